@@ -1,0 +1,69 @@
+# Needs Python 3.11+, GNU make and git; everything else goes into .venv.
+#   make lab ARGS="--no-browser --port 9999"    options for JupyterLab (bench and lock take ARGS too)
+#   make setup PYTHON=python3.13                another interpreter
+
+ifeq ($(OS),Windows_NT)
+PYTHON ?= python
+BIN := .venv/Scripts
+else
+PYTHON ?= python3
+BIN := .venv/bin
+endif
+RUN := $(BIN)/python -m
+WORKERS ?= 2
+PYTEST := $(RUN) pytest -n $(WORKERS) --dist loadfile
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup lab test bench format lock environment clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1: \2/p' $(MAKEFILE_LIST)
+
+setup: .venv/installed ## the environment, where it is missing or out of date
+
+.venv/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make setup PYTHON=...")'
+	$(PYTHON) -m venv .venv
+
+# No isolated build: the build backend is one of the pinned packages too.
+.venv/installed: .venv/pyvenv.cfg requirements.lock pyproject.toml
+	@echo "Installing the pinned packages into .venv: a minute or two."
+	$(RUN) pip install --quiet --require-hashes -r requirements.lock
+	$(RUN) pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+lab: setup ## JupyterLab on the welcome notebook
+	$(RUN) jupyterlab notebooks/00_welcome.ipynb $(ARGS)
+
+# One thread each: the same numbers on every machine, and the workers don't fight over the cores.
+test: export OMP_NUM_THREADS := 1
+test: export OPENBLAS_NUM_THREADS := 1
+test: export MKL_NUM_THREADS := 1
+test: export VECLIB_MAXIMUM_THREADS := 1
+test: setup ## everything that must pass, the fast things first
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+	$(RUN) course build --check
+	$(PYTEST)
+	$(PYTEST) --nbval --nbval-current-env notebooks solutions
+
+bench: setup ## minitorch, PyTorch and plain NumPy at the same work
+	$(RUN) benchmarks $(ARGS)
+
+format: setup ## let ruff rewrite what it can
+	$(RUN) ruff check --fix .
+	$(RUN) ruff format .
+
+lock: setup ## pin what pyproject.toml asks for (ARGS=--upgrade: the newest versions)
+	$(RUN) uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-header --extra course --extra dev $(ARGS) \
+		pyproject.toml -o requirements.lock
+
+environment: setup ## write environment.yml anew from pyproject.toml
+	$(RUN) course.environment --write
+
+clean: ## remove caches; .venv and your answers in my/ stay
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
+	find . -name .venv -prune -o -name __pycache__ -exec rm -rf {} +

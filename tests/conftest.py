@@ -1,0 +1,116 @@
+"""What a test may need beyond the locked packages, and what happens where it is missing.
+
+A test says `@pytest.mark.needs("torch")` (or "bubblewrap", "browser", "gpu"; a module: `pytestmark = ...`) and is
+skipped, with the reason, where that is missing. With `MINITORCH_REQUIRE_ALL=1`, as in CI, it fails instead, and so does
+every `pytest.importorskip`; only a missing GPU may still skip.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Generator
+
+import hypothesis
+import pytest
+
+REQUIRE_ALL = os.environ.get("MINITORCH_REQUIRE_ALL") == "1"
+TORCH_VERSION = "2.13.0"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+# The same examples in every run, and no example judged by its time.
+hypothesis.settings.register_profile("minitorch", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("minitorch")
+
+
+def missing_torch() -> str | None:
+    try:
+        version = importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return f"torch is not installed: pip install torch=={TORCH_VERSION}"
+    if version.partition("+")[0] != TORCH_VERSION:
+        return f"torch {version} is installed, expected values are those of {TORCH_VERSION}"
+    return None
+
+
+def missing_bubblewrap() -> str | None:
+    if shutil.which("bwrap") is None:
+        return "bubblewrap is not installed: apt-get install bubblewrap"
+    command = ["bwrap", "--ro-bind", "/", "/", "--unshare-all", "true"]
+    attempt = subprocess.run(command, capture_output=True, text=True, check=False)
+    return None if attempt.returncode == 0 else f"bubblewrap cannot make a sandbox here: {attempt.stderr.strip()}"
+
+
+def missing_browser() -> str | None:
+    if importlib.util.find_spec("playwright") is None:
+        return "playwright is not installed: pip install playwright"
+    if not any(map(shutil.which, BROWSERS)):
+        return f"no browser is installed: none of {', '.join(BROWSERS)}"
+    return None
+
+
+def missing_gpu() -> str | None:
+    if importlib.util.find_spec("cupy") is None:
+        return "cupy is not installed: pip install 'minitorch-course[gpu]'"
+    import cupy
+
+    return None if cupy.is_available() else "cupy finds no GPU"
+
+
+MISSING: dict[str, Callable[[], str | None]] = {
+    "torch": missing_torch,
+    "bubblewrap": missing_bubblewrap,
+    "browser": missing_browser,
+    "gpu": missing_gpu,
+}
+
+
+@functools.cache
+def missing(name: str) -> str | None:
+    """Why `name` can't be used here, in one line; None where it can."""
+    return MISSING[name]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in item.iter_markers("needs"):
+            if not mark.args or not set(mark.args) <= MISSING.keys():
+                raise pytest.UsageError(f"{item.nodeid}: needs{mark.args} should name some of {', '.join(MISSING)}")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers("needs"):
+        for name in mark.args:
+            reason = missing(name)
+            if reason and REQUIRE_ALL and name != "gpu":
+                pytest.fail(reason, pytrace=False)
+            elif reason:
+                pytest.skip(reason)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if REQUIRE_ALL and report.skipped:
+        forbid_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    # `importorskip` inside a test: unlike `pytest.skip` there, its exception is one that may also skip a module.
+    if REQUIRE_ALL and report.skipped and call.excinfo and getattr(call.excinfo.value, "allow_module_level", False):
+        forbid_skip(report)
+    return report
+
+
+def forbid_skip(report: pytest.CollectReport | pytest.TestReport) -> None:
+    """Turn a skip that `importorskip` asked for into a failure with the same reason."""
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    report.outcome = "failed"
+    report.longrepr = f"{reason} (MINITORCH_REQUIRE_ALL=1 forbids this skip; for a GPU use pytest.mark.needs)"

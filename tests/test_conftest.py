@@ -1,0 +1,104 @@
+"""What conftest.py makes of tests whose needs are not met, with and without MINITORCH_REQUIRE_ALL=1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+MARKED = """
+import pytest
+
+@pytest.mark.needs("bubblewrap")
+def test_marked():
+    raise AssertionError("must not run")
+
+def test_plain():
+    pass
+"""
+
+GPU = """
+import pytest
+
+@pytest.mark.needs("gpu")
+def test_gpu():
+    raise AssertionError("must not run")
+"""
+
+MODULE = """
+import pytest
+pytest.importorskip("no_such_module", reason="no_such_module is not installed")
+
+def test_in_module():
+    pass
+"""
+
+INSIDE = """
+import pytest
+
+def test_imports():
+    pytest.importorskip("no_such_module", reason="no_such_module is not installed")
+
+def test_skips_for_a_reason_of_its_own():
+    pytest.skip("only on Windows")
+"""
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
+    """Run a test file under this conftest.py, with nothing on PATH, and return the result."""
+
+    def run(source: str, *arguments: str, require_all: bool) -> pytest.RunResult:
+        monkeypatch.setenv("PATH", "")
+        monkeypatch.setenv("MINITORCH_REQUIRE_ALL", "1" if require_all else "0")
+        pytester.makeconftest(Path(__file__).with_name("conftest.py").read_text(encoding="utf-8"))
+        pytester.makeini("[pytest]\nmarkers = needs(*names): what the test needs\naddopts = --strict-markers -ra")
+        pytester.makepyfile(source)
+        return pytester.runpytest_inprocess(*arguments)
+
+    return run
+
+
+def test_missing_need_skips_with_its_reason(run) -> None:
+    result = run(MARKED, require_all=False)
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines("SKIPPED*bubblewrap is not installed: apt-get install bubblewrap*")
+
+
+def test_missing_need_fails_where_all_is_required(run) -> None:
+    result = run(MARKED, require_all=True)
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines("*bubblewrap is not installed: apt-get install bubblewrap*")
+
+
+@pytest.mark.parametrize("require_all", [False, True])
+def test_missing_gpu_always_skips(run, monkeypatch, require_all: bool) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    run(GPU, require_all=require_all).assert_outcomes(skipped=1)
+
+
+def test_importorskip_skips(run) -> None:
+    run(MODULE, require_all=False).assert_outcomes(skipped=1)
+    run(INSIDE, require_all=False).assert_outcomes(skipped=2)
+
+
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_importorskip_of_a_module_fails_where_all_is_required(run, workers: str) -> None:
+    result = run(MODULE, "-n", workers, require_all=True)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines("*no_such_module is not installed (MINITORCH_REQUIRE_ALL=1 forbids*")
+
+
+def test_importorskip_inside_a_test_fails_where_all_is_required(run) -> None:
+    result = run(INSIDE, require_all=True)
+    result.assert_outcomes(failed=1, skipped=1)
+    result.stdout.fnmatch_lines("*no_such_module is not installed (MINITORCH_REQUIRE_ALL=1 forbids*")
+
+
+@pytest.mark.parametrize("names", ["", '"tensorflow"'])
+def test_unknown_need_is_a_usage_error(run, names: str) -> None:
+    result = run(MARKED.replace('"bubblewrap"', names), require_all=False)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines("*should name some of torch, bubblewrap, browser, gpu")
