@@ -1,0 +1,243 @@
+"""Where random numbers come from: the generators and their seeds.
+
+The CPU generator is the Mersenne Twister mt19937 (Matsumoto and Nishimura 1998, doi:10.1145/272991.272995), seeded and
+stored as PyTorch does, so that equal seeds and equal states give equal streams.
+Source: https://docs.pytorch.org/docs/stable/random.html
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minitorch.devices import device as Device
+
+if TYPE_CHECKING:
+    from numpy.random import MT19937
+
+    from minitorch.tensor import Tensor
+
+WORDS: Final = 624  # 32-bit words in the state of mt19937
+DEFAULT_SEED: Final = 67280421310721  # of every new Generator in PyTorch
+
+# The bytes of a CPU generator's state. Only `normal_y`, the second half of a Box-Muller pair, is still in use of the
+# normal_ fields; CPU normals are computed in float64, so that the float sample is never set.
+STATE: Final = np.dtype(
+    [
+        ("initial_seed", "u8"),
+        ("left", "i4"),
+        ("seeded", "i4"),
+        ("next", "u8"),
+        ("words", "u8", WORDS),
+        ("normal_x", "f8"),
+        ("normal_y", "f8"),
+        ("normal_rho", "f8"),
+        ("normal_is_valid", "i4"),
+        ("next_float_normal", "f4"),
+        ("next_float_normal_is_valid", "?"),
+    ],
+    align=True,
+)
+
+
+class Generator:
+    """A stream of random numbers: mt19937 and, where one is left over, the second number of a pair of normals.
+
+    `random` and `random64` hand out the raw draws; `minitorch.sampling` makes distributions of them.
+    Raises NotImplementedError for a device other than the CPU.
+    Source: https://docs.pytorch.org/docs/stable/generated/torch.Generator.html
+    """
+
+    __slots__ = ("_engine", "_seed", "device", "next_normal")
+
+    def __init__(self, device: str | int | Device = "cpu") -> None:
+        self.device = Device(device)
+        if self.device.type != "cpu":
+            raise NotImplementedError(f"Generator: no generator for device '{self.device}'")
+        self._seed = DEFAULT_SEED
+        self._engine: MT19937 | None = None
+        self.next_normal: float | None = None
+
+    @property
+    def engine(self) -> MT19937:
+        """NumPy's mt19937, made at the first draw: numpy.random is slow to import."""
+        if self._engine is None:
+            from numpy.random import MT19937
+
+            self._engine = MT19937()
+            _start(self._engine, self._seed)
+        return self._engine
+
+    def random(self, count: int) -> NDArray[np.uint64]:
+        """The next `count` draws of 32 bits."""
+        draws: NDArray[np.uint64] = self.engine.random_raw(count)
+        return draws
+
+    def random64(self, count: int) -> NDArray[np.uint64]:
+        """The next `count` numbers of 64 bits: of two draws the first gives the high half."""
+        draws = self.random(2 * count)
+        return draws[0::2] << np.uint64(32) | draws[1::2]
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the stream that belongs to `seed`, of which mt19937 takes the lowest 32 bits.
+
+        Raises RuntimeError when the seed is not an integer, ValueError when it has more than 64 bits.
+        """
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        seed = operator.index(seed)
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError("Overflow when unpacking long long")
+        self._seed = seed % 2**64
+        if self._engine is not None:
+            _start(self._engine, self._seed)
+        self.next_normal = None
+        return self
+
+    def seed(self) -> int:
+        """Seed with 64 bits from the operating system and return them."""
+        self.manual_seed(int.from_bytes(os.urandom(8), "little"))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed that the stream started from, as an unsigned number of 64 bits."""
+        return self._seed
+
+    def get_state_array(self) -> NDArray[np.uint8]:
+        """The state in the 5056 bytes that PyTorch stores it in."""
+        engine = self.engine.state["state"]
+        words, position = engine["key"], engine["pos"]
+        state = np.zeros((), STATE)
+        state["initial_seed"] = self._seed
+        state["left"] = WORDS + 1 - position
+        state["seeded"] = True
+        # PyTorch's engine counts from 0 until the first draw, NumPy's starts at the end. Right after seeding, and then
+        # only, the first word is the seed itself.
+        state["next"] = 0 if position == WORDS and words[0] == self._seed & 0xFFFFFFFF else position
+        state["words"] = words
+        if self.next_normal is not None:
+            state["normal_is_valid"], state["normal_y"] = True, self.next_normal
+        return np.frombuffer(state.tobytes(), np.uint8).copy()
+
+    def set_state_array(self, array: NDArray[np.uint8]) -> None:
+        """Go on from a state of `get_state_array`, ours or PyTorch's.
+
+        Raises TypeError when the array is not of bytes, RuntimeError when it is not contiguous, of the wrong size, or
+        no state of mt19937.
+        """
+        if array.dtype != np.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        if not array.flags.c_contiguous:
+            raise RuntimeError("RNG state must be contiguous")
+        if array.size != STATE.itemsize:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {STATE.itemsize} "
+                f"but found the input RNG state size to be {array.size}"
+            )
+        state = np.frombuffer(array.tobytes(), STATE)[0]
+        left, position = int(state["left"]), WORDS + 1 - int(state["left"])
+        if not state["seeded"] or not 0 < left <= WORDS or (left > 1 and state["next"] != position):
+            raise RuntimeError("Invalid mt19937 state")
+        words = state["words"].astype(np.uint32)
+        self.engine.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": position}}
+        self._seed = int(state["initial_seed"])
+        self.next_normal = float(state["normal_y"]) if state["normal_is_valid"] else None
+
+    def get_state(self) -> Tensor:
+        """The state as a uint8 tensor of 5056 elements."""
+        from minitorch import from_numpy
+
+        return from_numpy(self.get_state_array())
+
+    def set_state(self, new_state: Tensor) -> None:
+        """Go on from a state of `get_state`. Raises TypeError or RuntimeError as `set_state_array` does."""
+        from minitorch import Tensor
+
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        self.set_state_array(new_state.numpy())
+
+    def clone_state(self) -> Generator:
+        """A second generator that goes on with the same numbers as this one."""
+        clone = Generator(self.device)
+        clone.set_state_array(self.get_state_array())
+        return clone
+
+    def get_offset(self) -> int:
+        raise RuntimeError("CPU Generator does not use offset")
+
+    def set_offset(self, offset: int) -> None:
+        raise RuntimeError("CPU Generator does not use offset")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_from_state, (str(self.device), self.get_state_array()))
+
+
+def _start(engine: MT19937, seed: int) -> None:
+    """Fill the state from a seed as Matsumoto and Nishimura's init_genrand does, which NumPy keeps for RandomState."""
+    from numpy.random import RandomState
+
+    RandomState(engine).seed(seed & 0xFFFFFFFF)
+
+
+def _from_state(device: str, state: NDArray[np.uint8]) -> Generator:
+    generator = Generator(device)
+    generator.set_state_array(state)
+    return generator
+
+
+default_generator: Final = Generator()
+default_generator.seed()
+
+
+def manual_seed(seed: Any) -> Generator:
+    """Seed the default generator and return it. `seed` is anything that `int` takes.
+
+    Source: https://docs.pytorch.org/docs/stable/generated/torch.manual_seed.html
+    """
+    return default_generator.manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Seed the default generator from the operating system and return the seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the default generator started from."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The default generator's state as a uint8 tensor."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Let the default generator go on from `new_state`."""
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True) -> Iterator[None]:
+    """Inside the block the default generator may be used at will: outside it goes on as if nothing had been drawn.
+
+    Raises NotImplementedError when `devices` names any: only the CPU has a generator.
+    Source: https://docs.pytorch.org/docs/stable/random.html#torch.random.fork_rng
+    """
+    if devices is not None and list(devices):
+        raise NotImplementedError("fork_rng: devices")
+    if not enabled:
+        yield
+        return
+    state = default_generator.get_state_array()
+    try:
+        yield
+    finally:
+        default_generator.set_state_array(state)

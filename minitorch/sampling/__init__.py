@@ -1,0 +1,23 @@
+"""Random numbers in NumPy arrays, the same as PyTorch draws on the CPU from the same state of the generator.
+
+A function whose name ends in `_` fills the array it is given, of any strides; the others make a new one.
+docs/random.md says which algorithm is used when.
+"""
+
+from minitorch.sampling.continuous import cauchy_, exponential_, log_normal_, uniform_
+from minitorch.sampling.discrete import bernoulli_, dropout_mask, geometric_, random_, randperm
+from minitorch.sampling.normal import normal, normal_
+
+__all__ = [
+    "bernoulli_",
+    "cauchy_",
+    "dropout_mask",
+    "exponential_",
+    "geometric_",
+    "log_normal_",
+    "normal",
+    "normal_",
+    "random_",
+    "randperm",
+    "uniform_",
+]

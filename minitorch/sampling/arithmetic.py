@@ -1,0 +1,51 @@
+"""Arithmetic that rounds as PyTorch's CPU kernels do.
+
+Their compiler fuses a product with the sum it goes into, so that only the sum is rounded; NumPy has no such operation.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def multiply_add(a: Array, b: float, c: float) -> Array:
+    """a·b + c, rounded once, in the dtype of `a` (float32 or float64).
+
+    float64 holds the product of two float32 exactly. For float64 the rounding errors of the product and of the sum are
+    computed and added back (Dekker 1971, doi:10.1007/BF01397083; Knuth, TAOCP vol. 2, 4.2.2).
+    """
+    if a.dtype == np.float32:
+        return (a.astype(np.float64) * np.float32(b) + np.float32(c)).astype(np.float32)
+    product = a * b
+    if c == 0:
+        return product + c  # not `product`: −0 + 0 is 0
+    a_high, b_high = _high_half(a), _high_half(np.float64(b))
+    a_low, b_low = a - a_high, b - b_high
+    product_error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    total = product + c
+    rest = total - product
+    total_error = (product - (total - rest)) + (c - rest)
+    return np.asarray(total + (total_error + product_error))
+
+
+def _high_half(x: Any) -> Any:
+    """The upper 26 of the 53 bits of `x` (Veltkamp's splitting)."""
+    scaled = x * (2.0**27 + 1)
+    return scaled - (scaled - x)
+
+
+def elementary(function: str, values: Array, dtype: np.dtype[Any]) -> Array:
+    """log, log1p or tan of float64 values that end up in `dtype`.
+
+    PyTorch calls the C library's scalar functions. NumPy's are vectorised and may differ from them in the last bit,
+    which only shows where the result is kept in float64.
+    """
+    if dtype != np.float64:
+        return np.asarray(getattr(np, function)(values))
+    return np.fromiter(map(getattr(math, function), values.tolist()), np.float64, values.size)

@@ -1,0 +1,216 @@
+"""Integers, permutations, coin flips and what is made of them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final
+
+import numpy as np
+
+from minitorch.random import Generator
+from minitorch.sampling.arithmetic import Array
+from minitorch.sampling.fill import (
+    NAMES,
+    convert,
+    fill,
+    is_floating,
+    limits,
+    not_implemented,
+    uniform_float32,
+    uniform_float64,
+)
+
+INT64_MIN: Final = -(2**63)
+WIDE: Final = 2**28  # ranges from here on take 64 bits, so that the remainder stays close to uniform
+RANDPERM_LIMIT: Final = (2**32 - 1) // 20  # from here on PyTorch shuffles by another algorithm
+
+
+def random_(array: Array, generator: Generator, low: int | None = None, high: int | None = None) -> None:
+    """Fill with integers uniform in [low, high): low + r mod (high − low), with r of 32 bits, or 64 for a range ≥ 2²⁸.
+
+    Without `high` the last value is the largest of the dtype; of a floating point type, the last to which all integers
+    are exact. Without both bounds `low` is 0. `random_(array, generator, -2**63)` draws any int64.
+    Raises RuntimeError when low ≥ high or when a bound does not fit the dtype, NotImplementedError for other dtypes;
+    warns where a floating point type can't hold every integer of the range.
+    Source: https://docs.pytorch.org/docs/stable/generated/torch.Tensor.random_.html
+    """
+    if low is not None and (high is not None or low != INT64_MIN):
+        low, high = _range(array.dtype, low, high)
+        draws = (generator.random64 if high - low >= WIDE else generator.random)(array.size)
+        fill(array, (draws % np.uint64(high - low)).view(np.int64) + np.int64(low))
+    elif array.size:
+        (_random_full if low is None else _random_int64)(array, generator)
+
+
+def _random_full(array: Array, generator: Generator) -> None:
+    dtype = array.dtype
+    if dtype.kind == "c":
+        raise not_implemented(dtype, "random_kernel_cpu")
+    last = 2 ** NAMES[dtype.name].digits if is_floating(dtype) else int(limits(dtype)[1])
+    draws = (generator.random64 if dtype in (np.int64, np.float64) else generator.random)(array.size)
+    fill(array, draws % np.uint64(last + 1))
+
+
+def _random_int64(array: Array, generator: Generator) -> None:
+    if array.dtype.kind == "c" or array.dtype in (np.float16, np.bool_):
+        raise not_implemented(array.dtype, "random_full_64_bits_range_kernel_cpu")
+    if array.dtype != np.int64 and not is_floating(array.dtype):
+        raise RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16")
+    fill(array, generator.random64(array.size).view(np.int64))
+
+
+def _range(dtype: np.dtype[Any], low: int, high: int | None) -> tuple[int, int]:
+    """The bounds that are drawn between: a floating point type moves them inwards to numbers that it can hold."""
+    if dtype.kind == "c":
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
+    name, floating = NAMES[dtype.name], is_floating(dtype)
+    smallest, largest = limits(dtype)
+    if high is not None and low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if floating:
+        low = _raised(dtype, low)
+        if high is None:
+            high = min(2**name.digits, 2**63 - 1) + 1
+            if low >= high - 1:
+                raise RuntimeError(
+                    "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, "
+                    f"but got from={low} > to_inc={high - 1}"
+                )
+        else:
+            high = _lowered(dtype, high)
+            if low >= high:
+                raise RuntimeError(
+                    "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
+                    f"but got from={low} >= to={high}"
+                )
+    elif high is None:
+        high = int(largest) + 1
+    for bound, value in (("from", low), ("to - 1", high - 1)):
+        if not smallest <= value <= largest:
+            raise RuntimeError(f"{bound} is out of bounds for {name.c}")
+        if floating and abs(value) > 2**name.digits:
+            warnings.warn(
+                f"{bound} is out of bounds [-(2^{name.digits}), 2^{name.digits}]. Due to precision limitations "
+                f"{name.c} can support discrete uniform distribution only within this range. This warning will become "
+                "an error in version 1.7 release, please fix the code in advance",
+                stacklevel=4,
+            )
+    return low, high
+
+
+def _as_stored(dtype: np.dtype[Any], value: int) -> int:
+    """An integer after a round trip through `dtype`; what no int64 can hold comes back as the smallest, as on x86."""
+    with np.errstate(over="ignore"):
+        stored = float(convert(np.array(value), dtype))
+    return int(stored) if abs(stored) < 2**63 else INT64_MIN
+
+
+def _raised(dtype: np.dtype[Any], low: int) -> int:
+    """`low`, or the next number of `dtype` above where low + 1 would be stored as less than low."""
+    stored = _as_stored(dtype, low + 1)
+    return stored + _spacing(dtype, low + 1) if stored < low else low
+
+
+def _lowered(dtype: np.dtype[Any], high: int) -> int:
+    """`high`, or the next number of `dtype` below where high − 1 would be stored as high or more."""
+    stored = _as_stored(dtype, high - 1)
+    return stored - _spacing(dtype, high - 1) if stored >= high else high
+
+
+def _spacing(dtype: np.dtype[Any], value: int) -> int:
+    """The distance between neighbouring numbers of `dtype` at `value`."""
+    return 1 << abs(value).bit_length() - NAMES[dtype.name].digits
+
+
+def randperm(n: int, generator: Generator, dtype: Any = np.int64) -> Array:
+    """A permutation of 0 … n − 1: each position i from the first on is exchanged with one of i … n − 1 (Fisher-Yates).
+
+    Raises RuntimeError when n is negative or too large for the dtype, NotImplementedError for bool, complex and more
+    than two hundred million elements.
+    Source: https://docs.pytorch.org/docs/stable/generated/torch.randperm.html
+    """
+    dtype = np.dtype(dtype)
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    _check_randperm(n, dtype)
+    if n >= RANDPERM_LIMIT:
+        raise NotImplementedError(f"randperm: n must be less than {RANDPERM_LIMIT}")
+    last = max(n - 1, 0)
+    steps = generator.random(last) % np.arange(n, n - last, -1, dtype=np.uint64)
+    permutation = list(range(n))
+    for i, step in enumerate(steps.tolist()):
+        permutation[i], permutation[i + step] = permutation[i + step], permutation[i]
+    return convert(np.array(permutation, np.int64), dtype)
+
+
+def _check_randperm(n: int, dtype: np.dtype[Any]) -> None:
+    name = NAMES[dtype.name]
+    if dtype.kind in "iu" and n - 1 > limits(dtype)[1]:
+        raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow")
+    largest = {"float16": 2**11 + 1, "float32": 2**24 + 1, "float64": 2**53 + 1}.get(dtype.name)
+    if largest is not None and n > largest:
+        written = str(largest) if dtype == np.float16 else f"2^{name.digits}+1"
+        raise RuntimeError(f"n cannot be greater than {written} for {name.scalar} type.")
+    if dtype == np.bool_ or dtype.kind == "c":
+        raise not_implemented(dtype, "randperm")
+
+
+def bernoulli_(array: Array, generator: Generator, p: Array | float = 0.5) -> None:
+    """Fill with ones, each with probability p, and zeros: 1 where u < p.
+
+    u has 53 bits for a number p and for a float64 array, which is broadcast; 24 bits for an array of another dtype.
+    Raises RuntimeError when p isn't in [0, 1], NotImplementedError for complex elements or integer probabilities.
+    Source: https://docs.pytorch.org/docs/stable/generated/torch.Tensor.bernoulli_.html
+    """
+    if not isinstance(p, np.ndarray):
+        if not 0 <= p <= 1:
+            raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+        if array.size:
+            if array.dtype.kind == "c":
+                raise not_implemented(array.dtype, "bernoulli_scalar_cpu_")
+            fill(array, uniform_float64(generator, array.size) < p)
+        return
+    if array.size == 0:
+        return
+    if array.dtype.kind == "c":
+        raise not_implemented(array.dtype, "bernoulli_tensor_cpu_self_")
+    if not is_floating(p.dtype):
+        raise not_implemented(p.dtype, "bernoulli_tensor_cpu_p_")
+    if not np.all((p >= 0) & (p <= 1)):
+        raise RuntimeError(
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  "
+            "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+    uniform = np.empty_like(array, np.float64 if p.dtype == np.float64 else np.float32)
+    fill(uniform, (uniform_float64 if p.dtype == np.float64 else uniform_float32)(generator, array.size))
+    array[...] = uniform < np.broadcast_to(p, array.shape).astype(uniform.dtype)
+
+
+def dropout_mask(array: Array, generator: Generator, p: float) -> None:
+    """Fill with what dropout multiplies by: 0 with probability p, else 1/(1 − p). Nothing is drawn for p = 0 and p = 1.
+
+    Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html
+    """
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p in (0, 1):
+        array[...] = 1 - p
+        return
+    bernoulli_(array, generator, 1 - p)
+    working = np.dtype(np.float64 if array.dtype == np.float64 else np.float32)
+    array *= convert(working.type(1) / np.asarray(1 - p, working), array.dtype)
+
+
+def geometric_(array: Array, generator: Generator, p: float) -> None:
+    """Fill with the number of trials up to the first success of probability p: ⌈ln u / ln(1 − p)⌉.
+
+    Raises RuntimeError unless 0 < p < 1, NotImplementedError for bool and complex.
+    Source: https://docs.pytorch.org/docs/stable/generated/torch.Tensor.geometric_.html
+    """
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    if array.size:
+        if array.dtype == np.bool_ or array.dtype.kind == "c":
+            raise not_implemented(array.dtype, "geometric_cpu")
+        with np.errstate(divide="ignore"):
+            fill(array, np.ceil(np.log(uniform_float64(generator, array.size)) / np.log1p(-p)))
