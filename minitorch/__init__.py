@@ -1,0 +1,70 @@
+"""PyTorch, built again on NumPy and CuPy.
+
+`import minitorch as torch` runs ordinary PyTorch programs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from minitorch import dtypes as _dtypes
+from minitorch.devices import device, get_default_device, set_default_device
+from minitorch.dtypes import (
+    bfloat16,
+    can_cast,
+    cdouble,
+    cfloat,
+    complex64,
+    complex128,
+    double,
+    dtype,
+    finfo,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    half,
+    iinfo,
+    int8,
+    int16,
+    int32,
+    int64,
+    long,
+    promote_types,
+    set_default_dtype,
+    short,
+    uint8,
+)
+from minitorch.ops import (  # isort: skip  (each module declares ops; later ones build on earlier ones)
+    creation,
+    conversion,
+    pointwise,
+    comparison,
+    reduction,
+    sorting,
+    shape,
+    joining,
+    indexing,
+    matmul,
+    linalg,
+    activation,
+    loss,
+    sampling,
+)
+from minitorch import autograd
+from minitorch.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from minitorch.ops.declaration import METHODS, NAMESPACES
+from minitorch.ops.promotion import result_type
+from minitorch.size import Size
+from minitorch.tensor import Tensor, from_numpy
+
+__version__ = "2.13.0"
+
+for _name, _method in METHODS.items():
+    setattr(Tensor, _name, _method)
+globals().update(NAMESPACES["torch"])
+globals().update(bool=_dtypes.bool_, int=_dtypes.int_, float=_dtypes.float_)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...  # the generated functions

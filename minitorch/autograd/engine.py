@@ -1,0 +1,171 @@
+"""The engine: walks the graph from its roots to its leaves and applies the chain rule at every node.
+
+The order is PyTorch's: a node runs once all gradients it will ever receive have arrived; of the nodes that could run,
+the one recorded last comes first, and a leaf's AccumulateGrad comes before all. Nothing here recurses, so the length of
+a graph is bounded by memory alone.
+Source: https://pytorch.org/docs/stable/notes/autograd.html#how-autograd-encodes-the-history
+"""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from minitorch.autograd.grad_mode import set_grad_enabled
+from minitorch.autograd.hooks import run_node, run_post_accumulate_hooks, run_tensor_hooks
+from minitorch.autograd.node import AccumulateGrad, Edge, Node
+
+if TYPE_CHECKING:
+    from minitorch.tensor import Tensor
+
+
+def count_dependencies(roots: Iterable[Node]) -> dict[Node, int]:
+    """For every node that can be reached from the roots: how many edges of reachable nodes lead to it."""
+    dependencies = dict.fromkeys(roots, 0)
+    unvisited = list(dependencies)
+    while unvisited:
+        for edge in unvisited.pop().edges:
+            if edge is not None:
+                node = edge[0]
+                if node in dependencies:
+                    dependencies[node] += 1
+                else:
+                    dependencies[node] = 1
+                    unvisited.append(node)
+    return dependencies
+
+
+def topological_order(roots: Iterable[Node]) -> list[Node]:
+    """The nodes that can be reached from the roots, every node before the nodes that its gradients go to.
+
+    Among the nodes whose turn could be next, an AccumulateGrad comes first and then the node recorded last.
+    """
+    dependencies = count_dependencies(roots)
+    ready = [(_priority(node), node) for node, count in dependencies.items() if count == 0]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        node = heapq.heappop(ready)[1]
+        order.append(node)
+        for edge in node.edges:
+            if edge is not None:
+                dependencies[edge[0]] -= 1
+                if dependencies[edge[0]] == 0:
+                    heapq.heappush(ready, (_priority(edge[0]), edge[0]))
+    return order
+
+
+def _priority(node: Node) -> tuple[bool, int]:
+    return not isinstance(node, AccumulateGrad), -node.sequence_number
+
+
+def sum_to_size(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Undoes a broadcast: the sum of `grad` over the dimensions that were stretched to reach its shape."""
+    leading = grad.dim() - len(shape)
+    stretched = [leading + d for d, size in enumerate(shape) if size == 1 and grad.shape[leading + d] != 1]
+    dims = [*range(leading), *stretched]
+    summed = grad.sum(dims, keepdim=True) if dims else grad
+    return summed.reshape(shape) if leading else summed
+
+
+def accumulate_grad(variable: Tensor, grad: Tensor, may_keep: bool) -> None:
+    """Adds `grad` to `variable.grad`.
+
+    The first gradient becomes `.grad` itself where nobody else can see it (`may_keep`), otherwise a copy does. Later
+    ones are added in place, so that whoever holds `.grad` sees the sum; under `create_graph` they make a new tensor.
+    Source: https://pytorch.org/docs/stable/autograd.html#default-gradient-layouts
+    """
+    recorded = grad.requires_grad
+    if variable._grad is None:
+        variable._grad = grad if recorded else grad._alias() if may_keep else grad.clone()
+    elif recorded or variable._grad.requires_grad:
+        variable._grad = variable._grad + grad
+    else:
+        variable._grad.add_(grad)
+
+
+def run(
+    roots: Sequence[tuple[Edge, Tensor]],
+    keep_graph: bool,
+    create_graph: bool,
+    targets: Collection[Edge] | None = None,
+    accumulate: bool = True,
+) -> dict[Edge, Tensor]:
+    """Sends the gradients at the roots through the graph.
+
+    With `targets`, only nodes on a path to one of these edges run, and the gradients that travel along the target edges
+    are returned; leaves accumulate when `accumulate` says so. Otherwise all leaves accumulate.
+    """
+    pending: dict[Node, list[Tensor | None]] = {}
+    with set_grad_enabled(create_graph):
+        for (node, number), grad in roots:
+            _receive(pending, node, number, grad)
+        order = topological_order(list(pending))
+        needed = None if targets is None else _nodes_towards(targets, order)
+        captured: dict[Edge, Tensor] = {}
+        order.reverse()
+        while order:
+            node = order.pop()
+            grads = pending.pop(node, None)
+            if needed is not None and node not in needed:
+                continue
+            if grads is None:
+                grads = [None] * len(node.outputs)
+            grads = run_tensor_hooks(node, grads)
+            if targets is not None:
+                for number, grad in enumerate(grads):
+                    if (node, number) in targets and grad is not None:
+                        captured[node, number] = grad
+            if isinstance(node, AccumulateGrad):
+                if accumulate:
+                    _accumulate(node, grads)
+                continue
+            if needed is not None and not any(edge is not None and edge[0] in needed for edge in node.edges):
+                continue
+            results = list(run_node(node, grads))
+            del grads
+            if not keep_graph:
+                node.release()
+            for edge in reversed(node.edges):
+                result = results.pop()
+                if edge is not None and result is not None:
+                    _receive(pending, *edge, result)
+                del result
+    return captured
+
+
+def _receive(pending: dict[Node, list[Tensor | None]], node: Node, number: int, grad: Tensor) -> None:
+    """Makes a gradient fit the output it belongs to, and adds it to those that have arrived there."""
+    shape, dtype = node.outputs[number]
+    if grad._array.shape != shape:
+        grad = sum_to_size(grad, shape)
+    if grad._dtype is not dtype:
+        grad = grad.real if grad._dtype.is_complex and not dtype.is_complex else grad
+        grad = grad.to(dtype)
+    arrived = pending.get(node)
+    if arrived is None:
+        arrived = pending[node] = [None] * len(node.outputs)
+    before = arrived[number]
+    arrived[number] = grad if before is None else before + grad
+
+
+def _nodes_towards(targets: Collection[Edge], order: list[Node]) -> set[Node]:
+    """The nodes from which a target can be reached, the targets' own included."""
+    needed = {node for node, _ in targets}
+    for node in reversed(order):
+        if any(edge is not None and edge[0] in needed for edge in node.edges):
+            needed.add(node)
+    return needed
+
+
+def _accumulate(node: AccumulateGrad, grads: list[Tensor | None]) -> None:
+    grad = grads.pop()
+    variable = node.variable
+    if grad is None:
+        return
+    # Two references: the local name and the argument of getrefcount. A third is somebody who would see the sum grow.
+    unshared = sys.getrefcount(grad) == 2 and grad._array.strides == variable._array.strides
+    accumulate_grad(variable, grad, unshared)
+    run_post_accumulate_hooks(variable)

@@ -1,0 +1,122 @@
+"""Switches that say whether ops are recorded. Each thread has its own.
+
+Source: https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+
+class GradMode(threading.local):
+    """The mode of one thread."""
+
+    enabled = True
+    inference = False
+
+
+state = GradMode()
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops are recorded in this thread."""
+    return state.enabled
+
+
+class _Mode:
+    """A context manager that is also a decorator: it enters a new copy of itself on each call of the function."""
+
+    _previous: Any
+
+    def _copy(self) -> _Mode:
+        return type(self)()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            with self._copy():
+                return function(*args, **kwargs)
+
+        return decorated
+
+    def __enter__(self) -> None:
+        raise NotImplementedError
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        state.enabled = self._previous
+
+
+class no_grad(_Mode):
+    """Inside, ops are not recorded and their results have `requires_grad=False`."""
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        mode = super().__new__(cls)
+        return mode if function is None else mode(function)
+
+    def __enter__(self) -> None:
+        self._previous = state.enabled
+        state.enabled = False
+
+
+class enable_grad(_Mode):
+    """Inside, ops are recorded, also within `no_grad`."""
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        mode = super().__new__(cls)
+        return mode if function is None else mode(function)
+
+    def __enter__(self) -> None:
+        self._previous = state.enabled
+        state.enabled = True
+
+
+class set_grad_enabled(_Mode):
+    """Records ops or not from now on; as a context manager, until the end of the block."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self._previous = state.enabled
+        state.enabled = mode
+
+    def _copy(self) -> _Mode:
+        return set_grad_enabled(self.mode)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        state.enabled = self._previous
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        state.enabled = self.mode
+
+
+class inference_mode(_Mode):
+    """Like `no_grad`; besides, the tensors made inside can never be recorded later.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.grad_mode.inference_mode.html
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        instance = super().__new__(cls)
+        if callable(mode):
+            instance.mode = True
+            return instance(mode)
+        instance.mode = mode
+        return instance
+
+    mode: bool
+
+    def _copy(self) -> _Mode:
+        return inference_mode(self.mode)  # type: ignore[no-any-return]
+
+    def __enter__(self) -> None:
+        self._previous = state.enabled, state.inference
+        if self.mode:
+            state.enabled = False
+        state.inference = self.mode
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        state.enabled, state.inference = self._previous

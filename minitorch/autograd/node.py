@@ -1,0 +1,159 @@
+"""The nodes of the graph that autograd records.
+
+A node stands for one executed op. Its edges lead to the nodes that made its inputs, or for a leaf to the
+`AccumulateGrad` that fills the leaf's `.grad`. Source: https://pytorch.org/docs/stable/notes/autograd.html
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from minitorch.autograd.saved import FREED, SavedTensor, SavedTensors
+from minitorch.ops.declaration import DTYPE, GRAD, GRADS, MASK, RESULT, SHAPE
+
+if TYPE_CHECKING:
+    from minitorch.dtypes import dtype
+    from minitorch.ops.declaration import Op, Plan
+    from minitorch.tensor import Tensor
+
+Edge = tuple["Node", int]
+Gradients = Sequence["Tensor | None"]
+
+_sequence = itertools.count()
+
+
+class Node:
+    """A backward function. Calling it maps the gradients of its outputs to the gradients of its inputs.
+
+    `edges[i]` is the (node, output number) that made input i, or None where input i needs no gradient;
+    `outputs[k]` is the (shape, dtype) of output k, which a gradient of it must have too.
+    Nodes are numbered in the order in which they were recorded.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "edges", "outputs", "sequence_number")
+
+    def __init__(self, edges: Sequence[Edge | None], outputs: Sequence[tuple[tuple[int, ...], dtype]]) -> None:
+        self.edges = edges
+        self.outputs = outputs
+        self.sequence_number = next(_sequence)
+
+    def name(self) -> str:
+        """PyTorch's name of the node, such as "MulBackward0"."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes that this one sends its gradients to, one for each input: (None, 0) where none is needed."""
+        return tuple(edge or (None, 0) for edge in self.edges)
+
+    def apply(self, grads: Gradients) -> Gradients:
+        """The gradients of the inputs, one for each edge, given one (or None) for each output."""
+        raise NotImplementedError
+
+    def __call__(self, *grads: Tensor | None) -> Any:
+        result = self.apply(grads)
+        return result[0] if len(result) == 1 else tuple(result)
+
+    def release(self) -> None:
+        """Drops what was saved for the backward pass."""
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+class AccumulateGrad(Node):
+    """Where the graph ends: the engine adds what arrives here to the `.grad` of a leaf."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Tensor) -> None:
+        super().__init__((), ((variable._array.shape, variable._dtype),))
+        self.variable = variable
+
+
+def accumulator(leaf: Tensor) -> AccumulateGrad:
+    """The one AccumulateGrad of a leaf. The leaf holds it weakly, so that the two don't keep each other alive."""
+    node = None if leaf._accumulator is None else leaf._accumulator()
+    if node is None:
+        node = AccumulateGrad(leaf)
+        leaf._accumulator = weakref.ref(node)
+    return node
+
+
+def gradient_edge(tensor: Tensor) -> Edge | None:
+    """The edge along which a gradient of `tensor` travels; None when it needs no gradient."""
+    node = tensor._grad_fn if tensor._base is None else tensor.grad_fn
+    if node is not None:
+        return node, tensor._output_nr
+    return (accumulator(tensor), 0) if tensor._requires_grad else None
+
+
+class OpNode(Node):
+    """The node of a declared op: it runs the op's formulas on what they asked to be saved."""
+
+    __slots__ = ("_holds_tensors", "_name", "_needs", "_plan", "_saved", "op")
+
+    def __init__(self, op: Op, plan: Plan, args: Sequence[Any], results: Sequence[Tensor]) -> None:
+        self.op = op
+        self.sequence_number = next(_sequence)
+        self.outputs = [(each._array.shape, each._dtype) for each in results]
+        self._name = op.node_name if op.node_name.__class__ is str else op.node_name(*args)  # type: ignore[operator]
+        self._plan = plan
+        self._holds_tensors = plan.saves_tensors
+        if op.gradient_sequence is None:
+            self.edges = [gradient_edge(args[i]) if i in plan.inputs else None for i in op.differentiable]
+        else:
+            self.edges = [gradient_edge(each) for each in args[op.gradient_sequence]]
+        self._saved: list[Any] | None = [self._save(source, index, args, results) for source, index in plan.saved]
+
+    def _save(self, source: int, index: int, args: Sequence[Any], results: Sequence[Tensor]) -> Any:
+        if source == RESULT:
+            return SavedTensor(results[index], True)
+        value = args[index]
+        if hasattr(value, "_array"):
+            if source == SHAPE:
+                return value._array.shape
+            return value._dtype if source == DTYPE else SavedTensor(value, False)
+        if index in self.op.sequences:
+            if source == SHAPE:
+                return [each._array.shape for each in value]
+            return SavedTensors(None if each is None else SavedTensor(each, False) for each in value)
+        return () if source == SHAPE else value
+
+    def name(self) -> str:
+        return self._name
+
+    def apply(self, grads: Gradients) -> Gradients:
+        saved = self._unpack()
+        gradients: list[Tensor | None] = [None] * len(self.edges)
+        for derivative, sources, needs in self._plan.calls:
+            values = [
+                saved[index] if kind < GRAD else grads[0] if kind == GRAD else needs if kind == MASK else grads
+                for kind, index in sources
+            ]
+            result = derivative.formula(*values)
+            if derivative.slots is None:
+                gradients = list(result)
+            elif len(derivative.slots) == 1:
+                gradients[derivative.slots[0]] = result
+            else:
+                for slot, each in zip(derivative.slots, result, strict=True):
+                    gradients[slot] = each
+        return gradients
+
+    def _unpack(self) -> list[Any]:
+        if self._saved is None:
+            raise RuntimeError(FREED)
+        if not self._holds_tensors:
+            return self._saved
+        return [
+            each.unpack(self) if each.__class__ is SavedTensor or each.__class__ is SavedTensors else each
+            for each in self._saved
+        ]
+
+    def release(self) -> None:
+        if self._holds_tensors:
+            self._saved = None

@@ -1,0 +1,34 @@
+"""Host memory, computed on by NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+class NumPyBackend:
+    """The backend of `device("cpu")`."""
+
+    xp = np
+
+    def strided(self, buffer: Array, dtype: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+        return np.ndarray(shape, dtype, buffer, offset, strides)
+
+    def as_bytes(self, array: Array) -> Array:
+        if array.size == 0:
+            return np.empty(0, np.uint8)
+        span = sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)) // array.itemsize
+        flat = np.lib.stride_tricks.as_strided(array, (span + 1,), (array.itemsize,), writeable=array.flags.writeable)
+        return flat.view(np.uint8)
+
+    def pointer(self, array: Array) -> int:
+        return int(array.__array_interface__["data"][0])
+
+    def to_host(self, array: Array) -> Array:
+        return array
+
+    def from_host(self, array: Array) -> Array:
+        return array.copy()

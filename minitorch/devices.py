@@ -1,0 +1,124 @@
+"""Where a tensor's memory is, and who computes there.
+
+Source: https://pytorch.org/docs/stable/tensor_attributes.html#torch.device
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, ClassVar
+
+from minitorch.backend import Backend, backend_for
+
+DEVICE_TYPES = ("cpu", "cuda", "meta", "mps", "xpu", "mkldnn", "xla", "hpu", "mtia", "privateuseone", "ipu", "vulkan")
+
+
+class device:
+    """A device type and, where there can be several, an index: `device("cuda", 1)`, `device("cuda:1")`, `device(1)`.
+
+    Equal devices are one object. As a context manager it is the default device of the tensors created inside.
+    Raises RuntimeError for a type or an index that PyTorch doesn't know.
+    """
+
+    __slots__ = ("_backend", "_entered", "index", "type")
+    _known: ClassVar[dict[tuple[str, int | None], device]] = {}
+
+    type: str
+    index: int | None
+
+    def __new__(cls, type: str | int | device, index: int | None = None) -> device:
+        if isinstance(type, device):
+            return type
+        type, index = _parse(type, index)
+        known = cls._known.get((type, index))
+        if known is None:
+            known = cls._known[type, index] = super().__new__(cls)
+            known.type, known.index, known._backend, known._entered = type, index, None, []
+        return known
+
+    _backend: Backend | None
+    _entered: list[device | None]
+
+    @property
+    def backend(self) -> Backend:
+        """The array library that computes on this device."""
+        if self._backend is None:
+            self._backend = backend_for(self.type)
+        return self._backend
+
+    @property
+    def xp(self) -> Any:
+        """The array module of the backend: the first argument of every kernel."""
+        return self.backend.xp
+
+    def __enter__(self) -> device:
+        self._entered.append(_default)
+        _set(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        _set(self._entered.pop())
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (device, (self.type,) if self.index is None else (self.type, self.index))
+
+
+def _parse(type: Any, index: Any) -> tuple[str, int | None]:
+    if isinstance(type, int) and not isinstance(type, bool):
+        type, index = "cuda", type  # the legacy spelling: a bare number is a GPU
+    if not isinstance(type, str):
+        raise TypeError(f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but expected a str or an int")
+    name, colon, number = type.partition(":")
+    if name not in DEVICE_TYPES:
+        raise RuntimeError(f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {name}")
+    if colon:
+        if index is not None:
+            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+        if not number.isdigit() or (number != "0" and number.startswith("0")):
+            raise RuntimeError(f"Invalid device string: '{type}'")
+        index = int(number)
+    if index is not None and index < 0:
+        raise RuntimeError("Device index must not be negative")
+    return name, index
+
+
+cpu = device("cpu")
+_default: device | None = None
+
+
+def _set(new: device | None) -> None:
+    global _default
+    _default = new
+
+
+def get_default_device() -> device:
+    """The device of new tensors whose `device` isn't given."""
+    return cpu if _default is None else _default
+
+
+def set_default_device(device_: str | int | device | None, /) -> None:
+    """Sets the device of new tensors; None restores the CPU.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.set_default_device.html
+    """
+    _set(None if device_ is None else device(device_))
+
+
+def tensor_device(requested: str | int | device | None) -> device:
+    """The device a new tensor gets when its creator asked for `requested`.
+
+    Every CPU index is the one CPU. A device without a backend is refused here, before any memory is touched.
+    """
+    chosen = get_default_device() if requested is None else device(requested)
+    if chosen.type == "cpu":
+        return cpu
+    if chosen.type == "cuda":
+        raise AssertionError("Torch not compiled with CUDA enabled")
+    chosen.backend  # noqa: B018 (raises for a device that has none)
+    return chosen

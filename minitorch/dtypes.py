@@ -1,0 +1,220 @@
+"""The element types of tensors and the rules that mix them.
+
+A `dtype` names an element type as PyTorch does; `dtype.numpy` is the NumPy type that stores it. `promote_types` is the
+lattice of https://pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+
+BOOL, INTEGER, FLOATING, COMPLEX = range(4)
+
+
+class dtype:
+    """An element type. There is one object for each type, so types are compared with `is`."""
+
+    __slots__ = ("_promotion", "category", "is_low_precision", "itemsize", "name", "numpy")
+
+    def __init__(self, name: str, numpy_type: Any, category: int) -> None:
+        self.name: Final = name
+        self.numpy: Final[np.dtype[Any]] = np.dtype(numpy_type)
+        self.itemsize: Final = self.numpy.itemsize
+        self.category: Final = category
+        self.is_low_precision: Final = category == FLOATING and self.itemsize == 2
+        self._promotion: dict[dtype, dtype] = {}
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.category == FLOATING
+
+    @property
+    def is_complex(self) -> bool:
+        return self.category == COMPLEX
+
+    @property
+    def is_signed(self) -> bool:
+        return self.category >= FLOATING or self.numpy.kind == "i"
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Only floating point and complex tensors can require gradients."""
+        return self.category >= FLOATING
+
+    def to_real(self) -> dtype:
+        """The type of the real part: complex64 → float32."""
+        return _REAL.get(self, self)
+
+    def to_complex(self) -> dtype:
+        """The complex type whose parts are of this type: float32 → complex64."""
+        if self.category == COMPLEX:
+            return self
+        return complex128 if self is float64 else complex64
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+uint8 = dtype("uint8", np.uint8, INTEGER)
+int8 = dtype("int8", np.int8, INTEGER)
+int16 = short = dtype("int16", np.int16, INTEGER)
+int32 = int_ = dtype("int32", np.int32, INTEGER)
+int64 = long = dtype("int64", np.int64, INTEGER)
+float16 = half = dtype("float16", np.float16, FLOATING)
+bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, FLOATING)
+float32 = float_ = dtype("float32", np.float32, FLOATING)
+float64 = double = dtype("float64", np.float64, FLOATING)
+complex64 = cfloat = dtype("complex64", np.complex64, COMPLEX)
+complex128 = cdouble = dtype("complex128", np.complex128, COMPLEX)
+bool_ = dtype("bool", np.bool_, BOOL)
+
+DTYPES: Final = (
+    bool_,
+    uint8,
+    int8,
+    int16,
+    int32,
+    int64,
+    float16,
+    bfloat16,
+    float32,
+    float64,
+    complex64,
+    complex128,
+)
+FROM_NUMPY: Final = {each.numpy: each for each in DTYPES}
+_REAL: Final = {complex64: float32, complex128: float64}
+
+
+def from_numpy_dtype(numpy_type: Any) -> dtype:
+    """The dtype that stores elements of a NumPy type. Raises TypeError, as PyTorch does, when there is none."""
+    try:
+        return FROM_NUMPY[np.dtype(numpy_type)]
+    except KeyError:
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{np.dtype(numpy_type).name}. The only supported types are: "
+            "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+        ) from None
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that both can be cast to without losing their kind.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.promote_types.html
+    """
+    if type1 is type2:
+        return type1
+    promoted = type1._promotion.get(type2)
+    if promoted is None:
+        promoted = type1._promotion[type2] = _promote(type1, type2)
+    return promoted
+
+
+def _promote(a: dtype, b: dtype) -> dtype:
+    if a.category > b.category:
+        a, b = b, a
+    if b.category == COMPLEX:
+        wide = a in (float64, complex128) or b is complex128
+        return complex128 if wide else complex64
+    if b.category == FLOATING:
+        if a.category < FLOATING:
+            return b
+        if {a, b} == {float16, bfloat16}:
+            return float32
+        return a if a.itemsize > b.itemsize else b
+    if a.category == BOOL:
+        return b
+    if a.is_signed == b.is_signed:
+        return a if a.itemsize > b.itemsize else b
+    unsigned, signed = (b, a) if a.is_signed else (a, b)
+    if signed.itemsize > unsigned.itemsize:
+        return signed
+    return int16  # uint8 with int8: the only pair of equal width
+
+
+def scalar_type(value: Any) -> dtype:
+    """The dtype a Python number has before promotion: bool, int64, the default dtype, or its complex type."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool_
+    if isinstance(value, (int, np.integer)):
+        return int64
+    if isinstance(value, (float, np.floating)):
+        return _default
+    return _default.to_complex()
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether a cast keeps the kind: no complex → real, float → integer, integer → bool, or signed → unsigned.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.can_cast.html
+    """
+    if from_.category > to.category:
+        return False
+    return not (from_.is_signed and from_.category == INTEGER and to is uint8)
+
+
+_default = float32
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of new floating point tensors, float32 unless `set_default_dtype` changed it."""
+    return _default
+
+
+def set_default_dtype(d: dtype, /) -> None:
+    """Sets the dtype of new floating point tensors and of integer → float promotion.
+
+    Raises TypeError unless `d` is a floating point dtype.
+    Source: https://pytorch.org/docs/stable/generated/torch.set_default_dtype.html
+    """
+    global _default
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    _default = d
+
+
+class finfo:
+    """The limits of a floating point dtype. Source: https://pytorch.org/docs/stable/type_info.html"""
+
+    def __init__(self, type: dtype | None = None) -> None:
+        type = _default if type is None else type
+        if not type.is_differentiable:
+            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+        limits = ml_dtypes.finfo(type.to_real().numpy)
+        self.dtype = type.to_real().name
+        self.bits = type.to_real().itemsize * 8
+        self.eps = float(limits.eps)
+        self.max = float(limits.max)
+        self.min = float(limits.min)
+        self.tiny = self.smallest_normal = float(limits.tiny)
+        self.resolution = float(limits.resolution)
+
+    def __repr__(self) -> str:
+        values = (f"{name}={getattr(self, name):g}" for name in ("resolution", "min", "max", "eps", "smallest_normal", "tiny"))
+        return f"finfo({', '.join(values)}, dtype={self.dtype})"
+
+
+class iinfo:
+    """The limits of an integer dtype. Source: https://pytorch.org/docs/stable/type_info.html"""
+
+    def __init__(self, type: dtype) -> None:
+        if type is bool_:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        if type.category != INTEGER:
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        limits = np.iinfo(type.numpy)
+        self.dtype = type.name
+        self.bits = limits.bits
+        self.max = int(limits.max)
+        self.min = int(limits.min)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

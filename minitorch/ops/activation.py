@@ -1,0 +1,3 @@
+"""The nonlinearities of neural networks."""
+
+from __future__ import annotations

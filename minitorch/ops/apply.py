@@ -1,0 +1,228 @@
+"""The one place where ops run.
+
+`apply` does for every op, in this order, what no kernel does itself: it checks devices, promotes types, runs the kernel
+on the strided arrays, wraps the results (as views where they are views), and records the node that will run the
+derivatives. `apply_in_place` and `apply_out` add writing, version counting and the rewriting of history.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.autograd.inplace import check_writable, rebase_history
+from minitorch.autograd.node import OpNode
+from minitorch.devices import device
+from minitorch.dtypes import FLOATING, FROM_NUMPY, can_cast, dtype
+from minitorch.ops import errors, promotion
+from minitorch.ops.declaration import NONE, TO_FLOAT, Op
+from minitorch.tensor import Tensor, make_tensor, make_view
+
+# Infinities and NaN are results, not warnings. The filter concerns this package's kernels alone.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitorch\.")
+
+
+def apply(op: Op, args: Sequence[Any]) -> Any:
+    """Runs an op on all its arguments, in the order of its signature, and records it where a gradient is needed."""
+    arrays, where, mask = _run(op, args)
+    if arrays.__class__ is tuple or arrays.__class__ is list:
+        outputs = [_wrap(op, args, each, where) for each in arrays]
+        if mask and grad_mode.enabled:
+            _record(op, args, outputs, mask)
+        return tuple(outputs) if op.outputs is None else op.outputs(*outputs)
+    output = _wrap(op, args, arrays, where)
+    if mask and grad_mode.enabled:
+        _record(op, args, (output,), mask)
+    return output
+
+
+def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
+    """Runs an op and writes its result into the first argument, which keeps its memory, shape and dtype."""
+    target = args[0]
+    if not isinstance(target, Tensor):
+        raise errors.not_a_tensor(op, 0, target)
+    array, _, mask = _run(op, args)
+    records = bool(mask) and grad_mode.enabled
+    check_writable(target, records)
+    plan = op.plan(mask) if records else None
+    if plan is not None and plan.saves(0):
+        args = [_before_write(target), *args[1:]]
+    _write(target, array, target._array.shape)
+    if plan is not None and plan.inputs and target._dtype.is_differentiable:
+        rebase_history(target, OpNode(op, plan, args, (target,)))
+    return target
+
+
+def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
+    """Runs an op and writes its results into `out`, which is resized to fit."""
+    arrays, _, mask = _run(op, args)
+    targets = out if isinstance(out, (tuple, list)) else (out,)
+    if grad_mode.enabled and (mask or any(each.requires_grad for each in targets)):
+        raise RuntimeError(
+            f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    for target, array in zip(targets, arrays if isinstance(arrays, (tuple, list)) else (arrays,), strict=True):
+        if target._array.shape != array.shape:
+            target._resize_output(array.shape)
+        _write(target, array, array.shape)
+    return out
+
+
+def _run(op: Op, args: Sequence[Any]) -> tuple[Any, device, int]:
+    """The kernel's result on the arguments' arrays, the device, and the bit set of arguments that require gradients."""
+    values = list(args)
+    where: device | None = None
+    common: dtype | None = None
+    mask = 0
+    mixed = False
+    number = None
+    for position in op.tensors:
+        value = values[position]
+        if isinstance(value, Tensor):
+            if value._requires_grad or (value._base is not None and value._base._requires_grad):
+                mask |= 1 << position
+            if value._device is not where:
+                if where is not None:
+                    raise errors.devices_differ(where, value._device)
+                where = value._device
+            if value._dtype is not common and position in op.promoted:
+                mixed = common is not None
+                common = value._dtype
+            values[position] = value._array
+        elif value is None:
+            if position not in op.optional:
+                raise errors.not_a_tensor(op, position, value)
+        elif position in op.scalars and promotion.is_number(value):
+            mixed = mixed or number is not None
+            number = value
+        else:
+            raise errors.not_a_tensor(op, position, value)
+    for position in op.sequences:
+        tensors = errors.check_sequence(op, position, args[position])
+        for tensor in tensors:
+            if tensor is None:
+                continue
+            if tensor._requires_grad or (tensor._base is not None and tensor._base._requires_grad):
+                mask |= 1 << position
+            if where is not None and tensor._device is not where:
+                raise errors.devices_differ(where, tensor._device)
+            where = tensor._device
+            if position in op.promoted:
+                mixed = mixed or (common is not None and tensor._dtype is not common)
+                common = tensor._dtype
+        values[position] = [None if tensor is None else tensor._array for tensor in tensors]
+    if where is None:
+        raise errors.no_tensor(op, args)
+
+    restored = None
+    if op.promotion is not NONE and common is not None:
+        mixed = mixed or (number is not None and not promotion.fits(number, common))
+        floats = op.promotion is TO_FLOAT
+        if mixed or (floats and common.category < FLOATING) or (op.upcast and common.is_low_precision):
+            restored = promotion.convert(values, args, op.promoted, floats, op.upcast)
+    try:
+        result = op.kernel(where.xp, *values)
+    except ValueError as error:
+        raise errors.translate(op, args, error) from None
+    return (result if restored is None else _restore(result, restored)), where, mask
+
+
+def _before_write(target: Tensor) -> Tensor:
+    """A copy with the target's history, for formulas that need the value which is about to be overwritten."""
+    copy = make_tensor(target._array.copy(), target._dtype, target._device)
+    copy._grad_fn, copy._output_nr, copy._requires_grad = target.grad_fn, target._output_nr, target.requires_grad
+    return copy
+
+
+def _restore(result: Any, target: dtype) -> Any:
+    """Casts what a kernel computed in float32 on behalf of a two-byte float back to that."""
+    if isinstance(result, (tuple, list)):
+        return tuple(_restore(each, target) for each in result)
+    return result.astype(target.numpy) if result.dtype == "float32" else result
+
+
+def _wrap(op: Op, args: Sequence[Any], array: Any, where: device) -> Tensor:
+    if op.is_view:
+        return make_view(args[0], array)
+    if not hasattr(array, "strides"):
+        array = where.xp.asarray(array)
+    return make_tensor(array, FROM_NUMPY[array.dtype], where)
+
+
+def _record(op: Op, args: Sequence[Any], outputs: Sequence[Tensor], mask: int) -> None:
+    plan = op.plan(mask)
+    if not plan.inputs:
+        return
+    node = None
+    for number, output in enumerate(outputs):
+        if output._dtype.category >= FLOATING:
+            if node is None:
+                node = OpNode(op, plan, args, outputs)
+            output._grad_fn = node
+            output._requires_grad = True
+            if number:
+                output._output_nr = number
+
+
+def _write(target: Tensor, array: Any, shape: tuple[int, ...]) -> None:
+    """Overwrites the elements of `target`; what was computed must have its shape and a dtype that can be cast to its own."""
+    if array.dtype != target._dtype.numpy:
+        source = FROM_NUMPY[array.dtype]
+        if not can_cast(source, target._dtype):
+            raise errors.cannot_cast(source, target._dtype)
+    if array.shape != shape:
+        raise RuntimeError(
+            f"output with shape {list(shape)} doesn't match the broadcast shape {list(array.shape)}"
+        )
+    target._array[...] = array
+    target._bump_version()
+
+
+def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
+    """The function and method of an op."""
+    count, positional, required = len(op.parameters), op.keyword_only_from, op.required
+    defaults, variadic = op.defaults, op.variadic
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if variadic is not None and len(args) > variadic and not isinstance(args[variadic], (tuple, list)):
+            args = (*args[:variadic], args[variadic:])
+        if not kwargs and len(args) == count:
+            return apply(op, args)
+        out = kwargs.pop("out", None) if with_out and kwargs else None
+        if kwargs or not required <= len(args) <= positional:
+            bound: Sequence[Any] = op.bind(args, kwargs)
+        else:
+            bound = (*args, *defaults[len(args) :])
+        return apply(op, bound) if out is None else apply_out(op, bound, out)
+
+    return function
+
+
+def in_place_of(op: Op) -> Callable[..., Any]:
+    """The method `name_` of an op."""
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return apply_in_place(op, op.bind(args, kwargs))
+
+    return method
+
+
+def operator_of(op: Op, operator: str) -> Callable[..., Any]:
+    """A special method: it returns NotImplemented for operands that are neither tensors nor numbers."""
+    rest = op.defaults[2:]
+    if operator.startswith("__i") and operator not in ("__invert__",):
+        return lambda self, other: apply_in_place(op, (self, other, *rest)) if _is_operand(other) else NotImplemented
+    if operator.startswith("__r") and operator not in ("__rshift__",):
+        return lambda self, other: apply(op, (other, self, *rest)) if _is_operand(other) else NotImplemented
+    if len(op.parameters) == 1:
+        return lambda self: apply(op, (self,))
+    return lambda self, other: apply(op, (self, other, *rest)) if _is_operand(other) else NotImplemented
+
+
+def _is_operand(value: Any) -> bool:
+    return isinstance(value, (Tensor, float, int)) or promotion.is_number(value)
+
+

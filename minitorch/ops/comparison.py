@@ -1,0 +1,3 @@
+"""Ops that answer with booleans."""
+
+from __future__ import annotations

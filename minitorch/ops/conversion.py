@@ -1,0 +1,3 @@
+"""Casts, copies, and moves between devices."""
+
+from __future__ import annotations

@@ -1,0 +1,290 @@
+"""How an op is declared: once, as a kernel with its derivatives.
+
+    @pointwise(derivatives={
+        "self": lambda grad, other: grad * other.conj(),
+        "other": lambda grad, self: grad * self.conj(),
+    })
+    def mul(xp: Any, self: Array, other: Array | Number) -> Array:
+        return xp.multiply(self, other)
+
+The kernel's signature is PyTorch's, after `xp`, the device's array module. A parameter annotated `Array` receives the
+tensor's strided array. A derivative is a formula in the vocabulary of PyTorch's `derivatives.yaml`: its own parameter
+names say what it needs, and only that is saved for it:
+
+    grad, grads      the gradient of the (first) output; of all outputs, as a tuple with None for those that got none
+    self, other, …   the argument of that name
+    self_shape, …    only the shape of that tensor; likewise self_dtype
+    result, result0… the output, or one of several
+    output_mask      which of the inputs that the formula serves need a gradient
+
+One formula may serve several inputs: the key "input, weight" returns a tuple. The `variants` generate every public
+form: function, method, in-place method, `out=`. What is common to all ops happens in `minitorch.ops.apply`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
+
+Formula = Callable[..., Any]
+
+KEEP, TO_FLOAT, NONE = "keep", "to float", "none"
+"""What promotion does to the arguments: find the common dtype; find it and make integers floats; leave all alone."""
+
+NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {}
+"""The generated functions by PyTorch module: "torch", "nn.functional", "linalg", "special"."""
+
+METHODS: dict[str, Callable[..., Any]] = {}
+"""The generated methods of Tensor."""
+
+OPS: dict[str, Op] = {}
+"""Every declared op by name."""
+
+# Where a formula's parameter comes from.
+ARGUMENT, SHAPE, DTYPE, RESULT, GRAD, GRADS, MASK = range(7)
+_SAVED = (ARGUMENT, SHAPE, DTYPE, RESULT)
+
+
+class Op:
+    """A declared op: the kernel, its parameters, its derivatives, and how its arguments are typed."""
+
+    __slots__ = (
+        "defaults", "derivatives", "differentiable", "gradient_sequence", "is_view", "kernel", "keyword_only_from", "name",
+        "node_name", "optional", "outputs", "parameters", "plans", "positions", "promoted", "promotion", "required", "scalars",
+        "sequences", "tensors", "upcast", "variadic",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        kernel: FunctionType,
+        derivatives: Mapping[str, Formula],
+        promotion: str,
+        upcast: bool,
+        is_view: bool,
+        node: str | Callable[..., str] | None,
+        outputs: Callable[..., Any] | None,
+        promoted: tuple[str, ...] | None,
+    ) -> None:
+        code = kernel.__code__
+        count = code.co_argcount + code.co_kwonlyargcount
+        # `apply` has all arguments in order, and a call by position is the fastest: it ignores the `*` of the signature.
+        kernel.__code__ = code.replace(co_argcount=count, co_kwonlyargcount=0)
+        self.kernel = kernel
+        self.name = kernel.__name__.rstrip("_")
+        self.parameters = code.co_varnames[1:count]
+        self.positions = {name: position for position, name in enumerate(self.parameters)}
+        self.keyword_only_from = code.co_argcount - 1
+        self.required = code.co_argcount - 1 - len(kernel.__defaults__ or ())
+        self.defaults = _defaults(kernel, self.parameters, code.co_argcount - 1)
+        kinds = [kernel.__annotations__.get(name, "") for name in self.parameters]
+        self.sequences = tuple(i for i, kind in enumerate(kinds) if kind.startswith("Sequence[Array"))
+        self.tensors = tuple(i for i, kind in enumerate(kinds) if kind.startswith("Array"))
+        self.scalars = frozenset(i for i, kind in enumerate(kinds) if "Number" in kind)
+        self.optional = frozenset(i for i, kind in enumerate(kinds) if "None" in kind)
+        self.variadic = kinds.index("Variadic") if "Variadic" in kinds else None
+        self.promoted = (
+            frozenset(self.tensors + self.sequences) if promoted is None else frozenset(map(self.positions.__getitem__, promoted))
+        )
+        self.promotion = promotion
+        self.upcast = upcast
+        self.is_view = is_view
+        self.node_name = node or "".join(part.capitalize() for part in self.name.strip("_").split("_")) + "Backward0"
+        self.outputs = outputs
+        inputs = sorted(self.positions[name.strip()] for names in derivatives for name in names.split(","))
+        self.differentiable = tuple(inputs)
+        self.gradient_sequence = next((position for position in inputs if position in self.sequences), None)
+        self.derivatives = tuple(Derivative(self, names, formula) for names, formula in derivatives.items())
+        self.plans: dict[int, Plan] = {}
+
+    def plan(self, mask: int) -> Plan:
+        """What to save and which formulas to run when the inputs in the bit set `mask` need gradients."""
+        plan = self.plans.get(mask)
+        if plan is None:
+            plan = self.plans[mask] = Plan(self, mask)
+        return plan
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """All arguments in the order of the signature, defaults filled in. Raises TypeError as PyTorch's parser does."""
+        if len(args) > self.keyword_only_from:
+            raise TypeError(
+                f"{self.name}() takes {self.keyword_only_from} positional argument{'s' * (self.keyword_only_from != 1)} "
+                f"but {len(args)} were given"
+            )
+        bound = list(args) + list(self.defaults[len(args) :])
+        for name, value in kwargs.items():
+            position = self.positions.get("self" if name == "input" else name)
+            if position is None:
+                position = self.positions.get(_NUMPY_NAMES.get(name, ""))
+            if position is None:
+                raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
+            if position < len(args):
+                raise TypeError(f"{self.name}() got multiple values for argument '{name}'")
+            bound[position] = value
+        if REQUIRED in bound:
+            missing = [_public(name) for name, value in zip(self.parameters, bound, strict=True) if value is REQUIRED]
+            raise TypeError(
+                f"{self.name}() missing {len(missing)} required positional argument{'s' * (len(missing) != 1)}: "
+                + ", ".join(f'"{name}"' for name in missing)
+            )
+        return bound
+
+
+class Required:
+    """The default of a parameter that has none."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
+
+
+REQUIRED = Required()
+_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "self", "x1": "self", "x2": "other"}
+
+
+def _public(name: str) -> str:
+    return "input" if name == "self" else name
+
+
+def _defaults(kernel: FunctionType, parameters: tuple[str, ...], positional: int) -> tuple[Any, ...]:
+    given = kernel.__defaults__ or ()
+    named = kernel.__kwdefaults__ or {}
+    values: list[Any] = [REQUIRED] * (positional - len(given)) + list(given)
+    return tuple(values + [named.get(name, REQUIRED) for name in parameters[positional:]])
+
+
+class Derivative:
+    """A formula, the inputs whose gradients it computes, and where its parameters come from."""
+
+    __slots__ = ("formula", "inputs", "mask", "slots", "sources")
+
+    def __init__(self, op: Op, inputs: str, formula: Formula) -> None:
+        self.inputs = tuple(op.positions[name.strip()] for name in inputs.split(","))
+        self.slots = None if op.gradient_sequence is not None else tuple(op.differentiable.index(i) for i in self.inputs)
+        self.mask = sum(1 << position for position in self.inputs)
+        self.formula = formula
+        code = formula.__code__  # type: ignore[attr-defined]
+        self.sources = tuple(_source(op, name) for name in code.co_varnames[: code.co_argcount])
+
+
+def _source(op: Op, name: str) -> tuple[int, int]:
+    special = {"grad": (GRAD, 0), "grads": (GRADS, 0), "result": (RESULT, 0), "output_mask": (MASK, 0)}
+    if name in op.positions:
+        return ARGUMENT, op.positions[name]
+    if name in special:
+        return special[name]
+    stem, _, suffix = name.rpartition("_")
+    if stem in op.positions and suffix in ("shape", "dtype"):
+        return (SHAPE if suffix == "shape" else DTYPE), op.positions[stem]
+    if name.startswith("result") and name[6:].isdigit():
+        return RESULT, int(name[6:])
+    raise TypeError(f"the derivative of {op.name} asks for {name!r}, which it is not a parameter or an output of it")
+
+
+class Plan:
+    """The formulas to run for one set of inputs that need gradients, and the values to save for them, each once."""
+
+    __slots__ = ("calls", "inputs", "saved", "saves_tensors")
+
+    def __init__(self, op: Op, mask: int) -> None:
+        needed = [each for each in op.derivatives if each.mask & mask]
+        saved = dict.fromkeys(source for each in needed for source in each.sources if source[0] in _SAVED)
+        slots = {source: slot for slot, source in enumerate(saved)}
+        tensors = {*op.tensors, *op.sequences}
+        self.inputs = frozenset(i for each in needed for i in each.inputs if mask >> i & 1)
+        self.saved = tuple(saved)
+        self.saves_tensors = any(kind == RESULT or (kind == ARGUMENT and index in tensors) for kind, index in saved)
+        self.calls = tuple(
+            (
+                each,
+                tuple((source[0], slots.get(source, 0)) for source in each.sources),
+                tuple(bool(mask >> i & 1) for i in each.inputs),
+            )
+            for each in needed
+        )
+
+    def saves(self, position: int) -> bool:
+        """Whether the argument at `position` is saved itself, not only its shape."""
+        return (ARGUMENT, position) in self.saved
+
+
+def declare(
+    *,
+    derivatives: Mapping[str, Formula] | None = None,
+    promotion: str = NONE,
+    upcast: bool = False,
+    is_view: bool = False,
+    variants: str = "function method",
+    namespace: str = "torch",
+    aliases: str = "",
+    operators: str = "",
+    node: str | Callable[..., str] | None = None,
+    outputs: Callable[..., Any] | None = None,
+    promoted: tuple[str, ...] | None = None,
+) -> Callable[[Any], Callable[..., Any]]:
+    """Declares an op and generates its public forms. Returns the function, also for variants without one.
+
+    `variants` is a subset of "function method inplace out"; `aliases` are further names of all forms; `operators` are
+    special methods ("__add__"), of which reflected ones ("__radd__") get their arguments swapped.
+    `outputs` makes the result of several outputs, for instance a type of `minitorch.return_types`; `promoted` names the
+    parameters that take part in type promotion, where that is not all tensors.
+    """
+
+    def generate(kernel: Any) -> Callable[..., Any]:
+        from minitorch.ops import apply
+
+        op = Op(kernel, derivatives or {}, promotion, upcast, is_view, node, outputs, promoted)
+        OPS[kernel.__name__] = op
+        function = apply.function_of(op, with_out="out" in variants)
+        register(function, kernel, (kernel.__name__, *aliases.split()), variants, namespace)
+        if "inplace" in variants:
+            in_place = apply.in_place_of(op)
+            for name in (kernel.__name__, *aliases.split()):
+                METHODS[name + "_"] = in_place
+        for operator in operators.split():
+            METHODS[operator] = apply.operator_of(op, operator)
+        return function
+
+    return generate
+
+
+def register(function: Callable[..., Any], source: Any, names: tuple[str, ...], variants: str, namespace: str) -> None:
+    """Makes a function public under its names: in a namespace, as method, or both."""
+    function.__name__ = function.__qualname__ = names[0]
+    function.__doc__ = source.__doc__
+    for name in names:
+        if "function" in variants:
+            NAMESPACES.setdefault(namespace, {})[name] = function
+        if "method" in variants:
+            METHODS[name] = function
+
+
+def pointwise(*, promotion: str = KEEP, upcast: bool = True, **options: Any) -> Callable[[Any], Callable[..., Any]]:
+    """Declares an elementwise op: its arguments are promoted and broadcast; float16 and bfloat16 compute in float32."""
+    options.setdefault("variants", "function method inplace out")
+    return declare(promotion=promotion, upcast=upcast, **options)
+
+
+def view(**options: Any) -> Callable[[Any], Callable[..., Any]]:
+    """Declares an op whose result is a view of its first argument's memory: the kernel must not copy."""
+    return declare(is_view=True, **options)
+
+
+def composite(
+    *, variants: str = "function method", namespace: str = "torch", aliases: str = "", operators: str = ""
+) -> Callable[[Any], Any]:
+    """Makes a function written with other ops public. It has no kernel and no derivative of its own: autograd sees
+    the ops it calls. Its first parameter is named `self` or `input`, as PyTorch's."""
+
+    def generate(function: Any) -> Any:
+        for name in (function.__name__, *aliases.split()):
+            if "function" in variants:
+                NAMESPACES.setdefault(namespace, {})[name] = function
+            if "method" in variants:
+                METHODS[name] = function
+        for operator in operators.split():
+            METHODS[operator] = function
+        return function
+
+    return generate

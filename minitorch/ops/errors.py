@@ -1,0 +1,78 @@
+"""What ops say when they can't run: PyTorch's exception types, in its words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minitorch.ops.declaration import Op
+from minitorch.tensor import Tensor
+
+
+def not_a_tensor(op: Op, position: int, value: Any) -> Exception:
+    name = op.parameters[position]
+    public = "input" if name == "self" else name
+    return TypeError(f"{op.name}(): argument '{public}' (position {position + 1}) must be Tensor, not {type(value).__name__}")
+
+
+def no_tensor(op: Op, args: Sequence[Any]) -> Exception:
+    return not_a_tensor(op, 0, args[0])
+
+
+def check_sequence(op: Op, position: int, value: Any) -> list[Tensor | None]:
+    """The tensors of a sequence argument. Raises TypeError for anything else."""
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(
+            f"{op.name}(): argument '{op.parameters[position]}' (position {position + 1}) must be tuple of Tensors, "
+            f"not {type(value).__name__}"
+        )
+    for index, each in enumerate(value):
+        if not isinstance(each, Tensor) and not (each is None and position in op.optional):
+            raise TypeError(
+                f"expected Tensor as element {index} in argument {position}, but got {type(each).__name__}"
+            )
+    return list(value)
+
+
+def devices_differ(one: Any, other: Any) -> Exception:
+    return RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, {one} and {other}!"
+    )
+
+
+def translate(op: Op, args: Sequence[Any], error: ValueError) -> Exception:
+    """PyTorch's error for an array library's ValueError: the shapes that could not be broadcast, where that is it."""
+    shapes = [tuple(each.shape) for each in args if isinstance(each, Tensor)]
+    for a, b in zip(shapes, shapes[1:], strict=False):
+        clash = broadcast_clash(a, b)
+        if clash is not None and "broadcast" in str(error):
+            return clash
+    return RuntimeError(f"{op.name}(): {error}")
+
+
+def broadcast_clash(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError | None:
+    """The error for two shapes that can't be broadcast together; None if they can."""
+    longest = max(len(a), len(b))
+    for dim in range(longest - 1, -1, -1):
+        size_a = a[dim - longest + len(a)] if dim - longest + len(a) >= 0 else 1
+        size_b = b[dim - longest + len(b)] if dim - longest + len(b) >= 0 else 1
+        if size_a != size_b and 1 not in (size_a, size_b):
+            return RuntimeError(
+                f"The size of tensor a ({size_a}) must match the size of tensor b ({size_b}) at non-singleton dimension {dim}"
+            )
+    return None
+
+
+def cannot_cast(source: Any, target: Any) -> Exception:
+    names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int"}
+    names |= {"int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat"}
+    names |= {"complex128": "ComplexDouble"}
+    return RuntimeError(f"result type {names[source.name]} can't be cast to the desired output type {names[target.name]}")
+
+
+def check_dim(dim: int, ndim: int) -> int:
+    """`dim` counted from the front. Raises IndexError when there is no such dimension (a 0-dim tensor counts as 1-dim)."""
+    span = max(ndim, 1)
+    if not -span <= dim < span:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+    return dim % span

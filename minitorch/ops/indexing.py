@@ -1,0 +1,3 @@
+"""Reading and writing by position."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Ops that put tensors together and take them apart."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Decompositions and solvers."""
+
+from __future__ import annotations

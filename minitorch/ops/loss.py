@@ -1,0 +1,3 @@
+"""Losses with fused kernels."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Ops that draw random numbers."""
+
+from __future__ import annotations

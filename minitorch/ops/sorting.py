@@ -1,0 +1,3 @@
+"""Ops that order elements."""
+
+from __future__ import annotations

@@ -1,0 +1,66 @@
+"""The flat memory that tensors are views of.
+
+Source: https://pytorch.org/docs/stable/storage.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.devices import device
+
+
+class UntypedStorage:
+    """A row of bytes on one device. All views of a tensor share one storage object."""
+
+    __slots__ = ("__weakref__", "_array", "_buffer", "device")
+
+    def __init__(self, array: Array, device: device) -> None:
+        self._array = array
+        self._buffer: Array | None = None
+        self.device = device
+
+    @property
+    def _bytes(self) -> Array:
+        """The memory as one-dimensional uint8 array, made when first asked for: few tensors ever are."""
+        if self._buffer is None:
+            self._buffer = self.device.backend.as_bytes(self._array)
+            self._array = None
+        return self._buffer
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return int(self._bytes.size)
+
+    size = __len__ = nbytes
+
+    def data_ptr(self) -> int:
+        """The address of the first byte; equal for tensors that share memory."""
+        return self.device.backend.pointer(self._bytes) if self._bytes.size else 0
+
+    def tolist(self) -> list[int]:
+        return [int(byte) for byte in self.device.backend.to_host(self._bytes)]
+
+    def resize_(self, nbytes: int) -> UntypedStorage:
+        """Makes the storage `nbytes` long in new memory, keeping the bytes that fit. Tensors see the new memory
+        through `Tensor.set_` or `Tensor.resize_`."""
+        grown = self.device.xp.zeros(nbytes, "uint8")
+        kept = min(nbytes, self.nbytes())
+        grown[:kept] = self._bytes[:kept]
+        self._buffer = grown
+        return self
+
+    def __getitem__(self, index: Any) -> int:
+        return int(self._bytes[index])
+
+    def __setitem__(self, index: Any, value: int) -> None:
+        self._bytes[index] = value
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def __repr__(self) -> str:
+        rows = "\n".join(f" {byte}" for byte in self.tolist())
+        return f"{rows}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
