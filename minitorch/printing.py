@@ -8,7 +8,7 @@ All numbers of one tensor share one notation and one width, chosen from the numb
 
 What the numbers don't tell (device, size, dtype, gradient) follows as suffixes.
 
-Source of the rules: https://docs.pytorch.org/docs/2.13/generated/torch.set_printoptions.html and PyTorch's output.
+Source of the rules: https://pytorch.org/docs/stable/generated/torch.set_printoptions.html and PyTorch's output.
 """
 
 import contextlib
@@ -65,7 +65,7 @@ def set_printoptions(
 
     As in PyTorch, values are not checked here: one that makes no sense raises at the next print.
 
-    Source: https://docs.pytorch.org/docs/2.13/generated/torch.set_printoptions.html
+    Source: https://pytorch.org/docs/stable/generated/torch.set_printoptions.html
     """
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     changes = {name: value for name, value in given.items() if value is not None}
@@ -94,7 +94,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 def host_array(tensor: Any) -> Any:
     """Return the tensor's elements as a NumPy array in host memory, outside the autograd graph."""
-    return tensor._array
+    return tensor.device.backend.to_host(tensor._array)
 
 
 def tensor_repr(tensor: Any) -> str:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="torch is the oracle for printed texts")
 
-from minitorch import dtypes, printing  # noqa: E402
+from minitorch import devices, dtypes, printing  # noqa: E402
+from minitorch.tensor import make_tensor  # noqa: E402
 
 DTYPES = [
     torch.bool,
@@ -35,6 +36,13 @@ def minitorch_dtype(dtype):
     return next(each for each in dtypes.DTYPES if str(each) == str(dtype))
 
 
+def elements(original):
+    original = original.detach()
+    if original.dtype == torch.bfloat16:
+        return original.contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return original.numpy()
+
+
 class Tensor:
     """What printing needs of a tensor, taken from a PyTorch tensor."""
 
@@ -43,28 +51,17 @@ class Tensor:
 
     shape = property(lambda self: tuple(self.original.shape))
     dtype = property(lambda self: minitorch_dtype(self.original.dtype))
-    device = property(lambda self: self.original.device)
+    device = property(lambda self: devices.device(str(self.original.device)))
     requires_grad = property(lambda self: self.original.requires_grad)
     grad_fn = property(lambda self: self.original.grad_fn)
     is_meta = property(lambda self: self.original.is_meta)
+    _array = property(lambda self: elements(self.original))
     __repr__ = printing.tensor_repr
     __format__ = printing.tensor_format
 
 
 class Parameter(Tensor):
     __repr__ = printing.parameter_repr
-
-
-def elements(tensor):
-    original = tensor.original.detach()
-    if original.dtype == torch.bfloat16:
-        return original.contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16)
-    return original.numpy()
-
-
-@pytest.fixture(autouse=True)
-def standing_in(monkeypatch):
-    monkeypatch.setattr(printing, "host_array", elements)
 
 
 @contextlib.contextmanager
@@ -107,6 +104,18 @@ def test_every_dtype_and_shape(dtype, shape):
     check(numbers(*shape, dtype=dtype))
 
 
+@pytest.mark.parametrize("shape", [(), (0, 2), (3, 2), (30, 40)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_minitorch_tensors(dtype, shape):
+    original = numbers(*shape, dtype=dtype)
+    tensor = make_tensor(elements(original), minitorch_dtype(dtype), devices.cpu)
+    assert printing.tensor_repr(tensor) == repr(original)
+    if tensor.dtype.is_differentiable:
+        tensor.requires_grad, original.requires_grad = True, True
+        assert printing.tensor_repr(tensor) == repr(original)
+        assert printing.tensor_repr(tensor * tensor) == repr(original * original)
+
+
 @pytest.mark.parametrize("shape", [(1001,), (6, 200), (7, 200), (200, 6), (11, 10, 10), (10, 1, 11, 10), (1001, 1)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_more_than_a_thousand_elements_are_summarised(dtype, shape):
@@ -118,6 +127,7 @@ def test_more_than_a_thousand_elements_are_summarised(dtype, shape):
     "values",
     [
         [0.0, -0.0],
+        [0.0] * 50,
         [1.0, -2.0, 300.0],
         [1.5, -2.25],
         [math.nan, math.inf, -math.inf],
@@ -181,6 +191,7 @@ class Device:
     """A GPU by type, under a given name."""
 
     type = "cuda"
+    backend = devices.cpu.backend
 
     def __init__(self, name):
         self.name = name
@@ -299,9 +310,10 @@ def test_options_together(precision, threshold, edgeitems, linewidth, sci_mode):
 @pytest.mark.parametrize("profile", ["default", "short", "full", "unknown", None])
 def test_profiles(profile):
     with options(precision=3, threshold=20, edgeitems=1, linewidth=50, sci_mode=True):
-        with options(profile=profile, edgeitems=4):
-            assert printing.get_printoptions() == torch._tensor_str.get_printoptions()
-            check(numbers(30, 40, dtype=torch.float32))
+        for overrides in [{}, {"edgeitems": 4}]:
+            with options(profile=profile, **overrides):
+                assert printing.get_printoptions() == torch._tensor_str.get_printoptions()
+                check(numbers(30, 40, dtype=torch.float32))
         assert printing.get_printoptions() == torch._tensor_str.get_printoptions()
 
 
