@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import importlib
+from typing import Any
 
+from minitorch import autograd
 from minitorch import dtypes as _dtypes
+from minitorch.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from minitorch.devices import device, get_default_device, set_default_device
 from minitorch.dtypes import (
     bfloat16,
@@ -35,24 +38,22 @@ from minitorch.dtypes import (
     short,
     uint8,
 )
-from minitorch.ops import (  # isort: skip  (each module declares ops; later ones build on earlier ones)
-    creation,
-    conversion,
-    pointwise,
-    comparison,
-    reduction,
-    sorting,
-    shape,
-    joining,
-    indexing,
-    matmul,
-    linalg,
+from minitorch.ops import (
     activation,
+    comparison,
+    conversion,
+    creation,
+    indexing,
+    joining,
+    linalg,
     loss,
+    matmul,
+    pointwise,
+    reduction,
     sampling,
+    shape,
+    sorting,
 )
-from minitorch import autograd
-from minitorch.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from minitorch.ops.declaration import METHODS, NAMESPACES
 from minitorch.ops.promotion import result_type
 from minitorch.size import Size
@@ -65,6 +66,24 @@ for _name, _method in METHODS.items():
 globals().update(NAMESPACES["torch"])
 globals().update(bool=_dtypes.bool_, int=_dtypes.int_, float=_dtypes.float_)
 
-if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Any: ...  # the generated functions
+_SUBMODULES = (
+    "amp",
+    "cuda",
+    "distributions",
+    "linalg",
+    "multiprocessing",
+    "nn",
+    "onnx",
+    "optim",
+    "special",
+    "utils",
+    "viz",
+)
+
+
+def __getattr__(name: str) -> Any:
+    # Submodules load when first used, which keeps `import minitorch` light.
+    if name in _SUBMODULES:
+        return importlib.import_module(f"minitorch.{name}")
+    raise AttributeError(f"module 'torch' has no attribute '{name}'")

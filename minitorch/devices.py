@@ -20,11 +20,17 @@ class device:
     Raises RuntimeError for a type or an index that PyTorch doesn't know.
     """
 
-    __slots__ = ("_backend", "_entered", "index", "type")
+    __slots__ = ("_entered", "array_type", "backend", "index", "type", "xp")
     _known: ClassVar[dict[tuple[str, int | None], device]] = {}
 
     type: str
     index: int | None
+    backend: Backend
+    """The array library that computes on this device."""
+    xp: Any
+    """The array module of the backend: the first argument of every kernel."""
+    array_type: type[Any]
+    """The class of the backend's arrays."""
 
     def __new__(cls, type: str | int | device, index: int | None = None) -> device:
         if isinstance(type, device):
@@ -33,37 +39,37 @@ class device:
         known = cls._known.get((type, index))
         if known is None:
             known = cls._known[type, index] = super().__new__(cls)
-            known.type, known.index, known._backend, known._entered = type, index, None, []
+            known.type, known.index, known._entered = type, index, []
         return known
 
-    _backend: Backend | None
     _entered: list[device | None]
 
-    @property
-    def backend(self) -> Backend:
-        """The array library that computes on this device."""
-        if self._backend is None:
-            self._backend = backend_for(self.type)
-        return self._backend
-
-    @property
-    def xp(self) -> Any:
-        """The array module of the backend: the first argument of every kernel."""
-        return self.backend.xp
+    def __getattr__(self, name: str) -> Any:
+        # Reached only while the slot is empty: a backend, and the library behind it, is loaded when first needed.
+        if name not in ("backend", "xp", "array_type"):
+            raise AttributeError(f"'torch.device' object has no attribute '{name}'")
+        self.backend = backend_for(self.type)
+        self.xp = self.backend.xp
+        self.array_type = self.xp.ndarray
+        return getattr(self, name)
 
     def __enter__(self) -> device:
         self._entered.append(_default)
         _set(self)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         _set(self._entered.pop())
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        return (
+            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (device, (self.type,) if self.index is None else (self.type, self.index))
@@ -73,7 +79,9 @@ def _parse(type: Any, index: Any) -> tuple[str, int | None]:
     if isinstance(type, int) and not isinstance(type, bool):
         type, index = "cuda", type  # the legacy spelling: a bare number is a GPU
     if not isinstance(type, str):
-        raise TypeError(f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but expected a str or an int")
+        raise TypeError(
+            f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but expected a str or an int"
+        )
     name, colon, number = type.partition(":")
     if name not in DEVICE_TYPES:
         raise RuntimeError(f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {name}")

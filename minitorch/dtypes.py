@@ -22,7 +22,7 @@ class dtype:
     def __init__(self, name: str, numpy_type: Any, category: int) -> None:
         self.name: Final = name
         self.numpy: Final[np.dtype[Any]] = np.dtype(numpy_type)
-        self.itemsize: Final = self.numpy.itemsize
+        self.itemsize: Final = int(self.numpy.itemsize)
         self.category: Final = category
         self.is_low_precision: Final = category == FLOATING and self.itemsize == 2
         self._promotion: dict[dtype, dtype] = {}
@@ -187,7 +187,9 @@ class finfo:
     def __init__(self, type: dtype | None = None) -> None:
         type = _default if type is None else type
         if not type.is_differentiable:
-            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
         limits = ml_dtypes.finfo(type.to_real().numpy)
         self.dtype = type.to_real().name
         self.bits = type.to_real().itemsize * 8
@@ -198,7 +200,9 @@ class finfo:
         self.resolution = float(limits.resolution)
 
     def __repr__(self) -> str:
-        values = (f"{name}={getattr(self, name):g}" for name in ("resolution", "min", "max", "eps", "smallest_normal", "tiny"))
+        values = (
+            f"{name}={getattr(self, name):g}" for name in ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        )
         return f"finfo({', '.join(values)}, dtype={self.dtype})"
 
 

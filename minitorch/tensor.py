@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from minitorch import devices, dtypes
 from minitorch.backend import Array
-from minitorch.devices import cpu, device, tensor_device
-from minitorch.dtypes import FLOATING, FROM_NUMPY, dtype, from_numpy_dtype, get_default_dtype
+from minitorch.devices import cpu, tensor_device
+from minitorch.dtypes import FLOATING, FROM_NUMPY, from_numpy_dtype, get_default_dtype
 from minitorch.size import Size
 from minitorch.storage import UntypedStorage
 
@@ -56,8 +57,8 @@ class Tensor:
     _array: Array
     _base: Tensor | None
     _counter: VersionCounter | None
-    _device: device
-    _dtype: dtype
+    _device: devices.device
+    _dtype: dtypes.dtype
     _grad_fn: Node | None
     _requires_grad: bool
     _storage: UntypedStorage | None
@@ -84,9 +85,6 @@ class Tensor:
             shape = data[0] if len(data) == 1 and isinstance(data[0], Size) else data
             array = where.xp.zeros(shape, default.numpy)
         return _as_subclass(make_tensor(array, default, where), cls)
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
 
     if TYPE_CHECKING:
 
@@ -119,12 +117,12 @@ class Tensor:
     # Metadata
 
     @property
-    def dtype(self) -> dtype:
+    def dtype(self) -> dtypes.dtype:
         """The element type."""
         return self._dtype
 
     @property
-    def device(self) -> device:
+    def device(self) -> devices.device:
         """Where the memory is."""
         return self._device
 
@@ -156,7 +154,7 @@ class Tensor:
         if self._storage is None or not self._array.size:
             return 0
         start = self._device.backend.pointer(self._array) - self._storage.data_ptr()
-        return start // self._dtype.itemsize
+        return int(start // self._dtype.itemsize)
 
     def untyped_storage(self) -> UntypedStorage:
         """The memory itself, the same object for all tensors that share it."""
@@ -427,7 +425,8 @@ class Tensor:
             return self.detach().cpu().numpy()
         if self._device.type != "cpu":
             raise TypeError(
-                f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+                f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                "memory first."
             )
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
@@ -477,10 +476,8 @@ class Tensor:
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Tensor, int, float, complex, bool)):
-            return bool((element == self).any().item())
-        raise RuntimeError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
-        )
+            return bool(cast(Tensor, self == element).any().item())
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     __hash__ = object.__hash__
 
@@ -497,7 +494,9 @@ class Tensor:
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.grad_fn is not None:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001"
             )
         if id(self) in memo:
             return cast(Tensor, memo[id(self)])
@@ -510,13 +509,16 @@ class Tensor:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         host = self._device.backend.to_host(self._array)
-        return (_rebuild, (type(self), np.ascontiguousarray(host), str(self._device), self._requires_grad and self.is_leaf))
+        return (
+            _rebuild,
+            (type(self), np.ascontiguousarray(host), str(self._device), self._requires_grad and self.is_leaf),
+        )
 
 
 _new = object.__new__
 
 
-def make_tensor(array: Array, dtype: dtype, device: device) -> Tensor:
+def make_tensor(array: Array, dtype: dtypes.dtype, device: devices.device) -> Tensor:
     """A new tensor whose memory is the array's. The array must hold elements of `dtype` on `device`."""
     tensor: Tensor = _new(Tensor)
     tensor._array = array
@@ -556,7 +558,8 @@ def from_numpy(ndarray: Any) -> Tensor:
     if any(step < 0 for step in ndarray.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-            "currently supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
         )
     return make_tensor(ndarray, kind, cpu)
 

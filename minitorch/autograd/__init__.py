@@ -78,7 +78,9 @@ def grad(
     if is_grads_batched:
         raise NotImplementedError("autograd.grad: is_grads_batched is not supported")
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if not wanted:
         raise ValueError("grad requires non-empty inputs.")
@@ -93,7 +95,9 @@ def grad(
             "the desired behavior."
         )
     if materialize_grads:
-        results = [each.new_zeros(each.shape) if grad is None else grad for each, grad in zip(wanted, results, strict=True)]
+        results = [
+            each.new_zeros(each.shape) if grad is None else grad for each, grad in zip(wanted, results, strict=True)
+        ]
     return tuple(results)
 
 

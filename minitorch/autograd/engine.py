@@ -11,10 +11,10 @@ from __future__ import annotations
 import heapq
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minitorch.autograd.grad_mode import set_grad_enabled
-from minitorch.autograd.hooks import run_node, run_post_accumulate_hooks, run_tensor_hooks
+from minitorch.autograd.hooks import run_between, run_hooks, run_post_accumulate_hooks, run_tensor_hooks
 from minitorch.autograd.node import AccumulateGrad, Edge, Node
 
 if TYPE_CHECKING:
@@ -99,12 +99,12 @@ def run(
     are returned; leaves accumulate when `accumulate` says so. Otherwise all leaves accumulate.
     """
     pending: dict[Node, list[Tensor | None]] = {}
+    captured: dict[Edge, Tensor] = {}
     with set_grad_enabled(create_graph):
         for (node, number), grad in roots:
             _receive(pending, node, number, grad)
-        order = topological_order(list(pending))
+        order = topological_order(pending)
         needed = None if targets is None else _nodes_towards(targets, order)
-        captured: dict[Edge, Tensor] = {}
         order.reverse()
         while order:
             node = order.pop()
@@ -113,26 +113,25 @@ def run(
                 continue
             if grads is None:
                 grads = [None] * len(node.outputs)
-            grads = run_tensor_hooks(node, grads)
-            if targets is not None:
-                for number, grad in enumerate(grads):
-                    if (node, number) in targets and grad is not None:
-                        captured[node, number] = grad
-            if isinstance(node, AccumulateGrad):
-                if accumulate:
-                    _accumulate(node, grads)
+            hooks = node.hooks
+            if hooks is not None:
+                run_tensor_hooks(hooks, grads)
+            if node.__class__ is AccumulateGrad:
+                _finish(node, grads, targets, captured, accumulate)
                 continue
-            if needed is not None and not any(edge is not None and edge[0] in needed for edge in node.edges):
-                continue
-            results = list(run_node(node, grads))
+            if needed is not None:
+                _capture(node, grads, targets or (), captured)
+                if not any(edge is not None and edge[0] in needed for edge in node.edges):
+                    continue
+            results = list(node.apply(grads) if hooks is None else run_between(hooks, node, grads))
             del grads
             if not keep_graph:
                 node.release()
             for edge in reversed(node.edges):
-                result = results.pop()
-                if edge is not None and result is not None:
-                    _receive(pending, *edge, result)
-                del result
+                grad = results.pop()  # type: ignore[assignment]
+                if edge is not None and grad is not None:
+                    _receive(pending, edge[0], edge[1], grad)
+                del grad
     return captured
 
 
@@ -160,12 +159,30 @@ def _nodes_towards(targets: Collection[Edge], order: list[Node]) -> set[Node]:
     return needed
 
 
-def _accumulate(node: AccumulateGrad, grads: list[Tensor | None]) -> None:
-    grad = grads.pop()
+def _capture(node: Node, grads: list[Tensor | None], targets: Collection[Edge], captured: dict[Edge, Tensor]) -> None:
+    for number, grad in enumerate(grads):
+        if grad is not None and (node, number) in targets:
+            captured[node, number] = grad
+
+
+def _finish(
+    node: Any,
+    grads: list[Tensor | None],
+    targets: Collection[Edge] | None,
+    captured: dict[Edge, Tensor],
+    accumulate: bool,
+) -> None:
+    """What happens at a leaf: its hooks, then its `.grad`."""
     variable = node.variable
-    if grad is None:
+    if variable._hooks:
+        run_hooks(variable._hooks, grads, 0)
+    if targets is not None:
+        _capture(node, grads, targets, captured)
+    grad = grads.pop()
+    if grad is None or not accumulate:
         return
     # Two references: the local name and the argument of getrefcount. A third is somebody who would see the sum grow.
     unshared = sys.getrefcount(grad) == 2 and grad._array.strides == variable._array.strides
     accumulate_grad(variable, grad, unshared)
-    run_post_accumulate_hooks(variable)
+    if variable._post_accumulate_hooks:
+        run_post_accumulate_hooks(variable)

@@ -46,7 +46,9 @@ class _Mode:
     def __enter__(self) -> None:
         raise NotImplementedError
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         state.enabled = self._previous
 
 
@@ -118,5 +120,7 @@ class inference_mode(_Mode):
             state.enabled = False
         state.inference = self.mode
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         state.enabled, state.inference = self._previous

@@ -6,7 +6,8 @@ Source: https://pytorch.org/docs/stable/notes/autograd.html#backward-hooks-execu
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,6 +37,24 @@ class RemovableHandle:
         self.remove()
 
 
+class NodeHooks:
+    """The hooks of one node: on the tensors it made (by output number), before it, and after it."""
+
+    __slots__ = ("after", "before", "of_outputs", "retained")
+
+    def __init__(self) -> None:
+        self.of_outputs: dict[int, Hooks] = {}
+        self.retained: dict[int, weakref.ref[Tensor]] = {}
+        self.before: Hooks = {}
+        self.after: Hooks = {}
+
+    @staticmethod
+    def of(node: Node) -> NodeHooks:
+        if node.hooks is None:
+            node.hooks = NodeHooks()
+        return node.hooks
+
+
 def register_tensor_hook(tensor: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
     """Has `hook(grad)` called with the gradient of `tensor`; what it returns, unless None, replaces the gradient."""
     from minitorch.autograd.node import gradient_edge
@@ -43,41 +62,36 @@ def register_tensor_hook(tensor: Tensor, hook: Callable[[Tensor], Tensor | None]
     edge = gradient_edge(tensor)
     if edge is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    node, number = edge
-    if tensor.is_leaf:
-        tensor.__dict__.setdefault("_hooks", {})
+    if tensor.is_leaf:  # its node lives only as long as a graph does
+        if tensor._hooks is None:
+            tensor._hooks = {}
         return RemovableHandle(tensor._hooks, hook)
-    by_output = node.__dict__.setdefault("_tensor_hooks", {})
-    return RemovableHandle(by_output.setdefault(number, {}), hook)
+    node, number = edge
+    return RemovableHandle(NodeHooks.of(node).of_outputs.setdefault(number, {}), hook)
 
 
 def retain_grad(tensor: Tensor) -> None:
     """Has the gradient of a non-leaf kept in its `.grad`, as it is after all other hooks."""
-    edge = tensor.grad_fn
-    assert edge is not None
-    edge.__dict__.setdefault("_retained", {})[tensor._output_nr] = tensor
+    assert tensor.grad_fn is not None
+    NodeHooks.of(tensor.grad_fn).retained[tensor._output_nr] = weakref.ref(tensor)
 
 
-def run_tensor_hooks(node: Node, grads: list[Tensor | None]) -> list[Tensor | None]:
-    """The gradients that arrived at a node, after the hooks of the tensors that they belong to."""
-    variable = getattr(node, "variable", None)
-    if variable is not None:
-        hooks = {0: variable._hooks} if variable._hooks else None
-    else:
-        hooks = node.__dict__.get("_tensor_hooks")
-    if hooks:
-        for number, registered in hooks.items():
-            for hook in list(registered.values()):
-                grad = grads[number]
-                if grad is not None:
-                    grads[number] = _checked(hook, hook(grad), grad)
-    retained = node.__dict__.get("_retained")
-    if retained:
-        for number, tensor in retained.items():
-            grad = grads[number]
-            if grad is not None:
-                tensor._grad = grad.clone() if tensor._grad is None else tensor._grad + grad
-    return grads
+def run_tensor_hooks(hooks: NodeHooks, grads: list[Tensor | None]) -> None:
+    """Passes the gradients that arrived at a node through the hooks of the tensors that they belong to."""
+    for number, registered in hooks.of_outputs.items():
+        run_hooks(registered, grads, number)
+    for number, reference in hooks.retained.items():
+        tensor, grad = reference(), grads[number]
+        if tensor is not None and grad is not None:
+            tensor._grad = grad.clone() if tensor._grad is None else tensor._grad + grad
+
+
+def run_hooks(registered: Hooks, grads: list[Tensor | None], number: int) -> None:
+    """Replaces one gradient by what the hooks make of it, in the order in which they were registered."""
+    for hook in list(registered.values()):
+        grad = grads[number]
+        if grad is not None:
+            grads[number] = _checked(hook, hook(grad), grad)
 
 
 def _checked(hook: Callable[..., Any], result: Any, grad: Tensor) -> Tensor:
@@ -90,13 +104,13 @@ def _checked(hook: Callable[..., Any], result: Any, grad: Tensor) -> Tensor:
     return result
 
 
-def run_node(node: Node, grads: list[Tensor | None]) -> Any:
+def run_between(hooks: NodeHooks, node: Node, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
     """Runs a node between its own hooks: pre-hooks may replace the gradients that it gets, hooks those that it gives."""
-    for hook in list(node.__dict__.get("_prehooks", {}).values()):
+    for hook in list(hooks.before.values()):
         replaced = hook(tuple(grads))
         grads = grads if replaced is None else list(replaced)
     results = node.apply(grads)
-    for hook in list(node.__dict__.get("_posthooks", {}).values()):
+    for hook in list(hooks.after.values()):
         replaced = hook(tuple(results), tuple(grads))
         results = results if replaced is None else replaced
     return results

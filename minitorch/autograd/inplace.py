@@ -64,7 +64,8 @@ class Geometry:
         self.offset = tensor.storage_offset()
 
     def of(self, tensor: Tensor) -> Tensor:
-        return tensor.as_strided(self.shape, self.stride, self.offset)
+        view: Tensor = tensor.as_strided(self.shape, self.stride, self.offset)
+        return view
 
 
 class AsStridedBackward0(Node):
@@ -83,7 +84,9 @@ class AsStridedBackward0(Node):
         if grad is None:
             return (None,)
         zeros = grad.new_empty_strided(self._base.shape, self._base.stride).zero_()
-        return (zeros.as_strided_scatter(grad, self._view.shape, self._view.stride, self._view.offset - self._base.offset),)
+        return (
+            zeros.as_strided_scatter(grad, self._view.shape, self._view.stride, self._view.offset - self._base.offset),
+        )
 
 
 class CopySlices(Node):
@@ -113,5 +116,3 @@ class CopySlices(Node):
 
     def release(self) -> None:
         self.node.release()
-
-

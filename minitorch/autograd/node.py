@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from minitorch.autograd.saved import FREED, SavedTensor, SavedTensors
-from minitorch.ops.declaration import DTYPE, GRAD, GRADS, MASK, RESULT, SHAPE
+from minitorch.ops.declaration import DTYPE, GRAD, MASK, RESULT, SHAPE
 
 if TYPE_CHECKING:
+    from minitorch.autograd.hooks import NodeHooks
     from minitorch.dtypes import dtype
     from minitorch.ops.declaration import Op, Plan
     from minitorch.tensor import Tensor
@@ -34,6 +35,9 @@ class Node:
     """
 
     __slots__ = ("__dict__", "__weakref__", "edges", "outputs", "sequence_number")
+
+    hooks: NodeHooks | None = None
+    """What users registered on this node, or on the tensors it made. On the class, since hardly a node has any."""
 
     def __init__(self, edges: Sequence[Edge | None], outputs: Sequence[tuple[tuple[int, ...], dtype]]) -> None:
         self.edges = edges
@@ -70,7 +74,9 @@ class AccumulateGrad(Node):
     __slots__ = ("variable",)
 
     def __init__(self, variable: Tensor) -> None:
-        super().__init__((), ((variable._array.shape, variable._dtype),))
+        self.edges = ()
+        self.outputs = ((variable._array.shape, variable._dtype),)
+        self.sequence_number = next(_sequence)
         self.variable = variable
 
 
@@ -103,11 +109,18 @@ class OpNode(Node):
         self._name = op.node_name if op.node_name.__class__ is str else op.node_name(*args)  # type: ignore[operator]
         self._plan = plan
         self._holds_tensors = plan.saves_tensors
+        edges: list[Edge | None] = []
         if op.gradient_sequence is None:
-            self.edges = [gradient_edge(args[i]) if i in plan.inputs else None for i in op.differentiable]
+            inputs = plan.inputs
+            for position in op.differentiable:
+                edges.append(gradient_edge(args[position]) if position in inputs else None)
         else:
-            self.edges = [gradient_edge(each) for each in args[op.gradient_sequence]]
-        self._saved: list[Any] | None = [self._save(source, index, args, results) for source, index in plan.saved]
+            edges = [gradient_edge(each) for each in args[op.gradient_sequence]]
+        self.edges = edges
+        saved: list[Any] = []
+        for source, index in plan.saved:
+            saved.append(self._save(source, index, args, results))
+        self._saved: list[Any] | None = saved
 
     def _save(self, source: int, index: int, args: Sequence[Any], results: Sequence[Tensor]) -> Any:
         if source == RESULT:
@@ -130,10 +143,12 @@ class OpNode(Node):
         saved = self._unpack()
         gradients: list[Tensor | None] = [None] * len(self.edges)
         for derivative, sources, needs in self._plan.calls:
-            values = [
-                saved[index] if kind < GRAD else grads[0] if kind == GRAD else needs if kind == MASK else grads
-                for kind, index in sources
-            ]
+            values = []
+            for kind, index in sources:
+                if kind < GRAD:
+                    values.append(saved[index])
+                else:
+                    values.append(grads[0] if kind == GRAD else needs if kind == MASK else grads)
             result = derivative.formula(*values)
             if derivative.slots is None:
                 gradients = list(result)

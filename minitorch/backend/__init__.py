@@ -17,7 +17,9 @@ class Backend(Protocol):
     xp: Any
     """The array module: `numpy` or `cupy`."""
 
-    def strided(self, buffer: Array, dtype: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    def strided(
+        self, buffer: Array, dtype: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
+    ) -> Array:
         """A view of a one-dimensional uint8 `buffer`; `offset` and `strides` are in bytes."""
 
     def as_bytes(self, array: Array) -> Array:

@@ -14,13 +14,17 @@ class NumPyBackend:
 
     xp = np
 
-    def strided(self, buffer: Array, dtype: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    def strided(
+        self, buffer: Array, dtype: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
+    ) -> Array:
         return np.ndarray(shape, dtype, buffer, offset, strides)
 
     def as_bytes(self, array: Array) -> Array:
         if array.size == 0:
             return np.empty(0, np.uint8)
-        span = sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)) // array.itemsize
+        span = (
+            sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)) // array.itemsize
+        )
         flat = np.lib.stride_tricks.as_strided(array, (span + 1,), (array.itemsize,), writeable=array.flags.writeable)
         return flat.view(np.uint8)
 

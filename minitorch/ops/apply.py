@@ -147,7 +147,7 @@ def _restore(result: Any, target: dtype) -> Any:
 def _wrap(op: Op, args: Sequence[Any], array: Any, where: device) -> Tensor:
     if op.is_view:
         return make_view(args[0], array)
-    if not hasattr(array, "strides"):
+    if array.__class__ is not where.array_type:
         array = where.xp.asarray(array)
     return make_tensor(array, FROM_NUMPY[array.dtype], where)
 
@@ -174,9 +174,7 @@ def _write(target: Tensor, array: Any, shape: tuple[int, ...]) -> None:
         if not can_cast(source, target._dtype):
             raise errors.cannot_cast(source, target._dtype)
     if array.shape != shape:
-        raise RuntimeError(
-            f"output with shape {list(shape)} doesn't match the broadcast shape {list(array.shape)}"
-        )
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(array.shape)}")
     target._array[...] = array
     target._bump_version()
 
@@ -213,16 +211,19 @@ def in_place_of(op: Op) -> Callable[..., Any]:
 def operator_of(op: Op, operator: str) -> Callable[..., Any]:
     """A special method: it returns NotImplemented for operands that are neither tensors nor numbers."""
     rest = op.defaults[2:]
-    if operator.startswith("__i") and operator not in ("__invert__",):
-        return lambda self, other: apply_in_place(op, (self, other, *rest)) if _is_operand(other) else NotImplemented
-    if operator.startswith("__r") and operator not in ("__rshift__",):
-        return lambda self, other: apply(op, (other, self, *rest)) if _is_operand(other) else NotImplemented
     if len(op.parameters) == 1:
         return lambda self: apply(op, (self,))
-    return lambda self, other: apply(op, (self, other, *rest)) if _is_operand(other) else NotImplemented
+    run = apply
+    swapped = operator.startswith("__r") and operator != "__rshift__"
+    if operator.startswith("__i"):
+        run = apply_in_place
+
+    def method(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS) and not promotion.is_number(other):
+            return NotImplemented
+        return run(op, (other, self, *rest) if swapped else (self, other, *rest))
+
+    return method
 
 
-def _is_operand(value: Any) -> bool:
-    return isinstance(value, (Tensor, float, int)) or promotion.is_number(value)
-
-
+_OPERANDS = (Tensor, float, int)

@@ -84,7 +84,9 @@ class Op:
         self.optional = frozenset(i for i, kind in enumerate(kinds) if "None" in kind)
         self.variadic = kinds.index("Variadic") if "Variadic" in kinds else None
         self.promoted = (
-            frozenset(self.tensors + self.sequences) if promoted is None else frozenset(map(self.positions.__getitem__, promoted))
+            frozenset(self.tensors + self.sequences)
+            if promoted is None
+            else frozenset(map(self.positions.__getitem__, promoted))
         )
         self.promotion = promotion
         self.upcast = upcast
@@ -161,7 +163,9 @@ class Derivative:
 
     def __init__(self, op: Op, inputs: str, formula: Formula) -> None:
         self.inputs = tuple(op.positions[name.strip()] for name in inputs.split(","))
-        self.slots = None if op.gradient_sequence is not None else tuple(op.differentiable.index(i) for i in self.inputs)
+        self.slots = (
+            None if op.gradient_sequence is not None else tuple(op.differentiable.index(i) for i in self.inputs)
+        )
         self.mask = sum(1 << position for position in self.inputs)
         self.formula = formula
         code = formula.__code__  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from minitorch.ops.declaration import Op
@@ -12,7 +13,9 @@ from minitorch.tensor import Tensor
 def not_a_tensor(op: Op, position: int, value: Any) -> Exception:
     name = op.parameters[position]
     public = "input" if name == "self" else name
-    return TypeError(f"{op.name}(): argument '{public}' (position {position + 1}) must be Tensor, not {type(value).__name__}")
+    return TypeError(
+        f"{op.name}(): argument '{public}' (position {position + 1}) must be Tensor, not {type(value).__name__}"
+    )
 
 
 def no_tensor(op: Op, args: Sequence[Any]) -> Exception:
@@ -28,9 +31,7 @@ def check_sequence(op: Op, position: int, value: Any) -> list[Tensor | None]:
         )
     for index, each in enumerate(value):
         if not isinstance(each, Tensor) and not (each is None and position in op.optional):
-            raise TypeError(
-                f"expected Tensor as element {index} in argument {position}, but got {type(each).__name__}"
-            )
+            raise TypeError(f"expected Tensor as element {index} in argument {position}, but got {type(each).__name__}")
     return list(value)
 
 
@@ -43,7 +44,7 @@ def devices_differ(one: Any, other: Any) -> Exception:
 def translate(op: Op, args: Sequence[Any], error: ValueError) -> Exception:
     """PyTorch's error for an array library's ValueError: the shapes that could not be broadcast, where that is it."""
     shapes = [tuple(each.shape) for each in args if isinstance(each, Tensor)]
-    for a, b in zip(shapes, shapes[1:], strict=False):
+    for a, b in pairwise(shapes):
         clash = broadcast_clash(a, b)
         if clash is not None and "broadcast" in str(error):
             return clash
@@ -64,10 +65,19 @@ def broadcast_clash(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError | No
 
 
 def cannot_cast(source: Any, target: Any) -> Exception:
-    names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int"}
+    names = {
+        "float32": "Float",
+        "float64": "Double",
+        "float16": "Half",
+        "bfloat16": "BFloat16",
+        "int64": "Long",
+        "int32": "Int",
+    }
     names |= {"int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat"}
     names |= {"complex128": "ComplexDouble"}
-    return RuntimeError(f"result type {names[source.name]} can't be cast to the desired output type {names[target.name]}")
+    return RuntimeError(
+        f"result type {names[source.name]} can't be cast to the desired output type {names[target.name]}"
+    )
 
 
 def check_dim(dim: int, ndim: int) -> int:

@@ -53,7 +53,9 @@ def fits(value: Any, common: dtype) -> bool:
     if kind is float:
         return common.category >= FLOATING
     if kind is int:
-        return common.category >= FLOATING or (common.category == 1 and -128 <= value < 128 and (value >= 0 or common.is_signed))
+        return common.category >= FLOATING or (
+            common.category == 1 and -128 <= value < 128 and (value >= 0 or common.is_signed)
+        )
     return False
 
 
@@ -64,7 +66,9 @@ def convert(values: list[Any], originals: Any, positions: Iterable[int], floats:
     the dtype that results must be cast back to is returned.
     """
     present = [position for position in positions if originals[position] is not None]
-    flat = [each for i in present for each in (originals[i] if isinstance(originals[i], (list, tuple)) else (originals[i],))]
+    flat = [
+        each for i in present for each in (originals[i] if isinstance(originals[i], (list, tuple)) else (originals[i],))
+    ]
     common = common_type(flat)
     if floats and common.category < FLOATING:
         common = get_default_dtype()
