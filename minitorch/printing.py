@@ -8,7 +8,7 @@ All numbers of one tensor share one notation and one width, chosen from the numb
 
 What the numbers don't tell (device, size, dtype, gradient) follows as suffixes.
 
-Source of the rules: https://pytorch.org/docs/stable/generated/torch.set_printoptions.html and what PyTorch prints (torch/_tensor_str.py).
+Source of the rules: https://pytorch.org/docs/stable/generated/torch.set_printoptions.html and torch/_tensor_str.py.
 """
 
 import contextlib
