@@ -26,10 +26,10 @@ setup: .venv/installed ## the environment, where it is missing or out of date
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make setup PYTHON=...")'
 	$(PYTHON) -m venv .venv
 
-# No isolated build: the build backend is one of the pinned packages too.
+# Nothing is left to resolve: the lock is complete, and the build backend is in it too.
 .venv/installed: .venv/pyvenv.cfg requirements.lock pyproject.toml
 	@echo "Installing the pinned packages into .venv: a minute or two."
-	$(RUN) pip install --quiet --require-hashes -r requirements.lock
+	$(RUN) pip install --quiet --no-deps --require-hashes -r requirements.lock
 	$(RUN) pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -58,7 +58,7 @@ format: setup ## let ruff rewrite what it can
 
 lock: setup ## pin what pyproject.toml asks for (ARGS=--upgrade: the newest versions)
 	$(RUN) uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
-		--no-emit-index-url --no-emit-find-links --no-header --extra course --extra dev $(ARGS) \
+		--no-emit-index-url --no-emit-find-links --no-header --no-strip-extras --extra course --extra dev $(ARGS) \
 		pyproject.toml -o requirements.lock
 
 environment: setup ## write environment.yml anew from pyproject.toml
