@@ -1,0 +1,139 @@
+"""Execute notebooks whose code is trusted: lessons, and the reference with its mutants."""
+
+import asyncio
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+from course import bundle
+from course.kernel import environment, manager_options
+from course.notebook import checks, tasks, v4
+
+_CELL_SECONDS = 600
+
+
+class CellError(Exception):
+    """A cell of a trusted notebook raised; `index` is its place among the notebook's cells."""
+
+    def __init__(self, index: int, message: str) -> None:
+        super().__init__(message)
+        self.index = index
+
+
+class WeakCheckError(Exception):
+    """A check gives a mutant the same values as the reference, or shows no values."""
+
+    def __init__(self, exercise: str, message: str) -> None:
+        super().__init__(f"{exercise}: {message}")
+        self.exercise = exercise
+
+
+async def execute(notebook: NotebookNode, working_folder: Path, path: Path, seed: int) -> None:
+    """Run every cell and store its outputs, in a form that is the same on every run.
+
+    Raises:
+        CellError: a cell raised that is not tagged `raises-exception`.
+    """
+    with tempfile.TemporaryDirectory(prefix="course-") as name:
+        folder = Path(name)
+        client = NotebookClient(
+            notebook,
+            km=AsyncKernelManager(**manager_options(folder)),
+            timeout=_CELL_SECONDS,
+            allow_errors=True,
+            record_timing=False,
+            store_widget_state=False,
+            coalesce_streams=True,
+        )
+        await client.async_execute(cwd=str(working_folder), env=environment(folder, seed, path), cleanup_kc=True)
+    notebook.metadata["language_info"] = {"name": "python"}
+    for index, cell in enumerate(notebook.cells):
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                if "raises-exception" not in cell.metadata.get("tags", []):
+                    raise CellError(index, "\n".join(output.traceback))
+                output.traceback = [f"{output.ename}: {output.evalue}"]  # frames hold paths of this machine
+            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)  # its model id is random
+            output.pop("transient", None)
+
+
+async def execute_reference(
+    notebook: NotebookNode, working_folder: Path, path: Path, seed: int
+) -> dict[str, dict[str, str]]:
+    """Run the reference and then, in the same kernel, every mutant with its check.
+
+    Returns:
+        By exercise, what each mutant's author is told, by the fingerprint of the values that the mutant gave.
+
+    Raises:
+        CellError: a cell of the reference raised.
+        WeakCheckError: a mutant got the reference's values, or a check of the reference did not show one bundle.
+    """
+    length, check_cells = len(notebook.cells), checks(notebook)
+    runs = [(exercise, mutant) for exercise, about in tasks(notebook).items() for mutant in about["mutants"]]
+    for exercise, mutant in runs:
+        for text in (mutant["source"], check_cells[exercise].source):
+            notebook.cells.append(v4.new_code_cell(text, metadata={"tags": ["raises-exception"]}))
+    await execute(notebook, working_folder, path, seed)
+    tail = notebook.cells[length:]
+    del notebook.cells[length:]
+    expected = {exercise: _bundles(cell) for exercise, cell in check_cells.items()}
+    for exercise, bundles in expected.items():
+        if len(bundles) != 1:
+            raise WeakCheckError(exercise, f"the check shows {len(bundles)} bundles of values; it should show one")
+    says: dict[str, dict[str, str]] = {exercise: {} for exercise in check_cells}
+    for (exercise, mutant), defining, checking in zip(runs, tail[::2], tail[1::2], strict=True):
+        for output in (*defining.outputs, *checking.outputs):
+            if output.output_type == "error" and output.ename in ("NameError", "SyntaxError", "IndentationError"):
+                raise WeakCheckError(
+                    exercise, f"mutant {mutant['name']!r} does not run: {output.ename}: {output.evalue}"
+                )
+        for shown in _bundles(checking):
+            if not bundle.difference(expected[exercise][0], shown):
+                raise WeakCheckError(exercise, f"mutant {mutant['name']!r} passes the check")
+            says[exercise][bundle.fingerprint(shown)] = mutant["says"]
+    return says
+
+
+def addresses_or_paths(notebook: NotebookNode, root: Path) -> list[tuple[int, str]]:
+    """What would differ on another machine in the stored text: (place of the cell, the text)."""
+    pattern = re.compile(
+        "|".join((r"\b0x[0-9a-f]{6,}", re.escape(str(root) + os.sep), re.escape(tempfile.gettempdir() + os.sep)))
+    )
+    return [
+        (index, match[0])
+        for index, cell in enumerate(notebook.cells)
+        for output in cell.get("outputs", [])
+        for text in (output.get("text", ""), output.get("evalue", ""), output.get("data", {}).get("text/plain", ""))
+        if (match := pattern.search(text))
+    ]
+
+
+def expected_bundle(cell: NotebookNode) -> bundle.Bundle:
+    """The values that an executed check cell of the reference shows."""
+    return _bundles(cell)[0]
+
+
+def run(*notebooks: Any, workers: int) -> list[Any]:
+    """Await coroutines, at most `workers` at a time; their results or exceptions, in order."""
+
+    async def together() -> list[Any]:
+        turn = asyncio.Semaphore(workers)
+
+        async def one(coroutine: Any) -> Any:
+            async with turn:
+                return await coroutine
+
+        return await asyncio.gather(*map(one, notebooks), return_exceptions=True)
+
+    return asyncio.run(together())
+
+
+def _bundles(cell: NotebookNode) -> list[bundle.Bundle]:
+    return [output.data[bundle.MIME] for output in cell.outputs if bundle.MIME in output.get("data", {})]

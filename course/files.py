@@ -1,0 +1,67 @@
+"""Where the files of a course are, and writing them whole or not at all."""
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+CODE = Path(__file__).resolve().parent.parent  # the folder that holds the packages `course` and `minitorch`
+
+
+@dataclass(frozen=True)
+class Course:
+    """The folders of one course, all of them below its root."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, start: Path | None = None) -> "Course":
+        """The course of `MINITORCH_COURSE_ROOT`, else the one around the folder `start` (the current), else this."""
+        if named := os.environ.get("MINITORCH_COURSE_ROOT"):
+            return cls(Path(named).resolve())
+        start = (start or Path.cwd()).resolve()
+        return next((cls(folder) for folder in (start, *start.parents) if cls(folder).pristine.is_dir()), cls(CODE))
+
+    @property
+    def chapters(self) -> Path:
+        """The text sources, a folder a chapter."""
+        return self.root / "chapters"
+
+    @property
+    def notebooks(self) -> Path:
+        """The lessons, built."""
+        return self.root / "notebooks"
+
+    @property
+    def exercises(self) -> Path:
+        """What the learner fills in."""
+        return self.root / "exercises"
+
+    @property
+    def pristine(self) -> Path:
+        """The exercises as they were built, with the practice seed's outputs on the check cells."""
+        return self.exercises / ".pristine"
+
+    @property
+    def solutions(self) -> Path:
+        """The reference answers, built."""
+        return self.root / "solutions"
+
+    @property
+    def mine(self) -> Path:
+        """The learner's own solutions and progress."""
+        return self.root / "my"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a text file so that a reader sees the old text or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(name, 0o644)  # mkstemp gives 0600
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise

@@ -1,0 +1,130 @@
+"""What the learner's own notebook knows: the exercises as built, the hints given, and the solutions kept in `my/`.
+
+This is read inside the learner's kernel, so it imports nothing heavy.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from course.bundle import MIME, Bundle
+from course.cells import defined
+from course.files import Course, write_atomically
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise of a built notebook."""
+
+    chapter: str
+    name: str
+    kind: str
+    points: int
+    replaces: str | None
+    names: list[str]
+    hints: list[str]
+    mutants: dict[str, str]
+    check: str
+    expected: Bundle
+
+
+class UnknownExerciseError(LookupError):
+    """No exercise has that name."""
+
+
+def exercises(course: Course) -> list[Exercise]:
+    """Every exercise of the course, in order."""
+    return [exercise for path in sorted(course.pristine.glob("*.ipynb")) for exercise in _read(path)]
+
+
+def find(course: Course, name: str) -> Exercise:
+    """The exercise of that name.
+
+    Raises:
+        UnknownExerciseError: there is none.
+    """
+    for exercise in exercises(course):
+        if exercise.name == name:
+            return exercise
+    raise UnknownExerciseError(f"no exercise is called {name!r}; `course progress` lists them")
+
+
+def exercise_of_check(source: str) -> Exercise | None:
+    """The exercise whose check cell has this text; None outside the exercises' folder, or if the text was changed."""
+    course = Course(Path.cwd().parent)
+    if Path.cwd() != course.exercises or not course.pristine.is_dir():
+        return None
+    return next((exercise for exercise in exercises(course) if exercise.check.strip() == source.strip()), None)
+
+
+def keep(exercise: Exercise, history: list[str]) -> str:
+    """Keep the learner's solution, the last cell run that defines its names, in `my/`; says what was done."""
+    solution = next((text for text in reversed(history[:-1]) if _defines(text, exercise.names)), None)
+    if solution is None:
+        return ""
+    path = solution_path(Course.find(), exercise.name)
+    write_atomically(path, solution.rstrip() + "\n")
+    part = f"; it stands for {exercise.replaces}" if exercise.replaces else ""
+    return f" Kept in my/{path.name}{part}."
+
+
+def solution_path(course: Course, name: str) -> Path:
+    """Where the learner's solution of an exercise is kept."""
+    return course.mine / f"{name}.py"
+
+
+def hints_given(course: Course) -> dict[str, int]:
+    """How many hints were shown, by exercise."""
+    path = course.mine / "hints.json"
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def next_hint(name: str) -> str:
+    """The next hint of an exercise, noted as given; after the last one, all of them.
+
+    Raises:
+        UnknownExerciseError: no exercise has that name.
+    """
+    course = Course.find()
+    exercise = find(course, name)
+    given = hints_given(course)
+    count = given.get(name, 0)
+    if count >= len(exercise.hints):
+        return "\n".join(["That was the last hint. All of them:", *exercise.hints])
+    write_atomically(
+        course.mine / "hints.json", json.dumps({**given, name: count + 1}, indent=1, sort_keys=True) + "\n"
+    )
+    return f"Hint {count + 1} of {len(exercise.hints)}: {exercise.hints[count]}"
+
+
+def _read(path: Path) -> list[Exercise]:
+    notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    ours = [
+        cell for cell in notebook["cells"] if cell["metadata"].get("minitorch", {}).get("role") in ("task", "check")
+    ]
+    found = []
+    for task in ours:
+        about = task["metadata"]["minitorch"]
+        if about["role"] != "task":
+            continue
+        check = next(
+            cell for cell in ours if cell["metadata"]["minitorch"] == {"role": "check", "exercise": about["exercise"]}
+        )
+        found.append(
+            Exercise(
+                chapter=path.stem,
+                name=about["exercise"],
+                check="".join(check["source"]),
+                expected=next(output["data"][MIME] for output in check["outputs"] if MIME in output.get("data", {})),
+                **{key: about[key] for key in ("kind", "points", "replaces", "names", "hints", "mutants")},
+            )
+        )
+    return found
+
+
+def _defines(text: str, names: list[str]) -> bool:
+    try:
+        return set(names) <= defined(text)
+    except SyntaxError:  # the learner's cells may hold anything
+        return False

@@ -1,0 +1,229 @@
+"""Read a chapter's `exercises.py` and say, with file and line, what is wrong with it (see docs/authoring.md)."""
+
+import ast
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jupytext
+
+from course.cells import SOLUTION, STUB, defined, free, plain
+
+KINDS = ("predict", "build", "repair", "measure")
+_NBVAL_MARKER = re.compile(r"^\s*#+\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)\s*$", re.MULTILINE)
+_OUR_KEYS = ("setup", "exercise", "solution", "check", "hint", "mutant")
+
+
+class SourceError(Exception):
+    """A chapter's source breaks a rule; the message starts with file and line."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a source file; `role` is one of setup, exercise, solution, check, hint, mutant, or empty."""
+
+    path: Path
+    line: int
+    cell_type: str
+    text: str
+    metadata: dict[str, Any]
+
+    @property
+    def role(self) -> str:
+        return next((key for key in _OUR_KEYS if key in self.metadata), "")
+
+    def error(self, message: str) -> SourceError:
+        return SourceError(f"{self.path}:{self.line}: {message}")
+
+
+@dataclass
+class Mutant:
+    """A plausible wrong solution: a whole solution cell."""
+
+    name: str
+    says: str
+    text: str
+
+
+@dataclass
+class Exercise:
+    """One exercise; `name` is its grade_id."""
+
+    name: str
+    kind: str
+    points: int
+    replaces: str | None
+    task: Cell
+    solution: Cell | None = None
+    check: Cell | None = None
+    hints: list[str] = field(default_factory=list)
+    mutants: list[Mutant] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """What the check needs from the solution: how a learner's cell is recognised as one."""
+        assert self.solution is not None and self.check is not None
+        return sorted(defined(self.solution.text) & free(self.check.text))
+
+
+@dataclass
+class Source:
+    """The exercises of one chapter: every cell in order, and the exercises among them."""
+
+    chapter: str
+    cells: list[Cell]
+    exercises: list[Exercise]
+
+
+def read_cells(path: Path) -> list[Cell]:
+    """The cells of a percent file, each with the line of its header."""
+    text = path.read_text(encoding="utf-8")
+    headers = [number for number, line in enumerate(text.splitlines(), 1) if re.match(r"# %%( |$)", line)]
+    notebook = jupytext.reads(text, fmt="py:percent")
+    if len(headers) != len(notebook.cells):
+        raise SourceError(
+            f"{path}:1: text stands before the first cell, or a string holds a line that starts with '# %%'"
+        )
+    cells = [
+        Cell(path, line, cell.cell_type, cell.source, {k: v for k, v in cell.metadata.items() if "lines_to" not in k})
+        for line, cell in zip(headers, notebook.cells, strict=True)
+    ]
+    for cell in cells:
+        if cell.cell_type == "code" and (marker := _NBVAL_MARKER.search(cell.text)):
+            raise cell.error(f"{marker[1]} is not allowed: every output is checked")
+    return cells
+
+
+def read_exercises(path: Path) -> Source:
+    """The exercises in `path`, validated."""
+    source = Source(path.parent.name, read_cells(path), [])
+    by_name: dict[str, Exercise] = {}
+    for cell in source.cells:
+        _expect(cell, sum(key in cell.metadata for key in _OUR_KEYS) <= 1, "a cell has one role")
+        unknown = set(cell.metadata) - {*_OUR_KEYS, "kind", "points", "replaces", "tags"}
+        _expect(cell, not unknown, f"unknown cell metadata: {', '.join(sorted(unknown))}")
+        if cell.role in ("", "setup"):
+            continue
+        name = cell.metadata[cell.role]
+        if cell.role == "exercise":
+            _expect(cell, name not in by_name, f"duplicate exercise {name!r}")
+            by_name[name] = _open(cell)
+            source.exercises.append(by_name[name])
+            continue
+        if name not in by_name:
+            raise cell.error(f"{cell.role} of {name!r}, but no exercise of that name stands before it")
+        _add(by_name[name], cell)
+    for exercise in source.exercises:
+        _validate(exercise)
+    _validate_independence(source)
+    return source
+
+
+def _expect(cell: Cell, condition: object, message: str) -> None:
+    if not condition:
+        raise cell.error(message)
+
+
+def _open(cell: Cell) -> Exercise:
+    name, kind, points = (cell.metadata.get(key) for key in ("exercise", "kind", "points"))
+    _expect(cell, cell.cell_type == "markdown", "an exercise opens with a [markdown] cell")
+    _expect(
+        cell,
+        isinstance(name, str) and re.fullmatch(r"[a-z][a-z0-9_]*", name) is not None,
+        f"an exercise's name is lower case words with underscores, not {name!r}",
+    )
+    _expect(cell, kind in KINDS, f"exercise {name!r} needs kind= one of {', '.join(KINDS)}")
+    _expect(cell, type(points) is int and points > 0, f"exercise {name!r} needs points= a whole number above 0")
+    replaces = cell.metadata.get("replaces")
+    _expect(
+        cell,
+        replaces is None or re.fullmatch(r"[\w.]+:[\w.]+", str(replaces)) is not None,
+        f"exercise {name!r}: replaces= is spelled MODULE:ATTRIBUTE, not {replaces!r}",
+    )
+    return Exercise(str(name), str(kind), int(str(points)), replaces, cell)
+
+
+def _add(exercise: Exercise, cell: Cell) -> None:
+    markdown = cell.role == "hint"
+    _expect(
+        cell,
+        (cell.cell_type == "markdown") == markdown,
+        f"a {cell.role} is a {'[markdown]' if markdown else 'code'} cell",
+    )
+    match cell.role:
+        case "solution" | "check":
+            _expect(cell, getattr(exercise, cell.role) is None, f"a second {cell.role} of {exercise.name!r}")
+            setattr(exercise, cell.role, cell)
+        case "hint":
+            exercise.hints.append(cell.text)
+        case "mutant":
+            exercise.mutants.append(_mutant(cell))
+
+
+def _mutant(cell: Cell) -> Mutant:
+    lines = cell.text.splitlines()
+    comments = [
+        line[1:].strip()
+        for line in lines[: next((i for i, line in enumerate(lines) if not line.startswith("#")), None)]
+    ]
+    _expect(
+        cell,
+        len(comments) > 1,
+        "a mutant starts with a comment line that names it and one or more that say what is wrong",
+    )
+    return Mutant(comments[0], " ".join(comments[1:]), "\n".join(lines[len(comments) :]).strip("\n"))
+
+
+def _validate(exercise: Exercise) -> None:
+    task, name = exercise.task, exercise.name
+    if exercise.solution is None:
+        raise task.error(f"exercise {name!r} has no solution cell")
+    if exercise.check is None:
+        raise task.error(f"exercise {name!r} has no check cell")
+    text = exercise.solution.text
+    for marker in ("SOLUTION", "STUB"):
+        begins, ends = text.count(f"### BEGIN {marker}"), text.count(f"### END {marker}")
+        _expect(exercise.solution, begins == ends, f"{begins} BEGIN {marker} but {ends} END {marker}")
+    _expect(exercise.solution, SOLUTION.search(text) is not None, "no ### BEGIN SOLUTION ... ### END SOLUTION")
+    blocks = len(SOLUTION.findall(text)), len(STUB.findall(text))
+    _expect(exercise.solution, blocks[1] in (0, blocks[0]), "{} solution blocks but {} stub blocks".format(*blocks))
+    for cell in (exercise.solution, exercise.check):
+        try:
+            ast.parse(plain(cell.text))
+        except SyntaxError as error:
+            raise cell.error(f"line {error.lineno} of the cell: {error.msg}") from error
+    shows = sum(
+        isinstance(node, ast.Attribute) and node.attr == "show"
+        for node in ast.walk(ast.parse(plain(exercise.check.text)))
+    )
+    _expect(exercise.check, shows == 1, f"a check calls check.show once, not {shows} times")
+    _expect(task, len(exercise.hints) >= 3, f"exercise {name!r} has {len(exercise.hints)} hints; it needs 3 or more")
+    _expect(
+        task, len(exercise.mutants) >= 2, f"exercise {name!r} has {len(exercise.mutants)} mutants; it needs 2 or more"
+    )
+    if exercise.replaces is not None:
+        last = exercise.replaces.rpartition(":")[2].rpartition(".")[2]
+        _expect(
+            exercise.solution,
+            last in exercise.names,
+            f"replaces {exercise.replaces}, but the check uses no {last!r} of it",
+        )
+    _expect(exercise.check, exercise.names, f"the check uses nothing that the solution of {name!r} defines")
+
+
+def _validate_independence(source: Source) -> None:
+    setup = [cell for cell in source.cells if cell.role == "setup"]
+    shared: set[str] = set().union(*(defined(cell.text) for cell in setup))
+    for cell in setup:
+        if missing := free(cell.text) - shared:
+            raise cell.error(f"setup uses {', '.join(sorted(missing))}, which no setup cell defines")
+    for exercise in source.exercises:
+        assert exercise.solution is not None and exercise.check is not None
+        own = defined(exercise.solution.text)
+        for cell, known in ((exercise.solution, shared), (exercise.check, shared | own)):
+            if missing := free(cell.text) - known:
+                raise cell.error(
+                    f"the {cell.role} of {exercise.name!r} uses {', '.join(sorted(missing))}, "
+                    "which neither a setup cell nor the exercise defines; exercises are independent of each other"
+                )
