@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from minitorch.autograd.saved import FREED, SavedTensor, SavedTensors
-from minitorch.ops.declaration import DTYPE, GRAD, MASK, RESULT, SHAPE
+from minitorch.ops.declaration import DTYPE, GRAD, MASK, RESULT, SHAPE, STRIDE
 
 if TYPE_CHECKING:
     from minitorch.autograd.hooks import NodeHooks
@@ -129,6 +129,8 @@ class OpNode(Node):
         if hasattr(value, "_array"):
             if source == SHAPE:
                 return value._array.shape
+            if source == STRIDE:
+                return value.stride()
             return value._dtype if source == DTYPE else SavedTensor(value, False)
         if index in self.op.sequences:
             if source == SHAPE:

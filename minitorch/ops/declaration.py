@@ -13,7 +13,7 @@ names say what it needs, and only that is saved for it:
 
     grad, grads      the gradient of the (first) output; of all outputs, as a tuple with None for those that got none
     self, other, …   the argument of that name
-    self_shape, …    only the shape of that tensor; likewise self_dtype
+    self_shape, …    only the shape of that tensor; likewise self_stride and self_dtype
     result, result0… the output, or one of several
     output_mask      which of the inputs that the formula serves need a gradient
 
@@ -42,8 +42,9 @@ OPS: dict[str, Op] = {}
 """Every declared op by name."""
 
 # Where a formula's parameter comes from.
-ARGUMENT, SHAPE, DTYPE, RESULT, GRAD, GRADS, MASK = range(7)
-_SAVED = (ARGUMENT, SHAPE, DTYPE, RESULT)
+ARGUMENT, SHAPE, STRIDE, DTYPE, RESULT, GRAD, GRADS, MASK = range(8)
+_METADATA = {"shape": SHAPE, "stride": STRIDE, "dtype": DTYPE}
+_SAVED = (ARGUMENT, SHAPE, STRIDE, DTYPE, RESULT)
 
 
 class Op:
@@ -179,8 +180,8 @@ def _source(op: Op, name: str) -> tuple[int, int]:
     if name in special:
         return special[name]
     stem, _, suffix = name.rpartition("_")
-    if stem in op.positions and suffix in ("shape", "dtype"):
-        return (SHAPE if suffix == "shape" else DTYPE), op.positions[stem]
+    if stem in op.positions and suffix in _METADATA:
+        return _METADATA[suffix], op.positions[stem]
     if name.startswith("result") and name[6:].isdigit():
         return RESULT, int(name[6:])
     raise TypeError(f"the derivative of {op.name} asks for {name!r}, which it is not a parameter or an output of it")
