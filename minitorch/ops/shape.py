@@ -1,20 +1,470 @@
-"""Ops that look at the same elements in another arrangement."""
+"""Ops that look at all elements of a tensor in another shape or order: views, which share its memory.
+
+Source: https://pytorch.org/docs/stable/tensor_view.html
+"""
 
 from __future__ import annotations
 
+import math
+import operator
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from minitorch.autograd.inplace import check_writable
 from minitorch.backend import Array
-from minitorch.ops.declaration import view
+from minitorch.dtypes import FROM_NUMPY
+from minitorch.dtypes import dtype as DType
+from minitorch.ops import declaration
+from minitorch.ops.declaration import METHODS, composite, declare
+from minitorch.ops.errors import broadcast_clash, check_dim
+from minitorch.size import Size
+from minitorch.tensor import Tensor
 
+Dims = Any
+Shape = tuple[int, ...]
 Variadic = Any
 
 
-@view(derivatives={"self": lambda grad, self_shape: grad.reshape(self_shape)}, variants="method", node="ViewBackward0")
-def reshape(xp: Any, self: Array, shape: Variadic) -> Array:
-    return self.reshape(tuple(shape))
+def sizes_of(sizes: Any) -> Shape:
+    """Ints that were given one by one or as one sequence. Raises TypeError for anything but ints."""
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        sizes = sizes[0]
+    return tuple(map(operator.index, sizes))
 
 
-@view(derivatives={"self": lambda grad: grad}, variants="method")
-def expand(xp: Any, self: Array, size: Variadic) -> Array:
-    return xp.broadcast_to(self, tuple(size))
+def checked_dims(dim: Any, ndim: int) -> Shape:
+    """One dim or several, counted from the front. Raises IndexError out of range, RuntimeError for one given twice."""
+    dims = tuple(check_dim(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    for i, d in enumerate(dims):
+        if d in dims[:i]:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return dims
+
+
+def strided(xp: Any, array: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
+    """The memory from the array's first element on, with another shape and other strides (in bytes)."""
+    return xp.lib.stride_tricks.as_strided(array, shape, strides)
+
+
+def inferred_shape(size: Shape, numel: int) -> Shape:
+    """`size` with its -1 replaced by what makes it hold `numel` elements. Raises RuntimeError when nothing does."""
+    if -1 in size:
+        unknown = size.index(-1)
+        known = math.prod(size[:unknown] + size[unknown + 1 :])
+        if size.count(-1) > 1:
+            raise RuntimeError("only one dimension can be inferred")
+        if known > 0 and numel % known == 0:
+            return (*size[:unknown], numel // known, *size[unknown + 1 :])
+        if known == 0 and numel == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size "
+                "-1 can be any value and is ambiguous"
+            )
+    for wrong in size:
+        if wrong < -1:
+            raise RuntimeError(f"invalid shape dimension {wrong}")
+    if -1 in size or math.prod(size) != numel:
+        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
+    return size
+
+
+def view_strides(shape: Shape, strides: Shape, new_shape: Shape, itemsize: int) -> Shape | None:
+    """The strides with which memory of this shape and strides can be seen as `new_shape`; None if it needs a copy.
+
+    Dimensions that lie in memory one behind the other merge to one run; each new dimension has to divide a run.
+    """
+    runs: list[tuple[int, int]] = []  # (size, stride), the last dimension first
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size == 1:
+            continue
+        if runs and stride == runs[-1][0] * runs[-1][1]:
+            runs[-1] = (size * runs[-1][0], runs[-1][1])
+        else:
+            runs.append((size, stride))
+    left, step = 1, itemsize
+    runs.reverse()
+    result: list[int] = []
+    for size in reversed(new_shape):
+        if size > 1 and left == 1:
+            left, step = runs.pop()
+        if left % size:
+            return None
+        result.append(step)
+        left, step = left // size, step * size
+    return tuple(reversed(result))
+
+
+def viewed(xp: Any, array: Array, shape: Shape) -> Array | None:
+    """The same memory in another shape; None where that needs a copy."""
+    if array.flags.c_contiguous:
+        return array.reshape(shape)
+    strides = view_strides(array.shape, array.strides, shape, array.itemsize)
+    return None if strides is None else strided(xp, array, shape, strides)
+
+
+@declaration.view(
+    variants="", node="ViewBackward0", derivatives={"self": lambda grad, self_shape: grad.reshape(self_shape)}
+)
+def view_as_shape(xp: Any, self: Array, shape: Shape) -> Array:
+    array = viewed(xp, self, inferred_shape(shape, self.size))
+    if array is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+    return array
+
+
+@declare(
+    variants="", node="UnsafeViewBackward0", derivatives={"self": lambda grad, self_shape: grad.reshape(self_shape)}
+)
+def unsafe_view(xp: Any, self: Array, shape: Shape) -> Array:
+    """Takes over the memory of a tensor that nobody else knows: no view, as far as autograd is concerned."""
+    return self.reshape(shape)
+
+
+@declaration.view(variants="", node="ViewBackward0")
+def view_as_dtype(xp: Any, self: Array, dtype: DType) -> Array:
+    ratio = FROM_NUMPY[self.dtype].itemsize / dtype.itemsize
+    if ratio == 1:
+        return self.view(dtype.numpy)
+    if self.ndim == 0:
+        raise RuntimeError(
+            f"self.dim() cannot be 0 to view {FROM_NUMPY[self.dtype]} as {dtype} (different element sizes)"
+        )
+    if self.strides[-1] != self.itemsize:
+        raise RuntimeError(
+            f"self.stride(-1) must be 1 to view {FROM_NUMPY[self.dtype]} as {dtype} (different element sizes), but got "
+            f"{self.strides[-1] // self.itemsize}"
+        )
+    if ratio < 1 and self.shape[-1] % int(1 / ratio):
+        raise RuntimeError(
+            f"self.size(-1) must be divisible by {int(1 / ratio)} to view {FROM_NUMPY[self.dtype]} as {dtype} "
+            f"(different element sizes), but got {self.shape[-1]}"
+        )
+    return self.view(dtype.numpy)
+
+
+@composite(variants="method")
+def view(input: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
+    """The same memory in another shape, one size of which may be -1; or its bytes read as another dtype.
+
+    Raises RuntimeError where the strides allow no such view. https://pytorch.org/docs/stable/generated/torch.Tensor.view.html
+    """
+    if dtype is None and len(size) == 1 and isinstance(size[0], DType):
+        dtype = size[0]
+    return view_as_shape(input, sizes_of(size)) if dtype is None else view_as_dtype(input, dtype)
+
+
+@composite()
+def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
+    """The elements in another shape: a view where the strides allow it, otherwise a copy.
+
+    https://pytorch.org/docs/stable/generated/torch.reshape.html
+    """
+    size = inferred_shape(sizes_of(args if shape is None else shape), input._array.size)
+    array = input._array
+    if array.flags.c_contiguous or view_strides(array.shape, array.strides, size, array.itemsize) is not None:
+        return view_as_shape(input, size)
+    return unsafe_view(input.contiguous(), size)
+
+
+@composite(variants="method")
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    return view_as_shape(input, other._array.shape)
+
+
+@composite(variants="method")
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    return reshape(input, other._array.shape)
+
+
+@composite()
+def ravel(input: Tensor) -> Tensor:
+    return reshape(input, -1)
+
+
+@composite()
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Merges the dimensions from `start_dim` to `end_dim`. https://pytorch.org/docs/stable/generated/torch.flatten.html"""
+    shape = input._array.shape
+    start, end = check_dim(start_dim, len(shape)), check_dim(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshape(input, 1)
+    if start == end:
+        return input
+    return reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
+
+
+@composite()
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """Splits one dimension into several. https://pytorch.org/docs/stable/generated/torch.unflatten.html"""
+    shape = input._array.shape
+    dim = check_dim(dim, len(shape))
+    sizes = sizes_of((sizes,))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    if math.prod(sizes) != shape[dim] and (-1 not in sizes or shape[dim] % abs(math.prod(sizes) or 1)):
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in "
+            "the input tensor"
+        )
+    return view_as_shape(input, (*shape[:dim], *inferred_shape(sizes, shape[dim]), *shape[dim + 1 :]))
+
+
+@declaration.view(derivatives={"self": lambda grad, dims: permute(grad, _inverse(dims))})
+def permute(xp: Any, self: Array, dims: Variadic) -> Array:
+    """The dimensions in another order. https://pytorch.org/docs/stable/generated/torch.permute.html"""
+    if len(dims) != self.ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    order = [check_dim(dim, self.ndim) for dim in dims]
+    if len(set(order)) != len(order):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return self.transpose(order)
+
+
+def _inverse(dims: Sequence[int]) -> list[int]:
+    inverse = [0] * len(dims)
+    for position, dim in enumerate(dims):
+        inverse[dim] = position
+    return inverse
+
+
+@declaration.view(
+    aliases="swapaxes swapdims", derivatives={"self": lambda grad, dim0, dim1: transpose(grad, dim0, dim1)}
+)
+def transpose(xp: Any, self: Array, dim0: int, dim1: int) -> Array:
+    """Two dimensions swapped. https://pytorch.org/docs/stable/generated/torch.transpose.html"""
+    dim0, dim1 = check_dim(dim0, self.ndim), check_dim(dim1, self.ndim)
+    return self.swapaxes(dim0, dim1) if self.ndim else self[...]
+
+
+@declaration.view(derivatives={"self": lambda grad: t(grad)})
+def t(xp: Any, self: Array) -> Array:
+    """A matrix transposed; tensors of fewer dimensions as they are. https://pytorch.org/docs/stable/generated/torch.t.html"""
+    if self.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    return self.transpose()
+
+
+@composite()
+def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
+    """Moves dimensions; the others keep their order. https://pytorch.org/docs/stable/generated/torch.movedim.html"""
+    sources = source if isinstance(source, (tuple, list)) else (source,)
+    destinations = destination if isinstance(destination, (tuple, list)) else (destination,)
+    if len(sources) != len(destinations):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same "
+            f"number of dims as destination ({list(destinations)} dims)"
+        )
+    ndim = input._array.ndim
+    sources, destinations = (tuple(check_dim(d, ndim) for d in dims) for dims in (sources, destinations))
+    for name, dims in (("source", sources), ("destination", destinations)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
+    if not ndim:
+        return view_as_shape(input, ())
+    rest = iter([d for d in range(ndim) if d not in sources])
+    moved = dict(zip(destinations, sources, strict=True))
+    return permute(input, [moved[d] if d in moved else next(rest) for d in range(ndim)])
+
+
+@composite()
+def moveaxis(input: Tensor, source: Dims, destination: Dims) -> Tensor:
+    return movedim(input, source, destination)
+
+
+@composite()
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions swapped, and complex numbers conjugated."""
+    return _swapped_matrices(input, "adjoint()").conj()
+
+
+def _swapped_matrices(input: Tensor, name: str) -> Tensor:
+    if input._array.ndim < 2:
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {input._array.ndim}-D tensor."
+        )
+    return transpose(input, -2, -1)
+
+
+def _numpy_t(input: Tensor) -> Tensor:
+    if input._array.ndim not in (0, 2):
+        warnings.warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return permute(input, tuple(range(input._array.ndim - 1, -1, -1)))
+
+
+def _conjugate_t(input: Tensor) -> Tensor:
+    if input._array.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {input._array.ndim}-D tensor.")
+    return input if not input._array.ndim else adjoint(input)
+
+
+METHODS["T"] = property(_numpy_t)  # type: ignore[assignment]
+METHODS["H"] = property(_conjugate_t)  # type: ignore[assignment]
+METHODS["mT"] = property(lambda input: _swapped_matrices(input, "mT"))  # type: ignore[assignment]
+METHODS["mH"] = property(adjoint)  # type: ignore[assignment]
+
+
+@declaration.view(variants="method", derivatives={"self": lambda grad: grad})
+def expand(xp: Any, self: Array, size: Variadic, *, implicit: bool = False) -> Array:
+    """Repeats dimensions of size 1, and adds leading ones, without copying: their stride is 0.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.expand.html
+    """
+    shape, new = self.shape, len(size) - self.ndim
+    if new < 0:
+        raise RuntimeError(
+            f"expand(torch.{FROM_NUMPY[self.dtype]}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
+            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
+        )
+    target = [shape[d - new] if n == -1 and d >= new else n for d, n in enumerate(size)]
+    strides = [0] * new + [
+        stride if n == have else 0 for stride, n, have in zip(self.strides, target[new:], shape, strict=True)
+    ]
+    for d, n in enumerate(target):
+        if n < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {d}"
+                if d < new
+                else f"expand: the number {n} is not a size"
+            )
+        if d >= new and n != shape[d - new] != 1:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({shape[d - new]}) at "
+                f"non-singleton dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+            )
+    return strided(xp, self, target, strides)
+
+
+@composite(variants="method")
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    return expand(input, other._array.shape)
+
+
+@composite()
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+    return expand(input, size)
+
+
+@composite(variants="function")
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes broadcast to. Raises RuntimeError when they don't."""
+    result: tuple[int, ...] = ()
+    for each in shapes:
+        shape = (each,) if isinstance(each, int) else tuple(each)
+        clash = broadcast_clash(result, shape)
+        if clash is not None:
+            raise RuntimeError(
+                "Shape mismatch: objects cannot be broadcast to a single shape. "
+                f"Mismatch is between {result} and {shape}"
+            )
+        width = max(len(result), len(shape))
+        result, shape = ((1,) * (width - len(one)) + tuple(one) for one in (result, shape))
+        result = tuple(b if a == 1 else a for a, b in zip(result, shape, strict=True))
+    return Size(result)
+
+
+@composite(variants="function")
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """Each tensor expanded to the shape that all broadcast to."""
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tuple(tensors[0])
+    shape: tuple[int, ...] = ()
+    for tensor in tensors:
+        clash = broadcast_clash(shape, tensor._array.shape)
+        if clash is not None:
+            raise clash
+        shape = broadcast_shapes(shape, tensor._array.shape)
+    return tuple(expand(tensor, shape) for tensor in tensors)
+
+
+@declaration.view(
+    derivatives={"self": lambda grad, self_shape: grad.reshape(self_shape)},
+    node=lambda self, dim: f"SqueezeBackward{0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1}",
+)
+def squeeze(xp: Any, self: Array, dim: Dims = None) -> Array:
+    """Without dimensions of size 1: all of them, or those among `dim`. https://pytorch.org/docs/stable/generated/torch.squeeze.html"""
+    if dim is None:
+        return self.squeeze()
+    dims = checked_dims(dim, self.ndim)
+    return self.squeeze(tuple(d for d in dims if d < self.ndim and self.shape[d] == 1))
+
+
+@declaration.view(derivatives={"self": lambda grad, dim: squeeze(grad, dim)})
+def unsqueeze(xp: Any, self: Array, dim: int) -> Array:
+    """With a new dimension of size 1 at `dim`. https://pytorch.org/docs/stable/generated/torch.unsqueeze.html"""
+    dim = check_dim(dim, self.ndim + 1)
+    shape = (*self.shape[:dim], 1, *self.shape[dim:])
+    if self.flags.c_contiguous:
+        return self.reshape(shape)
+    step = self.itemsize if dim == self.ndim else self.shape[dim] * self.strides[dim]
+    return strided(xp, self, shape, (*self.strides[:dim], step, *self.strides[dim:]))
+
+
+@composite(variants="function")
+def atleast_1d(*tensors: Any) -> Any:
+    return _each(tensors, lambda x: x if x.dim() else reshape(x, 1))
+
+
+@composite(variants="function")
+def atleast_2d(*tensors: Any) -> Any:
+    return _each(tensors, lambda x: x if x.dim() > 1 else unsqueeze(x, 0) if x.dim() else reshape(x, 1, 1))
+
+
+@composite(variants="function")
+def atleast_3d(*tensors: Any) -> Any:
+    return _each(tensors, _with_three_dims)
+
+
+def _with_three_dims(x: Tensor) -> Tensor:
+    match x.dim():
+        case 0:
+            return reshape(x, 1, 1, 1)
+        case 1:
+            return unsqueeze(unsqueeze(x, 0), -1)
+        case 2:
+            return unsqueeze(x, -1)
+        case _:
+            return x
+
+
+def _each(tensors: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tensors[0]
+    elif len(tensors) == 1:
+        return change(tensors[0])
+    return tuple(change(each) for each in tensors)
+
+
+def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The method that makes a tensor its own view: the memory stays, the shape and strides change."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        check_writable(self)
+        changed = function(self, *args, **kwargs)
+        self._array = changed._array
+        if changed._grad_fn is not None:
+            self._grad_fn, self._output_nr = changed._grad_fn, changed._output_nr
+        self._bump_version()
+        if self._base is not None:
+            self._view_version = self._version
+        return self
+
+    return method
+
+
+for _name in ("squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims", "t"):
+    METHODS[_name + "_"] = _in_place(METHODS[_name])
