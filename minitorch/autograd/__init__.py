@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitorch.autograd import engine
+from minitorch.autograd.function import Function
 from minitorch.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -21,6 +22,7 @@ from minitorch.ops.creation import ones_like
 from minitorch.tensor import Tensor
 
 __all__ = [
+    "Function",
     "Node",
     "backward",
     "enable_grad",

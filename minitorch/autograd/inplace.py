@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from minitorch.tensor import Tensor
 
 
-def check_writable(target: Tensor, records: bool) -> None:
+def check_writable(target: Tensor) -> None:
     """Raises RuntimeError where PyTorch forbids to write in place: on leaves that require grad, and on their views."""
     if not grad_mode.enabled:
         return

@@ -45,7 +45,7 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
         raise errors.not_a_tensor(op, 0, target)
     array, _, mask = _run(op, args)
     records = bool(mask) and grad_mode.enabled
-    check_writable(target, records)
+    check_writable(target)
     plan = op.plan(mask) if records else None
     if plan is not None and plan.saves(0):
         args = [_before_write(target), *args[1:]]
