@@ -1,0 +1,71 @@
+"""`python -m benchmarks [--write FILE]`: the table of all workloads, one thread, in one run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_variable] = "1"  # before any array library is loaded
+
+import datetime
+import platform
+import statistics
+from pathlib import Path
+
+import numpy
+import torch
+
+import minitorch
+from benchmarks.measure import import_cost, interleaved, ratio
+from benchmarks.workloads import WORKLOADS
+
+
+def processor() -> str:
+    """The processor's name, as far as the system tells it."""
+    info = Path("/proc/cpuinfo")
+    names = [line for line in info.read_text().splitlines() if line.startswith("model name")] if info.exists() else []
+    return names[0].partition(":")[2].strip() if names else platform.processor()
+
+
+def report() -> str:
+    """The figures as Markdown."""
+    torch.set_num_threads(1)
+    lines = [
+        f"{datetime.date.today():%Y-%m-%d} · {processor()} · one thread · Python {platform.python_version()}, "
+        f"NumPy {numpy.__version__}, PyTorch {torch.__version__}",
+        "",
+        "| work | minitorch | PyTorch | NumPy | minitorch ÷ PyTorch | target | minitorch ÷ NumPy |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for work in WORKLOADS:
+        seconds = interleaved(
+            {"minitorch": work.program(minitorch), "torch": work.program(torch), "numpy": work.yardstick()}
+        )
+        own, reference, plain = (statistics.median(seconds[name]) * 1e6 for name in ("minitorch", "torch", "numpy"))
+        lines.append(
+            f"| {work.name} | {own:,.1f} µs | {reference:,.1f} µs | {plain:,.1f} µs "
+            f"| **{ratio(seconds['minitorch'], seconds['torch']):.2f}** | ≤ {work.target} "
+            f"| {ratio(seconds['minitorch'], seconds['numpy']):.2f} |"
+        )
+    lines += ["", "| import | time | memory |", "|---|--:|--:|"]
+    for module in ("minitorch", "torch", "numpy"):
+        milliseconds, mebibytes = import_cost(module)
+        lines.append(f"| {module} | {milliseconds:.0f} ms | {mebibytes:.0f} MiB |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--write", type=Path, help="also write the table to this file")
+    arguments = parser.parse_args()
+    text = report()
+    print(text)
+    if arguments.write:
+        temporary = arguments.write.with_suffix(".tmp")
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(arguments.write)
+
+
+if __name__ == "__main__":
+    main()

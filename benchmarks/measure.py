@@ -1,0 +1,60 @@
+"""Timing several implementations of one thing so that their ratio can be trusted on a busy machine."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+ROUNDS = 15
+SECONDS_A_ROUND = 0.03
+
+
+def interleaved(actions: Mapping[str, Callable[[], Any]]) -> dict[str, list[float]]:
+    """Seconds a call, one figure a round. In each round all take their turn, so that a slow moment slows all of them."""
+    repeats = {name: _repeats(action) for name, action in actions.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in actions}
+    for _ in range(ROUNDS):
+        for name, action in actions.items():
+            start = time.perf_counter()
+            for _ in range(repeats[name]):
+                action()
+            seconds[name].append((time.perf_counter() - start) / repeats[name])
+    return seconds
+
+
+def _repeats(action: Callable[[], Any]) -> int:
+    action()  # the first call pays for lazy imports
+    start = time.perf_counter()
+    action()
+    once = time.perf_counter() - start
+    return max(1, round(SECONDS_A_ROUND / max(once, 1e-7)))
+
+
+def ratio(seconds: list[float], reference: list[float]) -> float:
+    """The median over the rounds of time ÷ the reference's time."""
+    return statistics.median(own / other for own, other in zip(seconds, reference, strict=True))
+
+
+_IMPORT = """
+import json, resource, sys, time
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+start = time.perf_counter()
+if sys.argv[1] != "nothing":
+    __import__(sys.argv[1])
+seconds = time.perf_counter() - start
+print(json.dumps([seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024]))
+"""
+
+
+def import_cost(module: str, runs: int = 7) -> tuple[float, float]:
+    """Milliseconds and MiB (peak resident) that importing a module costs a fresh interpreter: medians over `runs`."""
+    results = []
+    for _ in range(runs):
+        command = [sys.executable, "-c", _IMPORT, module]
+        results.append(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+    return statistics.median(each[0] for each in results) * 1e3, statistics.median(each[1] for each in results)
