@@ -28,13 +28,13 @@ setup: .venv/installed ## the environment, where it is missing or out of date
 
 # Nothing is left to resolve: the lock is complete, and the build backend is in it too.
 .venv/installed: .venv/pyvenv.cfg requirements.lock pyproject.toml
-	@echo "Installing the pinned packages into .venv: a minute or two."
+	@echo "Installing the pinned packages into .venv: a few minutes the first time."
 	$(RUN) pip install --quiet --no-deps --require-hashes -r requirements.lock
 	$(RUN) pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 lab: setup ## JupyterLab on the welcome notebook
-	$(RUN) jupyterlab notebooks/00_welcome.ipynb $(ARGS)
+	$(RUN) jupyterlab --LabApp.default_url=/lab/tree/notebooks/00_welcome.ipynb $(ARGS)
 
 # One thread each: the same numbers on every machine, and the workers don't fight over the cores.
 test: export OMP_NUM_THREADS := 1
