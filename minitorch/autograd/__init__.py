@@ -17,6 +17,7 @@ from minitorch.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from minitorch.autograd.gradcheck import gradcheck, gradgradcheck
 from minitorch.autograd.node import Edge, Node, gradient_edge
 from minitorch.ops.creation import ones_like
 from minitorch.tensor import Tensor
@@ -27,6 +28,8 @@ __all__ = [
     "backward",
     "enable_grad",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "inference_mode",
     "is_grad_enabled",
     "no_grad",
