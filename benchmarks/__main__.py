@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_variable] = "1"  # before any array library is loaded
-
 import datetime
 import platform
 import statistics

@@ -15,7 +15,7 @@ SECONDS_A_ROUND = 0.03
 
 
 def interleaved(actions: Mapping[str, Callable[[], Any]]) -> dict[str, list[float]]:
-    """Seconds a call, one figure a round. In each round all take their turn, so that a slow moment slows all of them."""
+    """Seconds a call, one figure a round. In each round all take their turn, so that a slow moment slows them all."""
     repeats = {name: _repeats(action) for name, action in actions.items()}
     seconds: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(ROUNDS):

@@ -49,9 +49,11 @@ from minitorch.ops import (
     loss,
     matmul,
     pointwise,
+    rearranging,
     reduction,
     sampling,
     shape,
+    slicing,
     sorting,
 )
 from minitorch.ops.declaration import METHODS, NAMESPACES

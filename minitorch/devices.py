@@ -80,7 +80,8 @@ def _parse(type: Any, index: Any) -> tuple[str, int | None]:
         type, index = "cuda", type  # the legacy spelling: a bare number is a GPU
     if not isinstance(type, str):
         raise TypeError(
-            f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but expected a str or an int"
+            f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but "
+            "expected a str or an int"
         )
     name, colon, number = type.partition(":")
     if name not in DEVICE_TYPES:

@@ -38,7 +38,8 @@ class Tensor:
     """A multi-dimensional array of one dtype on one device.
 
     The strided array `_array` stands for (storage, offset, shape, stride): its memory is the storage's.
-    The constructor is the legacy one: sizes, or the data themselves, in the default dtype. `minitorch.tensor` is better.
+    The constructor is the legacy one: sizes, or the data themselves, in the default dtype. `minitorch.tensor` is
+    better.
     """
 
     __slots__ = (
@@ -239,7 +240,8 @@ class Tensor:
         """Has ops on this leaf recorded from now on, or not. Raises RuntimeError for non-leaves and integer tensors."""
         if self.grad_fn is not None and not requires_grad:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed "
+                "variable in a "
                 "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if requires_grad and self._dtype.category < FLOATING:
@@ -272,9 +274,12 @@ class Tensor:
             import warnings
 
             warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-                "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
-                "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be "
+                "populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
+                "non-leaf "
+                "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, "
+                "make sure "
                 "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
                 UserWarning,
                 stacklevel=2,
@@ -302,7 +307,8 @@ class Tensor:
             )
         if grad._array.shape != self._array.shape:
             raise RuntimeError(
-                f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of size '{list(self.shape)}'. "
+                f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of size "
+                f"'{list(self.shape)}'. "
                 "Please ensure that the gradient and the tensor are the same size"
             )
         self._grad = grad
@@ -425,7 +431,8 @@ class Tensor:
             return self.detach().cpu().numpy()
         if self._device.type != "cpu":
             raise TypeError(
-                f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                "host "
                 "memory first."
             )
         if self.requires_grad:
@@ -494,8 +501,10 @@ class Tensor:
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.grad_fn is not None:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment.  "
+                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm "
+                "usage, see "
                 "https://github.com/pytorch/pytorch/pull/103001"
             )
         if id(self) in memo:

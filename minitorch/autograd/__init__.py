@@ -75,7 +75,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor, ...]:
-    """The gradients of `outputs`, weighted by `grad_outputs` and summed, with respect to `inputs`; `.grad` is untouched.
+    """The gradients of `outputs`, weighted by `grad_outputs` and summed, with respect to `inputs`; no `.grad` changes.
 
     An input that the outputs don't depend on raises RuntimeError, unless `allow_unused` (its gradient is None) or
     `materialize_grads` (it is zero). Source: https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
@@ -96,7 +96,8 @@ def grad(
     results: list[Any] = [captured.get(edge) for edge in edges]
     if not (allow_unused or materialize_grads) and None in [None if each is None else 0 for each in results]:
         raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
+            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True "
+            "if this is "
             "the desired behavior."
         )
     if materialize_grads:
@@ -128,7 +129,8 @@ def _roots(tensors: Any, grad_tensors: Any) -> list[tuple[Edge, Tensor]]:
             weight = ones_like(output)
         elif weight.shape != output.shape:
             raise RuntimeError(
-                f"Mismatch in shape: grad_output[{number}] has a shape of {weight.shape} and output[{number}] has a shape of "
+                f"Mismatch in shape: grad_output[{number}] has a shape of {weight.shape} and output[{number}] has "
+                "a shape of "
                 f"{output.shape}."
             )
         if edge is None:

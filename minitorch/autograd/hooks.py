@@ -105,7 +105,9 @@ def _checked(hook: Callable[..., Any], result: Any, grad: Tensor) -> Tensor:
 
 
 def run_between(hooks: NodeHooks, node: Node, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
-    """Runs a node between its own hooks: pre-hooks may replace the gradients that it gets, hooks those that it gives."""
+    """Runs a node between its own hooks: pre-hooks may replace the gradients that it gets, hooks those that it
+    gives.
+    """
     for hook in list(hooks.before.values()):
         replaced = hook(tuple(grads))
         grads = grads if replaced is None else list(replaced)

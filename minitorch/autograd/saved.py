@@ -47,7 +47,8 @@ class SavedTensor:
         return (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{tensor.type()} {list(tensor.shape)}]{origin} is at version {tensor._version}; "
-            f"expected version {self.version} instead. Hint: enable anomaly detection to find the operation that failed "
+            f"expected version {self.version} instead. Hint: enable anomaly detection to find the operation that "
+            "failed "
             "to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
         )
 

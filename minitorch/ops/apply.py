@@ -168,7 +168,9 @@ def _record(op: Op, args: Sequence[Any], outputs: Sequence[Tensor], mask: int) -
 
 
 def _write(target: Tensor, array: Any, shape: tuple[int, ...]) -> None:
-    """Overwrites the elements of `target`; what was computed must have its shape and a dtype that can be cast to its own."""
+    """Overwrites the elements of `target`; what was computed must have its shape and a dtype that can be cast to its
+    own.
+    """
     if array.dtype != target._dtype.numpy:
         source = FROM_NUMPY[array.dtype]
         if not can_cast(source, target._dtype):

@@ -51,9 +51,9 @@ class Op:
     """A declared op: the kernel, its parameters, its derivatives, and how its arguments are typed."""
 
     __slots__ = (
-        "defaults", "derivatives", "differentiable", "gradient_sequence", "is_view", "kernel", "keyword_only_from", "name",
-        "node_name", "optional", "outputs", "parameters", "plans", "positions", "promoted", "promotion", "required", "scalars",
-        "sequences", "tensors", "upcast", "variadic",
+        "defaults", "derivatives", "differentiable", "gradient_sequence", "is_view", "kernel", "keyword_only_from",
+        "name", "node_name", "optional", "outputs", "parameters", "plans", "positions", "promoted", "promotion",
+        "required", "scalars", "sequences", "tensors", "upcast", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -69,7 +69,7 @@ class Op:
     ) -> None:
         code = kernel.__code__
         count = code.co_argcount + code.co_kwonlyargcount
-        # `apply` has all arguments in order, and a call by position is the fastest: it ignores the `*` of the signature.
+        # `apply` has all arguments in order, and calls by position, which is fastest: here the `*` has no effect.
         kernel.__code__ = code.replace(co_argcount=count, co_kwonlyargcount=0)
         self.kernel = kernel
         self.name = kernel.__name__.rstrip("_")
@@ -108,10 +108,14 @@ class Op:
         return plan
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """All arguments in the order of the signature, defaults filled in. Raises TypeError as PyTorch's parser does."""
+        """All arguments in the order of the signature, defaults filled in.
+
+        Raises TypeError as PyTorch's parser does.
+        """
         if len(args) > self.keyword_only_from:
             raise TypeError(
-                f"{self.name}() takes {self.keyword_only_from} positional argument{'s' * (self.keyword_only_from != 1)} "
+                f"{self.name}() takes {self.keyword_only_from} positional "
+                f"argument{'s' * (self.keyword_only_from != 1)} "
                 f"but {len(args)} were given"
             )
         bound = list(args) + list(self.defaults[len(args) :])

@@ -59,7 +59,8 @@ def broadcast_clash(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError | No
         size_b = b[dim - longest + len(b)] if dim - longest + len(b) >= 0 else 1
         if size_a != size_b and 1 not in (size_a, size_b):
             return RuntimeError(
-                f"The size of tensor a ({size_a}) must match the size of tensor b ({size_b}) at non-singleton dimension {dim}"
+                f"The size of tensor a ({size_a}) must match the size of tensor b ({size_b}) at non-singleton "
+                f"dimension {dim}"
             )
     return None
 
@@ -81,7 +82,9 @@ def cannot_cast(source: Any, target: Any) -> Exception:
 
 
 def check_dim(dim: int, ndim: int) -> int:
-    """`dim` counted from the front. Raises IndexError when there is no such dimension (a 0-dim tensor counts as 1-dim)."""
+    """`dim` counted from the front. Raises IndexError when there is no such dimension (a 0-dim tensor counts as
+    1-dim).
+    """
     span = max(ndim, 1)
     if not -span <= dim < span:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
