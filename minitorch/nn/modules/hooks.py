@@ -1,0 +1,328 @@
+"""Functions of the user that run around a module's forward and backward.
+
+Source: https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_forward_hook
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.autograd.hooks import RemovableHandle
+from minitorch.autograd.node import Gradients, Node, gradient_edge
+from minitorch.tensor import Tensor
+
+if TYPE_CHECKING:
+    from minitorch.nn.modules.module import Module
+
+Hook = Callable[..., Any]
+
+
+class Hooks(OrderedDict[int, Hook]):
+    """Hooks by number, in the order in which they run, and the numbers of those that want something special."""
+
+    def __init__(self, hooks: Any = ()) -> None:
+        super().__init__(hooks)
+        self.with_kwargs: set[int] = set()
+        self.always_called: set[int] = set()
+
+    def register(
+        self, hook: Hook, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        handle = RemovableHandle(self, hook)
+        if prepend:
+            self.move_to_end(handle.id, last=False)
+        if with_kwargs:
+            self.with_kwargs.add(handle.id)
+        if always_call:
+            self.always_called.add(handle.id)
+        return handle
+
+
+forward_pre_hooks, forward_hooks = Hooks(), Hooks()
+backward_pre_hooks, backward_hooks = Hooks(), Hooks()
+module_registration_hooks, buffer_registration_hooks, parameter_registration_hooks = Hooks(), Hooks(), Hooks()
+"""The hooks of all modules; a module's own are its attributes."""
+
+
+def registered(hooks: Hooks, module: Module, name: str, value: Any) -> Any:
+    """What becomes of a value that is about to be registered, after the global hooks for that have seen it."""
+    for hook in hooks.values():
+        result = hook(module, name, value)
+        if result is not None:
+            value = result
+    return value
+
+
+class ModuleHooks:
+    """The part of Module that has hooks: how they are registered, and a call that runs them."""
+
+    _forward_hooks: Hooks
+    _forward_pre_hooks: Hooks
+    _backward_hooks: Hooks
+    _backward_pre_hooks: Hooks
+    forward: Callable[..., Any]
+
+    def register_forward_pre_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Has `hook(module, args)` called before forward; what it returns, unless None, replaces the arguments.
+
+        `with_kwargs`: `hook(module, args, kwargs)`, which returns None or both. `prepend`: before all other hooks.
+        """
+        return self._forward_pre_hooks.register(hook, prepend, with_kwargs)
+
+    def register_forward_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Has `hook(module, args, output)` called after forward; what it returns, unless None, replaces the output.
+
+        `with_kwargs`: `hook(module, args, kwargs, output)`. `always_call`: also when forward raises.
+        """
+        return self._forward_hooks.register(hook, prepend, with_kwargs, always_call)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Has `hook(module, grad_input, grad_output)` called once the gradients of the module's inputs are known.
+
+        What it returns, unless None, replaces `grad_input`. Both are tuples, None for what is no tensor.
+        """
+        return self._backward_hooks.register(hook, prepend)
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Has `hook(module, grad_output)` called before the module's backward; what it returns replaces `grad_output`."""
+        return self._backward_pre_hooks.register(hook, prepend)
+
+    def register_backward_hook(self, hook: Hook) -> RemovableHandle:
+        raise NotImplementedError("register_backward_hook is deprecated: use register_full_backward_hook")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not (
+            self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or forward_hooks
+            or forward_pre_hooks
+            or backward_hooks
+            or backward_pre_hooks
+        ):
+            return self.forward(*args, **kwargs)
+        return self._call_with_hooks(args, kwargs)
+
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = None
+        called: set[int] = set()
+        try:
+            args, kwargs = self._run_forward_pre_hooks(args, kwargs)
+            backward = BackwardHook.of(self)
+            if backward is not None:
+                args = backward.watch_inputs(args)
+            result = self.forward(*args, **kwargs)
+            for hooks in (forward_hooks, self._forward_hooks):
+                for number, hook in list(hooks.items()):
+                    called.add(number)
+                    replaced = _call_forward_hook(hooks, number, hook, self, args, kwargs, result)
+                    result = result if replaced is None else replaced
+            return result if backward is None else backward.watch_outputs(result)
+        except Exception:
+            for hooks in (forward_hooks, self._forward_hooks):
+                for number in [number for number in hooks if number in hooks.always_called and number not in called]:
+                    try:
+                        _call_forward_hook(hooks, number, hooks[number], self, args, kwargs, result)
+                    except Exception as error:
+                        warnings.warn(
+                            f"{'global ' if hooks is forward_hooks else ''}module forward hook with ``always_call=True`` "
+                            f"raised an exception that was silenced as another error was raised in forward: {error}",
+                            stacklevel=2,
+                        )
+            raise
+
+    def _run_forward_pre_hooks(self, args: Any, kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        for hooks in (forward_pre_hooks, self._forward_pre_hooks):
+            for number, hook in list(hooks.items()):
+                if number not in hooks.with_kwargs:
+                    replaced = hook(self, args)
+                    if replaced is not None:
+                        args = replaced if isinstance(replaced, tuple) else (replaced,)
+                    continue
+                replaced = hook(self, args, kwargs)
+                if replaced is not None:
+                    if not (isinstance(replaced, tuple) and len(replaced) == 2):
+                        raise RuntimeError(
+                            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {replaced}."
+                        )
+                    args, kwargs = replaced
+        return args, kwargs
+
+
+def _call_forward_hook(
+    hooks: Hooks, number: int, hook: Hook, module: Any, args: Any, kwargs: dict[str, Any], result: Any
+) -> Any:
+    if number in hooks.with_kwargs:
+        return hook(module, args, kwargs, result)
+    return hook(module, args, result)
+
+
+class BackwardHookFunctionBackward(Node):
+    """The identity. It stands at the border of a module and shows the gradients that cross it to `observe`."""
+
+    __slots__ = ("observe",)
+
+    observe: Callable[[Gradients], Gradients]
+
+    def apply(self, grads: Gradients) -> Gradients:
+        return self.observe(grads)
+
+
+class BackwardHook:
+    """One call of a module, between two nodes: one sees the gradients of its outputs, one those of its inputs."""
+
+    def __init__(self, module: Any, hooks: Sequence[Hook], pre_hooks: Sequence[Hook]) -> None:
+        self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
+        self.grad_outputs: tuple[Any, ...] | None = None
+        self.inputs: list[int] | None = None
+        self.outputs: list[int] = []
+        self.input_count = self.output_count = 0
+
+    @classmethod
+    def of(cls, module: Any) -> BackwardHook | None:
+        hooks = [*backward_hooks.values(), *module._backward_hooks.values()]
+        pre_hooks = [*backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
+        return cls(module, hooks, pre_hooks) if hooks or pre_hooks else None
+
+    def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        args, self.inputs = _through_identity(args, self._at_inputs)
+        self.input_count = len(args)
+        return args
+
+    def watch_outputs(self, result: Any) -> Any:
+        if not isinstance(result, (Tensor, tuple)):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors "
+                f"but received {type(result)}",
+                stacklevel=4,
+            )
+        values, outputs = _through_identity(result if isinstance(result, tuple) else (result,), self._at_outputs)
+        self.outputs, self.output_count = outputs or [], len(values)
+        return values if isinstance(result, tuple) else values[0]
+
+    def _at_outputs(self, grads: Gradients) -> Gradients:
+        seen = _spread(self.outputs, grads, self.output_count)
+        for hook in self.pre_hooks:
+            replaced = hook(self.module, seen)
+            if replaced is None:
+                continue
+            replaced = replaced if isinstance(replaced, tuple) else (replaced,)
+            if len(replaced) != len(seen):
+                raise RuntimeError(
+                    "Backward pre hook returned an invalid number of grad_output, "
+                    f"got {len(replaced)}, but expected {len(seen)}"
+                )
+            seen = replaced
+        self.grad_outputs = seen
+        if self.inputs is None:
+            self._without_input_gradients()
+        return [seen[index] for index in self.outputs]
+
+    def _without_input_gradients(self) -> None:
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
+            "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+            "#torch.nn.Module.register_full_backward_hook for more details.",
+            stacklevel=5,
+        )
+        for hook in self.hooks:
+            replaced = hook(self.module, (None,) * self.input_count, self.grad_outputs)
+            if replaced is not None and not (isinstance(replaced, tuple) and all(each is None for each in replaced)):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return None or None for all "
+                    "gradients."
+                )
+        self.grad_outputs = None
+
+    def _at_inputs(self, grads: Gradients) -> Gradients:
+        if self.grad_outputs is None or self.inputs is None:
+            return grads
+        seen = _spread(self.inputs, grads, self.input_count)
+        for hook in self.hooks:
+            replaced = hook(self.module, seen, self.grad_outputs)
+            if replaced is None:
+                continue
+            replaced = replaced if isinstance(replaced, tuple) else (replaced,)
+            if len(replaced) != len(seen):
+                raise RuntimeError(
+                    "Backward hook returned an invalid number of grad_input, "
+                    f"got {len(replaced)}, but expected {len(seen)}"
+                )
+            seen = replaced
+        self.grad_outputs = None
+        return [seen[index] for index in self.inputs]
+
+
+def _spread(indices: Sequence[int], values: Sequence[Any], count: int) -> tuple[Any, ...]:
+    """A tuple of `count` with the values at the indices and None elsewhere."""
+    spread: list[Any] = [None] * count
+    for index, value in zip(indices, values, strict=True):
+        spread[index] = value
+    return tuple(spread)
+
+
+def _through_identity(
+    values: tuple[Any, ...], observe: Callable[[Gradients], Gradients]
+) -> tuple[tuple[Any, ...], list[int] | None]:
+    """The values with their tensors led through a node, and where the tensors are; None where no gradient can come."""
+    indices = [index for index, each in enumerate(values) if isinstance(each, Tensor)]
+    tensors = [values[index] for index in indices]
+    if not (grad_mode.enabled and any(each.requires_grad for each in tensors)):
+        return values, None
+    node = BackwardHookFunctionBackward(
+        [gradient_edge(each) for each in tensors], [(each._array.shape, each._dtype) for each in tensors]
+    )
+    node.observe = observe
+    replaced = list(values)
+    for number, (index, tensor) in enumerate(zip(indices, tensors, strict=True)):
+        alias = replaced[index] = tensor._alias()
+        if tensor._dtype.is_differentiable:
+            alias._grad_fn, alias._output_nr, alias._requires_grad = node, number, True
+    kind: Any = type(values)  # a named tuple stays one
+    return (kind(replaced) if kind is tuple else kind(*replaced)), indices
+
+
+def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
+    """`register_forward_pre_hook` for all modules."""
+    return forward_pre_hooks.register(hook)
+
+
+def register_module_forward_hook(
+    hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """`register_forward_hook` for all modules."""
+    return forward_hooks.register(hook, False, with_kwargs, always_call)
+
+
+def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
+    """`register_full_backward_pre_hook` for all modules."""
+    return backward_pre_hooks.register(hook)
+
+
+def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
+    """`register_full_backward_hook` for all modules."""
+    return backward_hooks.register(hook)
+
+
+def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
+    """Has `hook(module, name, submodule)` called when any module gets a submodule; a result replaces it."""
+    return module_registration_hooks.register(hook)
+
+
+def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
+    """Has `hook(module, name, buffer)` called when any module gets a buffer; a result replaces it."""
+    return buffer_registration_hooks.register(hook)
+
+
+def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
+    """Has `hook(module, name, parameter)` called when any module gets a parameter; a result replaces it."""
+    return parameter_registration_hooks.register(hook)

@@ -1,0 +1,506 @@
+"""Module: the base class of everything that has parameters.
+
+Its tensors and submodules are found by assignment: `self.weight = Parameter(...)` is enough.
+Source: https://pytorch.org/docs/stable/generated/torch.nn.Module.html
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from minitorch.autograd.grad_mode import no_grad
+from minitorch.nn.modules.hooks import (
+    Hooks,
+    ModuleHooks,
+    buffer_registration_hooks,
+    module_registration_hooks,
+    parameter_registration_hooks,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    registered,
+)
+from minitorch.nn.modules.state_dict import ModuleState, _IncompatibleKeys
+from minitorch.nn.parameter import Buffer, Parameter
+from minitorch.tensor import Tensor
+
+__all__ = [
+    "Module",
+    "_IncompatibleKeys",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
+
+Self = TypeVar("Self", bound="Module")
+
+
+def typename(value: Any) -> str:
+    """How errors call the type of a value: a tensor by its tensor type, everything else by module and class."""
+    if isinstance(value, Tensor):
+        return str(value.type())
+    kind = type(value)
+    module = "" if kind.__module__ in ("builtins", "__builtin__") else f"{kind.__module__}."
+    return module + kind.__qualname__
+
+
+def _forward_unimplemented(self: Any, *input: Any) -> None:
+    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
+class Module(ModuleHooks, ModuleState):
+    """A part of a model: it owns parameters, buffers and submodules, and maps inputs to outputs in `forward`."""
+
+    training: bool
+    call_super_init: bool = False
+    dump_patches: bool = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init:
+            if kwargs:
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+            if args:
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+                )
+        # Not by assignment, which looks at these very dicts.
+        self.__dict__.update(
+            training=True,
+            _parameters={},
+            _buffers={},
+            _non_persistent_buffers_set=set(),
+            _backward_pre_hooks=Hooks(),
+            _backward_hooks=Hooks(),
+            _forward_hooks=Hooks(),
+            _forward_pre_hooks=Hooks(),
+            _state_dict_hooks=Hooks(),
+            _state_dict_pre_hooks=Hooks(),
+            _load_state_dict_pre_hooks=Hooks(),
+            _load_state_dict_post_hooks=Hooks(),
+            _modules={},
+        )
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    forward: Callable[..., Any] = _forward_unimplemented
+
+    # Registration
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Makes `param` (None: none yet) a parameter of this module, reachable as an attribute."""
+        self._check_name("parameter", name, "_parameters")
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(
+                    f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                )
+            if param.grad_fn is not None:
+                raise ValueError(
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
+                    f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
+                )
+            param = registered(parameter_registration_hooks, self, name, param)
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Makes `tensor` a buffer: state that is not trained. Only persistent buffers are in the state dict."""
+        self._check_name("buffer", name, "_buffers")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
+        self._buffers[name] = registered(buffer_registration_hooks, self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Makes `module` a submodule, reachable as an attribute."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{typename(module)} is not a Module subclass")
+        if not isinstance(name, str):
+            raise TypeError(f"module name should be a string. Got {typename(name)}")
+        if hasattr(self, name) and name not in self._modules:
+            raise KeyError(f"attribute '{name}' already exists")
+        if "." in name:
+            raise KeyError(f'module name can\'t contain ".", got: {name}')
+        if not name:
+            raise KeyError('module name can\'t be empty string ""')
+        self._modules[name] = registered(module_registration_hooks, self, name, module)
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """The same as `add_module`."""
+        self.add_module(name, module)
+
+    def _check_name(self, kind: str, name: str, owner: str) -> None:
+        if owner not in self.__dict__:
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."')
+        if not name:
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in self.__dict__[owner]:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    # Attributes
+
+    def __getattr__(self, name: str) -> Any:
+        attributes = self.__dict__
+        for owner in ("_parameters", "_buffers", "_modules"):
+            if owner in attributes and name in attributes[owner]:
+                return attributes[owner][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        attributes = self.__dict__
+        parameters, modules, buffers = (attributes.get(each) for each in ("_parameters", "_modules", "_buffers"))
+        if isinstance(value, Parameter):
+            if parameters is None:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, parameters)
+            self.register_parameter(name, value)
+        elif parameters is not None and name in parameters:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                )
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            if modules is None:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            self._forget(name, modules)
+            modules[name] = registered(module_registration_hooks, self, name, value)
+        elif modules is not None and name in modules:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                )
+            modules[name] = registered(module_registration_hooks, self, name, value)
+        elif buffers is not None and name in buffers:
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(
+                    f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+                )
+            persistent = name not in self._non_persistent_buffers_set
+            self.register_buffer(name, value, value.persistent if isinstance(value, Buffer) else persistent)
+        elif isinstance(value, Buffer):
+            self.register_buffer(name, value, value.persistent)  # type: ignore[attr-defined]
+        else:
+            super().__setattr__(name, value)
+
+    def _forget(self, name: str, new_owner: dict[str, Any]) -> None:
+        """Removes what `name` meant until now, unless it is in `new_owner`."""
+        for owner in (self.__dict__, self._parameters, self._buffers, self._modules):
+            if owner is not new_owner:
+                owner.pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
+
+    def __delattr__(self, name: str) -> None:
+        for owner in (self._parameters, self._buffers, self._modules):
+            if name in owner:
+                del owner[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        return sorted(name for name in names if not name[0].isdigit())
+
+    # Access by path
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at a path such as "layers.0.linear". Raises AttributeError when there is none."""
+        module: Module = self
+        for name in target.split(".") if target else []:
+            if not hasattr(module, name):
+                raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+            module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Replaces the module at a path; without `strict`, adds it where there is none."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a path. Raises AttributeError when there is none."""
+        parameter: Any = self._at(target)
+        if not isinstance(parameter, Parameter):
+            raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
+        return parameter
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a path. Raises AttributeError when there is none."""
+        buffer: Tensor = self._at(target)
+        path, _, name = target.rpartition(".")
+        if name not in self.get_submodule(path)._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return buffer
+
+    def _at(self, target: str) -> Any:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        return getattr(module, name)
+
+    # Iteration
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """This module and all below it with their paths, each once unless `remove_duplicate=False`."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """This module and all below it."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The submodules that belong to this module directly, with their names, each once."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        """The submodules that belong to this module directly."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """All parameters with their paths, each once unless `remove_duplicate=False`."""
+        return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """All parameters of this module and, with `recurse`, of those below it."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """All buffers with their paths."""
+        return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """All buffers of this module and, with `recurse`, of those below it."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def _named_members(
+        self,
+        members: Callable[[Module], Iterable[tuple[str, Any]]],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
+        seen = set()
+        modules: Iterable[tuple[str, Module]] = [(prefix, self)]
+        if recurse:
+            modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        for path, module in modules:
+            for name, member in members(module):
+                if member is None or id(member) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(member))
+                yield (f"{path}.{name}" if path else name), member
+
+    # What happens to the whole tree
+
+    def apply(self: Self, fn: Callable[[Module], None]) -> Self:
+        """Calls `fn` with every module below this one, and with this one last."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self: Self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replaces the memory of every parameter, its gradient, and every buffer by `fn` of it."""
+        for module in self.children() if recurse else ():
+            module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is None:
+                continue
+            with no_grad():
+                gradient = parameter._grad
+                parameter.data = fn(parameter)
+                if gradient is not None:
+                    gradient.data = fn(gradient)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self: Self, *args: Any, **kwargs: Any) -> Self:
+        """Moves all parameters and buffers to a device, floating point ones to a dtype too; takes what `Tensor.to` takes.
+
+        Raises TypeError for a dtype that is not floating point or complex.
+        """
+        from minitorch import dtype as Dtype
+
+        for value in (*args, *kwargs.values()):
+            kind = value.dtype if isinstance(value, Tensor) else value
+            if isinstance(kind, Dtype):
+                if not (kind.is_floating_point or kind.is_complex):
+                    raise TypeError(
+                        f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}"
+                    )
+                if kind.is_complex:
+                    warnings.warn(_COMPLEX, stacklevel=2)
+
+        def converted(tensor: Tensor) -> Tensor:
+            if tensor.is_floating_point() or tensor.is_complex():
+                return tensor.to(*args, **kwargs)  # type: ignore[no-any-return]
+            with_dtype = [each for each in args if not isinstance(each, Dtype)]
+            rest = {name: each for name, each in kwargs.items() if name != "dtype"}
+            if with_dtype and isinstance(with_dtype[0], Tensor):
+                with_dtype[0] = with_dtype[0].device
+            return tensor.to(*with_dtype, **rest) if with_dtype or rest else tensor
+
+        return self._apply(converted)
+
+    def to_empty(self: Self, *, device: Any, recurse: bool = True) -> Self:
+        """Moves all parameters and buffers to a device without copying their values."""
+        from minitorch import empty_like
+
+        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
+
+    def type(self: Self, dst_type: Any) -> Self:
+        """Casts all parameters and buffers to a dtype."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def cpu(self: Self) -> Self:
+        """Moves all parameters and buffers to the CPU."""
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def cuda(self: Self, device: Any = None) -> Self:
+        """Moves all parameters and buffers to a GPU."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+    def float(self: Self) -> Self:
+        """Casts all floating point parameters and buffers to float32."""
+        return self._apply(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
+
+    def double(self: Self) -> Self:
+        """Casts all floating point parameters and buffers to float64."""
+        return self._apply(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
+
+    def half(self: Self) -> Self:
+        """Casts all floating point parameters and buffers to float16."""
+        return self._apply(lambda tensor: tensor.half() if tensor.is_floating_point() else tensor)
+
+    def bfloat16(self: Self) -> Self:
+        """Casts all floating point parameters and buffers to bfloat16."""
+        return self._apply(lambda tensor: tensor.bfloat16() if tensor.is_floating_point() else tensor)
+
+    def train(self: Self, mode: bool = True) -> Self:
+        """Sets training mode, in which dropout drops and batch normalization uses the batch, or evaluation mode."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self: Self) -> Self:
+        """Sets evaluation mode."""
+        return self.train(False)
+
+    def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
+        """Has all parameters take part in autograd, or none."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drops the gradients of all parameters, or fills them with zeros."""
+        for parameter in self.parameters():
+            if parameter._grad is None:
+                continue
+            if set_to_none:
+                parameter._grad = None
+            elif parameter._grad.grad_fn is not None:
+                parameter._grad.detach_().zero_()
+            else:
+                parameter._grad.requires_grad_(False).zero_()
+
+    def share_memory(self: Self) -> Self:
+        """Moves all parameters and buffers to memory that processes can share."""
+        return self._apply(lambda tensor: tensor.share_memory_())
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Does nothing: there is no compiler."""
+
+    # Printing and pickling
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What a subclass says about itself between the parentheses of its repr."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        own = extra.split("\n") if extra else []
+        children = [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
+        if len(own) == 1 and not children:
+            return f"{self._get_name()}({own[0]})"
+        if not own and not children:
+            return f"{self._get_name()}()"
+        return f"{self._get_name()}(\n  " + "\n  ".join(itertools.chain(own, children)) + "\n)"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+def indented(text: str) -> str:
+    """All lines but the first moved right by two blanks."""
+    return text.replace("\n", "\n  ")
+
+
+_COMPLEX = (
+    "Complex modules are a new feature under active development whose design may change, and some modules might not work as "
+    "expected when using complex tensors as parameters or buffers. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work as expected."
+)

@@ -1,0 +1,234 @@
+"""A module's parameters and buffers as a dict of names and tensors, and back.
+
+Source: https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from minitorch.autograd.grad_mode import no_grad
+from minitorch.autograd.hooks import RemovableHandle
+from minitorch.nn.modules.hooks import Hook, Hooks
+from minitorch.nn.parameter import Parameter, is_lazy
+from minitorch.tensor import Tensor
+
+EXTRA_STATE = "_extra_state"
+
+
+class _Keys(NamedTuple):
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class _IncompatibleKeys(_Keys):
+    """The names that a state dict lacked, and those that the module has no place for."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.missing_keys or self.unexpected_keys else "<All keys matched successfully>"
+
+    __str__ = __repr__
+
+
+class StateDict(OrderedDict[str, Any]):
+    """What `state_dict()` returns; `_metadata` maps the prefix of each module to its version."""
+
+    _metadata: OrderedDict[str, dict[str, Any]]
+
+
+class ModuleState:
+    """The part of Module that saves and loads."""
+
+    _version: int = 1
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+    _state_dict_hooks: Hooks
+    _state_dict_pre_hooks: Hooks
+    _load_state_dict_pre_hooks: Hooks
+    _load_state_dict_post_hooks: Hooks
+
+    def get_extra_state(self) -> Any:
+        """What a subclass wants in its state dict besides tensors; only called where a subclass defines it."""
+        raise RuntimeError("Module.get_extra_state() is not defined")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Takes back what `get_extra_state` gave."""
+        raise RuntimeError("Module.set_extra_state() is not defined")
+
+    def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Has `hook(module, prefix, keep_vars)` called before `state_dict` is filled."""
+        return self._state_dict_pre_hooks.register(hook)
+
+    def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Has `hook(module, state_dict, prefix, local_metadata)` called after; it may change the dict, and returns None."""
+        hook._from_public_api = True  # type: ignore[attr-defined]
+        return self._state_dict_hooks.register(hook)
+
+    def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously registered via "
+                "register_state_dict_post_hook"
+            )
+        return self._state_dict_hooks.register(hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Has `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`
+        called before this module's tensors are loaded."""
+        return self._load_state_dict_pre_hooks.register(functools.partial(hook, self))
+
+    def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
+        return self._load_state_dict_pre_hooks.register(functools.partial(hook, self) if with_module else hook)
+
+    def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Has `hook(module, incompatible_keys)` called after this module is loaded; it may change the two lists."""
+        return self._load_state_dict_post_hooks.register(hook)
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        for name, tensor in self._persistent_state().items():
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if getattr(type(self), "get_extra_state", None) is not ModuleState.get_extra_state:
+            destination[prefix + EXTRA_STATE] = self.get_extra_state()
+
+    def _persistent_state(self) -> dict[str, Tensor]:
+        """This module's own parameters and persistent buffers, without those that are None."""
+        buffers = {name: each for name, each in self._buffers.items() if name not in self._non_persistent_buffers_set}
+        return {name: each for name, each in {**self._parameters, **buffers}.items() if each is not None}
+
+    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+        """All parameters and persistent buffers by their full names, detached unless `keep_vars`; no copies are made."""
+        if destination is None:
+            destination = StateDict()
+            destination._metadata = OrderedDict()
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():
+            result = hook(self, destination, prefix, metadata)
+            if result is not None:
+                if getattr(hook, "_from_public_api", False):
+                    raise RuntimeError("state_dict post-hook must return None")
+                destination = result
+        return destination
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Copies the tensors of a state dict into the parameters and buffers of the same names.
+
+        With `assign` the tensors of the dict themselves become the parameters. Returns the names that the dict lacks and
+        those that it has too many; with `strict`, RuntimeError is raised for them, and always for shapes that differ.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        metadata: Any = getattr(state_dict, "_metadata", {})
+        missing: list[str] = []
+        unexpected: list[str] = []
+        errors: list[str] = []
+        state = StateDict(state_dict)
+        state._metadata = metadata
+
+        def load(module: Any, state: Any, prefix: str) -> None:
+            local_metadata = dict(metadata.get(prefix[:-1], {}), **({"assign_to_params_buffers": True} if assign else {}))
+            module._load_from_state_dict(state, prefix, local_metadata, True, missing, unexpected, errors)
+            for name, child in module._modules.items():
+                if child is not None:
+                    child_prefix = f"{prefix}{name}."
+                    load(child, {key: each for key, each in state.items() if key.startswith(child_prefix)}, child_prefix)
+            for hook in module._load_state_dict_post_hooks.values():
+                if hook(module, _IncompatibleKeys(missing, unexpected)) is not None:
+                    raise AssertionError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                        "if incompatible_keys need to be modified, it should be done inplace."
+                    )
+
+        load(self, state, "")
+        if strict:
+            for kind, keys in (("Unexpected", unexpected), ("Missing", missing)):
+                if keys:
+                    names = ", ".join(f'"{key}"' for key in keys)
+                    errors.insert(0, f"{kind} key(s) in state_dict: {names}. ")
+        if errors:
+            listed = "\n\t".join(errors)
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
+        return _IncompatibleKeys(missing, unexpected)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        own = self._persistent_state()
+        for name, target in own.items():
+            key = prefix + name
+            if key in state_dict:
+                error = self._load_tensor(name, key, target, state_dict[key], "assign_to_params_buffers" in local_metadata)
+                if error is not None:
+                    error_msgs.append(error)
+            elif strict:
+                missing_keys.append(key)
+        extra_key = prefix + EXTRA_STATE
+        if getattr(type(self), "set_extra_state", None) is not ModuleState.set_extra_state:
+            if extra_key in state_dict:
+                self.set_extra_state(state_dict[extra_key])
+            elif strict:
+                missing_keys.append(extra_key)
+        elif strict and extra_key in state_dict:
+            unexpected_keys.append(extra_key)
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra_key:
+                    first, dot, _ = key[len(prefix) :].partition(".")
+                    if first not in (self._modules if dot else own):
+                        unexpected_keys.append(key)
+
+    def _load_tensor(self, name: str, key: str, target: Tensor, source: Any, assign: bool) -> str | None:
+        """Loads one tensor; says what is wrong where that is impossible."""
+        if not isinstance(source, Tensor):
+            return (
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
+                f"but received {type(source)}"
+            )
+        if not is_lazy(target):
+            if not target.dim() and tuple(source.shape) == (1,):
+                source = source[0]
+            if source.shape != target.shape:
+                return (
+                    f"size mismatch for {key}: copying a param with shape {source.shape} from checkpoint, the shape in "
+                    f"current model is {target.shape}."
+                )
+        try:
+            with no_grad():
+                if not assign:
+                    target.copy_(source)
+                    return None
+                if isinstance(target, Parameter):
+                    if isinstance(source, Parameter):
+                        source.requires_grad_(target.requires_grad)
+                    else:
+                        source = Parameter(source, requires_grad=target.requires_grad)
+                setattr(self, name, source)
+        except Exception as error:
+            return (
+                f'While copying the parameter named "{key}", whose dimensions in the model are {target.size()} and whose '
+                f"dimensions in the checkpoint are {source.size()}, an exception occurred : {error.args}."
+            )
+        return None

@@ -1,0 +1,134 @@
+"""Tensors that a Module recognises as its own: parameters and buffers.
+
+Source: https://pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.autograd.grad_mode import no_grad
+from minitorch.tensor import Tensor, _as_subclass
+
+
+class _ParameterType(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return super().__instancecheck__(instance) or (
+            cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
+        )
+
+
+class Parameter(Tensor, metaclass=_ParameterType):
+    """A leaf tensor that becomes a parameter of the module it is assigned to. It shares the memory of `data`."""
+
+    __slots__ = ()
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+        if data is None:
+            data = Tensor()
+        if type(data) not in (Tensor, Parameter):
+            # A subclass keeps its type: the mark makes it a parameter.
+            tensor = data.detach().requires_grad_(requires_grad)
+            tensor._is_param = True  # type: ignore[attr-defined]
+            return tensor
+        return _as_subclass(data.detach(), cls).requires_grad_(requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        return memo[id(self)]  # type: ignore[no-any-return]
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)
+
+
+class _BufferType(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return super().__instancecheck__(instance) or (
+            cls is Buffer and isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+        )
+
+
+class Buffer(Tensor, metaclass=_BufferType):
+    """A tensor that becomes a buffer of the module it is assigned to; only a persistent one is in the state dict."""
+
+    __slots__ = ()
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            data = Tensor()
+        buffer: Any = data.detach().requires_grad_(data.requires_grad)
+        buffer.persistent = persistent
+        buffer._is_buffer = True
+        return buffer
+
+
+class _Uninitialized:
+    """What lazy modules have before they know a shape: a tensor of which only dtype and device are known."""
+
+    __slots__ = ()
+
+    _of: type
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Makes this an ordinary parameter or buffer of the given shape, with arbitrary values."""
+        from minitorch import empty
+
+        tensor: Any = self
+        with no_grad():
+            tensor.data = empty(
+                shape, dtype=tensor.dtype if dtype is None else dtype, device=tensor.device if device is None else device
+            )
+        tensor.__class__ = self._of
+
+    @property
+    def shape(self) -> Any:
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` to "
+            "initialize the parameters before accessing their attributes."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+def _uninitialized(cls: type, device: Any, dtype: Any) -> Any:
+    from minitorch import empty
+
+    return _as_subclass(empty(0, device=device, dtype=dtype), cls)
+
+
+class UninitializedParameter(_Uninitialized, Parameter):
+    """A parameter whose shape its module finds out at the first input. Its elements can't be used before that."""
+
+    __slots__ = ()
+
+    _of = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return _uninitialized(cls, device, dtype).requires_grad_(requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        return memo[id(self)]  # type: ignore[no-any-return]
+
+
+class UninitializedBuffer(_Uninitialized, Tensor):
+    """A buffer whose shape its module finds out at the first input."""
+
+    __slots__ = ()
+
+    _of = Tensor
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
+        buffer = _uninitialized(cls, device, dtype).requires_grad_(requires_grad)
+        buffer.persistent = persistent
+        buffer._is_buffer = True
+        return buffer
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer has no shape yet."""
+    return isinstance(param, _Uninitialized)
