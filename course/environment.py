@@ -22,12 +22,13 @@ def render(pyproject: str) -> str:
 
     Everything that a learner needs (the dependencies and the extras `course` and `gpu`) is a conda package of the same
     name, except for a requirement with an environment marker: conda knows none, so pip gets it. Last comes the project.
+    Python is the oldest that serves, exactly: Binder overlooks a range and takes a Python of its own.
     """
     project = tomllib.loads(pyproject)["project"]
     extras = project["optional-dependencies"]
     requirements = sorted([*project["dependencies"], *extras["course"], *extras["gpu"]])
     conda = [
-        f"python{project['requires-python']}",
+        f"python={project['requires-python'].removeprefix('>=')}",
         "pip",
         *(requirement for requirement in requirements if ";" not in requirement),
     ]

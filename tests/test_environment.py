@@ -70,7 +70,7 @@ def test_environment_is_generated_from_pyproject() -> None:
 
 
 def test_environment_names_what_a_learner_needs() -> None:
-    conda = {Requirement(line).name for line in ENVIRONMENT["dependencies"] if isinstance(line, str)}
+    conda = {re.match(r"[\w-]+", line)[0] for line in ENVIRONMENT["dependencies"] if isinstance(line, str)}
     assert {"python", "numpy", "ml_dtypes", "jupyterlab", "matplotlib", "nbval"} <= conda
     assert conda - {"python", "pip"} == {Requirement(line).name for line in PROJECT["dependencies"] + EXTRAS["course"]}
 
@@ -99,7 +99,7 @@ def test_write_and_check(tmp_path, monkeypatch, capsys) -> None:
     assert environment.main(["--write"]) == 0
     assert environment.main(["--check"]) == 0
     assert yaml.safe_load((tmp_path / "environment.yml").read_text())["dependencies"] == [
-        "python>=3.11",
+        "python=3.11",
         "pip",
         "click>=8",
         "numpy>=2",
