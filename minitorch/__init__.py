@@ -55,6 +55,7 @@ from minitorch.ops import (
     shape,
     slicing,
     sorting,
+    striding,
 )
 from minitorch.ops.declaration import METHODS, NAMESPACES
 from minitorch.ops.promotion import result_type

@@ -1,3 +1,173 @@
-"""Ops that put tensors together and take them apart."""
+"""Ops that put tensors together.
+
+Source: https://pytorch.org/docs/stable/torch.html#indexing-slicing-joining-mutating-ops
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.ops.declaration import composite, declare
+from minitorch.ops.errors import check_dim
+from minitorch.ops.shape import atleast_1d, atleast_2d, atleast_3d, expand, reshape
+from minitorch.ops.slicing import slice_, unbind
+from minitorch.tensor import Tensor
+
+
+def _skipped(shape: tuple[int, ...]) -> bool:
+    """Whether `cat` passes over a tensor of this shape: PyTorch's exception for 1-D tensors without elements."""
+    return shape == (0,)
+
+
+def _cat_backward(grad: Tensor, shapes: list[tuple[int, ...]], dim: int) -> list[Tensor]:
+    """What each tensor contributed, cut out of the gradient."""
+    dim %= grad.dim()
+    grads, start = [], 0
+    for shape in shapes:
+        end = start if _skipped(shape) and grad.dim() > 1 else start + shape[dim]
+        grads.append(grad.new_zeros(0) if _skipped(shape) and grad.dim() > 1 else slice_(grad, dim, start, end))
+        start = end
+    return grads
+
+
+@declare(
+    promotion="keep",
+    variants="function out",
+    aliases="concat concatenate",
+    derivatives={"tensors": lambda grad, tensors_shape, dim: _cat_backward(grad, tensors_shape, dim)},
+)
+def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
+    """The tensors one behind the other along `dim`. https://pytorch.org/docs/stable/generated/torch.cat.html"""
+    if not tensors:
+        raise RuntimeError("expected a non-empty list of Tensors")
+    present = [each for each in tensors if not _skipped(each.shape)] or tensors
+    for position, each in enumerate(tensors):
+        if not each.ndim:
+            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+    first = present[0]
+    dim = check_dim(dim, first.ndim)
+    for position, each in enumerate(tensors):
+        if _skipped(each.shape):
+            continue
+        if each.ndim != first.ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {each.ndim}")
+        for d, (expected, got) in enumerate(zip(first.shape, each.shape, strict=True)):
+            if expected != got and d != dim:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {expected} but got "
+                    f"size {got} for tensor number {position} in the list."
+                )
+    return xp.concatenate(present, axis=dim)
+
+
+@declare(
+    promotion="keep",
+    variants="function out",
+    derivatives={"tensors": lambda grad, dim: list(unbind(grad, dim))},
+)
+def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
+    """The tensors side by side along a new dimension. https://pytorch.org/docs/stable/generated/torch.stack.html"""
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    shape = tensors[0].shape
+    for position, each in enumerate(tensors):
+        if each.shape != shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(each.shape)} "
+                f"at entry {position}"
+            )
+    dim = check_dim(dim, len(shape) + 1)
+    front = (slice(None),) * dim
+    return xp.concatenate([each[(*front, None)] for each in tensors], axis=dim)
+
+
+@composite(variants="function")
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Joined along the second dimension, 1-D tensors along their only one."""
+    _check_any(tensors, "hstack")
+    rows = atleast_1d(tuple(tensors))
+    return cat(rows, 0 if rows[0].dim() == 1 else 1, out=out)
+
+
+@composite(variants="function", aliases="row_stack")
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Joined along the first dimension; 1-D tensors are rows."""
+    _check_any(tensors, "vstack")
+    return cat(atleast_2d(tuple(tensors)), 0, out=out)
+
+
+@composite(variants="function")
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Joined along the third dimension."""
+    _check_any(tensors, "dstack")
+    return cat(atleast_3d(tuple(tensors)), 2, out=out)
+
+
+@composite(variants="function")
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Joined along the second dimension; 1-D tensors are columns."""
+    _check_any(tensors, "column_stack")
+    return cat([each if each.dim() > 1 else reshape(each, each.numel(), 1) for each in tensors], 1, out=out)
+
+
+def _check_any(tensors: Sequence[Tensor], name: str) -> None:
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+
+
+def _block_diag_backward(grad: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
+    """The blocks cut out of the gradient, each in the shape that its tensor had."""
+    grads, row, column = [], 0, 0
+    for shape in shapes:
+        rows, columns = (1, 1, *shape)[-2:]
+        block = slice_(slice_(grad, 0, row, row + rows), 1, column, column + columns)
+        grads.append(reshape(block, shape))
+        row, column = row + rows, column + columns
+    return grads
+
+
+@declare(
+    promotion="keep",
+    variants="",
+    node="BlockDiagBackward0",
+    derivatives={"tensors": lambda grad, tensors_shape: _block_diag_backward(grad, tensors_shape)},
+)
+def block_diagonal(xp: Any, tensors: Sequence[Array]) -> Array:
+    for position, each in enumerate(tensors):
+        if each.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has {each.ndim} "
+                "dimensions"
+            )
+    blocks = [each.reshape((1, 1, *each.shape)[-2:]) for each in tensors]
+    result = xp.zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)), tensors[0].dtype)
+    row = column = 0
+    for block in blocks:
+        rows, columns = block.shape
+        result[row : row + rows, column : column + columns] = block
+        row, column = row + rows, column + columns
+    return result
+
+
+@composite(variants="function")
+def block_diag(*tensors: Tensor) -> Tensor:
+    """The matrices along the diagonal of one that is zero elsewhere. https://pytorch.org/docs/stable/generated/torch.block_diag.html"""
+    return block_diagonal(tensors)
+
+
+@composite(variants="function")
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All ways to take one element of each tensor, a row each. https://pytorch.org/docs/stable/generated/torch.cartesian_prod.html"""
+    for each in tensors:
+        if each.dim() != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(each.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    sizes = [each.numel() for each in tensors]
+    grids = [
+        reshape(expand(reshape(each, [-1 if d == i else 1 for d in range(len(sizes))]), sizes), -1)
+        for i, each in enumerate(tensors)
+    ]
+    return stack(grids, 1)

@@ -1,0 +1,244 @@
+"""Ops that copy a tensor's elements to other places: repeated, flipped, rolled, masked to triangles, put on diagonals.
+
+Source: https://pytorch.org/docs/stable/torch.html#indexing-slicing-joining-mutating-ops
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.ops.declaration import composite, declare
+from minitorch.ops.errors import check_dim
+from minitorch.ops.shape import (
+    checked_dims,
+    expand,
+    flatten,
+    reshape,
+    sizes_of,
+    unsqueeze,
+)
+from minitorch.ops.slicing import diagonal, embed
+from minitorch.tensor import Tensor
+
+Dims = Any
+Variadic = Any
+
+
+def _repeat_backward(grad: Tensor, shape: tuple[int, ...], repeats: Sequence[int]) -> Tensor:
+    """The sum over the repetitions."""
+    shape = (*(1,) * (len(repeats) - len(shape)), *shape)
+    if 0 in repeats:
+        return grad.new_zeros(shape)
+    pairs = [n for pair in zip(repeats, shape, strict=True) for n in pair]
+    return reshape(grad, pairs).sum(tuple(range(0, len(pairs), 2))) if pairs else grad
+
+
+@declare(
+    variants="method",
+    derivatives={"self": lambda grad, self_shape, repeats: _repeat_backward(grad, self_shape, repeats)},
+)
+def repeat(xp: Any, self: Array, repeats: Variadic) -> Array:
+    """The tensor laid side by side `repeats[d]` times along each dimension; leading dimensions may be added.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.repeat.html
+    """
+    if len(repeats) < self.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    if any(n < 0 for n in repeats):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}")
+    shape = (*(1,) * (len(repeats) - self.ndim), *self.shape)
+    pairs = [n for pair in zip(repeats, shape, strict=True) for n in pair]
+    result = xp.empty(pairs, self.dtype)
+    result[...] = self.reshape([n for size in shape for n in (1, size)])
+    return result.reshape([n * size for n, size in zip(repeats, shape, strict=True)])
+
+
+@composite()
+def tile(input: Tensor, *dims: Any) -> Tensor:
+    """Like `repeat`, with ones put in front of too few `dims`. https://pytorch.org/docs/stable/generated/torch.tile.html"""
+    repeats = sizes_of(dims)
+    return repeat(input, (*(1,) * (input._array.ndim - len(repeats)), *repeats))
+
+
+@composite()
+def repeat_interleave(
+    input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element repeated before the next comes. https://pytorch.org/docs/stable/generated/torch.repeat_interleave.html"""
+    if repeats is None:
+        return _repeated_indices(input)
+    if dim is None:
+        input, dim = flatten(input), 0
+    dim = check_dim(dim, input._array.ndim)
+    if not input._array.ndim:
+        input = reshape(input, 1)
+    if isinstance(repeats, Tensor) and repeats.dim() and repeats.numel() != 1:
+        if repeats.numel() != input._array.shape[dim]:
+            raise RuntimeError(
+                "repeats must have the same size as input along dim, but got repeats.size(0) = "
+                f"{repeats.numel()} and input.size({dim}) = {input._array.shape[dim]}"
+            )
+        return input.index_select(dim, _repeated_indices(repeats))
+    times = int(repeats)
+    if times < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    shape = input._array.shape
+    wide = expand(unsqueeze(input, dim + 1), (*shape[: dim + 1], times, *shape[dim + 1 :]))
+    return flatten(wide.clone(), dim, dim + 1)
+
+
+@declare(variants="")
+def repeated_indices(xp: Any, repeats: Array) -> Array:
+    return xp.repeat(xp.arange(repeats.size, dtype=repeats.dtype), repeats)
+
+
+def _repeated_indices(repeats: Tensor) -> Tensor:
+    """0 repeats[0] times, 1 repeats[1] times, …"""
+    if repeats.dim() != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if repeats.dtype.category != 1:
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    if bool((repeats < 0).any()):
+        raise RuntimeError("repeats can not be negative")
+    return repeated_indices(repeats)
+
+
+@declare(derivatives={"self": lambda grad, dims: flip(grad, dims)})
+def flip(xp: Any, self: Array, dims: Variadic) -> Array:
+    """A copy with the order along `dims` reversed. https://pytorch.org/docs/stable/generated/torch.flip.html"""
+    reverse = checked_dims(tuple(dims), self.ndim)
+    return self[tuple(slice(None, None, -1 if d in reverse else 1) for d in range(self.ndim))].copy()
+
+
+@composite()
+def fliplr(input: Tensor) -> Tensor:
+    if input.dim() < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(input, 1)
+
+
+@composite()
+def flipud(input: Tensor) -> Tensor:
+    if input.dim() < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(input, 0)
+
+
+def _negated(shifts: Any) -> Any:
+    return tuple(-n for n in shifts) if isinstance(shifts, (tuple, list)) else -shifts
+
+
+@declare(derivatives={"self": lambda grad, shifts, dims: roll(grad, _negated(shifts), dims)})
+def roll(xp: Any, self: Array, shifts: int | Sequence[int], dims: Dims = ()) -> Array:
+    """Every element moved on along `dims`; what leaves at the end comes in at the start.
+
+    https://pytorch.org/docs/stable/generated/torch.roll.html
+    """
+    steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
+    along = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    if not steps:
+        raise RuntimeError("`shifts` required")
+    if not along and len(steps) == 1:
+        return xp.roll(self, steps[0])
+    if len(steps) != len(along):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(along)}")
+    return xp.roll(self, steps, checked_dims(along, self.ndim)) if self.ndim else self.copy()
+
+
+@declare(derivatives={"self": lambda grad, k, dims: rot90(grad, -k, dims)})
+def rot90(xp: Any, self: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
+    """Turned k times by 90° from the first of `dims` to the second. https://pytorch.org/docs/stable/generated/torch.rot90.html"""
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if self.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {self.ndim}")
+    if dims[0] % self.ndim == dims[1] % self.ndim:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    for d in dims:
+        if not -self.ndim <= d < self.ndim:
+            raise RuntimeError(f"Rotation dim{list(dims).index(d)} out of range, dim{list(dims).index(d)} = {d}")
+    return xp.rot90(self, k, tuple(dims)).copy()
+
+
+def _triangle(xp: Any, shape: tuple[int, ...], diagonal: int, lower: bool) -> Array:
+    rows, columns = xp.arange(shape[-2])[:, None], xp.arange(shape[-1])
+    return columns <= rows + diagonal if lower else columns >= rows + diagonal
+
+
+@declare(variants="function method inplace out", derivatives={"self": lambda grad, diagonal: tril(grad, diagonal)})
+def tril(xp: Any, self: Array, diagonal: int = 0) -> Array:
+    """The elements on and below a diagonal of each matrix; the rest zero. https://pytorch.org/docs/stable/generated/torch.tril.html"""
+    if self.ndim < 2:
+        raise RuntimeError("tril: input tensor must have at least 2 dimensions")
+    return xp.where(_triangle(xp, self.shape, diagonal, True), self, xp.zeros((), self.dtype))
+
+
+@declare(variants="function method inplace out", derivatives={"self": lambda grad, diagonal: triu(grad, diagonal)})
+def triu(xp: Any, self: Array, diagonal: int = 0) -> Array:
+    """The elements on and above a diagonal of each matrix; the rest zero. https://pytorch.org/docs/stable/generated/torch.triu.html"""
+    if self.ndim < 2:
+        raise RuntimeError("triu: input tensor must have at least 2 dimensions")
+    return xp.where(_triangle(xp, self.shape, diagonal, False), self, xp.zeros((), self.dtype))
+
+
+@declare(
+    derivatives={"self": lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2)},
+)
+def diag_embed(xp: Any, self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
+    """Matrices with the last dimension on a diagonal, zero elsewhere. https://pytorch.org/docs/stable/generated/torch.diag_embed.html"""
+    first, second = (check_dim(d, self.ndim + 1) for d in (dim1, dim2))
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    size = self.shape[-1] + abs(offset)
+    result = xp.zeros((*self.shape[:-1], size, size), self.dtype)
+    places = xp.arange(self.shape[-1])
+    result[..., places + max(-offset, 0), places + max(offset, 0)] = self
+    return xp.moveaxis(result, (-2, -1), (first, second))
+
+
+@declare(
+    variants="",
+    node="DiagonalBackward0_copy",
+    derivatives={"self": lambda grad, self_shape, offset: embed(grad, self_shape, diagonal, (offset, 0, 1))},
+)
+def diagonal_copy(xp: Any, self: Array, offset: int) -> Array:
+    return xp.diagonal(self, offset).copy()
+
+
+@composite()
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A matrix's diagonal (a copy), or the matrix with a vector as diagonal. https://pytorch.org/docs/stable/generated/torch.diag.html"""
+    if input.dim() == 1:
+        return diag_embed(input, diagonal)
+    if input.dim() != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.dim()}D")
+    return diagonal_copy(input, diagonal)
+
+
+@composite()
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """The matrix with all elements of the tensor as diagonal."""
+    return diag_embed(reshape(input, -1), offset)
+
+
+@declare(variants="")
+def combination_indices(xp: Any, self: Array, r: int, with_replacement: bool) -> Array:
+    """The indices of all combinations of r elements of a vector, a row each, in lexicographic order."""
+    n = self.shape[0]
+    grid = xp.stack(xp.meshgrid(*[xp.arange(n)] * r, indexing="ij"), -1).reshape(-1, r)
+    steps = grid[:, 1:] - grid[:, :-1]
+    return grid[(steps >= (0 if with_replacement else 1)).all(1)]
+
+
+@composite()
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All combinations of r elements of a vector, a row each. https://pytorch.org/docs/stable/generated/torch.combinations.html"""
+    if input.dim() != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty(0)
+    return input[combination_indices(input, r, with_replacement)]

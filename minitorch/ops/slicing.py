@@ -1,0 +1,375 @@
+"""Ops that look at a part of a tensor's elements: views again. And their reverse, which put a part into a whole.
+
+Source: https://pytorch.org/docs/stable/tensor_view.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.ops import declaration
+from minitorch.ops.declaration import OPS, composite, declare
+from minitorch.ops.errors import check_dim
+from minitorch.ops.shape import strided
+from minitorch.tensor import Tensor
+
+View = Callable[..., Tensor]
+
+
+@declare(
+    variants="",
+    node=lambda self, shape, look, args: f"{_camel(look)}BackwardBackward0",
+    derivatives={"self": lambda grad, look, args: look(grad, *args)},
+)
+def embed(xp: Any, self: Array, shape: tuple[int, ...], look: View, args: Sequence[Any]) -> Array:
+    """Zeros of `shape`, with self where the view op `look(…, *args)` looks: the gradient of that op."""
+    whole = xp.zeros(shape, self.dtype)
+    OPS[look.__name__].kernel(xp, whole, *args)[...] = self
+    return whole
+
+
+def _scattered(xp: Any, whole: Array, part: Array, look: View, args: Sequence[Any]) -> Array:
+    """A copy of `whole` with `part` where `look` looks."""
+    copy = whole.copy()
+    place = OPS[look.__name__].kernel(xp, copy, *args)
+    if place.shape != part.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(part.shape)}, slice size = "
+            f"{list(place.shape)}"
+        )
+    place[...] = part
+    return copy
+
+
+def _camel(function: View) -> str:
+    return "".join(map(str.capitalize, function.__name__.split("_")))
+
+
+@declaration.view(
+    derivatives={"self": lambda grad, self_shape, dim, index: embed(grad, self_shape, select, (dim, index))}
+)
+def select(xp: Any, self: Array, dim: int, index: int) -> Array:
+    """The elements at one index of one dimension, without it. https://pytorch.org/docs/stable/generated/torch.select.html"""
+    if self.ndim == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = check_dim(dim, self.ndim)
+    index = int(index)
+    size = self.shape[dim]
+    if not -size <= index < size:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
+        )
+    return self[(*(slice(None),) * dim, index, ...)]
+
+
+@declaration.view(
+    variants="",
+    node="SliceBackward0",
+    derivatives={
+        "self": lambda grad, self_shape, dim, start, end, step: embed(grad, self_shape, slice_, (dim, start, end, step))
+    },
+)
+def slice_(
+    xp: Any, self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Array:
+    """Every `step`th element from `start` to before `end` along `dim`."""
+    if self.ndim == 0:
+        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    return self[(*(slice(None),) * check_dim(dim, self.ndim), slice(start, end, step))]
+
+
+@composite()
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
+    """`length` elements from `start` on along `dim`. https://pytorch.org/docs/stable/generated/torch.narrow.html"""
+    if not input._array.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    size = input._array.shape[check_dim(dim, input._array.ndim)]
+    start = int(start)
+    if not -size <= start <= size:
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    start += size if start < 0 else 0
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return slice_(input, dim, start, start + length)
+
+
+@composite()
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    return narrow(input, dim, start, length).clone()
+
+
+@declaration.view(variants="", derivatives={"self": lambda grad: grad})
+def alias(xp: Any, self: Array) -> Array:
+    return self[...]
+
+
+@declaration.view(
+    derivatives={
+        "self": lambda grad, self_shape, offset, dim1, dim2: embed(grad, self_shape, diagonal, (offset, dim1, dim2))
+    }
+)
+def diagonal(xp: Any, self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    """The elements where index dim2 − index dim1 = offset, as last dimension.
+
+    https://pytorch.org/docs/stable/generated/torch.diagonal.html
+    """
+    first, second = check_dim(dim1, self.ndim), check_dim(dim2, self.ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    rows, columns = self.shape[first], self.shape[second]
+    length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    start: list[Any] = [slice(None)] * self.ndim
+    start[first], start[second] = slice(max(-offset, 0), None), slice(max(offset, 0), None)
+    corner = self[tuple(start)] if length else self
+    kept = [d for d in range(self.ndim) if d not in (first, second)]
+    return strided(
+        xp,
+        corner,
+        (*(self.shape[d] for d in kept), length),
+        (*(self.strides[d] for d in kept), self.strides[first] + self.strides[second]),
+    )
+
+
+@declaration.view(
+    variants="method",
+    derivatives={
+        "self": lambda grad, self_shape, dimension, size, step: unfold_backward(grad, self_shape, dimension, size, step)
+    },
+)
+def unfold(xp: Any, self: Array, dimension: int, size: int, step: int) -> Array:
+    """All windows of `size` along `dimension`, one every `step` elements; the last dimension runs inside a window.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.unfold.html
+    """
+    dim = check_dim(dimension, self.ndim)
+    length, stride = (self.shape[dim], self.strides[dim]) if self.ndim else (1, self.itemsize)
+    if size > length:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    if not self.ndim:
+        return strided(xp, self, (size,), (stride,))
+    count = (length - size) // step + 1
+    shape = (*self.shape[:dim], count, *self.shape[dim + 1 :], size)
+    return strided(xp, self, shape, (*self.strides[:dim], stride * step, *self.strides[dim + 1 :], stride))
+
+
+@declare(
+    variants="",
+    derivatives={"self": lambda grad, dimension, size, step: unfold(grad, dimension, size, step)},
+)
+def unfold_backward(xp: Any, self: Array, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Array:
+    """The windows added up where they came from: one position inside the windows after the other never overlaps."""
+    whole = xp.zeros(shape, self.dtype)
+    if not shape:
+        return self.reshape(shape).copy() if size else whole
+    dim = check_dim(dimension, len(shape))
+    count = self.shape[dim]
+    for position in range(size):
+        places = slice(position, position + (count - 1) * step + 1, step)
+        whole[(*(slice(None),) * dim, places)] += self[..., position]
+    return whole
+
+
+@declaration.view(derivatives={"self": lambda grads, self_shape, dim: _join(grads, self_shape, dim, [1] * len(grads))})
+def unbind(xp: Any, self: Array, dim: int = 0) -> Sequence[Array]:
+    """All slices along one dimension, as a tuple. https://pytorch.org/docs/stable/generated/torch.unbind.html"""
+    if not self.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    front = (slice(None),) * check_dim(dim, self.ndim)
+    return [self[(*front, index, ...)] for index in range(self.shape[len(front)])]
+
+
+def _pieces(self: Array, sizes: Sequence[int], dim: int) -> list[Array]:
+    front = (slice(None),) * dim
+    ends = [0]
+    for size in sizes:
+        ends.append(ends[-1] + size)
+    return [self[(*front, slice(start, end))] for start, end in pairwise(ends)]
+
+
+def _piece_sizes(size: int, piece: int) -> list[int]:
+    """How long the pieces are: all `piece`, but for the last; one empty piece of an empty dimension."""
+    if piece == 0:
+        return [0]
+    return [min(piece, size - start) for start in range(0, max(size, 1), piece)]
+
+
+@declaration.view(
+    variants="",
+    node="SplitBackward0",
+    derivatives={
+        "self": lambda grads, self_shape, split_size, dim: _join(
+            grads, self_shape, dim, _piece_sizes(self_shape[dim], split_size)
+        )
+    },
+)
+def split_evenly(xp: Any, self: Array, split_size: int, dim: int) -> Sequence[Array]:
+    return _pieces(self, _piece_sizes(self.shape[dim], split_size), dim)
+
+
+@declaration.view(
+    derivatives={
+        "self": lambda grads, self_shape, split_sizes, dim: _join(grads, self_shape, dim, split_sizes),
+    }
+)
+def split_with_sizes(xp: Any, self: Array, split_sizes: Sequence[int], dim: int = 0) -> Sequence[Array]:
+    """Consecutive pieces of the given sizes. https://pytorch.org/docs/stable/generated/torch.split.html"""
+    dim = check_dim(dim, self.ndim)
+    if sum(split_sizes) != self.shape[dim] or min(split_sizes, default=0) < 0:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at "
+            f"dimension {dim}), but got split_sizes={list(split_sizes)}"
+        )
+    return _pieces(self, split_sizes, dim)
+
+
+def _join(grads: Sequence[Tensor | None], shape: tuple[int, ...], dim: int, sizes: Sequence[int]) -> Tensor:
+    """The gradients of all pieces side by side, zeros where none arrived."""
+    from minitorch.ops.joining import cat, stack
+
+    dim %= len(shape)
+    known = next(grad for grad in grads if grad is not None)
+    joined = cat if known.dim() == len(shape) else stack
+    rest = shape[dim + 1 :]
+    pieces = [
+        known.new_zeros((*shape[:dim], size, *rest) if joined is cat else (*shape[:dim], *rest))
+        if grad is None
+        else grad
+        for grad, size in zip(grads, sizes, strict=True)
+    ]
+    return joined(pieces, dim)
+
+
+@composite()
+def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of consecutive pieces of one size (the last may be shorter), or of the given sizes.
+
+    https://pytorch.org/docs/stable/generated/torch.split.html
+    """
+    size: Any = split_size_or_sections
+    if isinstance(size, (tuple, list)):
+        return split_with_sizes(tensor, size, dim)
+    if not tensor._array.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    dim = check_dim(dim, tensor._array.ndim)
+    if size == 0 and tensor._array.shape[dim]:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {tensor._array.shape[dim]}"
+        )
+    return split_evenly(tensor, size, dim)
+
+
+@composite()
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces of equal size (the last may be shorter). https://pytorch.org/docs/stable/generated/torch.chunk.html"""
+    if not input._array.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    dim = check_dim(dim, input._array.ndim)
+    size = input._array.shape[dim]
+    if size == 0:
+        return split_with_sizes(input, [0] * chunks, dim)
+    return split_evenly(input, -(-size // chunks), dim)
+
+
+@composite()
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces cut before the given indices, or a number of pieces whose sizes differ by at most one.
+
+    https://pytorch.org/docs/stable/generated/torch.tensor_split.html
+    """
+    if not input._array.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    dim = check_dim(dim, input._array.ndim)
+    size = input._array.shape[dim]
+    cuts = indices_or_sections.tolist() if isinstance(indices_or_sections, Tensor) else indices_or_sections
+    if isinstance(cuts, int):
+        if cuts <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
+        each, longer = divmod(size, cuts)
+        cuts = [each * section + min(section, longer) for section in range(1, cuts)]
+    return tuple(slice_(input, dim, start, end) for start, end in pairwise([0, *cuts, size]))
+
+
+def _split_along(input: Tensor, sections: Any, dim: int, name: str, least: int) -> tuple[Tensor, ...]:
+    ndim = input._array.ndim
+    if ndim < least:
+        raise RuntimeError(
+            f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor with "
+            f"{ndim} dimensions!"
+        )
+    if isinstance(sections, int) and (sections == 0 or input._array.shape[dim] % sections):
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+            f"{input._array.shape[dim]} is not divisible by the split_size {sections}!"
+        )
+    return tensor_split(input, sections, dim)
+
+
+def _sections(args: tuple[Any, ...]) -> Any:
+    return args[0] if len(args) == 1 and not isinstance(args[0], Tensor) else args
+
+
+@composite()
+def hsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
+    return _split_along(input, _sections(indices_or_sections), 1 if input._array.ndim > 1 else 0, "hsplit", 1)
+
+
+@composite()
+def vsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
+    return _split_along(input, _sections(indices_or_sections), 0, "vsplit", 2)
+
+
+@composite()
+def dsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
+    return _split_along(input, _sections(indices_or_sections), 2, "dsplit", 3)
+
+
+@declare(
+    derivatives={
+        "self": lambda grad, src_shape, dim, index: select_scatter(grad, grad.new_zeros(src_shape), dim, index),
+        "src": lambda grad, dim, index: select(grad, dim, index),
+    }
+)
+def select_scatter(xp: Any, self: Array, src: Array, dim: int, index: int) -> Array:
+    """A copy of self with `src` at one index of one dimension."""
+    return _scattered(xp, self, src, select, (dim, index))
+
+
+@declare(
+    derivatives={
+        "self": lambda grad, src_shape, dim, start, end, step: slice_scatter(
+            grad, grad.new_zeros(src_shape), dim, start, end, step
+        ),
+        "src": lambda grad, dim, start, end, step: slice_(grad, dim, start, end, step),
+    }
+)
+def slice_scatter(
+    xp: Any, self: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Array:
+    """A copy of self with `src` in the slice start:end:step of one dimension."""
+    return _scattered(xp, self, src, slice_, (dim, start, end, step))
+
+
+@declare(
+    derivatives={
+        "self": lambda grad, src_shape, offset, dim1, dim2: diagonal_scatter(
+            grad, grad.new_zeros(src_shape), offset, dim1, dim2
+        ),
+        "src": lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2),
+    }
+)
+def diagonal_scatter(xp: Any, self: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    """A copy of self with `src` on a diagonal."""
+    return _scattered(xp, self, src, diagonal, (offset, dim1, dim2))

@@ -1,0 +1,147 @@
+"""`as_strided`: the view that can look anywhere in a storage, on which all other views could be built.
+
+Source: https://pytorch.org/docs/stable/generated/torch.as_strided.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.ops import declaration
+from minitorch.ops.declaration import composite, declare
+from minitorch.ops.shape import sizes_of, strided
+from minitorch.tensor import Tensor
+
+Ints = Sequence[int]
+Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
+"""Shape, strides and offset of a tensor in its storage, in elements."""
+
+
+def _extent(shape: Ints, stride: Ints) -> int:
+    """How many elements of the storage there are from the first to the last of a tensor."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+
+
+def _look(xp: Any, storage: Array, geometry: Geometry) -> Array:
+    """A vector seen through a geometry."""
+    shape, stride, offset = geometry
+    return strided(xp, storage[offset:], shape, [step * storage.itemsize for step in stride])
+
+
+def _overlaps(shape: Ints, stride: Ints) -> bool:
+    """Whether two elements may share a place: sorted by stride, a dimension doesn't step over all smaller ones."""
+    reach = 0
+    for step, size in sorted(zip(stride, shape, strict=True)):
+        if size > 1 and step <= reach:
+            return True
+        reach += (size - 1) * step
+    return False
+
+
+def _storage_size(*geometries: Geometry) -> int:
+    return max(offset + _extent(shape, stride) for shape, stride, offset in geometries)
+
+
+@declaration.view(
+    variants="",
+    node="AsStridedBackward0",
+    derivatives={"self": lambda grad, source, target: as_strided_backward(grad, source, target)},
+)
+def as_strided_view(xp: Any, self: Array, source: Geometry, target: Geometry, view: Array) -> Array:
+    return view
+
+
+@composite()
+def as_strided(input: Tensor, size: Ints, stride: Ints, storage_offset: int | None = None) -> Tensor:
+    """A view of the tensor's storage with any shape, strides and offset (in elements).
+
+    Raises RuntimeError where it would leave the storage. https://pytorch.org/docs/stable/generated/torch.as_strided.html
+    """
+    size, stride = sizes_of((size,)), sizes_of((stride,))
+    offset = input.storage_offset()
+    target = (size, stride, offset if storage_offset is None else storage_offset)
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if min(stride, default=0) < 0:
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    storage, itemsize = input.untyped_storage(), input._dtype.itemsize
+    needed = _storage_size(target) * itemsize
+    if 0 not in size and needed > storage.nbytes():
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {target[2]}, and itemsize "
+            f"{itemsize} requiring a storage size of {needed} are out of bounds for storage of size {storage.nbytes()}"
+        )
+    steps = tuple(step * itemsize for step in stride)
+    start = 0 if 0 in size else target[2] * itemsize
+    array = input._device.backend.strided(storage._bytes, input._dtype.numpy, start, size, steps)
+    return as_strided_view(input, (input._array.shape, input.stride(), offset), target, array)
+
+
+@declare(
+    variants="",
+    derivatives={"self": lambda grad, source, target: _in_memory(grad, source).as_strided(*target)},
+)
+def as_strided_backward(xp: Any, self: Array, source: Geometry, target: Geometry) -> Array:
+    """The gradient of `source`, given that of `target`, two views of one storage: what falls on a place adds up there.
+
+    Where `source` itself shows a place several times, each gets an equal part.
+    """
+    storage = xp.zeros(_storage_size(source, target), self.dtype)
+    if _overlaps(*target[:2]):
+        xp.add.at(storage, _places(xp, storage, target), self)
+    else:
+        _look(xp, storage, target)[...] = self
+    if _overlaps(*source[:2]):
+        count = xp.zeros(storage.shape, self.dtype)
+        xp.add.at(count, _places(xp, storage, source), 1)
+        storage /= xp.maximum(count, 1)
+    return _look(xp, storage, source)
+
+
+def _places(xp: Any, storage: Array, geometry: Geometry) -> Array:
+    return _look(xp, xp.arange(storage.size), geometry)
+
+
+def _in_memory(tensor: Tensor, geometry: Geometry) -> Tensor:
+    """A copy of the tensor that lies in its own storage as `geometry` says."""
+    shape, stride, offset = geometry
+    storage = tensor.new_zeros(_storage_size(geometry))
+    return storage.as_strided_scatter(tensor, shape, stride, offset)
+
+
+@declare(
+    variants="",
+    node="AsStridedScatterBackward0",
+    derivatives={
+        "self": lambda grad, src_shape, source, target: place(grad, grad.new_zeros(src_shape), source, target),
+        "src": lambda grad, source, target: as_strided_backward(grad, target, source),
+    },
+)
+def place(xp: Any, self: Array, src: Array, source: Geometry, target: Geometry) -> Array:
+    """A copy of self, which lies in memory as `source` says, with `src` where `target` looks."""
+    storage = xp.zeros(_storage_size(source, target), self.dtype)
+    _look(xp, storage, source)[...] = self
+    _look(xp, storage, target)[...] = src
+    return _look(xp, storage, source)
+
+
+@composite()
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Ints, stride: Ints, storage_offset: int | None = None
+) -> Tensor:
+    """A copy of the tensor with `src` in the view `as_strided(size, stride, storage_offset)` of it.
+
+    https://pytorch.org/docs/stable/generated/torch.as_strided_scatter.html
+    """
+    offset = input.storage_offset()
+    target = (sizes_of((size,)), sizes_of((stride,)), offset if storage_offset is None else storage_offset)
+    if src._array.shape != target[0]:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(target[0])}"
+        )
+    return place(input, src, (input._array.shape, input.stride(), offset), target)
