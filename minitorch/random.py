@@ -151,13 +151,13 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state as a uint8 tensor of 5056 elements."""
-        from minitorch import from_numpy
+        from minitorch.tensor import from_numpy
 
         return from_numpy(self.get_state_array())
 
     def set_state(self, new_state: Tensor) -> None:
         """Go on from a state of `get_state`. Raises TypeError or RuntimeError as `set_state_array` does."""
-        from minitorch import Tensor
+        from minitorch.tensor import Tensor
 
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")

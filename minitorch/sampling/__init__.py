@@ -6,18 +6,25 @@ docs/random.md says which algorithm is used when.
 
 from minitorch.sampling.continuous import cauchy_, exponential_, log_normal_, uniform_
 from minitorch.sampling.discrete import bernoulli_, dropout_mask, geometric_, random_, randperm
+from minitorch.sampling.multinomial import multinomial
 from minitorch.sampling.normal import normal, normal_
+from minitorch.sampling.rejection import binomial, dirichlet, poisson, standard_gamma
 
 __all__ = [
     "bernoulli_",
+    "binomial",
     "cauchy_",
+    "dirichlet",
     "dropout_mask",
     "exponential_",
     "geometric_",
     "log_normal_",
+    "multinomial",
     "normal",
     "normal_",
+    "poisson",
     "random_",
     "randperm",
+    "standard_gamma",
     "uniform_",
 ]

@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-def multiply_add(a: Array, b: float, c: float) -> Array:
-    """a·b + c, rounded once, in the dtype of `a` (float32 or float64).
+def multiply_add(a: Array, b: Array | np.floating[Any], c: Array | np.floating[Any]) -> Array:
+    """a·b + c, rounded once: all of float32, or a float64 array a with float64 numbers b and c.
 
     float64 holds the product of two float32 exactly. For float64 the rounding errors of the product and of the sum are
     computed and added back (Dekker 1971, doi:10.1007/BF01397083; Knuth, TAOCP vol. 2, 4.2.2).
     """
     if a.dtype == np.float32:
-        return (a.astype(np.float64) * np.float32(b) + np.float32(c)).astype(np.float32)
+        return (np.multiply(a, b, dtype=np.float64) + c).astype(np.float32)
+    if b == 1:
+        return np.asarray(a + c)
     product = a * b
-    if c == 0:
-        return product + c  # not `product`: −0 + 0 is 0
-    a_high, b_high = _high_half(a), _high_half(np.float64(b))
+    a_high, b_high = _high_half(a), _high_half(b)
     a_low, b_low = a - a_high, b - b_high
     product_error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
     total = product + c
@@ -48,4 +48,5 @@ def elementary(function: str, values: Array, dtype: np.dtype[Any]) -> Array:
     """
     if dtype != np.float64:
         return np.asarray(getattr(np, function)(values))
-    return np.fromiter(map(getattr(math, function), values.tolist()), np.float64, values.size)
+    results = map(getattr(math, function), values.ravel().tolist())
+    return np.fromiter(results, np.float64, values.size).reshape(values.shape)

@@ -31,7 +31,7 @@ def uniform_(array: Array, generator: Generator, low: float = 0.0, high: float =
     if array.dtype.kind == "c":
         array = as_real(array)
     require_floating(array.dtype, "check_uniform_bounds")
-    name, (smallest, largest) = NAMES[array.dtype.name], limits(array.dtype)
+    name, (smallest, largest) = NAMES[array.dtype], limits(array.dtype)
     for bound, value in (("from", low), ("to", high)):
         if not smallest <= value <= largest:
             raise RuntimeError(f"{bound} is out of bounds for {name.c}")
@@ -42,14 +42,13 @@ def uniform_(array: Array, generator: Generator, low: float = 0.0, high: float =
             f"uniform_ expects to-from <= std::numeric_limits<{name.scalar}>::max(), but found to={high:g} and "
             f"from={low:g} which result in to-from to exceed the limit"
         )
-    if array.dtype == np.float64:
-        values = multiply_add(uniform_float64(generator, array.size), high - low, low)
-    else:
-        distance = float(np.float32(high) - np.float32(low))
-        values = multiply_add(uniform_float32(generator, array.size), distance, low)
-    values = convert(values, array.dtype)
-    bottom, top = convert(np.array([low, high]), array.dtype)
-    values[values == top] = bottom  # rounding may reach the bound that is excluded
+    real, uniform = (np.float64, uniform_float64) if array.dtype == np.float64 else (np.float32, uniform_float32)
+    values = uniform(generator, array.size)
+    if (low, high) != (0, 1) or array.dtype.itemsize == 2:
+        bottom, top = real(low), real(high)
+        values = convert(multiply_add(values, top - bottom, bottom), array.dtype)
+        bottom, top = convert(np.array([bottom, top]), array.dtype)
+        values[values == top] = bottom  # rounding may reach the bound that is excluded
     fill(array, values)
 
 
@@ -64,7 +63,7 @@ def exponential_(array: Array, generator: Generator, lambd: float = 1.0) -> None
     if array.size and not is_floating(array.dtype):
         raise RuntimeError(
             "Exponential distribution is a continuous probability distribution. "
-            f"dtype must be a floating point but you specified {NAMES[array.dtype.name].scalar}"
+            f"dtype must be a floating point but you specified {NAMES[array.dtype].scalar}"
         )
     fill(array, -1 / lambd * elementary("log1p", -uniform_float64(generator, array.size), array.dtype))
 
@@ -80,10 +79,10 @@ def cauchy_(array: Array, generator: Generator, median: float = 0.0, sigma: floa
     if not is_floating(array.dtype):
         raise RuntimeError(
             "Cauchy distribution is a continuous probability distribution. "
-            f"dtype must be a floating point but you specified {NAMES[array.dtype.name].c}"
+            f"dtype must be a floating point but you specified {NAMES[array.dtype].c}"
         )
     tangent = elementary("tan", np.pi * (uniform_float64(generator, array.size) - 0.5), array.dtype)
-    fill(array, multiply_add(tangent, sigma, median))
+    fill(array, multiply_add(tangent, np.float64(sigma), np.float64(median)))
 
 
 def log_normal_(array: Array, generator: Generator, mean: float = 1.0, std: float = 2.0) -> None:
@@ -97,4 +96,5 @@ def log_normal_(array: Array, generator: Generator, mean: float = 1.0, std: floa
     if array.size:
         require_floating(array.dtype, "log_normal_cpu")
         with np.errstate(over="ignore"):
-            fill(array, np.exp(multiply_add(standard_normal(generator, array.size), std, mean)))
+            normal = multiply_add(standard_normal(generator, array.size), np.float64(std), np.float64(mean))
+            fill(array, np.exp(normal))

@@ -46,7 +46,7 @@ def _random_full(array: Array, generator: Generator) -> None:
     dtype = array.dtype
     if dtype.kind == "c":
         raise not_implemented(dtype, "random_kernel_cpu")
-    last = 2 ** NAMES[dtype.name].digits if is_floating(dtype) else int(limits(dtype)[1])
+    last = 2 ** NAMES[dtype].digits if is_floating(dtype) else int(limits(dtype)[1])
     draws = (generator.random64 if dtype in (np.int64, np.float64) else generator.random)(array.size)
     fill(array, draws % np.uint64(last + 1))
 
@@ -63,7 +63,7 @@ def _range(dtype: np.dtype[Any], low: int, high: int | None) -> tuple[int, int]:
     """The bounds that are drawn between: a floating point type moves them inwards to numbers that it can hold."""
     if dtype.kind == "c":
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
-    name, floating = NAMES[dtype.name], is_floating(dtype)
+    name, floating = NAMES[dtype], is_floating(dtype)
     smallest, largest = limits(dtype)
     if high is not None and low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
@@ -119,7 +119,7 @@ def _lowered(dtype: np.dtype[Any], high: int) -> int:
 
 def _spacing(dtype: np.dtype[Any], value: int) -> int:
     """The distance between neighbouring numbers of `dtype` at `value`."""
-    return 1 << abs(value).bit_length() - NAMES[dtype.name].digits
+    return 1 << abs(value).bit_length() - NAMES[dtype].digits
 
 
 def randperm(n: int, generator: Generator, dtype: Any = np.int64) -> Array:
@@ -136,20 +136,19 @@ def randperm(n: int, generator: Generator, dtype: Any = np.int64) -> Array:
     if n >= RANDPERM_LIMIT:
         raise NotImplementedError(f"randperm: n must be less than {RANDPERM_LIMIT}")
     last = max(n - 1, 0)
-    steps = generator.random(last) % np.arange(n, n - last, -1, dtype=np.uint64)
+    partners = generator.random(last) % np.arange(n, n - last, -1, dtype=np.uint64) + np.arange(last, dtype=np.uint64)
     permutation = list(range(n))
-    for i, step in enumerate(steps.tolist()):
-        permutation[i], permutation[i + step] = permutation[i + step], permutation[i]
+    for i, partner in enumerate(partners.tolist()):
+        permutation[i], permutation[partner] = permutation[partner], permutation[i]
     return convert(np.array(permutation, np.int64), dtype)
 
 
 def _check_randperm(n: int, dtype: np.dtype[Any]) -> None:
-    name = NAMES[dtype.name]
+    name = NAMES[dtype]
     if dtype.kind in "iu" and n - 1 > limits(dtype)[1]:
         raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow")
-    largest = {"float16": 2**11 + 1, "float32": 2**24 + 1, "float64": 2**53 + 1}.get(dtype.name)
-    if largest is not None and n > largest:
-        written = str(largest) if dtype == np.float16 else f"2^{name.digits}+1"
+    if dtype in (np.float16, np.float32, np.float64) and n > 2**name.digits + 1:
+        written = "2049" if dtype == np.float16 else f"2^{name.digits}+1"
         raise RuntimeError(f"n cannot be greater than {written} for {name.scalar} type.")
     if dtype == np.bool_ or dtype.kind == "c":
         raise not_implemented(dtype, "randperm")

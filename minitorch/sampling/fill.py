@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Final, NamedTuple
 
+import ml_dtypes
 import numpy as np
 
 from minitorch.random import Generator
@@ -20,31 +21,31 @@ class Name(NamedTuple):
     largest: float = 0.0
 
 
-NAMES: Final = {
-    "bool": Name("Bool", "bool"),
-    "uint8": Name("Byte", "unsigned char"),
-    "int8": Name("Char", "signed char"),
-    "int16": Name("Short", "short int"),
-    "int32": Name("Int", "int"),
-    "int64": Name("Long", "long"),
-    "float16": Name("Half", "c10::Half", 11, 65504.0),
-    "bfloat16": Name("BFloat16", "c10::BFloat16", 8, (2 - 2**-7) * 2.0**127),
-    "float32": Name("Float", "float", 24, (2 - 2**-23) * 2.0**127),
-    "float64": Name("Double", "double", 53, sys.float_info.max),
-    "complex64": Name("ComplexFloat", "c10::complex<float>"),
-    "complex128": Name("ComplexDouble", "c10::complex<double>"),
+NAMES: Final[dict[np.dtype[Any], Name]] = {
+    np.dtype(np.bool_): Name("Bool", "bool"),
+    np.dtype(np.uint8): Name("Byte", "unsigned char"),
+    np.dtype(np.int8): Name("Char", "signed char"),
+    np.dtype(np.int16): Name("Short", "short int"),
+    np.dtype(np.int32): Name("Int", "int"),
+    np.dtype(np.int64): Name("Long", "long"),
+    np.dtype(np.float16): Name("Half", "c10::Half", 11, 65504.0),
+    np.dtype(ml_dtypes.bfloat16): Name("BFloat16", "c10::BFloat16", 8, (2 - 2**-7) * 2.0**127),
+    np.dtype(np.float32): Name("Float", "float", 24, (2 - 2**-23) * 2.0**127),
+    np.dtype(np.float64): Name("Double", "double", 53, sys.float_info.max),
+    np.dtype(np.complex64): Name("ComplexFloat", "c10::complex<float>"),
+    np.dtype(np.complex128): Name("ComplexDouble", "c10::complex<double>"),
 }
 
 
 def limits(dtype: np.dtype[Any]) -> tuple[float, float]:
     """The smallest and the largest number of a real dtype."""
     if is_floating(dtype):
-        return -NAMES[dtype.name].largest, NAMES[dtype.name].largest
+        return -NAMES[dtype].largest, NAMES[dtype].largest
     return (0, 1) if dtype == np.bool_ else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
-    return NAMES[dtype.name].digits > 0
+    return NAMES[dtype].digits > 0
 
 
 def require_floating(dtype: np.dtype[Any], kernel: str) -> None:
@@ -54,7 +55,7 @@ def require_floating(dtype: np.dtype[Any], kernel: str) -> None:
 
 
 def not_implemented(dtype: np.dtype[Any], kernel: str) -> NotImplementedError:
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[dtype.name].scalar}'")
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[dtype].scalar}'")
 
 
 def uniform_float32(generator: Generator, count: int) -> Array:
@@ -67,14 +68,22 @@ def uniform_float64(generator: Generator, count: int) -> Array:
     return (generator.random64(count) & np.uint64(2**53 - 1)) * 2.0**-53
 
 
+def uniform_sample(generator: Generator) -> float:
+    """One number of `uniform_float64`."""
+    draw = generator.engine.random_raw
+    high: int = draw() & 0x1FFFFF
+    return (high << 32 | draw()) * 2.0**-53
+
+
 def fill(array: Array, values: Array) -> None:
     """Put `values` (1-D, one for each element) into `array`, first the elements that lie first in memory.
 
     That is the order in which PyTorch's TensorIterator visits a tensor that is only written.
     Raises RuntimeError when several elements share their memory.
     """
+    values = convert(values, array.dtype)
     if array.flags.c_contiguous:
-        _assign(array.reshape(-1), values)
+        array.reshape(-1)[:] = values
         return
     if any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError(
@@ -82,19 +91,17 @@ def fill(array: Array, values: Array) -> None:
             "Please clone() the tensor before performing the operation."
         )
     in_memory = array.transpose(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
-    _assign(in_memory, values.reshape(in_memory.shape))
-
-
-def _assign(array: Array, values: Array) -> None:
-    with np.errstate(over="ignore"):  # what is too large becomes infinite
-        array[...] = convert(values, array.dtype)
+    in_memory[...] = values.reshape(in_memory.shape)
 
 
 def convert(values: Array, dtype: np.dtype[Any]) -> Array:
     """`values` in another dtype, rounded twice, by way of float32, on the way to a 16-bit floating point type."""
-    if dtype.itemsize == 2 and is_floating(dtype):
-        values = values.astype(np.float32)
-    return values.astype(dtype, copy=False)
+    if values.dtype == dtype:
+        return values
+    with np.errstate(over="ignore"):  # what is too large becomes infinite
+        if dtype.itemsize == 2 and is_floating(dtype):
+            values = values.astype(np.float32)
+        return values.astype(dtype)
 
 
 def as_real(array: Array) -> Array:

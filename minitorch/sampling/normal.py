@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from typing import Any, Final
 
 import numpy as np
 
 from minitorch.random import Generator
 from minitorch.sampling.arithmetic import Array, elementary, multiply_add
 from minitorch.sampling.box_muller import box_muller
-from minitorch.sampling.fill import as_real, fill, require_floating, uniform_float32, uniform_float64
+from minitorch.sampling.fill import as_real, fill, require_floating, uniform_float32, uniform_float64, uniform_sample
 
 GROUP: Final = 16  # numbers transformed together: the j-th with the (j + 8)-th
-BLOCK: Final = 512 * GROUP  # small enough that the intermediate arrays stay in the processor's cache
+BLOCK: Final = 1024  # groups: few enough that the intermediate arrays stay in the processor's cache
 
 
 def normal_(array: Array, generator: Generator, mean: float = 0.0, std: float = 1.0) -> None:
@@ -30,11 +31,10 @@ def normal_(array: Array, generator: Generator, mean: float = 0.0, std: float = 
         array, std = as_real(array), std / 2**0.5
     require_floating(array.dtype, "normal_kernel_cpu")
     if array.size < GROUP or not array.flags.c_contiguous:
-        fill(array, multiply_add(standard_normal(generator, array.size), std, mean))
-    elif array.dtype == np.float64:
-        fill(array, multiply_add(_grouped_float64(generator, array.size), std, mean))
+        values = standard_normal(generator, array.size)
     else:
-        fill(array, multiply_add(_grouped_float32(generator, array.size, array.dtype.itemsize == 2), std, mean))
+        values = _grouped(array.dtype, generator, array.size)
+    fill(array, multiply_add(values, values.dtype.type(std), values.dtype.type(mean)))
 
 
 def normal(mean: Array | float, std: Array | float, generator: Generator) -> Array:
@@ -61,61 +61,66 @@ def normal(mean: Array | float, std: Array | float, generator: Generator) -> Arr
     return array
 
 
-def standard_normal(generator: Generator, count: int) -> Array:
-    """`count` standard normal numbers, float64, one after the other.
+def normal_sample(generator: Generator) -> float:
+    """One standard normal number.
 
     A pair of uniform numbers gives a pair of normal ones, √(−2 ln(1 − u₂)) · (cos 2πu₁, sin 2πu₁) (Box and Muller 1958,
-    doi:10.1214/aoms/1177706645). What is left of the last pair waits in the generator for the next call.
+    doi:10.1214/aoms/1177706645). The second waits in the generator for the next call.
     """
+    value, generator.next_normal = generator.next_normal, None
+    if value is None:
+        u1, u2 = uniform_sample(generator), uniform_sample(generator)
+        radius, angle = math.sqrt(-2 * math.log1p(-u2)), 2 * math.pi * u1
+        value, generator.next_normal = radius * math.cos(angle), radius * math.sin(angle)
+    return value
+
+
+def standard_normal(generator: Generator, count: int) -> Array:
+    """`count` standard normal numbers, float64: what as many calls of `normal_sample` give."""
+    if count < GROUP:
+        return np.array([normal_sample(generator) for _ in range(count)])
     waiting = [] if generator.next_normal is None else [generator.next_normal]
     pairs = (count - len(waiting) + 1) // 2
     u1, u2 = uniform_float64(generator, 2 * pairs).reshape(pairs, 2).T
-    radius = np.sqrt(-2 * elementary("log1p", -u2, u2.dtype))
-    angle = 2 * np.pi * u1
     values = np.empty((pairs, 2))
-    values[:, 0], values[:, 1] = radius * np.cos(angle), radius * np.sin(angle)
+    values[:, 0], values[:, 1] = _box_muller_float64(elementary("log1p", -u2, u2.dtype), u1)
     values = np.concatenate([waiting, values.ravel()])
     generator.next_normal = float(values[count]) if len(values) > count else None
     return values[:count]
 
 
-def _grouped_float32(generator: Generator, count: int, is_low_precision: bool) -> Array:
-    """At least 16 float32 numbers in groups of 16. A last group that isn't full is drawn anew, and reaches back.
+def _grouped(dtype: np.dtype[Any], generator: Generator, count: int) -> Array:
+    """At least 16 standard normal numbers, float64 for a float64 dtype, else float32, made of groups of 16.
 
-    For the 16-bit types nothing is drawn that isn't used; for float32 the rest of the last group is drawn in vain.
+    The last group, where it isn't full, is drawn anew and reaches back. What it had drawn before is given up, but for
+    the 16-bit types, which draw a group at a time.
     """
-    values = np.empty(count, np.float32)
-    whole, rest = count - count % GROUP, count % GROUP
-    for start in range(0, whole, BLOCK):
-        block = values[start : min(start + BLOCK, whole)]
-        _transform_float32(uniform_float32(generator, block.size), block)
-    if rest:
-        if not is_low_precision:
-            generator.random(rest)
-        _transform_float32(uniform_float32(generator, GROUP), values[-GROUP:])
-    return values
+    uniform, transform = (
+        (uniform_float64, _groups_float64) if dtype == np.float64 else (uniform_float32, _groups_float32)
+    )
+    rest = count % GROUP
+    if rest == 0:
+        return transform(uniform(generator, count))
+    drawn = uniform(generator, GROUP + (count - rest if dtype.itemsize == 2 else count))
+    values = transform(np.concatenate([drawn[: count - rest], drawn[-GROUP:]]))
+    return np.concatenate([values[: count - GROUP], values[-GROUP:]])
 
 
-def _transform_float32(uniform: Array, out: Array) -> None:
-    u1, u2 = uniform.reshape(-1, 2, GROUP // 2).transpose(1, 0, 2)
-    groups = out.reshape(-1, 2, GROUP // 2)
-    groups[:, 0], groups[:, 1] = box_muller(1 - u1, u2)
+def _groups_float32(uniform: Array) -> Array:
+    values = uniform.reshape(-1, 2, GROUP // 2)
+    for start in range(0, len(values), BLOCK):
+        u1, u2 = values[start : start + BLOCK].swapaxes(0, 1)
+        values[start : start + BLOCK, 0], values[start : start + BLOCK, 1] = box_muller(1 - u1, u2)
+    return uniform
 
 
-def _grouped_float64(generator: Generator, count: int) -> Array:
-    """The same in float64, with the ordinary functions."""
-    values = np.empty(count)
-    whole, rest = count - count % GROUP, count % GROUP
-    _transform_float64(uniform_float64(generator, whole), values[:whole])
-    if rest:
-        generator.random64(rest)
-        _transform_float64(uniform_float64(generator, GROUP), values[-GROUP:])
-    return values
+def _groups_float64(uniform: Array) -> Array:
+    values = uniform.reshape(-1, 2, GROUP // 2)
+    u1, u2 = values.swapaxes(0, 1)
+    values[:, 0], values[:, 1] = _box_muller_float64(elementary("log", 1 - u1, u1.dtype), u2)
+    return uniform
 
 
-def _transform_float64(uniform: Array, out: Array) -> None:
-    u1, u2 = uniform.reshape(-1, 2, GROUP // 2).transpose(1, 0, 2).reshape(2, -1)
-    radius, angle = np.sqrt(-2 * elementary("log", 1 - u1, u1.dtype)), 2 * np.pi * u2
-    groups = out.reshape(-1, 2, GROUP // 2)
-    groups[:, 0] = (radius * np.cos(angle)).reshape(-1, GROUP // 2)
-    groups[:, 1] = (radius * np.sin(angle)).reshape(-1, GROUP // 2)
+def _box_muller_float64(log: Array, u: Array) -> tuple[Array, Array]:
+    radius, angle = np.sqrt(-2 * log), 2 * np.pi * u
+    return radius * np.cos(angle), radius * np.sin(angle)
