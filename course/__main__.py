@@ -37,5 +37,49 @@ def build(course: Course, chapters: tuple[str, ...], check: bool) -> None:
         raise click.ClickException(str(error)) from error
 
 
+@main.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write the report to FILE.")
+@click.option("--seed", type=click.IntRange(min=0), help="Repeat the grade that had this seed.")
+@click.option("-j", "jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Grade so many at a time.")
+@click.option("--untrusted", is_flag=True, help="Submissions of people you do not trust.")
+@click.pass_obj
+def grade(
+    course: Course, paths: tuple[Path, ...], json_path: Path | None, seed: int | None, jobs: int, untrusted: bool
+) -> None:
+    """Grade the notebooks PATHS, or those in folders, on fresh inputs."""
+    from rich.console import Console
+
+    from course.files import write_atomically
+    from course.grade import grade as grade_notebooks
+    from course.report import print_report
+
+    if untrusted:
+        raise click.UsageError(
+            "--untrusted needs a sandbox, and there is none here: resource limits do not stop an attacker"
+        )
+    report = grade_notebooks(paths, course, seed, jobs)
+    if json_path is not None:
+        write_atomically(json_path, report.to_json())
+    print_report(report, Console())
+    sys.exit(any(result.status != "graded" for result in report.submissions))
+
+
+@main.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.pass_obj
+def check(course: Course, path: Path) -> None:
+    """Check the notebook PATH on the practice inputs, cell by cell, in a new kernel."""
+    from rich.console import Console
+
+    from course.grade import practise
+    from course.report import print_report
+
+    report = practise(path, course)
+    print_report(report, Console())
+    result = report.submissions[0]
+    sys.exit(result.status != "graded" or result.score < result.max_score)
+
+
 if __name__ == "__main__":
     main(prog_name="course")
