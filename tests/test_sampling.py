@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import subprocess
 import sys
@@ -312,6 +313,125 @@ def test_dropout_mask(dtype: str, p: float) -> None:
         sampling.dropout_mask(array, generator, p)
         assert_same(array, torch.nn.functional.dropout(torch.ones(shape, dtype=torch_type), p))
         assert_same_state(generator, torch.default_generator)
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("replacement", [False, True])
+@pytest.mark.parametrize(("shape", "num_samples"), [((10,), 1), ((10,), 3), ((10,), 10), ((5, 20), 1), ((5, 20), 7)])
+def test_multinomial(shape: tuple[int, ...], num_samples: int, replacement: bool, dtype: str) -> None:
+    if dtype in ("float16", "bfloat16") and not replacement:
+        num_samples = 1  # of equal scores, frequent in 16 bits, topk takes any
+    generator, reference = generators(12)
+    for _ in range(10):
+        weights = (torch.randperm(math.prod(shape)) + 1).view(shape).to(FLOATING[dtype][1])
+        for each in (weights, weights.mT if weights.ndim == 2 else weights[::2]):
+            count = min(num_samples, each.shape[-1])
+            drawn = sampling.multinomial(to_numpy(each), count, replacement, generator)
+            assert_same(drawn, torch.multinomial(each, count, replacement, generator=reference))
+        assert_same_state(generator, reference)
+
+
+def test_multinomial_never_draws_what_has_no_weight() -> None:
+    generator, reference = generators(13)
+    weights = torch.tensor([[0.0, 1.0, 0.0, 2.0], [3.0, 0.0, 0.0, 1.0]])
+    for replacement, num_samples in ((False, 2), (True, 50)):
+        drawn = sampling.multinomial(weights.numpy(), num_samples, replacement, generator)
+        assert_same(drawn, torch.multinomial(weights, num_samples, replacement, generator=reference))
+        assert np.all(np.take_along_axis(weights.numpy(), drawn, axis=1) > 0)
+    assert sampling.multinomial(np.ones((0, 2)), 1, True, generator).shape == (0, 1)
+
+
+@pytest.mark.parametrize("replacement", [False, True])
+@pytest.mark.parametrize(
+    ("weights", "num_samples"),
+    [
+        (torch.tensor(0.5), 1),
+        (torch.ones(2, 2, 2), 1),
+        (torch.tensor([1, 2]), 1),
+        (torch.ones(3), 0),
+        (torch.ones(2, 0), 1),
+        (torch.tensor([0.5, -0.5]), 1),
+        (torch.tensor([0.5, float("nan")]), 1),
+        (torch.tensor([0.5, float("inf")]), 1),
+        (torch.tensor([[0.0, 0.0], [1.0, 1.0]]), 2),
+        (torch.ones(1).expand(2**24 + 1), 1),
+    ],
+)
+def test_multinomial_errors(weights: Any, num_samples: int, replacement: bool) -> None:
+    assert_same_error(
+        lambda: sampling.multinomial(weights.numpy(), num_samples, replacement, Generator()),
+        lambda: torch.multinomial(weights, num_samples, replacement),
+    )
+
+
+def test_multinomial_of_too_many_samples() -> None:
+    assert_same_error(
+        lambda: sampling.multinomial(np.ones(2), 3, False, Generator()),
+        lambda: torch.multinomial(torch.ones(2), 3, False),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gamma_and_dirichlet(dtype: str) -> None:
+    generator, reference = generators(14)
+    alpha = torch.cat([torch.rand(500), torch.rand(500) * 10, torch.tensor([0.0, 1e-6, 1.0, 1e6, -0.5, float("nan")])])
+    alpha = alpha.to(FLOATING[dtype][1])
+    assert_same(sampling.standard_gamma(alpha.numpy(), generator), torch._standard_gamma(alpha, generator=reference))
+    assert_same_state(generator, reference)
+    alpha = alpha[:1000].view(200, 5)
+    shares = sampling.dirichlet(alpha.numpy(), generator)
+    expected = torch._sample_dirichlet(alpha, generator=reference)
+    assert_same(shares, expected, ulps=4 if dtype == "float64" else 0)  # the gammas' sum is rounded in another order
+    assert_same_state(generator, reference)
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+def test_poisson(dtype: str) -> None:
+    generator, reference = generators(15)
+    rate = torch.cat([torch.rand(500) * 12, torch.rand(500) * 1000, torch.tensor([0.0, 10.0, 1e4])])
+    rate = rate.to(FLOATING[dtype][1])
+    assert_same(sampling.poisson(to_numpy(rate), generator), torch.poisson(rate, generator=reference))
+    assert_same_state(generator, reference)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_binomial(dtype: str) -> None:
+    generator, reference = generators(16)
+    torch_type = FLOATING[dtype][1]
+    nan = float("nan")
+    special_count, special_prob = [5.0, -5, 5, 0, 7, 7.5, 1e7, 1e6], [0.5, 0.5, nan, 0.5, 0, 1, 0.3, 0.9]
+    count = torch.cat([torch.randint(0, 200, (1000,)), torch.tensor(special_count)]).to(torch_type)
+    prob = torch.cat([torch.rand(1000), torch.tensor(special_prob)]).to(torch_type)
+    drawn = sampling.binomial(count.numpy(), prob.numpy(), generator)
+    np.testing.assert_array_equal(drawn, torch.binomial(count, prob, generator=reference).numpy(), strict=True)
+    assert_same_state(generator, reference)
+    count, prob = count[:6].view(2, 3), prob[:3]
+    drawn = sampling.binomial(count.numpy(), prob.numpy(), generator)
+    assert_same(drawn, torch.binomial(count, prob.expand(2, 3), generator=reference))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "arguments"),
+    [
+        (sampling.standard_gamma, torch._standard_gamma, [torch.ones(2, dtype=torch.float16)]),
+        (sampling.standard_gamma, torch._standard_gamma, [torch.ones(2, dtype=torch.int64)]),
+        (sampling.dirichlet, torch._sample_dirichlet, [torch.ones(2, dtype=torch.int64)]),
+        (sampling.poisson, torch.poisson, [torch.tensor([1.0, -1.0])]),
+        (sampling.poisson, torch.poisson, [torch.tensor([float("nan")])]),
+        (sampling.poisson, torch.poisson, [torch.tensor([1])]),
+        (sampling.binomial, torch.binomial, [torch.tensor([1]), torch.tensor([0.5])]),
+        (sampling.binomial, torch.binomial, [torch.tensor([1.0]), torch.tensor([1])]),
+        (sampling.binomial, torch.binomial, [torch.tensor([1.0]).double(), torch.tensor([0.5])]),
+        (sampling.binomial, torch.binomial, [torch.ones(1).half(), torch.ones(1).half()]),
+    ],
+)
+def test_errors_of_rejection_samplers(
+    ours: Callable[..., Any], theirs: Callable[..., Any], arguments: list[Any]
+) -> None:
+    assert_same_error(
+        lambda: ours(*(argument.numpy() for argument in arguments), Generator()),
+        lambda: theirs(*arguments),
+    )
 
 
 def empty(dtype: str = "float32", size: int = 3) -> tuple[Any, Any]:

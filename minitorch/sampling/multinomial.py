@@ -17,9 +17,10 @@ MAX_CATEGORIES: Final = 2**24
 def multinomial(probabilities: Array, num_samples: int, replacement: bool, generator: Generator) -> Array:
     """Indices of `num_samples` categories for each row of non-negative weights: (n,) → (k,), (m, n) → (m, k), int64.
 
-    Without replacement, and for one sample: the categories with the largest p/q, q exponentially distributed, in falling
-    order. These are the Gumbel-top-k of ln p (Kool et al. 2019, https://arxiv.org/abs/1903.06059). With replacement: the
-    first category up to which the weights' share of their sum is at least a uniform number.
+    Without replacement, and for one sample: the categories with the largest p/q, q exponentially distributed, in
+    falling order. These are the Gumbel-top-k of ln p (Kool et al. 2019, https://arxiv.org/abs/1903.06059).
+    With replacement: the first category up to which the weights' share of their sum is at least a uniform number.
+    Equal scores keep their order; PyTorch's topk leaves it open, which shows in 16-bit types.
     Raises RuntimeError for another shape or dtype, too many or too few samples, and rows that are no weights.
     Source: https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html
     """
@@ -33,7 +34,7 @@ def multinomial(probabilities: Array, num_samples: int, replacement: bool, gener
         return indices.reshape(*probabilities.shape[:-1], num_samples)
     scores = np.empty_like(probabilities)
     exponential_(scores, generator)
-    with np.errstate(divide="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):
         scores = (probabilities / scores).astype(np.float64)
     if num_samples == 1:
         return np.asarray(np.argmax(scores, axis=-1, keepdims=True))

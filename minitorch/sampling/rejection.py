@@ -88,7 +88,7 @@ def _numbers(array: Array) -> list[float]:
 
 
 def _each(sample: Callable[..., Any], *arrays: Array) -> Array:
-    """One sample for each element. The elements stay NumPy scalars, so that arithmetic with them stays in their dtype."""
+    """One sample for each element. The elements stay NumPy scalars, so that arithmetic with them keeps their dtype."""
     samples = [sample(*scalars) for scalars in zip(*(array.ravel() for array in arrays), strict=True)]
     return np.array(samples, arrays[0].dtype).reshape(arrays[0].shape)
 
