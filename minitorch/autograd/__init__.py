@@ -19,8 +19,7 @@ from minitorch.autograd.grad_mode import (
 )
 from minitorch.autograd.gradcheck import gradcheck, gradgradcheck
 from minitorch.autograd.node import Edge, Node, gradient_edge
-from minitorch.ops.creation import ones_like
-from minitorch.tensor import Tensor
+from minitorch.tensor import Tensor, make_tensor
 
 __all__ = [
     "Function",
@@ -126,7 +125,8 @@ def _roots(tensors: Any, grad_tensors: Any) -> list[tuple[Edge, Tensor]]:
         if weight is None:
             if output.requires_grad and output.numel() != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            weight = ones_like(output)
+            ones = output._device.xp.ones(output._array.shape, output._dtype.numpy)
+            weight = make_tensor(ones, output._dtype, output._device)
         elif weight.shape != output.shape:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{number}] has a shape of {weight.shape} and output[{number}] has "
