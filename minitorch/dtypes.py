@@ -52,13 +52,17 @@ class dtype:
         """The complex type whose parts are of this type: float32 → complex64."""
         if self.category == COMPLEX:
             return self
+        if self.category != FLOATING:
+            raise RuntimeError(f"Unknown Complex ScalarType for {SCALAR_TYPES[self.name]}")
+        if self is float16:
+            raise NotImplementedError("minitorch has no complex32, the complex type of float16")
         return complex128 if self is float64 else complex64
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> str:
-        return self.name
+    def __reduce__(self) -> Any:
+        return _by_name, (self.name,)
 
 
 uint8 = dtype("uint8", np.uint8, INTEGER)
@@ -88,8 +92,28 @@ DTYPES: Final = (
     complex64,
     complex128,
 )
+SCALAR_TYPES: Final = {
+    "bool": "Bool",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "float32": "Float",
+    "float64": "Double",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+"""The names that PyTorch's older messages and its tensor types use."""
+
 FROM_NUMPY: Final = {each.numpy: each for each in DTYPES}
 _REAL: Final = {complex64: float32, complex128: float64}
+
+
+def _by_name(name: str) -> dtype:
+    return next(each for each in DTYPES if each.name == name)
 
 
 def from_numpy_dtype(numpy_type: Any) -> dtype:
@@ -151,13 +175,11 @@ def scalar_type(value: Any) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether a cast keeps the kind: no complex → real, float → integer, integer → bool, or signed → unsigned.
+    """Whether a cast keeps the category: no complex → real, floating → integer, or integer → bool.
 
     Source: https://pytorch.org/docs/stable/generated/torch.can_cast.html
     """
-    if from_.category > to.category:
-        return False
-    return not (from_.is_signed and from_.category == INTEGER and to is uint8)
+    return from_.category <= to.category
 
 
 _default = float32
@@ -198,7 +220,7 @@ class finfo:
         self.max = float(limits.max)
         self.min = float(limits.min)
         self.tiny = self.smallest_normal = float(limits.tiny)
-        self.resolution = float(limits.resolution)
+        self.resolution = float(f"1e-{limits.precision}")  # decimal, as PyTorch's: not its rounding to the type
 
     def __repr__(self) -> str:
         values = (
