@@ -38,11 +38,21 @@ from minitorch.dtypes import (
     short,
     uint8,
 )
+from minitorch.layout import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from minitorch.ops import (
     activation,
     comparison,
     conversion,
     creation,
+    data,
     indexing,
     joining,
     linalg,
@@ -52,6 +62,7 @@ from minitorch.ops import (
     rearranging,
     reduction,
     sampling,
+    sampling_in_place,
     shape,
     slicing,
     sorting,
@@ -59,6 +70,16 @@ from minitorch.ops import (
 )
 from minitorch.ops.declaration import METHODS, NAMESPACES
 from minitorch.ops.promotion import result_type
+from minitorch.random import (
+    Generator,
+    default_generator,
+    fork_rng,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
 from minitorch.size import Size
 from minitorch.tensor import Tensor, from_numpy
 

@@ -1,3 +1,263 @@
-"""Casts, copies, and moves between devices."""
+"""Casts, copies, and moves between devices.
+
+Source: https://pytorch.org/docs/stable/generated/torch.Tensor.to.html
+"""
 
 from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from minitorch import dtypes
+from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.autograd.node import Gradients, Node, gradient_edge
+from minitorch.backend import Array
+from minitorch.devices import device as Device
+from minitorch.devices import tensor_device
+from minitorch.dtypes import COMPLEX, DTYPES, FROM_NUMPY, dtype
+from minitorch.layout import contiguous_format, copy_in, is_contiguous, memory_format, preserve_format
+from minitorch.ops.creation import cast_number, checked_dtype
+from minitorch.ops.declaration import METHODS, composite, declare
+from minitorch.tensor import Tensor, make_tensor
+
+Number = Any
+
+
+def cast(array: Array, kind: dtype) -> Array:
+    """The elements in another dtype; of complex numbers that become real the real part remains."""
+    if array.dtype.kind == "c" and dtypes.BOOL < kind.category < COMPLEX:
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=6)
+        array = array.real
+    return array.astype(kind.numpy)
+
+
+@declare(derivatives={"self": lambda grad: grad}, variants="", node="ToCopyBackward0")
+def to_copy(xp: Any, self: Array, kind: dtype, format: memory_format) -> Array:
+    """The same numbers in another dtype and memory format, always in new memory."""
+    if self.dtype.kind == "c" and kind.category < COMPLEX:
+        return cast(self, kind)
+    return copy_in(xp, self, kind.numpy, format)
+
+
+class ToDevice(Node):
+    """The history of a tensor that was copied from another device: its gradient goes back there."""
+
+    __slots__ = ("_device",)
+
+    def __init__(self, source: Tensor, result: Tensor) -> None:
+        super().__init__((gradient_edge(source),), ((result._array.shape, result._dtype),))
+        self._device = source._device
+
+    def name(self) -> str:
+        return "ToCopyBackward0"
+
+    def apply(self, grads: Gradients) -> Gradients:
+        return (None if grads[0] is None else grads[0].to(self._device),)
+
+
+def _moved(tensor: Tensor, where: Device) -> Tensor:
+    """A copy on another device."""
+    host = tensor._device.backend.to_host(tensor._array)
+    result = make_tensor(where.backend.from_host(host), tensor._dtype, where)
+    if grad_mode.enabled and tensor.requires_grad:
+        result._grad_fn, result._requires_grad = ToDevice(tensor, result), True
+    return result
+
+
+def _is_device(value: Any) -> bool:
+    return isinstance(value, (str, Device)) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+@composite(variants="method")
+def to(
+    self: Tensor,
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    other: Tensor | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: memory_format = preserve_format,
+) -> Tensor:
+    """This tensor with another dtype, device or memory format; itself where it has them already and `copy` is False.
+
+    to(dtype), to(device, dtype=None), to(other), each followed by non_blocking and copy.
+    """
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+    else:
+        if rest and (_is_device(rest[0]) or rest[0] is None):
+            device = rest.pop(0)
+        if rest and not isinstance(rest[0], bool):
+            dtype = rest.pop(0)
+    if rest:
+        copy = rest[1] if len(rest) == 2 else copy  # rest[0] is non_blocking: the CPU always blocks
+    if other is not None:
+        device, dtype = other._device, other._dtype
+    kind = checked_dtype("to", dtype) or self._dtype
+    where = self._device if device is None else tensor_device(device)
+    ordered = memory_format is preserve_format or is_contiguous(self._array, memory_format)
+    if kind is self._dtype and where is self._device and ordered and not copy:
+        return self
+    if where is not self._device:
+        self = _moved(self, where)
+        if kind is self._dtype and ordered:
+            return self
+    result: Tensor = to_copy(self, kind, memory_format)
+    return result
+
+
+def _cast_method(name: str, kind: dtype) -> None:
+    def method(input: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
+        return input if input._dtype is kind else METHODS["to"](input, kind, memory_format=memory_format)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"This tensor as {kind}. https://pytorch.org/docs/stable/generated/torch.Tensor.{name}.html"
+    composite(variants="method")(method)
+
+
+for _name, _kind in {
+    "bool": dtypes.bool_,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+    "short": dtypes.int16,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+    "cfloat": dtypes.complex64,
+    "cdouble": dtypes.complex128,
+}.items():
+    _cast_method(_name, _kind)
+
+
+_TYPE_NAMES = {
+    "bool": "Bool",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "float32": "Float",
+    "float64": "Double",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+
+
+@composite(variants="method")
+def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The old name of dtype and device, "torch.FloatTensor"; or this tensor in the dtype of that name.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.type.html
+    """
+    prefix = "torch." if self._device.type == "cpu" else f"torch.{self._device.type}."
+    if dtype is None:
+        return f"{prefix}{_TYPE_NAMES[self._dtype.name]}Tensor"
+    if isinstance(dtype, str):
+        by_name = {f"torch.{_TYPE_NAMES[each.name]}Tensor": each for each in DTYPES}
+        if dtype not in by_name:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = by_name[dtype]
+    return self.to(dtype, non_blocking)
+
+
+@composite(variants="method")
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """This tensor in the dtype and on the device of `other`."""
+    return METHODS["to"](self, other)  # type: ignore[no-any-return]
+
+
+@composite(variants="method")
+def cpu(self: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
+    """This tensor in host memory; itself where it is there already."""
+    return METHODS["to"](self, "cpu", memory_format=memory_format)  # type: ignore[no-any-return]
+
+
+@composite(variants="method")
+def cuda(
+    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: memory_format = preserve_format
+) -> Tensor:
+    """This tensor on a GPU, by default the current one; itself where it is there already."""
+    where = "cuda" if device is None else device
+    return METHODS["to"](self, where, memory_format=memory_format)  # type: ignore[no-any-return]
+
+
+@declare(derivatives={"self": lambda grad: grad})
+def clone(xp: Any, self: Array, *, memory_format: memory_format = preserve_format) -> Array:
+    """A copy in new memory, recorded. https://pytorch.org/docs/stable/generated/torch.clone.html"""
+    return copy_in(xp, self, self.dtype, memory_format)
+
+
+@composite(variants="method")
+def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> Tensor:
+    """This tensor with its elements in row-major order, or that of the format; itself where they are.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.contiguous.html
+    """
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return self if is_contiguous(self._array, memory_format) else self.clone(memory_format=memory_format)
+
+
+# What is written in place.
+
+
+def _no_gradient(grad: Tensor) -> Tensor:
+    zeros: Tensor = grad.new_zeros(grad.shape)
+    return zeros
+
+
+@declare(
+    variants="inplace",
+    edits=True,
+    derivatives={"self": _no_gradient, "src": lambda grad: grad},
+    node="CopyBackwards",
+)
+def copy(xp: Any, self: Array, src: Array, non_blocking: bool = False) -> Array:
+    """Overwrites self with `src`, which is cast and broadcast to fit, and gets its gradient."""
+    self[...] = cast(src, FROM_NUMPY[self.dtype]) if src.dtype.kind == "c" else src
+    return self
+
+
+_copy_on_device = METHODS["copy_"]
+
+
+@composite(variants="method")
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Overwrites this tensor with `src`, which is cast, moved and broadcast to fit, and gets its gradient.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.copy_.html
+    """
+    if isinstance(src, Tensor) and src._device is not self._device:
+        src = _moved(src, self._device)
+    result: Tensor = _copy_on_device(self, src)
+    return result
+
+
+@declare(
+    variants="inplace",
+    edits=True,
+    derivatives={"self": _no_gradient, "value": lambda grad: grad.sum()},
+    node=lambda self, value: "FillBackward3" if isinstance(value, Tensor) else "FillBackward2",
+)
+def fill(xp: Any, self: Array, value: Array | Number) -> Array:
+    """One number everywhere. https://pytorch.org/docs/stable/generated/torch.Tensor.fill_.html"""
+    if not hasattr(value, "ndim"):
+        value = cast_number(value, FROM_NUMPY[self.dtype])
+    elif value.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    self[...] = value
+    return self
+
+
+@declare(variants="inplace", edits=True, derivatives={"self": _no_gradient})
+def zero(xp: Any, self: Array) -> Array:
+    """Zeros. https://pytorch.org/docs/stable/generated/torch.Tensor.zero_.html"""
+    self[...] = 0
+    return self

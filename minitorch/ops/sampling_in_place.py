@@ -1,0 +1,96 @@
+"""The in-place samplers: uniform_, normal_ and so on.
+
+The numbers are drawn on the host by `minitorch.sampling`, which draws what PyTorch draws from the same seed, and are
+moved to the tensor's device where that is another one.
+Source: https://pytorch.org/docs/stable/torch.html#in-place-random-sampling
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minitorch import sampling
+from minitorch.backend import Array
+from minitorch.ops.declaration import declare
+from minitorch.random import Generator, default_generator
+from minitorch.tensor import Tensor
+
+Number = Any
+Sampler = Callable[..., None]
+
+
+def no_gradient(grad: Tensor) -> Tensor:
+    """What a parameter gets whose values no longer show in the result."""
+    zeros: Tensor = grad.newno_gradient(grad.shape)
+    return zeros
+
+
+def draw(xp: Any, array: Array, sampler: Sampler, generator: Generator | None, *parameters: Any) -> Array:
+    """Fills an array on any device, in its own memory: the order of the draws depends on its strides."""
+    generator = generator or default_generator
+    if hasattr(array, "get"):  # CuPy's: the sampler writes into host memory
+        host = array.get()
+        sampler(host, generator, *parameters)
+        array[...] = xp.asarray(host)
+    else:
+        sampler(array, generator, *parameters)
+    return array
+
+
+@declare(variants="inplace", edits=True, derivatives={"self": no_gradient})
+def uniform(xp: Any, self: Array, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Array:
+    """Numbers uniform in [from, to). https://pytorch.org/docs/stable/generated/torch.Tensor.uniform_.html"""
+    return draw(xp, self, sampling.uniform_, generator, from_, to)
+
+
+@declare(variants="inplace", edits=True, derivatives={"self": no_gradient}, node="NormalBackward0")
+def normal(xp: Any, self: Array, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Array:
+    """Normal numbers. https://pytorch.org/docs/stable/generated/torch.Tensor.normal_.html"""
+    return draw(xp, self, sampling.normal_, generator, mean, std)
+
+
+@declare(variants="inplace", edits=True, derivatives={"self": no_gradient})
+def log_normal(xp: Any, self: Array, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Array:
+    """Numbers whose logarithm is normal. https://pytorch.org/docs/stable/generated/torch.Tensor.log_normal_.html"""
+    return draw(xp, self, sampling.log_normal_, generator, mean, std)
+
+
+@declare(variants="inplace", edits=True, derivatives={"self": no_gradient})
+def exponential(xp: Any, self: Array, lambd: float = 1, *, generator: Generator | None = None) -> Array:
+    """Numbers of density λ exp(−λx). https://pytorch.org/docs/stable/generated/torch.Tensor.exponential_.html"""
+    return draw(xp, self, sampling.exponential_, generator, lambd)
+
+
+@declare(variants="inplace", edits=True, derivatives={"self": no_gradient})
+def cauchy(xp: Any, self: Array, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Array:
+    """Cauchy numbers. https://pytorch.org/docs/stable/generated/torch.Tensor.cauchy_.html"""
+    return draw(xp, self, sampling.cauchy_, generator, median, sigma)
+
+
+@declare(variants="inplace", edits=True, derivatives={"self": no_gradient})
+def geometric(xp: Any, self: Array, p: float, *, generator: Generator | None = None) -> Array:
+    """The number of trials up to a success. https://pytorch.org/docs/stable/generated/torch.Tensor.geometric_.html"""
+    return draw(xp, self, sampling.geometric_, generator, p)
+
+
+@declare(variants="inplace", edits=True, derivatives={"self": no_gradient}, node="RandomBackward2")
+def random(xp: Any, self: Array, from_: int | None = None, to: int | None = None, *, generator: Any = None) -> Array:
+    """Integers uniform in [from, to); with one number in [0, number); with none all that the dtype holds exactly.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.random_.html
+    """
+    if from_ is not None and to is None:
+        from_, to = 0, from_
+    return draw(xp, self, sampling.random_, generator, from_, to)
+
+
+@declare(
+    variants="inplace",
+    edits=True,
+    derivatives={"self": no_gradient, "p": no_gradient},
+    node=lambda self, p, generator: "BernoulliBackward1" if isinstance(p, Tensor) else "BernoulliBackward2",
+)
+def bernoulli(xp: Any, self: Array, p: Array | Number = 0.5, *, generator: Generator | None = None) -> Array:
+    """Ones with probability p, else zeros. https://pytorch.org/docs/stable/generated/torch.Tensor.bernoulli_.html"""
+    return draw(xp, self, sampling.bernoulli_, generator, p.get() if hasattr(p, "get") else p)
