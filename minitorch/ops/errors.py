@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from minitorch.dtypes import SCALAR_TYPES, dtype
 from minitorch.ops.declaration import Op
 from minitorch.tensor import Tensor
 
@@ -65,19 +66,9 @@ def broadcast_clash(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError | No
     return None
 
 
-def cannot_cast(source: Any, target: Any) -> Exception:
-    names = {
-        "float32": "Float",
-        "float64": "Double",
-        "float16": "Half",
-        "bfloat16": "BFloat16",
-        "int64": "Long",
-        "int32": "Int",
-    }
-    names |= {"int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat"}
-    names |= {"complex128": "ComplexDouble"}
+def cannot_cast(source: dtype, target: dtype) -> Exception:
     return RuntimeError(
-        f"result type {names[source.name]} can't be cast to the desired output type {names[target.name]}"
+        f"result type {SCALAR_TYPES[source.name]} can't be cast to the desired output type {SCALAR_TYPES[target.name]}"
     )
 
 
