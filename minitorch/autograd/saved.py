@@ -49,7 +49,7 @@ class SavedTensor:
             f"[{tensor.type()} {list(tensor.shape)}]{origin} is at version {tensor._version}; "
             f"expected version {self.version} instead. Hint: enable anomaly detection to find the operation that "
             "failed "
-            "to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
+            "to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
         )
 
 
