@@ -43,13 +43,18 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
     target = args[0]
     if not isinstance(target, Tensor):
         raise errors.not_a_tensor(op, 0, target)
-    array, _, mask = _run(op, args)
-    records = bool(mask) and grad_mode.enabled
     check_writable(target)
-    plan = op.plan(mask) if records else None
+    before = _before_write(target) if op.edits and op.saves_self and grad_mode.enabled else None
+    if op.edits:
+        _check_distinct_places(target._array)
+    array, _, mask = _run(op, args, in_place=True)
+    plan = op.plan(mask) if mask and grad_mode.enabled else None
     if plan is not None and plan.saves(0):
-        args = [_before_write(target), *args[1:]]
-    _write(target, array, target._array.shape)
+        args = [_before_write(target) if before is None else before, *args[1:]]
+    if op.edits:
+        target._bump_version()
+    else:
+        _write(target, array, target._array.shape)
     if plan is not None and plan.inputs and target._dtype.is_differentiable:
         rebase_history(target, OpNode(op, plan, args, (target,)))
     return target
@@ -71,7 +76,7 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
     return out
 
 
-def _run(op: Op, args: Sequence[Any]) -> tuple[Any, device, int]:
+def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, device, int]:
     """The kernel's result on the arguments' arrays, the device, and the bit set of arguments that require gradients."""
     values = list(args)
     where: device | None = None
@@ -116,10 +121,14 @@ def _run(op: Op, args: Sequence[Any]) -> tuple[Any, device, int]:
         values[position] = [None if tensor is None else tensor._array for tensor in tensors]
     if where is None:
         raise errors.no_tensor(op, args)
+    if op.edits and not in_place:
+        values[0] = values[0].copy(order="K")
 
     restored = None
     if op.promotion is not NONE and common is not None:
         mixed = mixed or (number is not None and not promotion.fits(number, common))
+        if mixed and op.check is not None:
+            op.check(*args)
         floats = op.promotion is TO_FLOAT
         if mixed or (floats and common.category < FLOATING) or (op.upcast and common.is_low_precision):
             restored = promotion.convert(values, args, op.promoted, floats, op.upcast)
@@ -127,6 +136,8 @@ def _run(op: Op, args: Sequence[Any]) -> tuple[Any, device, int]:
         result = op.kernel(where.xp, *values)
     except ValueError as error:
         raise errors.translate(op, args, error) from None
+    except TypeError as error:
+        raise errors.unsupported(op, args, error) from None
     return (result if restored is None else _restore(result, restored)), where, mask
 
 
@@ -177,8 +188,20 @@ def _write(target: Tensor, array: Any, shape: tuple[int, ...]) -> None:
             raise errors.cannot_cast(source, target._dtype)
     if array.shape != shape:
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(array.shape)}")
+    _check_distinct_places(target._array)
     target._array[...] = array
     target._bump_version()
+
+
+def _check_distinct_places(array: Any) -> None:
+    """Raises RuntimeError where two elements lie in one place, as in expanded tensors: a write would change both."""
+    if 0 in array.strides and any(
+        step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)
+    ):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
 
 
 def function_of(op: Op, with_out: bool) -> Callable[..., Any]:

@@ -51,9 +51,9 @@ class Op:
     """A declared op: the kernel, its parameters, its derivatives, and how its arguments are typed."""
 
     __slots__ = (
-        "defaults", "derivatives", "differentiable", "gradient_sequence", "is_view", "kernel", "keyword_only_from",
-        "name", "node_name", "optional", "outputs", "parameters", "plans", "positions", "promoted", "promotion",
-        "required", "scalars", "sequences", "tensors", "upcast", "variadic",
+        "check", "defaults", "derivatives", "differentiable", "edits", "gradient_sequence", "is_view", "kernel",
+        "keyword_only_from", "name", "node_name", "optional", "outputs", "parameters", "plans", "positions",
+        "promoted", "promotion", "required", "saves_self", "scalars", "sequences", "tensors", "upcast", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +66,8 @@ class Op:
         node: str | Callable[..., str] | None,
         outputs: Callable[..., Any] | None,
         promoted: tuple[str, ...] | None,
+        edits: bool,
+        check: Callable[..., None] | None,
     ) -> None:
         code = kernel.__code__
         count = code.co_argcount + code.co_kwonlyargcount
@@ -92,12 +94,15 @@ class Op:
         self.promotion = promotion
         self.upcast = upcast
         self.is_view = is_view
+        self.edits = edits
+        self.check = check
         self.node_name = node or "".join(part.capitalize() for part in self.name.strip("_").split("_")) + "Backward0"
         self.outputs = outputs
         inputs = sorted(self.positions[name.strip()] for names in derivatives for name in names.split(","))
         self.differentiable = tuple(inputs)
         self.gradient_sequence = next((position for position in inputs if position in self.sequences), None)
         self.derivatives = tuple(Derivative(self, names, formula) for names, formula in derivatives.items())
+        self.saves_self = any((ARGUMENT, 0) in each.sources for each in self.derivatives)
         self.plans: dict[int, Plan] = {}
 
     def plan(self, mask: int) -> Plan:
@@ -122,7 +127,7 @@ class Op:
         for name, value in kwargs.items():
             position = self.positions.get("self" if name == "input" else name)
             if position is None:
-                position = self.positions.get(_NUMPY_NAMES.get(name, ""))
+                position = self.positions.get(_OTHER_NAMES.get(name, ""))
             if position is None:
                 raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
             if position < len(args):
@@ -147,7 +152,7 @@ class Required:
 
 
 REQUIRED = Required()
-_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "self", "x1": "self", "x2": "other"}
+_OTHER_NAMES = {"from": "from_", "axis": "dim", "keepdims": "keepdim", "x": "self", "x1": "self", "x2": "other"}
 
 
 def _public(name: str) -> str:
@@ -231,19 +236,23 @@ def declare(
     node: str | Callable[..., str] | None = None,
     outputs: Callable[..., Any] | None = None,
     promoted: tuple[str, ...] | None = None,
+    edits: bool = False,
+    check: Callable[..., None] | None = None,
 ) -> Callable[[Any], Callable[..., Any]]:
     """Declares an op and generates its public forms. Returns the function, also for variants without one.
 
     `variants` is a subset of "function method inplace out"; `aliases` are further names of all forms; `operators` are
     special methods ("__add__"), of which reflected ones ("__radd__") get their arguments swapped.
     `outputs` makes the result of several outputs, for instance a type of `minitorch.return_types`; `promoted` names the
-    parameters that take part in type promotion, where that is not all tensors.
+    parameters that take part in type promotion, where that is not all tensors. The kernel of an op that `edits` writes
+    into its first array and returns it: it is given a copy, or in place the tensor's own memory.
+    `check` is called with the arguments before they are promoted, if their types differ, and may refuse them.
     """
 
     def generate(kernel: Any) -> Callable[..., Any]:
         from minitorch.ops import apply
 
-        op = Op(kernel, derivatives or {}, promotion, upcast, is_view, node, outputs, promoted)
+        op = Op(kernel, derivatives or {}, promotion, upcast, is_view, node, outputs, promoted, edits, check)
         OPS[kernel.__name__] = op
         function = apply.function_of(op, with_out="out" in variants)
         register(function, kernel, (kernel.__name__, *aliases.split()), variants, namespace)

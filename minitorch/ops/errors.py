@@ -8,6 +8,7 @@ from typing import Any
 
 from minitorch.dtypes import SCALAR_TYPES, dtype
 from minitorch.ops.declaration import Op
+from minitorch.ops.promotion import common_type
 from minitorch.tensor import Tensor
 
 
@@ -50,6 +51,18 @@ def translate(op: Op, args: Sequence[Any], error: ValueError) -> Exception:
         if clash is not None and "broadcast" in str(error):
             return clash
     return RuntimeError(f"{op.name}(): {error}")
+
+
+def unsupported(op: Op, args: Sequence[Any], error: TypeError) -> Exception:
+    """PyTorch's error for a dtype that the array library's function doesn't take; other errors as they are."""
+    if "ufunc" not in str(error) and "numpy boolean" not in str(error):
+        return error
+    return not_implemented(f"{op.name}_cpu", common_type(each for each in args if isinstance(each, Tensor)).name)
+
+
+def not_implemented(kernel: str, dtype: str) -> NotImplementedError:
+    """The error of a kernel that doesn't exist for a dtype, which is given by its name."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_TYPES[dtype]}'")
 
 
 def broadcast_clash(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError | None:

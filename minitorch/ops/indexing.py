@@ -1,3 +1,278 @@
-"""Reading and writing by position."""
+"""`x[...]` and `x[...] = v`: views for ints, slices, None and Ellipsis; copies for index tensors and masks.
+
+Source: https://pytorch.org/docs/stable/tensor_indexing.html
+"""
 
 from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Sequence
+from types import EllipsisType, NoneType
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.dtypes import BOOL, FROM_NUMPY, INTEGER, bool_, int64, uint8
+from minitorch.ops.accumulation import add_at
+from minitorch.ops.declaration import METHODS, declare
+from minitorch.ops.promotion import is_number
+from minitorch.ops.shape import unsqueeze, view_as_shape
+from minitorch.ops.slicing import alias, select, slice_
+from minitorch.tensor import Tensor, make_tensor
+
+Indices = Sequence[Tensor | None]
+
+
+def _numpy_index(xp: Any, self: Array, indices: Sequence[Array | None]) -> tuple[Any, ...]:
+    """The index for NumPy, whose advanced indexing is PyTorch's. Raises IndexError for what can't index self."""
+    dim = 0
+    index: list[Any] = []
+    for each in indices:
+        if each is None:
+            index.append(slice(None))
+            dim += 1
+            continue
+        kind = FROM_NUMPY[each.dtype]
+        if kind is uint8:
+            each = each.astype(bool)
+        elif kind.category not in (BOOL, INTEGER):
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        width = each.ndim if each.dtype == bool else 1
+        if dim + width > self.ndim:
+            raise IndexError(
+                f"too many indices for tensor of dimension {self.ndim} (got {sum(_width(i) for i in indices)})"
+            )
+        if each.dtype == bool:
+            for offset, size in enumerate(each.shape):
+                if size != self.shape[dim + offset]:
+                    raise IndexError(
+                        f"The shape of the mask {list(each.shape)} at index {offset} does not match the shape of the "
+                        f"indexed tensor {list(self.shape)} at index {dim + offset}"
+                    )
+        dim += width
+        index.append(each)
+    return tuple(index)
+
+
+def _width(index: Array | None) -> int:
+    return index.ndim if index is not None and index.dtype in ("bool", "uint8") else 1
+
+
+def _translate(error: IndexError, indices: Sequence[Array | None]) -> IndexError:
+    """NumPy's complaint in PyTorch's words."""
+    if "broadcast" in str(error):
+        shapes = ", ".join(str(list(each.shape)) for each in indices if each is not None)
+        return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
+    return IndexError(str(error).replace("axis", "dimension"))
+
+
+@declare(
+    variants="",
+    derivatives={
+        "self": lambda grad, self_shape, indices: index_put(grad.new_zeros(self_shape), indices, grad, accumulate=True)
+    },
+)
+def index_(xp: Any, self: Array, indices: Sequence[Array | None]) -> Array:
+    """The elements at the indices, one index tensor for each dimension, or None for all of a dimension."""
+    places = _numpy_index(xp, self, indices)
+    try:
+        if len(places) == 1 and places[0].dtype != bool:
+            return xp.take(self, places[0], axis=0)  # several times faster than self[...]
+        return self[places]
+    except IndexError as error:
+        raise _translate(error, indices) from None
+
+
+def _masked(grad: Tensor, indices: Indices, accumulate: bool) -> Tensor:
+    return grad if accumulate else index_put(grad, indices, grad.new_zeros(()))
+
+
+@declare(
+    variants="function method inplace",
+    edits=True,
+    derivatives={
+        "self": lambda grad, indices, accumulate: _masked(grad, indices, accumulate),
+        "values": lambda grad, indices: index_(grad, indices),
+    },
+)
+def index_put(xp: Any, self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False) -> Array:
+    """Self with `values` at the indices, or added there. https://pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html"""
+    if self.dtype != values.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{FROM_NUMPY[self.dtype].name.capitalize()} for the destination and "
+            f"{FROM_NUMPY[values.dtype].name.capitalize()} for the source."
+        )
+    places = _numpy_index(xp, self, indices)
+    try:
+        if accumulate:
+            add_at(xp, self, places, values)
+        else:
+            self[places] = values
+    except IndexError as error:
+        raise _translate(error, indices) from None
+    except ValueError:
+        shape = self[places].shape
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(shape)}"
+        ) from None
+    return self
+
+
+def _dims_taken(item: Any) -> int:
+    """How many dimensions an item of an index takes up."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    return item.dim() if isinstance(item, Tensor) and item._dtype in (bool_, uint8) else 1
+
+
+def _items(index: Any) -> Sequence[Any]:
+    """The index as a sequence, one item a dimension. A list with slices or sequences in it is read as a tuple."""
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and len(index) <= 32:
+        nested = (slice, list, tuple, range, Tensor, EllipsisType, NoneType)
+        if any(isinstance(each, nested) for each in index):
+            warnings.warn(
+                "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
+                "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+                "x[torch.tensor(seq)], which will result either in an error or a different result",
+                UserWarning,
+                stacklevel=4,
+            )
+            return index
+    return (index,)
+
+
+def _item(item: Any, where: Tensor) -> Any:
+    """Lists and arrays in an index become index tensors; anything else stays."""
+    if isinstance(item, (int, slice, Tensor)) or item is None or item is Ellipsis:
+        return item
+    if isinstance(item, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if isinstance(item, (list, tuple, range)) or (hasattr(item, "__array__") and hasattr(item, "ndim")):
+        from minitorch.ops.data import as_tensor
+
+        made = as_tensor(list(item) if isinstance(item, range) else item, device=where._device)
+        return made if made.numel() else made.to(int64)
+    if hasattr(item, "__index__"):
+        return operator.index(item)
+    raise IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+        f"{type(item).__name__})"
+    )
+
+
+def _bound(value: Any) -> int | None:
+    if value is None or isinstance(value, int):
+        return value
+    if not hasattr(value, "__index__"):
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    return operator.index(value)
+
+
+def _sliced(tensor: Tensor, dim: int, item: slice, always: bool) -> Tensor:
+    """A slice of one dimension; the tensor itself where that is all of it, unless a view is wanted `always`."""
+    start, end, step = _bound(item.start), _bound(item.stop), _bound(item.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step is not None and step < 0:
+        raise ValueError("step must be greater than zero")
+    if not tensor._array.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    size = tensor._array.shape[dim]
+    whole = step in (None, 1) and (start is None or start == 0 or start <= -size) and (end is None or end >= size)
+    return tensor if whole and not always else slice_(tensor, dim, start, end, step or 1)
+
+
+def _selected(tensor: Tensor, dim: int, number: int, position: int) -> Tensor:
+    if not tensor._array.ndim:
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+            "0-dim tensor to a number"
+        )
+    size = tensor._array.shape[dim]
+    if not -size <= number < size:
+        raise IndexError(f"index {number} is out of bounds for dimension {position} with size {size}")
+    return select(tensor, dim, number)
+
+
+def _resolve(input: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
+    """Applies the ints, slices, None and Ellipsis of an index as views, and returns the index tensors that remain."""
+    if isinstance(index, slice):
+        return _sliced(input, 0, index, always=True), []
+    if index.__class__ is int:
+        return _selected(input, 0, index, 0), []
+    items = [_item(each, input) for each in _items(index)]
+    ndim, taken = input._array.ndim, sum(map(_dims_taken, items))
+    if taken > ndim and (len(items) > 1 or isinstance(items[0], Tensor)):
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    result, dim = input, 0
+    indices: list[Tensor | None] = []
+    covered = 0
+    for position, item in enumerate(items):
+        if item is None:
+            result = unsqueeze(result, dim)
+            dim += 1
+        elif item is Ellipsis:
+            dim += ndim - taken
+        elif isinstance(item, slice):
+            result = _sliced(result, dim, item, always=False)
+            dim += 1
+        elif isinstance(item, int) and not isinstance(item, bool):
+            result = _selected(result, dim, item, position)
+        elif isinstance(item, Tensor) and not item._array.ndim and item._dtype not in (bool_, uint8):
+            result = _selected(result, dim, int(item.item()), position)
+        else:
+            if not isinstance(item, Tensor) or not item._array.ndim:
+                result = unsqueeze(result, dim)
+                item = make_tensor(input._device.xp.zeros(1 if item else 0, "int64"), int64, input._device)
+            indices += [None] * (dim - covered) + [item]
+            dim = covered = dim + (item._array.ndim if item._dtype in (bool_, uint8) else 1)
+    return result, indices
+
+
+def get_item(self: Tensor, index: Any) -> Tensor:
+    result, indices = _resolve(self, index)
+    if indices:
+        return index_(result, indices)
+    return alias(result) if result is self else result
+
+
+def set_item(self: Tensor, index: Any, value: Any) -> None:
+    if not isinstance(value, Tensor) and not is_number(value):
+        raise TypeError(f"can't assign a {_type_name(value)} to a {self.type()}")
+    part, indices = _resolve(self, index)
+    if not indices:
+        if isinstance(value, Tensor):
+            part.copy_(_without_leading_ones(value, part._array.ndim))
+        else:
+            part.fill_(value)
+        return
+    if not isinstance(value, Tensor):
+        value = self.new_full((), value)
+    only = indices[0]
+    if len(indices) == 1 and only is not None and only._dtype is bool_ and value.numel() == 1:
+        mask = view_as_shape(only, (*only._array.shape, *(1,) * (part._array.ndim - only._array.ndim)))
+        part.masked_fill_(mask, view_as_shape(value, ()))
+    else:
+        part.index_put_(indices, _without_leading_ones(value, part._array.ndim))
+
+
+def _type_name(value: Any) -> str:
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
+    """Assignment ignores leading dimensions of size 1 that the place doesn't have."""
+    shape = value._array.shape
+    extra = 0
+    while extra < len(shape) - ndim and shape[extra] == 1:
+        extra += 1
+    return view_as_shape(value, shape[extra:]) if extra else value
+
+
+METHODS["__getitem__"] = get_item
+METHODS["__setitem__"] = set_item
