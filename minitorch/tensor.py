@@ -520,7 +520,7 @@ class Tensor:
         host = self._device.backend.to_host(self._array)
         return (
             _rebuild,
-            (type(self), np.ascontiguousarray(host), str(self._device), self._requires_grad and self.is_leaf),
+            (type(self), np.asarray(host, order="C"), str(self._device), self._requires_grad and self.is_leaf),
         )
 
 
