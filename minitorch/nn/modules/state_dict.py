@@ -35,12 +35,6 @@ class _IncompatibleKeys(_Keys):
     __str__ = __repr__
 
 
-class StateDict(OrderedDict[str, Any]):
-    """What `state_dict()` returns; `_metadata` maps the prefix of each module to its version."""
-
-    _metadata: OrderedDict[str, dict[str, Any]]
-
-
 class ModuleState:
     """The part of Module that saves and loads."""
 
@@ -105,8 +99,8 @@ class ModuleState:
     def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """All parameters and persistent buffers by their full names, detached unless `keep_vars`; no copies are made."""
         if destination is None:
-            destination = StateDict()
-            destination._metadata = OrderedDict()
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()  # maps the prefix of each module to its version
         metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = metadata
@@ -136,7 +130,7 @@ class ModuleState:
         missing: list[str] = []
         unexpected: list[str] = []
         errors: list[str] = []
-        state = StateDict(state_dict)
+        state: Any = OrderedDict(state_dict)  # a copy, that hooks may change
         state._metadata = metadata
 
         def load(module: Any, state: Any, prefix: str) -> None:

@@ -1,0 +1,20 @@
+"""Neural networks: modules, their functions, and first values for their parameters.
+
+Source: https://pytorch.org/docs/stable/nn.html
+"""
+
+from minitorch.nn import functional, init, modules, utils
+from minitorch.nn.modules import *  # noqa: F403
+from minitorch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+
+__all__ = [
+    *modules.__all__,
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "functional",
+    "init",
+    "modules",
+    "utils",
+]

@@ -1,0 +1,149 @@
+"""Norms of vectors and matrices. Source: https://pytorch.org/docs/stable/generated/torch.linalg.norm.html"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.ops.declaration import composite, declare
+from minitorch.ops.reduction import dims_of, unreduced
+from minitorch.sampling.fill import NAMES
+from minitorch.tensor import Tensor
+
+Dims = Any
+
+
+def _vector_norm_gradient(
+    grad: Tensor, self: Tensor, ord: float, dim: Dims, keepdim: bool, dtype: Any, result: Tensor
+) -> Tensor:
+    shape = tuple(self.shape)
+    grad, norm = unreduced(grad, shape, dim, keepdim), unreduced(result, shape, dim, keepdim)
+    if ord == 0:
+        return self.new_zeros(shape)  # type: ignore[no-any-return]
+    if ord == 1:
+        return self.sgn() * grad  # type: ignore[no-any-return]
+    if ord == 2:
+        return grad * (self / norm).masked_fill(norm == 0, 0)  # type: ignore[no-any-return]
+    size = self.abs()
+    if math.isinf(ord):
+        # All elements of extreme size share the gradient.
+        extreme = (size == norm) | size.isnan()
+        return self.sgn() * extreme * (grad / extreme.sum(dims_of(dim, self.dim()), keepdim=True))  # type: ignore[no-any-return]
+    if ord < 1:
+        return self.sgn() * size.pow(ord - 1).masked_fill(self == 0, 0) * grad * norm.pow(1 - ord)  # type: ignore[no-any-return]
+    slope = self.sgn() * size.pow(ord - 1) if ord < 2 else self * size.pow(ord - 2)
+    return slope * (grad / norm.pow(ord - 1)).masked_fill(norm == 0, 0)  # type: ignore[no-any-return]
+
+
+@declare(
+    upcast=True,
+    variants="function out",
+    namespace="linalg",
+    node="LinalgVectorNormBackward0",
+    derivatives={"self": _vector_norm_gradient},
+)
+def vector_norm(
+    xp: Any, self: Array, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None
+) -> Array:
+    """(Σ |x|ᵖ)^(1/p); the largest |x| for p = ∞, the smallest for −∞, the number of non-zero ones for 0.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.vector_norm.html
+    """
+    low = self.dtype.itemsize == 2 and self.dtype.kind != "i"
+    if self.dtype.kind in "biu":
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{NAMES[self.dtype.name].scalar}"
+        )
+    target = self.real.dtype if dtype is None else dtype.numpy
+    if dtype is not None and dtype.is_complex:
+        target = xp.zeros((), target).real.dtype
+    if dtype is not None:
+        self = self.astype(dtype.numpy)
+    elif low:
+        self = self.astype("f4")
+    axes = dims_of(dim, self.ndim)
+    p = float(ord)
+    if p == 2 and len(axes) == self.ndim and self.dtype.kind == "f" and self.flags.c_contiguous:
+        flat = self.reshape(-1)
+        result = xp.sqrt(xp.dot(flat, flat))
+        return xp.asarray(result.reshape((1,) * self.ndim) if keepdim else result, target)
+    size = xp.abs(self)
+    if p == 0:
+        result = (self != 0).sum(axis=axes, keepdims=keepdim)
+    elif p == 1:
+        result = size.sum(axis=axes, keepdims=keepdim)
+    elif p == 2:
+        result = xp.sqrt((size * size).sum(axis=axes, keepdims=keepdim))
+    elif math.isinf(p):
+        result = (size.max if p > 0 else size.min)(axis=axes, keepdims=keepdim)
+    else:
+        result = (size**p).sum(axis=axes, keepdims=keepdim) ** (1 / p)
+    return xp.asarray(result, target)
+
+
+@composite(variants="function", namespace="linalg")
+def norm(
+    input: Tensor, ord: Any = None, dim: Dims = None, keepdim: bool = False, *, out: Any = None, dtype: Any = None
+) -> Tensor:
+    """The norm of a vector or matrix: `vector_norm`, or `matrix_norm` where `ord` asks for it.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.norm.html
+    """
+    if out is not None:
+        raise NotImplementedError("linalg.norm: out is not supported")
+    if ord is None:
+        return vector_norm(input, 2, dim, keepdim, dtype=dtype)  # type: ignore[no-any-return]
+    if dim is None:
+        if input.dim() not in (1, 2):
+            raise RuntimeError(
+                "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+                f"{input.dim()}D."
+            )
+        dim = tuple(range(input.dim()))
+    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
+    if len(dims) == 1:
+        return vector_norm(input, ord, dims, keepdim, dtype=dtype)  # type: ignore[no-any-return]
+    return matrix_norm(input, ord, dims, keepdim, dtype=dtype)  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="linalg")
+def matrix_norm(
+    input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, out: Any = None, dtype: Any = None
+) -> Tensor:
+    """"fro": √Σ|x|²; "nuc": Σσ; ±2: largest or smallest σ; ±1, ±∞: of the sums of columns or rows, the largest or smallest.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.matrix_norm.html
+    """
+    if out is not None:
+        raise NotImplementedError("linalg.matrix_norm: out is not supported")
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+        )
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
+        raise RuntimeError("linalg.matrix_norm: dim must be a 2-tuple")
+    row, column = (d % input.dim() for d in dim)
+    if row == column:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if dtype is not None:
+        input = input.to(dtype)
+    if ord == "fro":
+        return vector_norm(input, 2, (row, column), keepdim)  # type: ignore[no-any-return]
+    if ord in ("nuc", 2, -2):
+        from minitorch.linalg import svdvals
+
+        values = svdvals(input.movedim((row, column), (-2, -1)))
+        result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord > 0 else values.amin(-1)
+        for d in sorted((row, column)) if keepdim else ():
+            result = result.unsqueeze(d)
+        return result  # type: ignore[no-any-return]
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    summed, extreme = (row, column) if abs(ord) == 1 else (column, row)
+    sums = vector_norm(input, 1, summed, True)
+    result = sums.amax(extreme, True) if ord > 0 else sums.amin(extreme, True)
+    for d in sorted((row, column), reverse=True) if not keepdim else ():
+        result = result.squeeze(d)
+    return result  # type: ignore[no-any-return]
