@@ -1,0 +1,31 @@
+"""Optimizers. Source: https://pytorch.org/docs/stable/optim.html"""
+
+from minitorch.optim import lr_scheduler
+from minitorch.optim.adadelta import Adadelta
+from minitorch.optim.adagrad import Adagrad
+from minitorch.optim.adam import Adam
+from minitorch.optim.adamax import Adamax
+from minitorch.optim.adamw import AdamW
+from minitorch.optim.asgd import ASGD
+from minitorch.optim.nadam import NAdam
+from minitorch.optim.optimizer import Optimizer
+from minitorch.optim.radam import RAdam
+from minitorch.optim.rmsprop import RMSprop
+from minitorch.optim.rprop import Rprop
+from minitorch.optim.sgd import SGD
+
+__all__ = [
+    "ASGD",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+]

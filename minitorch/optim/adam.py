@@ -1,0 +1,93 @@
+"""Adam: steps of about lr in each coordinate, whatever the gradient's scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.optim.optimizer import (
+    Closure,
+    Optimizer,
+    Parameters,
+    blocks,
+    check_fused,
+    check_options,
+    counted,
+    scalar,
+    zeros_like,
+)
+from minitorch.tensor import Tensor
+
+
+class Adam(Optimizer):
+    """x ← x − lr · m̂ / (√v̂ + eps), where m̂ and v̂ are running means of g and g², freed of their bias towards 0:
+
+    m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², m̂ = m / (1 − β₁ᵗ), v̂ = v / (1 − β₂ᵗ).
+    `weight_decay` adds weight_decay · x to g, or with `decoupled_weight_decay` shrinks x by lr · weight_decay itself;
+    `amsgrad` divides by the largest v̂ so far.
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.Adam.html; Kingma and Ba 2015, arXiv:1412.6980
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Any = 1e-3,
+        betas: tuple[Any, Any] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
+        check_fused(fused, foreach)
+        if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+            raise ValueError("betas must be either both floats or both Tensors")
+        defaults = {
+            "lr": lr,
+            "betas": tuple(float(beta) if isinstance(beta, Tensor) else beta for beta in betas),
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults)
+
+    def step(self, closure: Closure | None = None) -> Any:
+        loss = self._evaluate(closure)
+        for group, parameter, x, g in self._gradients():
+            state = self.state[parameter]
+            if not state:
+                state["step"] = scalar(0)
+                state["exp_avg"] = zeros_like(parameter)
+                state["exp_avg_sq"] = zeros_like(parameter)
+                if group["amsgrad"]:
+                    state["max_exp_avg_sq"] = zeros_like(parameter)
+            xp, lr, decay, eps = parameter.device.xp, float(group["lr"]), group["weight_decay"], group["eps"]
+            beta1, beta2 = group["betas"]
+            step = counted(state)
+            size = lr / (1 - beta1**step)
+            scale = (1 - beta2**step) ** 0.5
+            decoupled = group["decoupled_weight_decay"]
+            largest = state["max_exp_avg_sq"]._array if group["amsgrad"] else state["exp_avg_sq"]._array
+            for x, g, m, v, top in blocks(x, g, state["exp_avg"]._array, state["exp_avg_sq"]._array, largest):
+                if decay and decoupled:
+                    x *= 1 - lr * decay
+                elif decay:
+                    g = g + decay * x
+                m += (1 - beta1) * (g - m)
+                v *= beta2
+                v += (1 - beta2) * (g * g)
+                if group["amsgrad"]:
+                    xp.maximum(top, v, out=top)
+                x -= size * (m / (xp.sqrt(top) / scale + eps))
+        return loss

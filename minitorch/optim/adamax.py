@@ -1,0 +1,60 @@
+"""Adamax: Adam with the largest recent gradient in place of the root mean square."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, check_options, counted, scalar, zeros_like
+
+
+class Adamax(Optimizer):
+    """x ← x − lr / (1 − β₁ᵗ) · m / u, where m ← β₁m + (1 − β₁)g and u ← max(β₂u, |g| + eps).
+
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.Adamax.html; Kingma and Ba 2015, arXiv:1412.6980
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def step(self, closure: Closure | None = None) -> Any:
+        loss = self._evaluate(closure)
+        for group, parameter, x, g in self._gradients():
+            state = self.state[parameter]
+            if not state:
+                state["step"] = scalar(0)
+                state["exp_avg"] = zeros_like(parameter)
+                state["exp_inf"] = zeros_like(parameter)
+            xp, decay, eps = parameter.device.xp, group["weight_decay"], group["eps"]
+            beta1, beta2 = group["betas"]
+            lr = float(group["lr"]) / (1 - beta1 ** counted(state))
+            for x, g, m, u in blocks(x, g, state["exp_avg"]._array, state["exp_inf"]._array):
+                if decay:
+                    g = g + decay * x
+                m += (1 - beta1) * (g - m)
+                u *= beta2
+                xp.maximum(u, xp.abs(g) + eps, out=u)
+                x -= lr * (m / u)
+        return loss

@@ -1,0 +1,77 @@
+"""NAdam: Adam with Nesterov's look ahead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, check_options, counted, scalar, zeros_like
+
+
+class NAdam(Optimizer):
+    """Adam whose step uses the momentum of the next step: with μₜ = β₁ (1 − 0.96^(t · momentum_decay) / 2),
+
+    x ← x − lr · ((1 − μₜ) / (1 − Πμ) · g + μₜ₊₁ / (1 − Πμ · μₜ₊₁) · m) / (√v̂ + eps), where Πμ = μ₁ · … · μₜ.
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.NAdam.html; Dozat 2016
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay, momentum_decay=momentum_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def step(self, closure: Closure | None = None) -> Any:
+        loss = self._evaluate(closure)
+        for group, parameter, x, g in self._gradients():
+            state = self.state[parameter]
+            if not state:
+                state["step"] = scalar(0)
+                state["mu_product"] = scalar(1)
+                state["exp_avg"] = zeros_like(parameter)
+                state["exp_avg_sq"] = zeros_like(parameter)
+            xp, lr, decay, eps = parameter.device.xp, float(group["lr"]), group["weight_decay"], group["eps"]
+            beta1, beta2 = group["betas"]
+            step = counted(state)
+            bias = 1 - beta2**step
+            mu, mu_next = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
+            product = state["mu_product"]._array
+            product *= mu
+            of_gradient = lr * (1 - mu) / (1 - float(product))
+            of_mean = lr * mu_next / (1 - float(product) * mu_next)
+            decoupled = group["decoupled_weight_decay"]
+            for x, g, m, v in blocks(x, g, state["exp_avg"]._array, state["exp_avg_sq"]._array):
+                if decay and decoupled:
+                    x *= 1 - lr * decay
+                elif decay:
+                    g = g + decay * x
+                m += (1 - beta1) * (g - m)
+                v *= beta2
+                v += (1 - beta2) * (g * g)
+                root = xp.sqrt(v / bias) + eps
+                x -= of_gradient * (g / root)
+                x -= of_mean * (m / root)
+        return loss

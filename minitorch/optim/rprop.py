@@ -1,0 +1,61 @@
+"""Resilient backpropagation: only the signs of the gradient count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, check_options, counted, scalar, zeros_like
+
+
+class Rprop(Optimizer):
+    """x ← x − s · sign(g), where each coordinate's s grows by etas[1] while the sign of g stays and shrinks by etas[0] when
+    it flips (then that coordinate rests for a step), within `step_sizes`.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.Rprop.html; Riedmiller and Braun 1993
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Any = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_options(lr=lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        defaults = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def step(self, closure: Closure | None = None) -> Any:
+        loss = self._evaluate(closure)
+        for group, parameter, x, g in self._gradients():
+            state = self.state[parameter]
+            if not state:
+                lr = float(group["lr"])
+                state["step"] = scalar(0)
+                state["prev"] = zeros_like(parameter)
+                state["step_size"] = zeros_like(parameter, complex(lr, lr) if parameter.is_complex() else lr)
+            counted(state)
+            xp, (shrink, grow), (smallest, largest) = parameter.device.xp, group["etas"], group["step_sizes"]
+            for x, g, before, s in blocks(x, g, state["prev"]._array, state["step_size"]._array):
+                agreement = g * before
+                flipped = agreement < 0
+                s *= xp.where(flipped, shrink, xp.where(agreement > 0, grow, 1.0)).astype(s.dtype)
+                xp.clip(s, smallest, largest, out=s)
+                before[...] = xp.where(flipped, 0, g)
+                x -= xp.sign(before) * s
+        return loss

@@ -1,0 +1,65 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, check_fused, check_options, zeros_like
+
+
+class SGD(Optimizer):
+    """x ← x − lr · g; with momentum x ← x − lr · b, where b ← momentum · b + (1 − dampening) · g starts as the first g.
+
+    `weight_decay` adds weight_decay · x to g; `nesterov` moves by g + momentum · b; `maximize` goes uphill.
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.SGD.html; Sutskever et al. 2013
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: Any = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_options(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        check_fused(fused, foreach)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+
+    def step(self, closure: Closure | None = None) -> Any:
+        loss = self._evaluate(closure)
+        for group, parameter, x, g in self._gradients():
+            lr, momentum, decay = float(group["lr"]), group["momentum"], float(group["weight_decay"])
+            if momentum == 0:
+                for x, g in blocks(x, g):
+                    x -= lr * (g + decay * x if decay else g)
+                continue
+            state, added = self.state[parameter], 1 - group["dampening"]
+            if state.get("momentum_buffer") is None:
+                state["momentum_buffer"], added = zeros_like(parameter), 1
+            for x, g, b in blocks(x, g, state["momentum_buffer"]._array):
+                if decay:
+                    g = g + decay * x
+                b *= momentum
+                b += added * g
+                x -= lr * (g + momentum * b if group["nesterov"] else b)
+        return loss

@@ -1,0 +1,373 @@
+"""Every optimizer, step by step against torch, with each of its options."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch
+import minitorch.optim
+
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "SGD": [
+        {},
+        {"lr": 0.1},
+        {"lr": 0.1, "weight_decay": 0.01},
+        {"lr": 0.1, "momentum": 0.9},
+        {"lr": 0.1, "momentum": 0.9, "dampening": 0.3},
+        {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+        {"lr": 0.1, "momentum": 0.5, "maximize": True},
+        {"lr": 0.1, "foreach": True},
+        {"lr": 0.1, "fused": True},
+    ],
+    "Adam": [
+        {},
+        {"lr": 0.1},
+        {"lr": 0.1, "betas": (0.5, 0.9), "eps": 0.1},
+        {"lr": 0.1, "weight_decay": 0.1},
+        {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True},
+        {"lr": 0.1, "amsgrad": True},
+        {"lr": 0.1, "maximize": True},
+    ],
+    "AdamW": [{}, {"lr": 0.1, "weight_decay": 0.3}, {"lr": 0.1, "amsgrad": True, "maximize": True}],
+    "Adagrad": [{}, {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1}, {"initial_accumulator_value": 0.5, "eps": 0.1}],
+    "RMSprop": [
+        {},
+        {"lr": 0.1, "alpha": 0.9, "eps": 1e-3},
+        {"centered": True, "weight_decay": 0.1, "eps": 1e-2},
+        {"momentum": 0.9},
+        {"momentum": 0.9, "centered": True, "maximize": True, "eps": 1e-2},
+    ],
+    "Adadelta": [{}, {"lr": 0.5, "rho": 0.8, "weight_decay": 0.1, "maximize": True}],
+    "Adamax": [{}, {"lr": 0.1, "betas": (0.5, 0.9), "weight_decay": 0.1, "maximize": True}],
+    "NAdam": [
+        {},
+        {"lr": 0.1, "weight_decay": 0.1, "momentum_decay": 0.1},
+        {"weight_decay": 0.1, "decoupled_weight_decay": True, "maximize": True},
+    ],
+    "RAdam": [{}, {"lr": 0.1, "weight_decay": 0.1}, {"weight_decay": 0.1, "decoupled_weight_decay": True}],
+    "ASGD": [{}, {"lr": 0.1, "lambd": 0.1, "alpha": 0.5, "t0": 5, "weight_decay": 0.1}, {"maximize": True}],
+    "Rprop": [{}, {"lr": 0.1, "etas": (0.3, 1.5), "step_sizes": (1e-3, 0.2), "maximize": True}],
+}
+EVERY = [pytest.param(name, options, id=f"{name}-{options}") for name in OPTIONS for options in OPTIONS[name]]
+STEPS = 20
+SHAPES = ((3, 4), (5,), (), (2, 1, 2))
+
+
+def oracle() -> Any:
+    return pytest.importorskip("torch", reason="torch is the oracle of the optimizers: pip install torch==2.13.0")
+
+
+def parameters(lib: Any, dtype: str = "float32") -> list[Any]:
+    random = np.random.default_rng(0)
+    drawn = [random.normal(size=(2, *shape)) for shape in SHAPES]
+    values = [np.array(each[0] + 1j * each[1] if "complex" in dtype else each[0], dtype) for each in drawn]
+    return [lib.from_numpy(each).requires_grad_() for each in values]
+
+
+def set_gradients(lib: Any, params: list[Any], step: int) -> None:
+    """Random gradients; one parameter gets none in every third step."""
+    random = np.random.default_rng(step)
+    for number, parameter in enumerate(params):
+        drawn = random.normal(size=(2, *parameter.shape))
+        value = np.asarray(drawn[0] + 1j * drawn[1] if parameter.is_complex() else drawn[0])
+        value = value.astype(str(parameter.dtype).removeprefix("torch."))
+        parameter.grad = None if number == 1 and step % 3 == 2 else lib.from_numpy(value)
+
+
+def elements(tensor: Any) -> Any:
+    return tensor.detach().numpy()
+
+
+def assert_same_state(theirs: Any, ours: Any, relative: float) -> None:
+    if hasattr(theirs, "detach"):
+        assert str(theirs.dtype) == str(ours.dtype)
+        np.testing.assert_allclose(elements(ours), elements(theirs), relative, relative)
+    elif isinstance(theirs, dict):
+        assert list(theirs) == list(ours)
+        for key, value in theirs.items():
+            assert_same_state(value, ours[key], relative)
+    elif isinstance(theirs, (list, tuple)):
+        assert type(theirs) is type(ours) and len(theirs) == len(ours)
+        for one, other in zip(theirs, ours, strict=True):
+            assert_same_state(one, other, relative)
+    else:
+        assert theirs == ours
+
+
+@pytest.mark.parametrize("name, options", EVERY)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_twenty_steps_are_torchs(name: str, options: dict[str, Any], dtype: str) -> None:
+    torch = oracle()
+    if "complex" in dtype and options.get("fused"):
+        pytest.skip("torch's fused optimizers refuse complex parameters")
+    theirs, ours = parameters(torch, dtype), parameters(minitorch, dtype)
+    one = getattr(torch.optim, name)(theirs, **options)
+    other = getattr(minitorch.optim, name)(ours, **options)
+    # Single roundings differ: fused multiply-adds there, another order of factors here. They add up over the steps.
+    relative = 1e-12 if dtype == "float64" else 1e-5
+    for step in range(STEPS):
+        set_gradients(torch, theirs, step)
+        set_gradients(minitorch, ours, step)
+        one.step()
+        other.step()
+        for a, b in zip(theirs, ours, strict=True):
+            np.testing.assert_allclose(elements(b), elements(a), relative, relative, err_msg=f"step {step}")
+    assert_same_state(one.state_dict(), other.state_dict(), 10 * relative)
+    assert str(one) == str(other)
+
+
+@pytest.mark.parametrize("name, options", EVERY)
+def test_state_survives_saving(name: str, options: dict[str, Any]) -> None:
+    """Loading the state and going on gives the same as going on without a pause."""
+    params = parameters(minitorch)
+    optimizer = getattr(minitorch.optim, name)(params, **options)
+    for step in range(4):
+        set_gradients(minitorch, params, step)
+        optimizer.step()
+    resumed = [minitorch.from_numpy(elements(each).copy()).requires_grad_() for each in params]
+    second = getattr(minitorch.optim, name)(resumed, **options)
+    second.load_state_dict(pickle.loads(pickle.dumps(optimizer.state_dict())))
+    for step in range(4, 8):
+        for some, each in ((params, optimizer), (resumed, second)):
+            set_gradients(minitorch, some, step)
+            each.step()
+    for a, b in zip(params, resumed, strict=True):
+        assert np.array_equal(elements(a), elements(b))
+
+
+def test_loaded_state_is_a_copy() -> None:
+    params = parameters(minitorch)
+    optimizer = minitorch.optim.Adam(params)
+    set_gradients(minitorch, params, 0)
+    optimizer.step()
+    saved = optimizer.state_dict()
+    before = copy.deepcopy(saved["state"][0]["exp_avg"])
+    other = minitorch.optim.Adam(params)
+    other.load_state_dict(saved)
+    other.step()
+    assert np.array_equal(elements(saved["state"][0]["exp_avg"]), elements(before))
+
+
+def test_groups_have_options_of_their_own() -> None:
+    torch = oracle()
+    results = []
+    for lib in (torch, minitorch):
+        a, b, c, d = parameters(lib)
+        optimizer = lib.optim.SGD([{"params": a, "lr": 0.5}, {"params": [b]}], lr=0.1, momentum=0.9)
+        optimizer.add_param_group({"params": (each for each in (c, d)), "weight_decay": 0.5, "mine": "kept"})
+        for step in range(3):
+            set_gradients(lib, [a, b, c, d], step)
+            optimizer.step()
+        results.append((optimizer, [a, b, c, d]))
+    (one, theirs), (other, ours) = results
+    assert_same_state(one.state_dict(), other.state_dict(), 1e-5)
+    assert str(one) == str(other)
+    for a, b in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(elements(b), elements(a), 1e-5)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("layout", ["contiguous", "transposed"])
+def test_large_parameters(name: str, layout: str) -> None:
+    """What is updated block by block, and what can't be because the gradient lies in memory differently."""
+    torch = oracle()
+    value, gradient = np.random.default_rng(0).normal(size=(2, 200, 300)).astype(np.float32)
+    if layout == "transposed":
+        gradient = np.asfortranarray(gradient)
+    results = []
+    for lib in (torch, minitorch):
+        parameter = lib.from_numpy(value.copy()).requires_grad_()
+        optimizer = getattr(lib.optim, name)([parameter], lr=0.1)
+        parameter.grad = lib.from_numpy(gradient)
+        for _ in range(3):
+            optimizer.step()
+        results.append(elements(parameter))
+    np.testing.assert_allclose(results[1], results[0], 1e-5, 1e-5)
+
+
+def test_named_parameters() -> None:
+    torch = oracle()
+    dicts = []
+    for lib in (torch, minitorch):
+        params = parameters(lib)
+        optimizer = lib.optim.SGD([(f"p{i}", each) for i, each in enumerate(params)], lr=0.1)
+        dicts.append(optimizer.state_dict())
+    assert dicts[0] == dicts[1]
+
+
+def invalid(lib: Any) -> list[Any]:
+    """Calls that must fail."""
+    params = parameters(lib)
+    optim = lib.optim
+
+    def adding(**group: Any) -> Any:
+        return lambda: optim.SGD(params[:2], lr=0.1).add_param_group(group)
+
+    def loading(change: Any) -> Any:
+        def load() -> None:
+            state = optim.SGD([{"params": params[:2]}, {"params": params[2:]}], lr=0.1).state_dict()
+            change(state["param_groups"])
+            optim.SGD([{"params": params[:2]}, {"params": params[2:]}], lr=0.1).load_state_dict(state)
+
+        return load
+
+    return [
+        lambda: optim.SGD([], lr=0.1),
+        lambda: optim.SGD(params[0], lr=0.1),
+        lambda: optim.SGD([1, 2], lr=0.1),
+        lambda: optim.SGD([params[0] * 2], lr=0.1),
+        lambda: optim.SGD(params, lr=-1),
+        lambda: optim.SGD(params, lr=0.1, momentum=-1),
+        lambda: optim.SGD(params, lr=0.1, weight_decay=-1),
+        lambda: optim.SGD(params, lr=0.1, nesterov=True),
+        lambda: optim.SGD(params, lr=0.1, fused=True, foreach=True),
+        lambda: optim.Adam(params, lr=-1),
+        lambda: optim.Adam(params, eps=-1),
+        lambda: optim.Adam(params, betas=(1.0, 0.9)),
+        lambda: optim.Adam(params, betas=(0.9, -0.1)),
+        lambda: optim.Adam(params, weight_decay=-1),
+        lambda: optim.Adagrad(params, lr_decay=-1),
+        lambda: optim.Adagrad(params, initial_accumulator_value=-1),
+        lambda: optim.Adadelta(params, rho=2),
+        lambda: optim.RMSprop(params, alpha=-1),
+        lambda: optim.NAdam(params, momentum_decay=-1),
+        lambda: optim.Rprop(params, etas=(2, 3)),
+        lambda: optim.Optimizer(params, {}).step(),
+        lambda: optim.Optimizer(params, {"lr": importlib.import_module(f"{lib.__name__}.optim.optimizer").required}),
+        lambda: optim.SGD(params, lr=0.1).add_param_group([params[0]]),
+        adding(params=params[0]),
+        adding(params={params[3]}),
+        adding(params=[("name", params[3])]),
+        adding(params=[("name", params[2]), params[3]]),
+        loading(lambda groups: groups.pop()),
+        loading(lambda groups: groups[0]["params"].pop()),
+    ]
+
+
+@pytest.mark.parametrize("number", range(29))
+def test_errors_are_torchs(number: int) -> None:
+    torch = oracle()
+    errors = []
+    for lib in (torch, minitorch):
+        with pytest.raises(Exception) as caught:
+            invalid(lib)[number]()
+        errors.append(caught.value)
+    assert type(errors[0]) is type(errors[1])
+    assert str(errors[0]).replace("<required parameter>", "") == str(errors[1])
+
+
+@pytest.mark.parametrize("argument", ["differentiable", "capturable"])
+def test_unsupported_arguments_are_refused(argument: str) -> None:
+    with pytest.raises(NotImplementedError, match=argument):
+        minitorch.optim.Adam(parameters(minitorch), **{argument: True})
+
+
+def test_duplicate_parameters_warn() -> None:
+    params = parameters(minitorch)
+    with pytest.warns(UserWarning, match="duplicate parameters"):
+        minitorch.optim.SGD([params[0], params[0]], lr=0.1)
+
+
+def test_step_writes_in_place_and_counts_it() -> None:
+    parameter = parameters(minitorch)[0]
+    address, version = parameter.data_ptr(), parameter._version
+    optimizer = minitorch.optim.SGD([parameter], lr=0.1)
+    set_gradients(minitorch, [parameter], 0)
+    optimizer.step()
+    assert parameter.data_ptr() == address
+    assert parameter._version == version + 1
+    assert parameter.is_leaf and parameter.requires_grad
+
+
+def test_closure_is_called_with_gradients_enabled() -> None:
+    parameter = parameters(minitorch)[0]
+    optimizer = minitorch.optim.SGD([parameter], lr=0.1)
+    seen = []
+
+    def closure() -> Any:
+        seen.append(minitorch.is_grad_enabled())
+        optimizer.zero_grad()
+        loss = (parameter * parameter).sum()
+        loss.backward()
+        return loss
+
+    with minitorch.no_grad():
+        loss = optimizer.step(closure)
+    assert seen == [True]
+    assert loss.requires_grad
+
+
+def test_zero_grad() -> None:
+    params = parameters(minitorch)
+    optimizer = minitorch.optim.SGD(params, lr=0.1)
+    set_gradients(minitorch, params, 0)
+    kept = params[0].grad
+    optimizer.zero_grad(set_to_none=False)
+    assert params[0].grad is kept
+    assert not elements(kept).any()
+    optimizer.zero_grad()
+    assert all(each.grad is None for each in params)
+
+
+def test_tensor_learning_rate_is_read_at_every_step() -> None:
+    parameter = parameters(minitorch)[1]
+    before = elements(parameter).copy()
+    rate = minitorch.from_numpy(np.array(0.5, np.float32))
+    optimizer = minitorch.optim.SGD([parameter], lr=rate)
+    set_gradients(minitorch, [parameter], 0)
+    rate._array[...] = 2.0
+    optimizer.step()
+    np.testing.assert_allclose(elements(parameter), before - 2 * elements(parameter.grad), 1e-6)
+
+
+def test_hooks() -> None:
+    params = parameters(minitorch)
+    optimizer = minitorch.optim.SGD(params, lr=0.1)
+    calls = []
+    handles = [
+        optimizer.register_step_pre_hook(lambda *each: calls.append("step pre")),
+        optimizer.register_step_post_hook(lambda *each: calls.append("step post")),
+        optimizer.register_state_dict_pre_hook(lambda *each: calls.append("state pre")),
+        optimizer.register_state_dict_post_hook(lambda *each: calls.append("state post")),
+        optimizer.register_load_state_dict_pre_hook(lambda *each: calls.append("load pre")),
+        optimizer.register_load_state_dict_pre_hook(lambda *each: calls.append("load first"), prepend=True),
+        optimizer.register_load_state_dict_post_hook(lambda *each: calls.append("load post")),
+    ]
+    optimizer.step()
+    optimizer.load_state_dict(optimizer.state_dict())
+    assert calls == ["step pre", "step post", "state pre", "state post", "load first", "load pre", "load post"]
+    for handle in handles:
+        handle.remove()
+    optimizer.step()
+    optimizer.load_state_dict(optimizer.state_dict())
+    assert len(calls) == 7
+
+
+def test_a_replaced_step_is_hooked_too() -> None:
+    """Whoever writes a step of their own gets the hooks."""
+
+    class Mine(minitorch.optim.SGD):
+        def step(self, closure: Any = None) -> Any:
+            return "mine"
+
+    calls = []
+    optimizer = Mine(parameters(minitorch), lr=0.1)
+    optimizer.register_step_post_hook(lambda *each: calls.append(1))
+    assert optimizer.step() == "mine"
+    assert calls == [1]
+
+
+def test_optimizers_pickle() -> None:
+    params = parameters(minitorch)
+    optimizer = minitorch.optim.Adam(params, lr=0.1)
+    set_gradients(minitorch, params, 0)
+    optimizer.step()
+    copied = pickle.loads(pickle.dumps(optimizer))
+    assert str(copied) == str(optimizer)
+    copied.step()
