@@ -1,11 +1,17 @@
-"""Arithmetic, element by element."""
+"""Arithmetic, element by element.
+
+Source: https://pytorch.org/docs/stable/torch.html#pointwise-ops
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.ops.declaration import pointwise
+from minitorch.dtypes import bool_, complex128, float64
+from minitorch.ops.declaration import METHODS, composite, pointwise
+from minitorch.ops.errors import not_implemented
+from minitorch.tensor import Tensor
 
 Number = Any
 
@@ -19,13 +25,71 @@ def _scaled(value: Any, alpha: Any) -> Any:
     return value if alpha == 1 else value * alpha
 
 
+def _times(factor: Number, array: Array | Number, like: Array | Number) -> Any:
+    """The second operand times `alpha`. Raises RuntimeError where alpha is of a higher kind than the numbers."""
+    if factor.__class__ is int and factor == 1:
+        return array
+    kind = (array if hasattr(array, "dtype") else like).dtype.kind
+    if kind in "biu" and not isinstance(factor, int):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if kind != "b" and factor is True:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    return array * factor if kind != "b" else array & bool(factor)
+
+
 @pointwise(
     operators="__add__ __radd__ __iadd__",
-    derivatives={"self": lambda grad: grad, "other": lambda grad, alpha: _scaled(grad, alpha)},
+    derivatives={"self": lambda grad: grad, "other": lambda grad, alpha: _scaled(grad, conj(alpha))},
 )
 def add(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
     """self + alpha · other. https://pytorch.org/docs/stable/generated/torch.add.html"""
-    return xp.add(self, _scaled(other, alpha))
+    return xp.add(self, _times(alpha, other, self))
+
+
+def _check_not_bool(self: Any, other: Any, alpha: Number = 1) -> None:
+    for each in (self, other):
+        if isinstance(each, bool) or (isinstance(each, Tensor) and each._dtype is bool_):
+            raise RuntimeError(
+                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+                "mask, use the `~` or `logical_not()` operator instead."
+            )
+
+
+def _subtract(xp: Any, left: Array | Number, right: Array | Number) -> Array:
+    try:
+        return xp.subtract(left, right)
+    except TypeError:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        ) from None
+
+
+@pointwise(
+    operators="__sub__ __isub__",
+    aliases="subtract",
+    check=_check_not_bool,
+    derivatives={"self": lambda grad: grad, "other": lambda grad, alpha: -_scaled(grad, conj(alpha))},
+)
+def sub(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
+    """self − alpha · other. Raises RuntimeError for bool. https://pytorch.org/docs/stable/generated/torch.sub.html"""
+    return _subtract(xp, self, _times(alpha, other, self))
+
+
+@pointwise(
+    check=_check_not_bool,
+    variants="function",
+    node="RsubBackward1",
+    derivatives={"self": lambda grad, alpha: -_scaled(grad, conj(alpha)), "other": lambda grad: grad},
+)
+def rsub(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
+    """other − alpha · self."""
+    return _subtract(xp, other, _times(alpha, self, other))
+
+
+@composite(variants="method")
+def __rsub__(input: Tensor, other: Any) -> Any:  # noqa: N807
+    return rsub(input, other) if isinstance(other, (int, float, complex)) else NotImplemented
 
 
 @pointwise(
@@ -39,3 +103,256 @@ def add(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number =
 def mul(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """self · other. https://pytorch.org/docs/stable/generated/torch.mul.html"""
     return xp.multiply(self, other)
+
+
+@pointwise(
+    promotion="to float",
+    operators="__truediv__ __itruediv__",
+    node="DivBackward0",
+    derivatives={
+        "self": lambda grad, other: grad / conj(other),
+        "other": lambda grad, self, other: -grad * conj((self / other) / other),
+    },
+)
+def true_divide(xp: Any, self: Array | Number, other: Array | Number) -> Array:
+    """self / other; of integers in the default dtype. https://pytorch.org/docs/stable/generated/torch.true_divide.html"""
+    return xp.true_divide(self, other)
+
+
+@composite(variants="method")
+def __rtruediv__(input: Tensor, other: Any) -> Any:  # noqa: N807
+    """other · (1 / self), in two roundings as PyTorch does it."""
+    return input.reciprocal() * other if isinstance(other, (int, float, complex)) else NotImplemented
+
+
+def _check_divisor(xp: Any, self: Array | Number, other: Array | Number, kernel: str) -> None:
+    """Raises RuntimeError where integers are divided by zero, NotImplementedError for bool."""
+    kind = (self if hasattr(self, "dtype") else other).dtype
+    if kind == "bool":
+        raise not_implemented(kernel, "bool")
+    if kind.kind in "iu" and not xp.all(other):
+        raise RuntimeError("ZeroDivisionError")
+
+
+@pointwise(operators="__floordiv__ __rfloordiv__ __ifloordiv__", node="NotImplemented")
+def floor_divide(xp: Any, self: Array | Number, other: Array | Number) -> Array:
+    """⌊self / other⌋. Raises RuntimeError for integers over 0.
+
+    https://pytorch.org/docs/stable/generated/torch.floor_divide.html
+    """
+    _check_divisor(xp, self, other, "div_floor_cpu")
+    return xp.floor_divide(self, other)
+
+
+@pointwise(variants="inplace", node="DivBackward2", derivatives={"self": lambda grad: grad * 0})
+def _div_trunc(xp: Any, self: Array | Number, other: Array | Number) -> Array:
+    """self / other, rounded towards zero."""
+    _check_divisor(xp, self, other, "div_trunc_cpu")
+    if (self if hasattr(self, "dtype") else other).dtype.kind in "iu":
+        return (self - xp.fmod(self, other)) // other
+    return xp.trunc(xp.true_divide(self, other))
+
+
+@pointwise(variants="inplace", node="DivBackward2", derivatives={"self": lambda grad: grad * 0})
+def _div_floor(xp: Any, self: Array | Number, other: Array | Number) -> Array:
+    """⌊self / other⌋, with gradient zero."""
+    _check_divisor(xp, self, other, "div_floor_cpu")
+    return xp.floor_divide(self, other)
+
+
+@composite(aliases="divide")
+def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
+    """input / other, as it is or rounded: "trunc" towards zero, "floor" down.
+
+    https://pytorch.org/docs/stable/generated/torch.div.html
+    """
+    function = {None: true_divide, "trunc": _div_trunc, "floor": _div_floor}[_checked_mode(rounding_mode)]
+    result: Tensor = function(input, other) if out is None else function(input, other, out=out)
+    return result
+
+
+@composite(variants="method", aliases="divide_")
+def div_(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """Divides this tensor in place. https://pytorch.org/docs/stable/generated/torch.Tensor.div_.html"""
+    names = {None: "true_divide_", "trunc": "_div_trunc_", "floor": "_div_floor_"}
+    result: Tensor = METHODS[names[_checked_mode(rounding_mode)]](input, other)
+    return result
+
+
+def _checked_mode(rounding_mode: str | None) -> str | None:
+    if rounding_mode not in (None, "trunc", "floor"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    return rounding_mode
+
+
+def _scalar_or_tensor(name: str) -> Any:
+    """The node's name: PyTorch has one overload for numbers and one for tensors."""
+    return lambda self, other: f"{name}Backward{int(isinstance(other, Tensor))}"
+
+
+@pointwise(
+    operators="__mod__ __rmod__ __imod__",
+    node=_scalar_or_tensor("Remainder"),
+    derivatives={
+        "self": lambda grad: grad,
+        "other": lambda grad, self, other: -grad * self.div(other, rounding_mode="floor"),
+    },
+)
+def remainder(xp: Any, self: Array | Number, other: Array | Number) -> Array:
+    """self − other · ⌊self / other⌋, with the sign of `other`. Raises RuntimeError for integers modulo 0.
+
+    https://pytorch.org/docs/stable/generated/torch.remainder.html
+    """
+    _check_divisor(xp, self, other, "remainder_cpu")
+    return xp.remainder(self, other)
+
+
+@pointwise(
+    node=_scalar_or_tensor("Fmod"),
+    derivatives={
+        "self": lambda grad: grad,
+        "other": lambda grad, self, other: -grad * self.div(other, rounding_mode="trunc"),
+    },
+)
+def fmod(xp: Any, self: Array, other: Array | Number) -> Array:
+    """self − other · trunc(self / other), with the sign of self. Raises RuntimeError for integers modulo 0.
+
+    https://pytorch.org/docs/stable/generated/torch.fmod.html
+    """
+    _check_divisor(xp, self, other, "fmod_cpu")
+    return xp.fmod(self, other)
+
+
+def _pow_grad_self(grad: Tensor, self: Any, exponent: Any) -> Any:
+    """d(xʸ)/dx = y xʸ⁻¹, and 0 for y = 0 also where x = 0."""
+    if not isinstance(exponent, Tensor):
+        return grad.new_zeros(grad.shape) if exponent == 0 else grad * conj(_scaled(self.pow(exponent - 1), exponent))
+    slope = exponent * (self ** (exponent - 1))
+    return (grad * conj(slope)).masked_fill(exponent == 0, 0)
+
+
+def _pow_grad_exponent(grad: Tensor, self: Any, exponent: Any, result: Tensor) -> Any:
+    """d(xʸ)/dy = xʸ ln x, and 0 for x = 0 where y ≥ 0."""
+    if not isinstance(self, Tensor):
+        self = result.new_tensor(self)
+    steep = grad * conj(result * self.log())
+    nonnegative = exponent.real >= 0 if exponent._dtype.is_complex else exponent >= 0
+    return steep.masked_fill((self == 0) & nonnegative, 0)
+
+
+def _pow_node(self: Any, exponent: Any) -> str:
+    return f"PowBackward{0 if not isinstance(exponent, Tensor) else 1 if isinstance(self, Tensor) else 2}"
+
+
+@pointwise(
+    operators="__pow__ __rpow__ __ipow__",
+    node=_pow_node,
+    derivatives={"self": _pow_grad_self, "exponent": _pow_grad_exponent},
+)
+def pow(xp: Any, self: Array | Number, exponent: Array | Number) -> Array:
+    """self to the power of exponent. Raises RuntimeError for integers to a negative number.
+
+    https://pytorch.org/docs/stable/generated/torch.pow.html
+    """
+    kind = (self if hasattr(self, "dtype") else exponent).dtype.kind
+    if isinstance(exponent, xp.ndarray):
+        if kind == "i":
+            return _integer_power(xp, self, exponent)
+        if kind == "b":
+            raise not_implemented("pow", "bool")
+        return xp.power(self, exponent)
+    if kind in "iu":
+        if exponent < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+    elif exponent == 0.5:
+        return xp.sqrt(self)
+    elif exponent == -1:
+        return xp.reciprocal(self)
+    elif exponent == -0.5:
+        return xp.reciprocal(xp.sqrt(self))
+    elif exponent == -2:
+        return xp.reciprocal(xp.square(self))
+    if exponent == 2:
+        return xp.square(self)
+    if exponent == 3:
+        return self * self * self
+    return xp.power(self, exponent)
+
+
+def _integer_power(xp: Any, self: Array | Number, exponent: Array) -> Array:
+    """Integers to the power of integers: to a negative one 0, but for ±1."""
+    result = xp.power(self, xp.abs(exponent))
+    return xp.where((exponent < 0) & (xp.abs(self) != 1), xp.asarray(0, result.dtype), result)
+
+
+@composite()
+def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+    """pow in double precision. https://pytorch.org/docs/stable/generated/torch.float_power.html"""
+    wide = complex128 if any(_is_complex(each) for each in (input, exponent)) else float64
+    input, exponent = (each.to(wide) if isinstance(each, Tensor) else each for each in (input, exponent))
+    result: Tensor = pow(input, exponent) if out is None else pow(input, exponent, out=out)
+    return result
+
+
+@composite(variants="method")
+def float_power_(input: Tensor, exponent: Any) -> Tensor:
+    """float_power in place. Raises RuntimeError unless this tensor is double."""
+    wide = complex128 if any(_is_complex(each) for each in (input, exponent)) else float64
+    if input._dtype is not wide:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {input._dtype.name} but the operation's result requires dtype "
+            f"{wide.name}"
+        )
+    result: Tensor = METHODS["pow_"](input, exponent)
+    return result
+
+
+def _is_complex(value: Any) -> bool:
+    return value._dtype.is_complex if isinstance(value, Tensor) else isinstance(value, complex)
+
+
+@composite()
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input². https://pytorch.org/docs/stable/generated/torch.square.html"""
+    result: Tensor = pow(input, 2) if out is None else pow(input, 2, out=out)
+    return result
+
+
+@composite(variants="method")
+def square_(input: Tensor) -> Tensor:
+    """Squares this tensor in place."""
+    result: Tensor = METHODS["pow_"](input, 2)
+    return result
+
+
+def _neg_kind(self: Array) -> None:
+    if self.dtype == "bool":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
+        )
+
+
+@pointwise(operators="__neg__", aliases="negative", upcast=False, derivatives={"self": lambda grad: -grad})
+def neg(xp: Any, self: Array) -> Array:
+    """−self. Raises RuntimeError for bool. https://pytorch.org/docs/stable/generated/torch.neg.html"""
+    _neg_kind(self)
+    return xp.negative(self)
+
+
+@composite(operators="__pos__")
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself. Raises RuntimeError for bool."""
+    if input._dtype is bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+@pointwise(operators="__abs__", aliases="absolute", derivatives={"self": lambda grad, self: grad * self.sgn()})
+def abs(xp: Any, self: Array) -> Array:
+    """|self|, real for complex numbers. https://pytorch.org/docs/stable/generated/torch.abs.html"""
+    if self.dtype == "bool":
+        raise not_implemented("abs_cpu", "bool")
+    return xp.abs(self)

@@ -1,0 +1,331 @@
+"""Choosing between numbers: clamp, maximum and minimum, where, interpolation, and signs.
+
+Source: https://pytorch.org/docs/stable/torch.html#pointwise-ops
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.dtypes import bool_, scalar_type, uint8
+from minitorch.ops.creation import scalar_tensor
+from minitorch.ops.declaration import METHODS, composite, pointwise
+from minitorch.ops.errors import not_implemented
+from minitorch.ops.pointwise import conj
+from minitorch.tensor import Tensor
+
+Number = Any
+
+
+def _inside(self: Tensor, min: Any, max: Any) -> Any:
+    """Where clamping leaves a number as it is."""
+    if min is None:
+        return self <= max
+    return self >= min if max is None else (self >= min) & (self <= max)
+
+
+def _below(self: Tensor, min: Any, max: Any) -> Any:
+    return self < min if max is None else (self < min) & (min < max)
+
+
+def _above(self: Tensor, min: Any, max: Any) -> Any:
+    return self > max if min is None else (self > max) | (max < min)
+
+
+def _clamp_node(self: Any, min: Any, max: Any) -> str:
+    return f"ClampBackward{0 if isinstance(min, Tensor) or isinstance(max, Tensor) else 1}"
+
+
+@pointwise(
+    aliases="clip",
+    node=_clamp_node,
+    derivatives={
+        "self": lambda grad, self, min, max: grad.where(_inside(self, min, max), 0),
+        "min": lambda grad, self, min, max: grad.where(_below(self, min, max), 0),
+        "max": lambda grad, self, min, max: grad.where(_above(self, min, max), 0),
+    },
+)
+def clamp(xp: Any, self: Array, min: Array | Number | None = None, max: Array | Number | None = None) -> Array:
+    """min(max(self, min), max); a bound that is None doesn't bind. NaN stays.
+
+    https://pytorch.org/docs/stable/generated/torch.clamp.html
+    """
+    if self.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    result = self if min is None else xp.maximum(self, min)
+    return result if max is None else xp.minimum(result, max)
+
+
+@pointwise(
+    derivatives={
+        "self": lambda grad, self, min: grad.where(self >= min, 0),
+        "min": lambda grad, self, min: grad.where(self < min, 0),
+    },
+    node=lambda self, min: f"ClampMinBackward{int(isinstance(min, Tensor))}",
+)
+def clamp_min(xp: Any, self: Array, min: Array | Number) -> Array:
+    """max(self, min)."""
+    return xp.maximum(self, min)
+
+
+@pointwise(
+    derivatives={
+        "self": lambda grad, self, max: grad.where(self <= max, 0),
+        "max": lambda grad, self, max: grad.where(self > max, 0),
+    },
+    node=lambda self, max: f"ClampMaxBackward{int(isinstance(max, Tensor))}",
+)
+def clamp_max(xp: Any, self: Array, max: Array | Number) -> Array:
+    """min(self, max)."""
+    return xp.minimum(self, max)
+
+
+def _unless(loses: Tensor, ties: Tensor, grad: Tensor) -> Any:
+    """The gradient that goes to one of two numbers: nothing where it loses, half where the two are equal."""
+    return (grad / 2).where(ties, grad).masked_fill(loses, 0)
+
+
+@pointwise(
+    variants="function method out",
+    derivatives={
+        "self": lambda grad, self, other: _unless(self < other, self == other, grad),
+        "other": lambda grad, self, other: _unless(self > other, self == other, grad),
+    },
+)
+def maximum(xp: Any, self: Array, other: Array) -> Array:
+    """The larger of the two; NaN where one is. https://pytorch.org/docs/stable/generated/torch.maximum.html"""
+    _refuse_complex(self, "maximum")
+    return xp.maximum(self, other)
+
+
+@pointwise(
+    variants="function method out",
+    derivatives={
+        "self": lambda grad, self, other: _unless(self > other, self == other, grad),
+        "other": lambda grad, self, other: _unless(self < other, self == other, grad),
+    },
+)
+def minimum(xp: Any, self: Array, other: Array) -> Array:
+    """The smaller of the two; NaN where one is. https://pytorch.org/docs/stable/generated/torch.minimum.html"""
+    _refuse_complex(self, "minimum")
+    return xp.minimum(self, other)
+
+
+def _refuse_complex(self: Array, function: str) -> None:
+    if self.dtype.kind == "c":
+        raise RuntimeError(f"{function} not implemented for complex tensors.")
+
+
+@pointwise(
+    variants="function method out",
+    derivatives={
+        "self": lambda grad, self, other: grad.masked_fill(~((self >= other) | other.isnan()), 0),
+        "other": lambda grad, self, other: grad.masked_fill((self >= other) | other.isnan(), 0),
+    },
+)
+def fmax(xp: Any, self: Array, other: Array) -> Array:
+    """The larger of the two, or the one that is a number. https://pytorch.org/docs/stable/generated/torch.fmax.html"""
+    return xp.fmax(self, other)
+
+
+@pointwise(
+    variants="function method out",
+    derivatives={
+        "self": lambda grad, self, other: grad.masked_fill(~((self <= other) | other.isnan()), 0),
+        "other": lambda grad, self, other: grad.masked_fill((self <= other) | other.isnan(), 0),
+    },
+)
+def fmin(xp: Any, self: Array, other: Array) -> Array:
+    """The smaller of the two, or the one that is a number. https://pytorch.org/docs/stable/generated/torch.fmin.html"""
+    return xp.fmin(self, other)
+
+
+@pointwise(
+    variants="",
+    upcast=False,
+    promoted=("self", "other"),
+    node="WhereBackward0",
+    derivatives={
+        "self": lambda grad, condition: _where(condition, grad, 0),
+        "other": lambda grad, condition: _where(condition, 0, grad),
+    },
+)
+def _where(xp: Any, condition: Array, self: Array | Number, other: Array | Number) -> Array:
+    return xp.where(condition, self, other)
+
+
+@composite(variants="function")
+def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
+    """`input` where the condition holds, else `other`; with the condition alone, the indices where it holds.
+
+    Raises RuntimeError when the condition isn't of booleans. https://pytorch.org/docs/stable/generated/torch.where.html
+    """
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if condition._dtype is not bool_ and condition._dtype is not uint8:
+        kind = condition.type().removeprefix("torch.").removesuffix("Tensor")
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        input = scalar_tensor(input, dtype=scalar_type(input), device=condition._device)
+        other = scalar_tensor(other, dtype=scalar_type(other), device=condition._device)
+    return _where(condition, input, other) if out is None else _where(condition, input, other, out=out)
+
+
+METHODS["where"] = lambda self, condition, other: where(condition, self, other)
+
+
+@pointwise(
+    variants="function method inplace out",
+    node=lambda self, end, weight: f"LerpBackward{int(isinstance(weight, Tensor))}",
+    promotion="none",
+    derivatives={
+        "self": lambda grad, weight: grad * (1 - conj(weight)),
+        "end": lambda grad, weight: grad * conj(weight),
+        "weight": lambda grad, self, end: grad * conj(end - self),
+    },
+)
+def lerp(xp: Any, self: Array, end: Array, weight: Array | Number) -> Array:
+    """self + weight · (end − self), counted from the nearer end. Raises RuntimeError for different dtypes.
+
+    https://pytorch.org/docs/stable/generated/torch.lerp.html
+    """
+    if self.dtype.kind in "biu":
+        raise not_implemented("lerp_kernel_scalar", self.dtype.name)
+    for name, each in (("end", end), ("weight", weight)):
+        if getattr(each, "dtype", self.dtype) != self.dtype:
+            raise RuntimeError(f"expected dtype {_c_name(self)} for `{name}` but got dtype {_c_name(each)}")
+    kind = self.dtype
+    if kind.itemsize == 2:
+        self, end = self.astype("float32"), end.astype("float32")
+    distance = end - self
+    if isinstance(weight, xp.ndarray):
+        result = xp.where(xp.abs(weight) < 0.5, self + weight * distance, end - distance * (1 - weight))
+    else:
+        result = self + weight * distance if abs(weight) < 0.5 else end - distance * (1 - weight)
+    return result.astype(kind, copy=False)
+
+
+def _c_name(array: Array) -> str:
+    names = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
+    names |= {"int64": "long int", "int32": "int", "complex64": "c10::complex<float>"}
+    return names.get(array.dtype.name, array.dtype.name)
+
+
+@pointwise(
+    derivatives={
+        "self": lambda grad: grad,
+        "tensor1": lambda grad, tensor2, value: grad * conj(tensor2 * value),
+        "tensor2": lambda grad, tensor1, value: grad * conj(tensor1 * value),
+    },
+    promoted=("self", "tensor1", "tensor2"),
+)
+def addcmul(xp: Any, self: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
+    """self + value · tensor1 · tensor2. https://pytorch.org/docs/stable/generated/torch.addcmul.html"""
+    if self.dtype.kind in "biu":
+        value = int(value)
+    product = tensor1 * tensor2
+    return self + (product if value == 1 else value * product)
+
+
+@pointwise(
+    derivatives={
+        "self": lambda grad: grad,
+        "tensor1": lambda grad, tensor2, value: grad * conj(value / tensor2),
+        "tensor2": lambda grad, tensor1, tensor2, value: -grad * conj(value * tensor1 / (tensor2 * tensor2)),
+    },
+    promoted=("self", "tensor1", "tensor2"),
+)
+def addcdiv(xp: Any, self: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
+    """self + value · tensor1 / tensor2. Raises RuntimeError for integers.
+
+    https://pytorch.org/docs/stable/generated/torch.addcdiv.html
+    """
+    if tensor1.dtype.kind in "biu":
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+            "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value "
+            "* torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+            "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + "
+            "value * tensor1 / tensor2), for all dtypes."
+        )
+    quotient = tensor1 / tensor2
+    return self + (quotient if value == 1 else value * quotient)
+
+
+# Signs.
+
+
+def _zeros(grad: Tensor) -> Tensor:
+    zeros: Tensor = grad.new_zeros(grad.shape)
+    return zeros
+
+
+@pointwise(derivatives={"self": _zeros})
+def sign(xp: Any, self: Array) -> Array:
+    """−1, 0 or 1. https://pytorch.org/docs/stable/generated/torch.sign.html"""
+    if self.dtype.kind == "c":
+        raise NotImplementedError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+        )
+    return self.copy() if self.dtype.kind == "b" else xp.nan_to_num(xp.sign(self), copy=False)
+
+
+def _sgn_gradient(grad: Tensor, self: Tensor, result: Tensor) -> Any:
+    """Of x/|x|: what is left of the gradient across the direction of x, over |x|."""
+    if not self._dtype.is_complex:
+        return _zeros(grad)
+    size = self.abs()
+    across = (grad - grad.conj() * result * result) / 2
+    return (across / size).masked_fill(size == 0, 0)
+
+
+@pointwise(derivatives={"self": _sgn_gradient})
+def sgn(xp: Any, self: Array) -> Array:
+    """x/|x|, and 0 for 0: sign, for complex numbers too. https://pytorch.org/docs/stable/generated/torch.sgn.html"""
+    return self.copy() if self.dtype.kind == "b" else xp.nan_to_num(xp.sign(self), copy=False)
+
+
+@pointwise(
+    promotion="to float",
+    node=lambda self, other: f"CopysignBackward{int(not isinstance(other, Tensor))}",
+    derivatives={
+        "self": lambda grad, self, result: (grad * (result / self)).masked_fill(self == 0, 0),
+        "other": _zeros,
+    },
+)
+def copysign(xp: Any, self: Array, other: Array | Number) -> Array:
+    """|self| with the sign of `other`. https://pytorch.org/docs/stable/generated/torch.copysign.html"""
+    return xp.copysign(self, other)
+
+
+@pointwise(promotion="none", upcast=False, node="NotImplemented")
+def heaviside(xp: Any, self: Array, values: Array) -> Array:
+    """0 for negative numbers, 1 for positive ones, `values` for 0. Raises RuntimeError for different dtypes.
+
+    https://pytorch.org/docs/stable/generated/torch.heaviside.html
+    """
+    if self.dtype != values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return xp.where(self == 0, values, (self > 0).astype(self.dtype))
+
+
+@pointwise(
+    derivatives={"self": lambda grad, self: grad.masked_fill(self.isinf() | self.isnan(), 0)},
+)
+def nan_to_num(
+    xp: Any, self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Array:
+    """NaN and infinities replaced: by 0 and the largest numbers unless others are given.
+
+    https://pytorch.org/docs/stable/generated/torch.nan_to_num.html
+    """
+    return xp.nan_to_num(self, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+@pointwise(variants="function method inplace out", node="NotImplemented")
+def nextafter(xp: Any, self: Array, other: Array) -> Array:
+    """The next number after self towards `other`. https://pytorch.org/docs/stable/generated/torch.nextafter.html"""
+    return xp.nextafter(self, other)
