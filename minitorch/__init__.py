@@ -56,6 +56,7 @@ from minitorch.ops import (
     data,
     dropout,
     elementary,
+    extremum,
     indexing,
     joining,
     linalg,
@@ -71,6 +72,7 @@ from minitorch.ops import (
     shape,
     slicing,
     sorting,
+    statistics,
     striding,
 )
 from minitorch.ops.declaration import METHODS, NAMESPACES

@@ -1,40 +1,247 @@
-"""Ops that fold dimensions away."""
+"""Ops that fold dimensions away: sums, means, products, and their logical kin.
+
+Source: https://pytorch.org/docs/stable/torch.html#reduction-ops
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.ops.declaration import declare
+from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, float32, int64, uint8
+from minitorch.dtypes import dtype as DType
+from minitorch.ops.declaration import composite, declare
+from minitorch.ops.errors import check_dim
+from minitorch.tensor import Tensor
 
 Dims = Any
 
 
 def dims_of(dim: Dims, ndim: int) -> tuple[int, ...]:
-    """The dimensions meant by an argument `dim`, counted from the front: None and () mean all of them."""
+    """The dimensions meant by an argument `dim`, counted from the front: None and () mean all of them.
+
+    Raises IndexError for one that doesn't exist, RuntimeError for one that is named twice.
+    """
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return tuple(range(ndim))
-    return tuple(d % ndim if ndim else 0 for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    dims = tuple(check_dim(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    for i, d in enumerate(dims):
+        if d in dims[:i]:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return dims if ndim else ()
 
 
-def unreduced(grad: Any, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Any:
-    """`grad` of a reduction's result, with the reduced dimensions back as ones, so that it broadcasts to `shape`."""
-    if keepdim or not shape:
+def unreduced(grad: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
+    """A tensor of a reduction's result shape, with the reduced dimensions back as ones: it broadcasts to `shape`."""
+    if keepdim or not shape or dim is None:
         return grad
     dims = dims_of(dim, len(shape))
     return grad.reshape([1 if d in dims else size for d, size in enumerate(shape)])
 
 
+def count_of(shape: tuple[int, ...], dim: Dims) -> int:
+    """How many elements are folded into one."""
+    return math.prod(shape[d] for d in dims_of(dim, len(shape)))
+
+
+def sum_type(array: Array, dtype: DType | None) -> DType:
+    """The dtype of a sum or product: what was asked for, int64 for integers, otherwise the array's own."""
+    if dtype is not None:
+        return dtype
+    own = FROM_NUMPY[array.dtype]
+    return int64 if own.category < FLOATING else own
+
+
+def add_up(xp: Any, array: Array, dims: tuple[int, ...], keepdim: bool, kind: DType) -> Array:
+    """Σ over `dims`, computed in `kind`; in float32 where that is a two-byte float, and not rounded back.
+
+    The error of a float sum grows with log n, not n: NumPy adds up pairwise, except over leading dimensions; there a
+    product with a row of ones, in blocks, does it, which also is faster.
+    """
+    kind = float32 if kind.is_low_precision else kind
+    array = array if array.dtype == kind.numpy else array.astype(kind.numpy)
+    kept = array.ndim - len(dims)
+    if kept and dims and dims == tuple(range(len(dims))) and kind.category == FLOATING and array.flags.c_contiguous:
+        shape = array.shape[len(dims) :]
+        rows, columns = math.prod(array.shape[: len(dims)]), math.prod(shape)
+        if rows and columns > 1:
+            total = _column_sums(xp, array.reshape(rows, columns))
+            return total.reshape((1,) * len(dims) + shape if keepdim else shape)
+    return array.sum(axis=dims if kept else None, dtype=kind.numpy, keepdims=keepdim)
+
+
+_BLOCK = 128
+
+
+def _column_sums(xp: Any, matrix: Array) -> Array:
+    rows, columns = matrix.shape
+    if rows < 2 * _BLOCK:
+        return xp.ones(rows, matrix.dtype) @ matrix
+    full = rows // _BLOCK * _BLOCK
+    blocks = xp.ones((1, _BLOCK), matrix.dtype) @ matrix[:full].reshape(-1, _BLOCK, columns)
+    total = _column_sums(xp, blocks.reshape(-1, columns))
+    return total if full == rows else total + _column_sums(xp, matrix[full:])
+
+
+def _rounded(result: Array, kind: DType) -> Array:
+    return result.astype(kind.numpy) if kind.is_low_precision else result
+
+
 @declare(
-    promotion="keep",
-    upcast=True,
     variants="function method out",
     derivatives={
         "self": lambda grad, self_shape, dim, keepdim: unreduced(grad, self_shape, dim, keepdim).expand(self_shape),
     },
     node=lambda self, dim, keepdim, dtype: "SumBackward0" if dim is None else "SumBackward1",
 )
-def sum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Array:
+def sum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
     """Σ of the elements along `dim`. https://pytorch.org/docs/stable/generated/torch.sum.html"""
-    kind = dtype.numpy if dtype is not None else xp.int64 if self.dtype.kind in "biu" else None
-    return xp.sum(self, axis=None if dim is None else dims_of(dim, self.ndim), dtype=kind, keepdims=keepdim)
+    kind = sum_type(self, dtype)
+    return _rounded(add_up(xp, self, dims_of(dim, self.ndim), keepdim, kind), kind)
+
+
+@declare(
+    variants="function method out",
+    derivatives={
+        "self": lambda grad, self, dim, keepdim: unreduced(grad, self.shape, dim, keepdim) * ~self.isnan(),
+    },
+)
+def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
+    """Σ of the elements along `dim` that aren't NaN. https://pytorch.org/docs/stable/generated/torch.nansum.html"""
+    kind = sum_type(self, dtype)
+    if kind.is_complex or self.dtype.kind == "c":
+        raise RuntimeError("nansum does not support complex inputs")
+    present = xp.where(xp.isnan(self), xp.zeros((), self.dtype), self)
+    return _rounded(add_up(xp, present, dims_of(dim, self.ndim), keepdim, kind), kind)
+
+
+@declare(
+    variants="function method out",
+    derivatives={
+        "self": lambda grad, self_shape, dim, keepdim: unreduced(
+            grad / count_of(self_shape, dim), self_shape, dim, keepdim
+        ).expand(self_shape),
+    },
+    node=lambda self, dim, keepdim, dtype: "MeanBackward0" if dim is None else "MeanBackward1",
+)
+def mean(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
+    """Σ / n along `dim`. https://pytorch.org/docs/stable/generated/torch.mean.html"""
+    kind = FROM_NUMPY[self.dtype] if dtype is None else dtype
+    if kind.category < FLOATING:
+        given = "Input" if dtype is None else "Optional"
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. {given} dtype must be either a floating point or complex dtype. "
+            f"Got: {SCALAR_TYPES[kind.name]}"
+        )
+    total = add_up(xp, self, dims_of(dim, self.ndim), keepdim, kind)
+    return _rounded(xp.true_divide(total, count_of(self.shape, dim), dtype=total.dtype), kind)
+
+
+@composite()
+def nanmean(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
+) -> Tensor:
+    """Σ / n along `dim` of the elements that aren't NaN. https://pytorch.org/docs/stable/generated/torch.nanmean.html"""
+    if input._dtype.category < FLOATING:
+        raise RuntimeError(
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{SCALAR_TYPES[input._dtype.name]}"
+        )
+    count = (~input.isnan()).sum(dim, keepdim)
+    result = nansum(input, dim, keepdim, dtype=dtype) / count
+    return result if out is None else out.copy_(result)
+
+
+def _prod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    """∏ of all other elements: result / self, or where there are zeros the products of what is before and after."""
+    shape = self.shape
+    if not shape:
+        return grad
+    if dim is None:
+        flat = self.reshape(-1)
+        return (grad * _product_of_others(flat, result.reshape(1), 0)).reshape(shape)
+    others = _product_of_others(self, unreduced(result, shape, dim, keepdim), dim % len(shape))
+    return unreduced(grad, shape, dim, keepdim) * others
+
+
+def _product_of_others(self: Tensor, product: Tensor, dim: int) -> Tensor:
+    if not bool(self.eq(0).any()):
+        return (product / self).conj()
+    from minitorch.ops.joining import cat
+
+    ones = self.new_ones([1 if d == dim else size for d, size in enumerate(self.shape)])
+    size = self.shape[dim]
+    before = cat([ones, self.narrow(dim, 0, size - 1)], dim).cumprod(dim)
+    after = cat([ones, self.narrow(dim, 1, size - 1).flip(dim)], dim).cumprod(dim).flip(dim)
+    return (before * after).conj()
+
+
+@declare(
+    variants="function method out",
+    derivatives={
+        "self": lambda grad, self, result, dim, keepdim: _prod_backward(grad, self, result, dim, keepdim),
+    },
+    node=lambda self, dim, keepdim, dtype: "ProdBackward0" if dim is None else "ProdBackward1",
+)
+def prod(xp: Any, self: Array, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
+    """∏ of the elements along `dim`. https://pytorch.org/docs/stable/generated/torch.prod.html"""
+    kind = sum_type(self, dtype)
+    working = (float32 if kind.is_low_precision else kind).numpy
+    axis = None if dim is None else dims_of(dim, self.ndim)
+    return _rounded(xp.prod(self.astype(working, copy=False), axis=axis, keepdims=keepdim), kind)
+
+
+@declare(variants="function method out")
+def all(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
+    """Whether all elements along `dim` are nonzero. https://pytorch.org/docs/stable/generated/torch.all.html"""
+    result = xp.all(self != 0, axis=dims_of(dim, self.ndim), keepdims=keepdim)
+    return result.astype(self.dtype) if FROM_NUMPY[self.dtype] is uint8 else result
+
+
+@declare(variants="function method out")
+def any(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
+    """Whether some element along `dim` is nonzero. https://pytorch.org/docs/stable/generated/torch.any.html"""
+    result = xp.any(self != 0, axis=dims_of(dim, self.ndim), keepdims=keepdim)
+    return result.astype(self.dtype) if FROM_NUMPY[self.dtype] is uint8 else result
+
+
+@declare()
+def count_nonzero(xp: Any, self: Array, dim: Dims = None) -> Array:
+    """How many elements along `dim` aren't zero. https://pytorch.org/docs/stable/generated/torch.count_nonzero.html"""
+    return xp.sum(self != 0, axis=dims_of(dim, self.ndim), dtype=xp.int64)
+
+
+@declare(
+    promotion="to float",
+    upcast=True,
+    variants="function method out",
+    derivatives={
+        "self": lambda grad, self, result, dim, keepdim: (
+            unreduced(grad, self.shape, dim, keepdim)
+            * (self - unreduced(result, self.shape, dim, keepdim)).exp().conj()
+        ),
+    },
+)
+def logsumexp(xp: Any, self: Array, dim: Dims, keepdim: bool = False) -> Array:
+    """log Σ exp(x) along `dim`, without overflow. https://pytorch.org/docs/stable/generated/torch.logsumexp.html"""
+    axes = dims_of(dim, self.ndim)
+    if not self.size:
+        return xp.log(xp.sum(xp.exp(self), axis=axes, keepdims=keepdim))
+    largest = xp.max(self.real, axis=axes, keepdims=True)
+    largest = xp.where(xp.isfinite(largest), largest, xp.zeros((), largest.dtype))
+    total = xp.log(xp.sum(xp.exp(self - largest), axis=axes, keepdims=keepdim))
+    return total + largest.reshape(total.shape)
+
+
+@declare(
+    derivatives={
+        "self": lambda grad, self_shape: grad.new_zeros(self_shape).diagonal_scatter(grad.expand(min(self_shape)))
+    },
+)
+def trace(xp: Any, self: Array) -> Array:
+    """Σ of a matrix's diagonal. https://pytorch.org/docs/stable/generated/torch.trace.html"""
+    if self.ndim != 2:
+        raise RuntimeError("trace: expected a matrix")
+    kind = sum_type(self, None)
+    return _rounded(add_up(xp, xp.diagonal(self), (0,), False, kind), kind)

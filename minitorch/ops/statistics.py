@@ -1,0 +1,175 @@
+"""Variances and what is made of them.
+
+Source: https://pytorch.org/docs/stable/generated/torch.var.html
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.dtypes import FLOATING, FROM_NUMPY
+from minitorch.ops.declaration import composite, declare
+from minitorch.ops.reduction import add_up, count_of, dims_of, unreduced
+from minitorch.tensor import Tensor
+
+Dims = Any
+Number = Any
+
+
+def _variance(xp: Any, name: str, self: Array, dim: Dims, correction: Number, keepdim: bool) -> tuple[Array, Array]:
+    """Σ|x − mean|² / max(n − correction, 0) along `dim`, and the mean: in two passes, as differences don't cancel."""
+    kind = FROM_NUMPY[self.dtype]
+    if kind.category < FLOATING:
+        raise RuntimeError(f"{name} only support floating point and complex dtypes")
+    dims = dims_of(dim, self.ndim)
+    n = count_of(self.shape, dim)
+    if n - correction <= 0:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel).",
+            UserWarning,
+            stacklevel=5,
+        )
+    mean = xp.true_divide(add_up(xp, self, dims, True, kind), n)
+    mean = mean.astype(self.dtype, copy=False)
+    apart = self - mean
+    squares = apart.real**2 + apart.imag**2 if kind.is_complex else apart * apart
+    total = add_up(xp, squares, dims, keepdim, kind.to_real())
+    variance = xp.true_divide(total, total.dtype.type(builtin_max(n - correction, 0)))
+    return variance, mean if keepdim else mean.reshape(variance.shape)
+
+
+builtin_max = max
+
+
+def _centred(self: Tensor, dim: Dims) -> Tensor:
+    return self - self.mean(dim, keepdim=True)
+
+
+def _var_backward(grad: Tensor, self: Tensor, dim: Dims, correction: Number, keepdim: bool) -> Tensor:
+    freedom = count_of(self.shape, dim) - correction
+    if freedom <= 0:
+        return unreduced(grad, self.shape, dim, keepdim) * (_centred(self, dim).abs() * math.inf)
+    return unreduced(grad, self.shape, dim, keepdim) * (2.0 / freedom) * _centred(self, dim)
+
+
+def _std_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, correction: Number, keepdim: bool) -> Tensor:
+    of_variance = (grad / (result * 2)).masked_fill(result.eq(0), 0)
+    return _var_backward(of_variance, self, dim, correction, keepdim)
+
+
+def _mean_backward(grad: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
+    return unreduced(grad / count_of(shape, dim), shape, dim, keepdim).expand(shape)
+
+
+def _pair_backward(grads: Any, of_first: Any, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
+    """The gradient of (variance or deviation, mean), of which either may be unused."""
+    first, mean = grads
+    parts = [] if first is None else [of_first(first)]
+    if mean is not None:
+        parts.append(_mean_backward(mean, shape, dim, keepdim))
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    node="VarBackward0",
+    derivatives={
+        "self": lambda grad, self, dim, correction, keepdim: _var_backward(grad, self, dim, correction, keepdim)
+    },
+)
+def variance(xp: Any, self: Array, dim: Dims, correction: Number, keepdim: bool) -> Array:
+    return _variance(xp, "var", self, dim, correction, keepdim)[0]
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    node="StdBackward0",
+    derivatives={
+        "self": lambda grad, self, result, dim, correction, keepdim: _std_backward(
+            grad, self, result, dim, correction, keepdim
+        )
+    },
+)
+def deviation(xp: Any, self: Array, dim: Dims, correction: Number, keepdim: bool) -> Array:
+    return xp.sqrt(_variance(xp, "std", self, dim, correction, keepdim)[0])
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    node="VarMeanBackward0",
+    derivatives={
+        "self": lambda grads, self, dim, correction, keepdim: _pair_backward(
+            grads, lambda grad: _var_backward(grad, self, dim, correction, keepdim), self.shape, dim, keepdim
+        )
+    },
+)
+def variance_and_mean(xp: Any, self: Array, dim: Dims, correction: Number, keepdim: bool) -> tuple[Array, Array]:
+    return _variance(xp, "var_mean", self, dim, correction, keepdim)
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    node="StdMeanBackward0",
+    derivatives={
+        "self": lambda grads, self, result0, dim, correction, keepdim: _pair_backward(
+            grads, lambda grad: _std_backward(grad, self, result0, dim, correction, keepdim), self.shape, dim, keepdim
+        )
+    },
+)
+def deviation_and_mean(xp: Any, self: Array, dim: Dims, correction: Number, keepdim: bool) -> tuple[Array, Array]:
+    square, mean = _variance(xp, "std_mean", self, dim, correction, keepdim)
+    return xp.sqrt(square), mean
+
+
+def _arguments(dim: Dims, unbiased: bool | None, correction: Number) -> tuple[Dims, Number]:
+    """`var(x, False)` and `unbiased=` are older ways to say `correction=0`."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if unbiased is not None:
+        correction = 1 if unbiased else 0
+    if isinstance(correction, Tensor):
+        correction = correction.item()
+    return dim, 1 if correction is None else correction
+
+
+def _statistic(op: Any, name: str, explanation: str, has_out: bool) -> None:
+    """Makes one of the four public functions, which share their arguments."""
+
+    def function(
+        input: Tensor,
+        dim: Dims = None,
+        unbiased: bool | None = None,
+        keepdim: bool = False,
+        *,
+        correction: Number = None,
+        out: Any = None,
+    ) -> Any:
+        dim, correction = _arguments(dim, unbiased, correction)
+        result = op(input, dim, correction, keepdim)
+        if out is None:
+            return result
+        if out._array.shape != result._array.shape:
+            out._resize_output(result._array.shape)
+        return out.copy_(result)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{explanation} https://pytorch.org/docs/stable/generated/torch.{name}.html"
+    composite(variants="function method" if has_out else "function")(function)
+
+
+_statistic(variance, "var", "Σ|x − mean|² / (n − correction) along `dim`.", True)
+_statistic(deviation, "std", "The square root of the variance along `dim`.", True)
+_statistic(variance_and_mean, "var_mean", "The variance and the mean along `dim`.", False)
+_statistic(deviation_and_mean, "std_mean", "The square root of the variance, and the mean, along `dim`.", False)
