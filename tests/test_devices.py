@@ -48,7 +48,7 @@ def test_errors(spelling: tuple[Any, ...]) -> None:
 
 
 def test_unknown_types_are_refused_with_the_known_ones() -> None:
-    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda, .* device type at start of device string: foo"):
+    with pytest.raises(RuntimeError, match=r"Expected one of cpu, cuda, .* device type at start of device string: foo"):
         minitorch.device("foo")
     with pytest.raises(TypeError, match=r"device\(\) received an invalid combination of arguments - got \(float\)"):
         minitorch.device(3.0)

@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch", reason="the expected values are torch's")
         lambda Size: Size([]),
         lambda Size: Size((2, 3, 4))[1:],
         lambda Size: Size((2, 3, 4))[-1],
-        lambda Size: Size((2, 3)) + (4,),
+        lambda Size: Size((2, 3)) + minitorch.Size((4,)),
         lambda Size: Size((2, 3)) * 2,
         lambda Size: Size((2, 3)).numel(),
         lambda Size: Size(()).numel(),

@@ -93,12 +93,13 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     captured = engine.run(roots, keep, create_graph, frozenset(edges), accumulate=False)
     results: list[Any] = [captured.get(edge) for edge in edges]
-    if not (allow_unused or materialize_grads) and None in [None if each is None else 0 for each in results]:
-        raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True "
-            "if this is "
-            "the desired behavior."
-        )
+    if not (allow_unused or materialize_grads):
+        for number, result in enumerate(results):
+            if result is None:
+                raise RuntimeError(
+                    f"The differentiated Tensor at index {number} appears to not have been used in the graph. Set "
+                    "allow_unused=True if this is the desired behavior."
+                )
     if materialize_grads:
         results = [
             each.new_zeros(each.shape) if grad is None else grad for each, grad in zip(wanted, results, strict=True)

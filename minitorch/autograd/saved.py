@@ -43,7 +43,7 @@ class SavedTensor:
         tensor = self.tensor
         maker = node if self.output_number is not None else tensor._grad_fn
         number = self.output_number if self.output_number is not None else tensor._output_nr
-        origin = f", which is output {number} of {maker.name()}," if maker is not None else ""
+        origin = f", which is output {number} of {_forward(maker)}," if maker is not None else ""
         return (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{tensor.type()} {list(tensor.shape)}]{origin} is at version {tensor._version}; "
@@ -51,6 +51,11 @@ class SavedTensor:
             "failed "
             "to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
         )
+
+
+def _forward(node: Node) -> str:
+    """The name of the op that a node differentiates: "Mul" for "MulBackward0"."""
+    return node.name().rstrip("0123456789").removesuffix("Backward")
 
 
 class SavedTensors(tuple[SavedTensor | None, ...]):

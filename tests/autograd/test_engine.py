@@ -75,7 +75,8 @@ def test_order_of_execution_is_pytorchs() -> None:
         both_ = left + right
         late = both_.sin()
         out = (late * left).sum() + right.sum()
-        for name, tensor in dict(a=a, b=b, left=left, right=right, both=both_, late=late, out=out).items():
+        tensors = {"a": a, "b": b, "left": left, "right": right, "both": both_, "late": late, "out": out}
+        for name, tensor in tensors.items():
             tensor.register_hook(lambda grad, name=name: seen.append(name))
         out.backward()
         return seen
