@@ -83,7 +83,7 @@ class Tensor:
         if len(data) == 1 and isinstance(data[0], (list, tuple, np.ndarray)) and not isinstance(data[0], Size):
             array = where.backend.from_host(np.array(data[0], dtype=default.numpy))
         else:
-            shape = data[0] if len(data) == 1 and isinstance(data[0], Size) else data
+            shape = data[0] if len(data) == 1 and isinstance(data[0], Size) else data or (0,)
             array = where.xp.zeros(shape, default.numpy)
         return _as_subclass(make_tensor(array, default, where), cls)
 
