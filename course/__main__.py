@@ -81,5 +81,74 @@ def check(course: Course, path: Path) -> None:
     sys.exit(result.status != "graded" or result.score < result.max_score)
 
 
+@main.command()
+@click.pass_obj
+def progress(course: Course) -> None:
+    """Show every exercise, your points, and the parts of the package that are yours."""
+    from rich.console import Console
+
+    from course.progress import table
+
+    Console().print(table(course))
+
+
+@main.command("next")
+@click.pass_obj
+def next_exercise(course: Course) -> None:
+    """Say which exercise comes next."""
+    from course.progress import following
+
+    exercise = following(course)
+    if exercise is None:
+        click.echo("Every exercise is done.")
+    else:
+        points = f"{exercise.points} point" + "s" * (exercise.points > 1)
+        click.echo(f"{exercise.name} ({points}) in exercises/{exercise.chapter}.ipynb")
+
+
+@main.command()
+@click.argument("exercise")
+@click.pass_obj
+def hint(course: Course, exercise: str) -> None:
+    """Show the next hint of EXERCISE."""
+    from course.practice import UnknownExerciseError, next_hint
+
+    try:
+        click.echo(next_hint(course, exercise))
+    except UnknownExerciseError as error:
+        raise click.ClickException(str(error)) from error
+
+
+@main.command()
+@click.argument("name")
+@click.pass_obj
+def reset(course: Course, name: str) -> None:
+    """Give an exercise's cell, or a whole notebook, back as it was; a copy of yours is kept."""
+    from course.practice import UnknownExerciseError
+    from course.progress import reset as reset_exercise
+
+    try:
+        for path in reset_exercise(course, name):
+            click.echo(f"kept a copy: {path.relative_to(course.root)}")
+    except UnknownExerciseError as error:
+        raise click.ClickException(str(error)) from error
+
+
+@main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_obj
+def mine(course: Course, arguments: tuple[str, ...]) -> None:
+    """Run the package's tests on your code, or a script: course mine [PYTEST ARGUMENTS | SCRIPT.py ARGUMENTS]."""
+    from course.mine import SolutionError, run_script, run_tests
+
+    script = Path(arguments[0]) if arguments else None
+    if script is None or script.suffix != ".py" or script.name.startswith("test_"):
+        sys.exit(run_tests(course, list(arguments)))
+    try:
+        run_script(course, script, list(arguments[1:]))
+    except SolutionError as error:
+        raise click.ClickException(str(error)) from error
+
+
 if __name__ == "__main__":
     main(prog_name="course")

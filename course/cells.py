@@ -45,6 +45,12 @@ def free(text: str) -> set[str]:
     return used - {name for node in nodes for name in _bound(node)} - set(dir(builtins)) - {"display", "get_ipython"}
 
 
+def replacement_name(replaces: str, names: list[str]) -> str:
+    """Which of a solution's names stands for the part "module:path": the last that is in the path, or empty."""
+    path = replaces.partition(":")[2].split(".")
+    return next((name for name in reversed(path) if name in names), "")
+
+
 def plain(text: str) -> str:
     """The cell as Python: without the lines that only IPython understands."""
     return re.sub(r"^([ \t]*)[%!].*$", r"\1pass", text, flags=re.MULTILINE)

@@ -5,7 +5,7 @@ import html
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from course import bundle as _bundle
 from course import practice
+from course.files import Course
 
 PRACTICE_SEED = 20260101
 SEED_VARIABLE = "MINITORCH_COURSE_SEED"
@@ -60,40 +61,60 @@ def error(call: Callable[..., Any], *arguments: Any, **keywords: Any) -> Excepti
 
 @contextmanager
 def install(mine: Any, target: str) -> Iterator[None]:
-    """Put `mine` in the place of `target` ("module:attribute" or "module:Class.attribute") while the context is open.
+    """Put `mine` in the place of `target` while the context is open.
 
-    A function or class is also put in the place of every global of the same package that holds the original.
+    Args:
+        mine: a function, class or value.
+        target: "module:attribute", where the attribute may be a path through classes, objects and dicts
+            ("minitorch.optim.sgd:SGD.step", "minitorch.ops.declaration:OPS.mul.kernel"). What stands at a module's
+            top level is also replaced in every global of the same package that holds the original.
 
     Raises:
         ImportError: no such module.
-        AttributeError: no such attribute.
+        AttributeError, LookupError: no such attribute or item.
     """
     module_name, _, path = target.partition(":")
     *outer, last = path.split(".")
-    holder = functools.reduce(getattr, outer, importlib.import_module(module_name))
-    original = getattr(holder, last)
-    places: list[tuple[Any, str, Any]] = [(holder, last, vars(holder).get(last, original))]
-    if not outer:
+    module = importlib.import_module(module_name)
+    holder = functools.reduce(_child, outer, module)
+    original = _child(holder, last)
+    if isinstance(holder, type):
+        original = vars(holder).get(last, original)  # a static method itself, not what it gives
+    places = [(holder, last)]
+    if holder is module:
         package = module_name.partition(".")[0]
         places += [
-            (module, name, original)
-            for module in list(sys.modules.values())
-            if getattr(module, "__name__", "").partition(".")[0] == package
-            for name, value in list(vars(module).items())
-            if value is original and (module, name) != (holder, last)
+            (other, name)
+            for other in list(sys.modules.values())
+            if getattr(other, "__name__", "").partition(".")[0] == package
+            for name, value in list(vars(other).items())
+            if value is original and (other, name) != (module, last)
         ]
-    for place, name, _ in places:
-        setattr(place, name, mine)
+    for place, name in places:
+        _put(place, name, mine)
     try:
         yield
     finally:
-        for place, name, value in places:
-            setattr(place, name, value)
+        for place, name in places:
+            _put(place, name, original)
+
+
+def _child(holder: Any, name: str) -> Any:
+    if isinstance(holder, Mapping):
+        return holder[name]
+    return holder[int(name)] if isinstance(holder, (list, tuple)) else getattr(holder, name)
+
+
+def _put(holder: Any, name: str, value: Any) -> None:
+    if isinstance(holder, MutableMapping):
+        holder[name] = value
+    else:
+        setattr(holder, name, value)
 
 
 def hint(exercise: str) -> None:
     """Print the next hint of an exercise."""
-    print(practice.next_hint(exercise))
+    print(practice.next_hint(Course.find(), exercise))
 
 
 def _verdict(shown: _bundle.Bundle) -> None:

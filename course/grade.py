@@ -166,11 +166,11 @@ def _grade_one(
         lines = report.read_text(encoding="utf-8", errors="replace").splitlines() if report.exists() else []
     result.seconds = round(ended.seconds, 2)
     result.max_score = sum(about["points"] for about in tasks(reference).values())
-    if fault := _machine_fault(ended, lines):
+    if fault := machine_fault(ended, lines):
         result.status, result.reason = "not graded", fault
         return result
     result.status = "graded"
-    result.items = _score(submission, reference, lines, ended)
+    result.items = score(submission, reference, lines, ended)
     result.score = sum(item.points for item in result.items)
     return result
 
@@ -194,8 +194,8 @@ def _pytest(path: Path, report: Path, limits: sandbox.Limits) -> list[str]:
     ]
 
 
-def _machine_fault(ended: sandbox.Ended, lines: list[str]) -> str:
-    """Why nothing can be said about the submission: pytest or the first kernel never started."""
+def machine_fault(ended: sandbox.Ended, lines: list[str]) -> str:
+    """Why nothing can be said about the submission: pytest or the first kernel never started; empty if they did."""
     if not lines and ended.returncode in (1, 2, 3, 4, 5):
         return f"pytest could not run (exit code {ended.returncode}): {ended.output[-500:].strip()}"
     if lines and (first := _line(lines[0])) and first["when"] == "setup":
@@ -211,7 +211,7 @@ def _line(text: str) -> dict[str, Any] | None:
         return None
 
 
-def _score(submission: Submission, reference: NotebookNode, lines: list[str], ended: sandbox.Ended) -> list[Item]:
+def score(submission: Submission, reference: NotebookNode, lines: list[str], ended: sandbox.Ended) -> list[Item]:
     """Points come from one explicit pass of the exercise's check, and from nothing else."""
     reports = [report for line in lines if (report := _line(line)) is not None]
     stubs = stubs_of(reference)

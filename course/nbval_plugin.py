@@ -72,11 +72,11 @@ class GradedNotebook(IPyNbFile):  # type: ignore[misc]
         self.kernel = Kernel(folder, self.config.option.nbval_kernel_startup_timeout)
 
     def restart(self, cell: NotebookNode) -> None:
-        """Start a new kernel after a death, and run in it what `cell` needs: the setup, and for a check its solution."""
+        """Start a new kernel after a death, and run what `cell` needs: the setup and, for a check, the solution."""
         self.setup()
         for earlier in self.nb.cells:
-            needed = role(earlier) == "setup" or earlier.id in self.passed and exercise_of(earlier) == exercise_of(cell)
-            if needed and earlier is not cell:
+            solution = earlier.id in self.passed and exercise_of(earlier) == exercise_of(cell)
+            if solution or (role(earlier) == "setup" and earlier is not cell):
                 request = self.kernel.execute_cell_input(earlier.source, allow_stdin=False)
                 self.kernel.await_reply(request, timeout=self.config.option.nbval_cell_timeout)
                 self.kernel.await_idle(request, self.config.option.nbval_cell_timeout)

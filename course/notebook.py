@@ -62,8 +62,8 @@ def role(cell: NotebookNode) -> str:
 
 
 def exercise_of(cell: NotebookNode) -> str:
-    """The exercise that a task, solution or check cell belongs to."""
-    return str(cell.metadata[OURS]["exercise"])
+    """The exercise that a task, solution or check cell belongs to; empty for others."""
+    return str(cell.metadata.get(OURS, {}).get("exercise", ""))
 
 
 def tasks(notebook: NotebookNode) -> dict[str, dict[str, Any]]:

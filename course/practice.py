@@ -25,6 +25,8 @@ class Exercise:
     names: list[str]
     hints: list[str]
     mutants: dict[str, str]
+    setup: list[str]
+    stub: str
     check: str
     expected: Bundle
 
@@ -80,13 +82,12 @@ def hints_given(course: Course) -> dict[str, int]:
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
-def next_hint(name: str) -> str:
+def next_hint(course: Course, name: str) -> str:
     """The next hint of an exercise, noted as given; after the last one, all of them.
 
     Raises:
         UnknownExerciseError: no exercise has that name.
     """
-    course = Course.find()
     exercise = find(course, name)
     given = hints_given(course)
     count = given.get(name, 0)
@@ -99,28 +100,34 @@ def next_hint(name: str) -> str:
 
 
 def _read(path: Path) -> list[Exercise]:
-    notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    ours = [
-        cell for cell in notebook["cells"] if cell["metadata"].get("minitorch", {}).get("role") in ("task", "check")
+    cells: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    texts: dict[tuple[str, str], str] = {}
+    tasks: dict[str, dict[str, Any]] = {}
+    expected: dict[str, Bundle] = {}
+    setup = []
+    for cell in cells:
+        about = cell["metadata"].get("minitorch", {})
+        role, name = about.get("role"), about.get("exercise")
+        text = "".join(cell["source"])
+        texts[role, name] = text
+        if role == "setup":
+            setup.append(text)
+        elif role == "task":
+            tasks[name] = about
+        elif role == "check":
+            expected[name] = next(output["data"][MIME] for output in cell["outputs"] if MIME in output.get("data", {}))
+    return [
+        Exercise(
+            chapter=path.stem,
+            name=name,
+            setup=setup,
+            stub=texts["solution", name],
+            check=texts["check", name],
+            expected=expected[name],
+            **{key: about[key] for key in ("kind", "points", "replaces", "names", "hints", "mutants")},
+        )
+        for name, about in tasks.items()
     ]
-    found = []
-    for task in ours:
-        about = task["metadata"]["minitorch"]
-        if about["role"] != "task":
-            continue
-        check = next(
-            cell for cell in ours if cell["metadata"]["minitorch"] == {"role": "check", "exercise": about["exercise"]}
-        )
-        found.append(
-            Exercise(
-                chapter=path.stem,
-                name=about["exercise"],
-                check="".join(check["source"]),
-                expected=next(output["data"][MIME] for output in check["outputs"] if MIME in output.get("data", {})),
-                **{key: about[key] for key in ("kind", "points", "replaces", "names", "hints", "mutants")},
-            )
-        )
-    return found
 
 
 def _defines(text: str, names: list[str]) -> bool:

@@ -13,7 +13,7 @@ _COLOURS = {"passed": "green", "skipped": "dim", "graded": "bold", "not graded":
 def print_report(report: Report, console: Console) -> None:
     """Print each submission with its exercises, and the seed that repeats the grade."""
     for result in report.submissions:
-        console.print(_headline(result))
+        console.print(_headline(result), soft_wrap=True)
         if result.items:
             console.print(_table(result))
     console.print(f"seed {report.seed} · {DESCRIPTION}", style="dim")

@@ -8,7 +8,7 @@ from typing import Any
 
 import jupytext
 
-from course.cells import SOLUTION, STUB, defined, free, plain
+from course.cells import SOLUTION, STUB, defined, free, plain, replacement_name
 
 KINDS = ("predict", "build", "repair", "measure")
 _NBVAL_MARKER = re.compile(r"^\s*#+\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)\s*$", re.MULTILINE)
@@ -202,14 +202,10 @@ def _validate(exercise: Exercise) -> None:
     _expect(
         task, len(exercise.mutants) >= 2, f"exercise {name!r} has {len(exercise.mutants)} mutants; it needs 2 or more"
     )
-    if exercise.replaces is not None:
-        last = exercise.replaces.rpartition(":")[2].rpartition(".")[2]
-        _expect(
-            exercise.solution,
-            last in exercise.names,
-            f"replaces {exercise.replaces}, but the check uses no {last!r} of it",
-        )
     _expect(exercise.check, exercise.names, f"the check uses nothing that the solution of {name!r} defines")
+    if exercise.replaces is not None:
+        part = replacement_name(exercise.replaces, exercise.names)
+        _expect(exercise.solution, part, f"replaces {exercise.replaces}, but the check uses no solution of such a name")
 
 
 def _validate_independence(source: Source) -> None:

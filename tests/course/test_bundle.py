@@ -1,0 +1,169 @@
+"""Values as JSON: what is equal, what is close, and how a difference reads."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from course.bundle import bundle, describe, difference, encode, fingerprint
+
+
+def compared(expected: Any, actual: Any, rtol: float = 1e-5, atol: float = 1e-6) -> str:
+    """The difference, after both went through JSON as a notebook would store them."""
+    pair = [
+        json.loads(json.dumps(bundle({"x": value}, rtol, atol, False), allow_nan=False)) for value in (expected, actual)
+    ]
+    return difference(pair[0], pair[1])
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual"),
+    [
+        (1.0, 1.0 + 0.9e-5),
+        (1, np.int64(1)),
+        (0.5, np.float32(0.5)),
+        (2.0, 2),
+        (True, np.bool_(True)),
+        ((1, 2), [1, 2]),
+        (math.nan, math.nan),
+        (-math.inf, -math.inf),
+        (1 + 2j, 1 + 2j),
+        ({"a": 1, "b": [None, "s"]}, {"b": [None, "s"], "a": 1}),
+        (ValueError("no"), ValueError("no")),
+        (np.array([1.0, math.nan, math.inf]), np.array([1.0 + 1e-6, math.nan, math.inf])),
+        (np.array([1j, 2.0]), np.array([1j, 2.0])),
+        (np.zeros((0, 3)), np.zeros((0, 3))),
+        (np.array(3.5), np.array(3.5)),
+        (np.dtype("float32"), np.dtype("float32")),
+    ],
+)
+def test_the_same(expected: Any, actual: Any) -> None:
+    assert compared(expected, actual) == ""
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "message"),
+    [
+        (1.0, 1.0 + 2.1e-5, "x: expected 1.0, got 1.000021"),
+        (3, 4, "x: expected 3, got 4"),
+        (10**17, 10**17 + 1, f"x: expected {10**17}, got {10**17 + 1}"),
+        (1, True, "x: expected number 1, got boolean True"),
+        ("a", "b", "x: expected string 'a', got string 'b'"),
+        (1.0, math.nan, "x: expected 1.0, got nan"),
+        (math.inf, 1e300, "x: expected inf, got 1e+300"),
+        (1.0, math.inf, "x: expected 1.0, got inf"),
+        (1 + 2j, 1 + 3j, "x: expected [1.0, 2.0], got [1.0, 3.0]"),
+        (None, 0, "x: expected None, got number 0"),
+        ([1, 2], [1, 2, 3], "x: expected [1, 2], got [1, 2, 3]"),
+        ([1, [2, 3]], [1, [2, 4]], "x: at [1]: at [1]: expected 3, got 4"),
+        ({"a": 1}, {"b": 1}, "x: expected {a: 1}, got {b: 1}"),
+        (ValueError("no"), ValueError("yes"), "x: expected exception ValueError: no, got exception ValueError: yes"),
+        (np.zeros(3), [0.0] * 3, "x: expected array float64 (3,), got sequence [0, 0, 0]"),
+        (np.zeros(3), np.zeros((3, 1)), "x: expected array float64 (3,), got array float64 (3, 1)"),
+        (np.zeros(3), np.zeros(3, "float32"), "x: expected array float64 (3,), got array float32 (3,)"),
+        (
+            np.array([[1, 2], [3, 4]]),
+            np.array([[1, 2], [0, 5]]),
+            "x: array int64 (2, 2) as expected, but 2 of 4 values differ; "
+            "first difference at [1, 0]: expected 3, got 0",
+        ),
+        (
+            np.array(1.5),
+            np.array(2.5),
+            "x: array float64 () as expected, but 1 of 1 values differ; expected 1.5, got 2.5",
+        ),
+        (
+            np.array([1.0, 2.0]),
+            np.array([1.0, math.nan]),
+            "x: array float64 (2,) as expected, but 1 of 2 values differ; "
+            "first difference at [1]: expected 2.0, got nan",
+        ),
+    ],
+)
+def test_a_difference_says_what_was_expected(expected: Any, actual: Any, message: str) -> None:
+    assert compared(expected, actual) == message
+
+
+def test_the_tolerance_is_the_expected_bundles() -> None:
+    strict, loose = bundle({"x": 1.0}, 1e-5, 1e-6, False), bundle({"x": 2.0}, 10.0, 10.0, False)
+    assert difference(strict, loose) == "x: expected 1.0, got 2.0"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {},
+        {"version": 2, "values": {}},
+        {"version": 1, "values": []},
+        {"version": 1, "values": {"x": {}}},
+        {"version": 1, "values": {"x": 3}},
+        {"version": 1, "values": {"x": {"kind": "array", "shape": [2], "dtype": "float64", "data": [1.0]}}},
+        {"version": 1, "values": {"x": {"kind": "array", "shape": [2], "dtype": "float64", "data": ["a", None]}}},
+    ],
+)
+def test_a_forged_bundle_is_no_match_and_no_crash(shown: dict[str, Any]) -> None:
+    expected = bundle({"x": np.ones(2)}, 1e-5, 1e-6, False)
+    assert difference(expected, shown) == "the values shown are not of the course's format"
+
+
+def test_other_names() -> None:
+    expected, actual = bundle({"x": 1, "y": 2}, 0, 0, False), bundle({"x": 1}, 0, 0, False)
+    assert difference(expected, actual) == "expected the values x, y; got x"
+
+
+def test_a_secret_is_a_digest_of_exact_values() -> None:
+    secret = bundle({"n": (1, "a", True, np.int64(3))}, 0, 0, True)
+    assert list(secret["values"]["n"]) == ["kind", "digest"]
+    assert difference(secret, bundle({"n": [1, "a", True, 3.0]}, 0, 0, True)) == ""
+    assert difference(secret, bundle({"n": [1, "a", True, 4]}, 0, 0, True)) == "n: not the right value"
+    assert secret["values"]["n"]["digest"] != bundle({"m": (1, "a", True, 3)}, 0, 0, True)["values"]["m"]["digest"]
+    with pytest.raises(ValueError, match="a secret value is exact"):
+        bundle({"n": 0.5}, 0, 0, True)
+    with pytest.raises(ValueError, match="a secret value is exact"):
+        bundle({"n": [np.zeros(2)]}, 0, 0, True)
+
+
+def test_what_cannot_be_shown() -> None:
+    with pytest.raises(TypeError, match="a check cannot show a set"):
+        encode({1, 2})
+    with pytest.raises(TypeError, match="names its values with strings, not int"):
+        encode({1: 2})
+    with pytest.raises(ValueError, match="at most 20000 elements, not 20001"):
+        encode(np.zeros(20_001))
+
+
+def test_the_fingerprint_rounds() -> None:
+    prints = {fingerprint(bundle({"x": value}, 0, 0, False)) for value in (1.0, 1.0 + 1e-9, 1.0 - 1e-9)}
+    assert len(prints) == 1
+    assert fingerprint(bundle({"x": 1.001}, 0, 0, False)) not in prints
+
+
+def test_the_readable_text() -> None:
+    values = {
+        "size": (2, 3),
+        "error": KeyError("k"),
+        "a": np.array([[1.0, 0.25]]),
+        "none": None,
+        "s": "t",
+        "e": np.zeros(0),
+    }
+    assert describe(bundle(values, 0, 0, False)["values"]) == (
+        "size: [2, 3]\nerror: KeyError: 'k'\na: array float64 (1, 2)\n  [[1, 0.25]]\n"
+        "none: None\ns: 't'\ne: array float64 (0,)"
+    )
+
+
+def test_tensors() -> None:
+    torch = pytest.importorskip("torch", reason="torch is the oracle")
+    x = torch.tensor([[1.5, -2.0]], dtype=torch.bfloat16, requires_grad=True)
+    assert encode(x) == {"kind": "tensor", "device": "cpu", "shape": [1, 2], "dtype": "bfloat16", "data": [1.5, -2.0]}
+    assert encode(x.dtype) == {"kind": "string", "data": "bfloat16"}
+    assert encode(x.shape) == encode((1, 2))
+    assert compared(torch.zeros(2), torch.zeros(2, device="meta")) == (
+        "x: expected tensor float32 (2,) on cpu, got tensor float32 (2,) on meta"
+    )
+    assert compared(torch.zeros(2), torch.zeros(2, dtype=torch.float64)) == (
+        "x: expected tensor float32 (2,) on cpu, got tensor float64 (2,) on cpu"
+    )

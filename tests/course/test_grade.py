@@ -1,0 +1,396 @@
+"""What scores, what does not, and what each submission is told. Most submissions are graded in one run."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import nbformat
+import pytest
+from click.testing import CliRunner
+
+from course.__main__ import main
+from course.files import Course, write_atomically
+from course.grade import Report, Result, grade, machine_fault, practise, score
+from course.merge import Submission
+from course.sandbox import Ended, Limits
+
+CHAPTER = "01_fixture"
+NAMES = ["predict_strides", "contiguous_strides", "running_mean", "smallest_step"]
+RIGHT_STRIDES = """def contiguous_strides(size):
+    return tuple(int(np.prod(size[d + 1:])) for d in range(len(size)))"""
+WRONG_STRIDES = "def contiguous_strides(size):\n    return tuple(1 for _ in size)"
+FAKE = """from IPython.display import display
+def contiguous_strides(size):
+    values = {"size": {"kind": "none"}, "strides": {"kind": "none"}}
+    display({"application/vnd.minitorch.check+json": {"version": 1, "values": values}}, raw=True)
+    return (1,) * len(size)
+display({"application/vnd.minitorch.check+json": {"version": 1, "values": {}}}, raw=True)"""
+DEAF = """def contiguous_strides(size):
+    while True:
+        try:
+            while True: pass
+        except BaseException: pass"""
+
+
+def submissions(make: Callable[..., Any]) -> dict[str, Any]:
+    """Every kind of submission that one run grades, by name."""
+    made = {
+        "unsolved": make(),
+        "solved": make(solved=True),
+        "one_solved": make(contiguous_strides=RIGHT_STRIDES),
+        "printing": make(contiguous_strides='print("here")\n' + RIGHT_STRIDES.replace("return", 'print("x"); return')),
+        "raises": make(solved=True, predict_strides="1 / 0", contiguous_strides="def f(:"),
+        "marks": make(
+            solved=True, predict_strides="# NBVAL_SKIP\nprediction = 1", running_mean="'''\n# NBVAL_SKIP\n'''\n1/0"
+        ),
+        "fake": make(solved=True, contiguous_strides=FAKE),
+        "dies": make(
+            solved=True,
+            predict_strides="import os; os._exit(0)",
+            contiguous_strides="def contiguous_strides(size):\n    import os; os._exit(0)",
+        ),
+        "quits": make(
+            solved=True,
+            predict_strides="import sys; sys.exit(0)",
+            contiguous_strides="def contiguous_strides(size):\n    exit()",
+        ),
+        "loops": make(solved=True, predict_strides="while True: pass", contiguous_strides=DEAF),
+        "kills_the_grader": make(solved=True, smallest_step="import os, signal; os.kill(os.getppid(), signal.SIGKILL)"),
+        "wrong": make(
+            solved=True,
+            predict_strides="prediction = (12, 3, 1)",
+            contiguous_strides=WRONG_STRIDES,
+            running_mean="def running_mean(values):\n    return (np.cumsum(values) / np.arange(1, 6))[:, None]",
+            smallest_step="def smallest_step():\n    return undefined",
+        ),
+    }
+    for cell in made[
+        "wrong"
+    ].cells:  # a wrong answer, saved with its own output, and unmarked so that nothing is compared
+        if cell.cell_type == "code":
+            cell.metadata["tags"] = ["raises-exception", "nbval-skip", "nbval-ignore-output"]
+            cell.outputs, cell.execution_count = [], None
+    made["no_checks"] = make(contiguous_strides=WRONG_STRIDES)
+    made["no_checks"].cells = [
+        c for c in made["no_checks"].cells if c.metadata.get("minitorch", {}).get("role") != "check"
+    ][::-1]
+    edited = made["edited_checks"] = make(contiguous_strides=WRONG_STRIDES, predict_strides="prediction = 0")
+    for cell in edited.cells:
+        if cell.metadata.get("minitorch", {}).get("role") in ("check", "setup"):
+            cell.source = "pass"
+        elif cell.metadata.get("minitorch", {}).get("role") == "task":
+            cell.metadata["minitorch"]["points"] = cell.metadata["nbgrader"]["points"] = 100
+    edited.metadata["kernelspec"] = {"name": "nosuchkernel", "display_name": "none", "language": "perl"}
+    shuffled = made["cells_moved"] = make(solved=True)
+    shuffled.cells = [
+        c for c in reversed(shuffled.cells) if c.metadata.get("nbgrader", {}).get("grade_id") != "smallest_step"
+    ]
+    extra = nbformat.v4.new_code_cell(
+        WRONG_STRIDES, metadata={"nbgrader": {"grade_id": "contiguous_strides", "solution": True}}
+    )
+    unknown = nbformat.v4.new_code_cell(
+        "import os; os._exit(1)", metadata={"nbgrader": {"grade_id": "of_another_course"}}
+    )
+    shuffled.cells += [extra, unknown]
+    return made
+
+
+@pytest.fixture(scope="module")
+def report(course: Course, submission: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Report:
+    folder = tmp_path_factory.mktemp("submissions")
+    for name, notebook in submissions(submission).items():
+        nbformat.write(notebook, folder / f"{name}.ipynb")
+    (folder / "conftest.py").write_text("raise SystemExit('a conftest was run')")
+    (folder / "no_notebook.ipynb").write_text("these are not the bytes")
+    (folder / "truncated.ipynb").write_text((folder / "solved.ipynb").read_text()[:2000])
+    (folder / "a_list.ipynb").write_text("[1, 2]")
+    with (folder / "huge.ipynb").open("wb") as file:
+        file.truncate(100 << 20)
+    other = submission()
+    other.metadata["minitorch"]["chapter"] = "77_elsewhere"
+    nbformat.write(other, folder / "other_chapter.ipynb")
+    del other.metadata["minitorch"]
+    nbformat.write(other, folder / "foreign.ipynb")
+    (folder / ".hidden").mkdir()
+    nbformat.write(other, folder / ".hidden" / "checkpoint.ipynb")
+    return grade([folder, folder / "missing.ipynb"], course, jobs=2, limits=Limits(cell_seconds=3))
+
+
+@pytest.fixture
+def result(report: Report) -> Callable[[str], Result]:
+    by_name = {Path(result.path).stem: result for result in report.submissions}
+    return by_name.__getitem__
+
+
+def statuses(result: Result) -> list[str]:
+    assert result.status == "graded", result.reason
+    assert [item.grade_id for item in result.items] == NAMES
+    assert result.score == sum(item.points for item in result.items)
+    assert all(item.points == (item.max_points if item.status == "passed" else 0) for item in result.items)
+    assert result.max_score == 8
+    return [item.status for item in result.items]
+
+
+def messages(result: Result) -> list[str]:
+    return [item.message for item in result.items]
+
+
+def test_the_unsolved_notebook_scores_0_and_the_reference_everything(result: Callable[[str], Result]) -> None:
+    assert statuses(result("unsolved")) == ["skipped"] * 3 + ["skipped"]
+    assert set(messages(result("unsolved"))) == {"not solved yet"}
+    assert result("unsolved").score == 0
+    assert statuses(result("solved")) == ["passed"] * 4
+    assert (result("solved").score, result("solved").reason) == (8, "")
+
+
+def test_one_exercise_counts_without_the_others(result: Callable[[str], Result]) -> None:
+    assert statuses(result("one_solved")) == ["skipped", "passed", "skipped", "skipped"]
+    assert result("one_solved").score == 3
+
+
+def test_a_leftover_print_costs_nothing(result: Callable[[str], Result]) -> None:
+    assert statuses(result("printing"))[1] == "passed"
+
+
+def test_a_solution_that_raises_stops_no_other(result: Callable[[str], Result]) -> None:
+    assert statuses(result("raises")) == ["error", "error", "passed", "passed"]
+    assert messages(result("raises"))[0] == "the solution cell: ZeroDivisionError: division by zero"
+    assert messages(result("raises"))[1].startswith("the solution cell: SyntaxError: ")
+
+
+def test_marks_in_the_learners_text_skip_nothing(result: Callable[[str], Result]) -> None:
+    assert statuses(result("marks")) == ["error", "passed", "error", "passed"]
+    assert messages(result("marks"))[0] == "TypeError: 'int' object is not iterable"
+    assert messages(result("marks"))[2] == "the solution cell: ZeroDivisionError: division by zero"
+
+
+def test_a_wrong_answer_with_its_own_output_scores_0_and_says_why(result: Callable[[str], Result]) -> None:
+    assert statuses(result("wrong")) == ["failed", "failed", "failed", "error"]
+    prediction, strides, mean, step = messages(result("wrong"))
+    assert prediction.splitlines() == [
+        "prediction: not the right value",
+        "These would be the strides of a contiguous array of the new shape; a transpose copies nothing.",
+    ]
+    assert re.fullmatch(r"strides: at \[0\]: expected \d+, got 1", strides)
+    assert mean == "running mean: expected array float64 (5,), got array float64 (5, 1)"
+    assert step.startswith("NameError: name 'undefined' is not defined (cells that you added do not run in a grade")
+
+
+def test_a_forged_bundle_scores_0(result: Callable[[str], Result]) -> None:
+    assert statuses(result("fake")) == ["passed", "failed", "passed", "passed"]
+    assert messages(result("fake"))[1] == "the check showed 4 bundles of values, not one"
+
+
+def test_check_cells_of_the_submission_do_not_matter(result: Callable[[str], Result]) -> None:
+    assert statuses(result("no_checks")) == ["skipped", "failed", "skipped", "skipped"]
+    assert statuses(result("edited_checks")) == ["error", "failed", "skipped", "skipped"]
+
+
+def test_moved_missing_duplicate_and_unknown_cells(result: Callable[[str], Result]) -> None:
+    assert statuses(result("cells_moved")) == ["passed", "passed", "passed", "missing"]
+    assert messages(result("cells_moved"))[3] == "the solution cell is not in the notebook"
+    assert result("cells_moved").reason == (
+        "contiguous_strides: 2 cells; the first with code counts; 1 code cell that the learner added not run"
+    )
+
+
+def test_a_dead_kernel_costs_only_the_exercise_that_killed_it(result: Callable[[str], Result]) -> None:
+    assert statuses(result("dies")) == ["error", "error", "passed", "passed"]
+    assert messages(result("dies"))[:2] == [
+        "the solution cell: the cell ended the Python process",
+        "the cell ended the Python process",
+    ]
+    assert statuses(result("quits")) == ["error", "error", "passed", "passed"]
+
+
+def test_an_endless_loop_is_stopped_and_costs_only_its_exercise(result: Callable[[str], Result]) -> None:
+    assert statuses(result("loops")) == ["timeout", "timeout", "passed", "passed"]
+    assert messages(result("loops"))[:2] == ["the solution cell: stopped after 3 seconds", "stopped after 3 seconds"]
+
+
+def test_no_points_when_the_graders_process_is_killed(result: Callable[[str], Result]) -> None:
+    assert statuses(result("kills_the_grader")) == ["error"] * 4
+    assert (
+        messages(result("kills_the_grader"))[0] == "the run ended with code -9, which says nothing about the exercises"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("no_notebook", "not a valid notebook: "),
+        ("truncated", "not a valid notebook: "),
+        ("a_list", "not a valid notebook: "),
+        ("huge", "100 MiB is too large: a notebook has at most 20"),
+        ("other_chapter", "chapter '77_elsewhere' has no reference here"),
+        ("foreign", "not a notebook of this course: its metadata name no chapter"),
+        ("missing", "no such file"),
+    ],
+)
+def test_what_is_no_submission_is_rejected_with_the_reason(
+    result: Callable[[str], Result], name: str, reason: str
+) -> None:
+    assert result(name).status == "rejected"
+    assert result(name).reason.startswith(reason)
+    assert (result(name).score, result(name).items) == (0, [])
+
+
+def test_folders_are_searched_but_for_hidden_ones(report: Report) -> None:
+    assert not any("checkpoint" in result.path for result in report.submissions)
+    assert len(report.submissions) == 15 + 7
+
+
+SCHEMA = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["schema_version", "seed", "submissions"],
+    "properties": {
+        "schema_version": {"const": 1},
+        "seed": {"type": "integer"},
+        "submissions": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["path", "chapter", "status", "reason", "score", "max_score", "seconds", "items"],
+                "properties": {
+                    "path": {"type": "string"},
+                    "chapter": {"type": ["string", "null"]},
+                    "status": {"enum": ["graded", "not graded", "rejected"]},
+                    "reason": {"type": "string"},
+                    "score": {"type": "integer", "minimum": 0},
+                    "max_score": {"type": "integer", "minimum": 0},
+                    "seconds": {"type": "number", "minimum": 0},
+                    "items": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "additionalProperties": False,
+                            "required": ["grade_id", "points", "max_points", "status", "message"],
+                            "properties": {
+                                "grade_id": {"type": "string"},
+                                "points": {"type": "integer", "minimum": 0},
+                                "max_points": {"type": "integer", "minimum": 1},
+                                "status": {"enum": ["passed", "failed", "error", "timeout", "missing", "skipped"]},
+                                "message": {"type": "string"},
+                            },
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+def test_the_report_is_of_the_stated_format(report: Report) -> None:
+    jsonschema.validate(json.loads(report.to_json()), SCHEMA)
+
+
+def test_the_command_and_that_a_seed_repeats_a_grade(
+    course: Course, submission: Callable[..., Any], tmp_path: Path
+) -> None:
+    path, report = tmp_path / "mine.ipynb", tmp_path / "report.json"
+    nbformat.write(submission(contiguous_strides=WRONG_STRIDES), path)
+    command = ["--root", str(course.root), "grade", str(path), "--json", str(report), "--seed", "5"]
+    written = []
+    for _ in range(2):
+        done = CliRunner().invoke(main, command)
+        assert done.exit_code == 0, done.output
+        written.append(json.loads(report.read_text()))
+        jsonschema.validate(written[-1], SCHEMA)
+        written[-1]["submissions"][0]["seconds"] = 0
+    assert written[0] == written[1]
+    assert written[0]["seed"] == 5
+    assert written[0]["submissions"][0]["chapter"] == CHAPTER
+    for shown in ("mine.ipynb: graded, 0 of 8 points", "contiguous_strides", "seed 5", "trusted submissions only"):
+        assert shown in done.output
+
+
+def test_the_command_fails_when_something_could_not_be_graded(course: Course, tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["--root", str(course.root), "grade", str(tmp_path / "missing.ipynb")])
+    assert result.exit_code == 1
+    assert "rejected (no such file)" in result.output
+    result = CliRunner().invoke(main, ["grade", "--untrusted", "x.ipynb"])
+    assert result.exit_code == 2
+    assert "--untrusted needs a sandbox" in result.output
+
+
+def test_a_reference_that_fails_is_no_learners_fault(own_course: Course) -> None:
+    path = own_course.solutions / f"{CHAPTER}.ipynb"
+    submitted = own_course.root / "submitted.ipynb"
+    submitted.write_text(path.read_text())
+    write_atomically(path, path.read_text().replace("np.cumsum(values)", "np.nosuchfunction(values)"))
+    (result,) = grade([submitted], own_course).submissions
+    assert (result.status, result.score, result.items) == ("not graded", 0, [])
+    assert result.reason.startswith("the reference could not be run: ")
+    assert "nosuchfunction" in result.reason
+
+
+def test_the_file_name_of_another_chapter(own_course: Course) -> None:
+    write_atomically(own_course.solutions / "02_other.ipynb", (own_course.solutions / f"{CHAPTER}.ipynb").read_text())
+    wrong = own_course.root / "02_other.ipynb"
+    wrong.write_text((own_course.exercises / f"{CHAPTER}.ipynb").read_text())
+    (result,) = grade([wrong], own_course).submissions
+    assert (result.status, result.reason) == ("rejected", "the file is called 02_other, but holds chapter 01_fixture")
+
+
+def test_check_needs_no_solutions(own_course: Course, submission: Callable[..., Any]) -> None:
+    for path in own_course.solutions.iterdir():
+        path.unlink()
+    path = own_course.exercises / f"{CHAPTER}.ipynb"
+    nbformat.write(submission(contiguous_strides=RIGHT_STRIDES, predict_strides="prediction = 1"), path)
+    (result,) = practise(path, own_course).submissions
+    assert statuses(result) == ["error", "passed", "skipped", "skipped"]
+
+
+def line(exercise: str, role: str = "check", **changes: Any) -> str:
+    passed = {"when": "call", "outcome": "passed", "status": "passed", "compared": True, "message": ""}
+    return json.dumps({"role": role, "exercise": exercise, **passed, **changes})
+
+
+@pytest.mark.parametrize(
+    ("lines", "returncode", "status", "message"),
+    [
+        ([line("running_mean")], 0, "passed", ""),
+        ([line("running_mean")], None, "passed", ""),
+        ([], None, "timeout", "the whole run took too long"),
+        ([], 0, "error", "the check did not run"),
+        ([line("running_mean")], -9, "error", "the run ended with code -9, which says nothing about the exercises"),
+        ([line("running_mean")], 77, "error", "the run ended with code 77, which says nothing about the exercises"),
+        ([line("running_mean")] * 2, 0, "error", "the check did not run"),
+        ([line("running_mean")[:-5]], 0, "error", "the check did not run"),
+        ([line("running_mean", role="solution")], 0, "error", "the check did not run"),
+        ([line("running_mean", compared=False)], 0, "error", "the check was passed"),
+        *(
+            ([line("running_mean", outcome=outcome)], 0, "error", f"the check was {outcome}")
+            for outcome in ("skipped", "xpassed", "xskipped", "failed")
+        ),
+    ],
+)
+def test_points_come_from_one_explicit_pass_alone(
+    course: Course, lines: list[str], returncode: int | None, status: str, message: str
+) -> None:
+    reference = nbformat.read(course.solutions / f"{CHAPTER}.ipynb", as_version=4)
+    solved = Submission(CHAPTER, dict.fromkeys(NAMES, "some = code"))
+    items = score(solved, reference, lines, Ended(returncode, "", 1.0))
+    item = next(item for item in items if item.grade_id == "running_mean")
+    assert (item.status, item.message, item.points) == (status, message, 2 if status == "passed" else 0)
+    assert sum(item.points for item in items) == item.points
+
+
+@pytest.mark.parametrize(
+    ("lines", "returncode", "fault"),
+    [
+        ([], 4, "pytest could not run (exit code 4): no such option"),
+        ([line("", role="setup", when="setup", message="no port")], 1, "the kernel could not be started: no port"),
+        ([], -9, ""),
+        ([], None, ""),
+        ([line("running_mean")], 1, ""),
+    ],
+)
+def test_a_fault_of_the_machine_is_told_from_the_learners(lines: list[str], returncode: int | None, fault: str) -> None:
+    assert machine_fault(Ended(returncode, "no such option", 1.0), lines) == fault

@@ -1,0 +1,195 @@
+"""The learner's side: the verdict, the solution kept, hints, progress, reset, and the package on the learner's code."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from click.testing import CliRunner
+from nbclient import NotebookClient
+
+from course import practice
+from course.__main__ import main
+from course.files import CODE, Course
+
+CHAPTER = "01_fixture"
+RIGHT_STRIDES = """def contiguous_strides(size):
+    return tuple(int(np.prod(size[d + 1:])) for d in range(len(size)))"""
+
+
+def command(course: Course, *arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["--root", str(course.root), *arguments], env={"COLUMNS": "150"})
+    return result.exit_code, result.output
+
+
+def run_as_learner(course: Course, notebook: Any) -> Any:
+    """Run the notebook as JupyterLab does: in its folder, with a history, and without the grader's seed."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(CODE), str(course.root)))}
+    environment.pop("MINITORCH_COURSE_SEED", None)
+    NotebookClient(notebook, allow_errors=True).execute(cwd=str(course.exercises), env=environment)
+    return notebook
+
+
+def verdicts(notebook: Any) -> dict[str, str]:
+    return {
+        cell.metadata["minitorch"]["exercise"]: output.data["text/plain"]
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if "text/html" in output.get("data", {})
+    }
+
+
+def test_the_verdict_and_the_solution_kept(own_course: Course, submission: Callable[..., Any]) -> None:
+    notebook = submission(
+        contiguous_strides=RIGHT_STRIDES,
+        predict_strides="prediction = (12, 4, 1)",
+        running_mean="def running_mean(values):\n    return values * 2",
+    )
+    notebook.cells[-1].source += "  # changed"
+    shown = verdicts(run_as_learner(own_course, notebook))
+    assert set(shown) == {"contiguous_strides", "predict_strides", "running_mean"}
+    assert shown["contiguous_strides"] == (
+        "✓ Right (contiguous_strides). Kept in my/contiguous_strides.py; it stands for toy.layout:contiguous_strides."
+    )
+    assert shown["predict_strides"] == (
+        "✗ Not yet.\nprediction: not the right value\nThese are the strides of the array before it was transposed."
+    )
+    assert shown["running_mean"].startswith(
+        "✗ Not yet.\nrunning mean: array float64 (5,) as expected, but 5 of 5 values"
+    )
+    assert [path.name for path in own_course.mine.iterdir()] == ["contiguous_strides.py"]
+    assert (own_course.mine / "contiguous_strides.py").read_text() == RIGHT_STRIDES + "\n"
+
+
+def test_no_verdict_where_the_solutions_are(own_course: Course, submission: Callable[..., Any]) -> None:
+    solved = submission(solved=True)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(CODE), str(own_course.root)))}
+    NotebookClient(solved).execute(cwd=str(own_course.solutions), env=environment)
+    assert verdicts(solved) == {}
+    assert not own_course.mine.exists()
+
+
+def test_hints_come_one_at_a_time(own_course: Course) -> None:
+    hints = [
+        "Which entry is right?",
+        "By how many values should the first sum be divided?",
+        "`np.arange(1, n + 1)` counts them.",
+    ]
+    for number, hint in enumerate(hints, 1):
+        assert command(own_course, "hint", "running_mean") == (0, f"Hint {number} of 3: {hint}\n")
+    assert command(own_course, "hint", "running_mean") == (
+        0,
+        "\n".join(["That was the last hint. All of them:", *hints, ""]),
+    )
+    assert practice.hints_given(own_course) == {"running_mean": 3}
+    code, output = command(own_course, "hint", "nothing")
+    assert (code, "no exercise is called 'nothing'" in output) == (1, True)
+
+
+def solve(course: Course, name: str, text: str) -> Path:
+    course.mine.mkdir(exist_ok=True)
+    path = practice.solution_path(course, name)
+    path.write_text(text)
+    return path
+
+
+def test_progress_and_next(own_course: Course) -> None:
+    assert command(own_course, "next") == (0, f"predict_strides (1 point) in exercises/{CHAPTER}.ipynb\n")
+    solve(own_course, "predict_strides", "prediction = (12, 1, 4)")
+    solve(own_course, "contiguous_strides", RIGHT_STRIDES)
+    assert command(own_course, "next")[1].startswith("running_mean (2 points)")
+    code, output = command(own_course, "progress")
+    rows = [[cell.strip() for cell in row.split("│")[1:-1]] for row in output.splitlines() if row.startswith("│")]
+    assert code == 0
+    assert [row[1:3] for row in rows] == [
+        ["predict_strides", "1"],
+        ["contiguous_strides", "3"],
+        ["running_mean", "–/2"],
+        ["smallest_step", "–/2"],
+        ["2 of 4 done", "4 of 8"],
+    ]
+    assert (rows[1][4], rows[-1][4]) == ("toy.layout:contiguous_strides", "1 of 1")
+    for name in ("running_mean", "smallest_step"):
+        solve(own_course, name, "x = 1")
+    assert command(own_course, "next") == (0, "Every exercise is done.\n")
+
+
+def test_reset_gives_a_cell_back_and_keeps_a_copy(own_course: Course, submission: Callable[..., Any]) -> None:
+    path = own_course.exercises / f"{CHAPTER}.ipynb"
+    mine = submission(running_mean="mine = 1", predict_strides="mine = 2")
+    mine.cells.append(nbformat.v4.new_code_cell("notes", id="notes"))
+    nbformat.write(mine, path)
+    solve(own_course, "running_mean", "mine = 1\n")
+    before = path.read_text()
+    code, output = command(own_course, "reset", "running_mean")
+    assert (code, output) == (
+        0,
+        f"kept a copy: my/backups/{CHAPTER}-1.ipynb\nkept a copy: my/backups/running_mean-1.py\n",
+    )
+    assert (own_course.mine / "backups" / f"{CHAPTER}-1.ipynb").read_text() == before
+    assert (own_course.mine / "backups" / "running_mean-1.py").read_text() == "mine = 1\n"
+    assert not (own_course.mine / "running_mean.py").exists()
+    sources = {cell.id: cell.source for cell in nbformat.read(path, as_version=4).cells}
+    assert sources["running_mean"] == "def running_mean(values):\n    return np.cumsum(values) / len(values)"
+    assert (sources["predict_strides"], sources["notes"]) == ("mine = 2", "notes")
+    assert command(own_course, "reset", f"exercises/{CHAPTER}.ipynb") == (
+        0,
+        f"kept a copy: my/backups/{CHAPTER}-2.ipynb\n",
+    )
+    assert path.read_text() == (own_course.pristine / path.name).read_text()
+    assert command(own_course, "reset", "nothing")[0] == 1
+
+
+@pytest.fixture
+def wrong_part(own_course: Course) -> Course:
+    """A learner whose strides are all 100, with a test of the package and a script that use them."""
+    solve(
+        own_course, "contiguous_strides", "def contiguous_strides(size):\n    return (100,) * np.ndim(np.empty(size))"
+    )
+    (own_course.root / "test_toy.py").write_text(
+        "from toy.layout import contiguous_strides, offset\n"
+        "def test_offset(): assert offset((2, 2), (1, 0)) == 2\n"
+        "def test_mine(): assert contiguous_strides((2, 2)) == (100, 100)\n"
+    )
+    (own_course.root / "script.py").write_text("import sys, toy.layout as t; print(t.offset((2, 2), (1, 1)), sys.argv)")
+    return own_course
+
+
+def course_mine(course: Course, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(CODE), str(course.root)))}
+    call = [sys.executable, "-m", "course", "mine", *arguments]
+    return subprocess.run(call, cwd=course.root, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_packages_tests_run_on_the_learners_code(wrong_part: Course) -> None:
+    done = course_mine(wrong_part, "-q", "-p", "no:cacheprovider", "test_toy.py")
+    assert done.returncode == 1
+    assert "1 failed, 1 passed" in done.stdout
+    assert "assert 100 == 2" in done.stdout
+    done = course_mine(wrong_part, "-p", "no:cacheprovider", "test_toy.py")
+    assert "your parts: toy.layout:contiguous_strides" in done.stdout
+
+
+def test_a_script_runs_on_the_learners_code(wrong_part: Course) -> None:
+    done = course_mine(wrong_part, "script.py", "--option")
+    assert (done.returncode, done.stdout) == (0, "200 ['script.py', '--option']\n")
+
+
+def test_a_kept_solution_that_raises_is_named(wrong_part: Course) -> None:
+    path = solve(wrong_part, "contiguous_strides", "def contiguous_strides(size): return 1\nundefined")
+    done = course_mine(wrong_part, "script.py")
+    assert done.returncode == 1
+    assert f"{path}: NameError: name 'undefined' is not defined" in done.stderr
+    done = course_mine(wrong_part, "test_toy.py")
+    assert done.returncode == 4
+    assert f"{path}: NameError" in done.stderr
+
+
+def test_hints_are_json_a_person_can_read(own_course: Course) -> None:
+    practice.next_hint(own_course, "smallest_step")
+    assert json.loads((own_course.mine / "hints.json").read_text()) == {"smallest_step": 1}
