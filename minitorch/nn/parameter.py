@@ -26,10 +26,12 @@ class Parameter(Tensor, metaclass=_ParameterType):
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:
             data = Tensor()
+        if requires_grad and not data.dtype.is_differentiable:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         if type(data) not in (Tensor, Parameter):
             # A subclass keeps its type: the mark makes it a parameter.
-            tensor = data.detach().requires_grad_(requires_grad)
-            tensor._is_param = True  # type: ignore[attr-defined]
+            tensor: Any = _as_subclass(data.detach(), type(data)).requires_grad_(requires_grad)
+            tensor._is_param = True
             return tensor
         return _as_subclass(data.detach(), cls).requires_grad_(requires_grad)
 

@@ -420,6 +420,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.linear.html
     """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if bias is None or weight._array.ndim != 2:
         result = matmul(input, weight.t())
         return result if bias is None else result + bias  # type: ignore[no-any-return]

@@ -1,0 +1,547 @@
+"""nn.Module against torch's: each scenario runs in both libraries and must come out the same."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import minitorch
+from tests.nn.same import assert_same
+
+Scenario = Callable[[Any], Any]
+SCENARIOS: list[Scenario] = []
+
+
+def scenario(function: Scenario) -> Scenario:
+    SCENARIOS.append(function)
+    return function
+
+
+@pytest.mark.parametrize("run", SCENARIOS, ids=lambda run: run.__name__)
+def test_same_as_torch(run: Scenario) -> None:
+    assert_same(run)
+
+
+def errors(*actions: Callable[[], Any]) -> list[Any]:
+    """The type and the message of what each action raises."""
+    raised: list[Any] = []
+    for action in actions:
+        try:
+            raised.append(repr(action()))
+        except Exception as error:
+            raised.append((type(error).__name__, str(error).replace("minitorch.", "torch.")))
+    return raised
+
+
+def network(torch: Any) -> Any:
+    nn = torch.nn
+
+    class Network(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = nn.Linear(3, 4)
+            self.act = nn.ReLU()
+            self.rest = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Tanh(), nn.Linear(4, 2))
+            self.register_buffer("seen", torch.zeros(2))
+            self.register_buffer("hidden", torch.ones(1), persistent=False)
+            self.scale = nn.Parameter(torch.ones(2))
+            self.register_parameter("none", None)
+
+        def forward(self, x: Any) -> Any:
+            return self.rest(self.act(self.first(x))) * self.scale
+
+    return Network()
+
+
+@scenario
+def construction_draws_the_same_numbers(torch: Any) -> Any:
+    return dict(network(torch).state_dict())
+
+
+@scenario
+def repr_of_a_network(torch: Any) -> Any:
+    return repr(network(torch))
+
+
+@scenario
+def forward_and_gradients(torch: Any) -> Any:
+    model = network(torch)
+    output = model(torch.arange(6.0).reshape(2, 3))
+    output.square().sum().backward()
+    return [output, [parameter.grad for parameter in model.parameters()]]
+
+
+@scenario
+def graph_names(torch: Any) -> Any:
+    node = network(torch)(torch.ones(2, 3)).grad_fn
+    names = []
+    while node is not None:
+        names.append(node.name())
+        following = [each for each, _ in node.next_functions if each is not None]
+        node = next((each for each in following if "Accumulate" not in each.name()), None)
+    return names
+
+
+@scenario
+def names(torch: Any) -> Any:
+    model = network(torch)
+    model.again = model.first
+    return [
+        [name for name, _ in model.named_parameters()],
+        [name for name, _ in model.named_parameters(remove_duplicate=False)],
+        [name for name, _ in model.named_parameters("p", recurse=False)],
+        [name for name, _ in model.named_buffers()],
+        [name for name, _ in model.named_modules()],
+        [name for name, _ in model.named_modules(remove_duplicate=False)],
+        [name for name, _ in model.named_children()],
+        len(list(model.modules())),
+        len(list(model.children())),
+        len(list(model.buffers())),
+        [name for name in dir(model) if name in ("first", "scale", "seen", "training")],
+    ]
+
+
+@scenario
+def shared_parameters_count_once(torch: Any) -> Any:
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    model[1].weight = model[0].weight
+    return [[name for name, _ in model.named_parameters()], list(model.state_dict())]
+
+
+@scenario
+def registration_errors(torch: Any) -> Any:
+    nn = torch.nn
+    model = network(torch)
+    computed = torch.ones(2, requires_grad=True) * 2
+
+    class Early(nn.Module):
+        def __init__(self, value: Any) -> None:
+            self.value = value
+            super().__init__()
+
+    class EarlyRegister(nn.Module):
+        def __init__(self, method: str) -> None:
+            getattr(self, method)("value", None)
+
+    return errors(
+        lambda: setattr(model, "first", 3),
+        lambda: setattr(model, "scale", torch.ones(2)),
+        lambda: setattr(model, "seen", "text"),
+        lambda: model.register_parameter("a.b", None),
+        lambda: model.register_parameter("", None),
+        lambda: model.register_parameter(3, None),
+        lambda: model.register_parameter("forward", None),
+        lambda: model.register_parameter("p", torch.ones(1)),
+        lambda: model.register_parameter("p", "text"),
+        lambda: model.register_parameter("p", computed),
+        lambda: model.register_buffer("a.b", None),
+        lambda: model.register_buffer("", None),
+        lambda: model.register_buffer(3, None),
+        lambda: model.register_buffer("scale", None),
+        lambda: model.register_buffer("b", 3),
+        lambda: model.add_module("a.b", None),
+        lambda: model.add_module("", None),
+        lambda: model.add_module(3, None),
+        lambda: model.add_module("scale", None),
+        lambda: model.add_module("m", 3),
+        lambda: model.add_module("m", torch.ones(2)),
+        lambda: model.nothing,
+        lambda: model.train("yes"),
+        lambda: Early(nn.Parameter(torch.ones(1))),
+        lambda: Early(nn.Linear(1, 1)),
+        lambda: EarlyRegister("register_parameter"),
+        lambda: EarlyRegister("register_buffer"),
+        lambda: nn.Module(3),
+        lambda: nn.Module(a=3),
+        lambda: nn.Module()(3),
+        lambda: delattr(model, "nothing"),
+    )
+
+
+@scenario
+def assignment_moves_names(torch: Any) -> Any:
+    nn = torch.nn
+    model = nn.Module()
+    steps = []
+
+    def note() -> None:
+        owners = (model._parameters, model._buffers, model._modules)
+        steps.append([[name for name in owner] for owner in owners] + ["x" in model.__dict__])
+
+    model.x = 3
+    note()
+    model.x = nn.Parameter(torch.ones(1))
+    note()
+    model.x = None
+    note()
+    model.x = nn.Linear(1, 1)
+    note()
+    model.x = nn.Parameter(torch.ones(1))
+    note()
+    del model.x
+    note()
+    model.x = nn.Buffer(torch.ones(1), persistent=False)
+    note()
+    model.x = torch.zeros(1)
+    note()
+    steps.append(list(model.state_dict()))
+    model.x = nn.Buffer(torch.ones(1))
+    steps.append(list(model.state_dict()))
+    return steps
+
+
+@scenario
+def paths(torch: Any) -> Any:
+    model = network(torch)
+    model.set_submodule("rest.1", torch.nn.Sigmoid())
+    return [
+        repr(model.get_submodule("rest.1")),
+        model.get_submodule("") is model,
+        model.get_parameter("rest.0.weight"),
+        model.get_buffer("seen"),
+        *errors(
+            lambda: model.get_submodule("rest.7"),
+            lambda: model.get_submodule("scale"),
+            lambda: model.get_parameter("rest.0.nothing"),
+            lambda: model.get_parameter("seen"),
+            lambda: model.get_buffer("scale"),
+            lambda: model.get_buffer("nothing"),
+            lambda: model.set_submodule("", model),
+            lambda: model.set_submodule("a.b", model),
+            lambda: model.set_submodule("a", 3),
+            lambda: model.set_submodule("scale", torch.nn.ReLU()),
+            lambda: model.set_submodule("absent", torch.nn.ReLU(), strict=True),
+        ),
+    ]
+
+
+@scenario
+def state_dict_forms(torch: Any) -> Any:
+    model = network(torch)
+    kept = model.state_dict(keep_vars=True)
+    return [
+        list(model.state_dict(prefix="p.")),
+        type(model.state_dict()).__name__,
+        kept["scale"] is model.scale,
+        model.state_dict()["scale"].requires_grad,
+        model.state_dict()["scale"].data_ptr() == model.scale.data_ptr(),
+        {name: dict(metadata) for name, metadata in model.state_dict()._metadata.items()},
+    ]
+
+
+@scenario
+def loading(torch: Any) -> Any:
+    one, other = network(torch), network(torch)
+    result = one.load_state_dict(other.state_dict())
+    same = [bool((a == b).all()) for a, b in zip(one.parameters(), other.parameters(), strict=True)]
+    state = other.state_dict()
+    del state["scale"], state["rest.2.bias"]
+    state["extra"] = torch.ones(1)
+    state["rest.9.weight"] = torch.ones(1)
+    loose = one.load_state_dict(state, strict=False)
+    return [repr(result), same, repr(loose), loose.missing_keys, loose.unexpected_keys]
+
+
+@scenario
+def loading_errors(torch: Any) -> Any:
+    model = network(torch)
+    state = model.state_dict()
+    del state["scale"], state["rest.2.bias"]
+    state["extra"] = torch.ones(1)
+    wrong = model.state_dict()
+    wrong["scale"] = torch.ones(3)
+    wrong["first.weight"] = torch.ones(4, 2)
+    text = model.state_dict()
+    text["scale"] = "text"
+    return errors(
+        lambda: model.load_state_dict(state),
+        lambda: model.load_state_dict(wrong),
+        lambda: model.load_state_dict(wrong, strict=False),
+        lambda: model.load_state_dict(text),
+        lambda: model.load_state_dict([1]),
+    )
+
+
+@scenario
+def loading_by_assignment(torch: Any) -> Any:
+    model = network(torch)
+    model.scale.requires_grad_(False)
+    state = {name: each.double() for name, each in model.state_dict().items()}
+    model.load_state_dict(state, assign=True)
+    return [
+        str(model.scale.dtype),
+        model.scale.requires_grad,
+        model.first.weight.requires_grad,
+        type(model.first.weight).__name__,
+        model.scale.data_ptr() == state["scale"].data_ptr(),
+    ]
+
+
+@scenario
+def state_dict_hooks(torch: Any) -> Any:
+    model = network(torch)
+    log: list[Any] = []
+    handles = [
+        model.register_state_dict_pre_hook(lambda module, prefix, keep_vars: log.append(("pre", prefix, keep_vars))),
+        model.register_state_dict_post_hook(lambda module, state, prefix, metadata: state.pop("scale") and None),
+        model.register_load_state_dict_pre_hook(lambda module, state, *rest: log.append(sorted(state)) or None),
+        model.register_load_state_dict_post_hook(lambda module, keys: keys.missing_keys.clear()),
+    ]
+    state = model.state_dict()
+    result = model.load_state_dict(state)
+    for handle in handles:
+        handle.remove()
+    return [log, list(state), repr(result), "scale" in model.state_dict()]
+
+
+@scenario
+def extra_state(torch: Any) -> Any:
+    class Counter(torch.nn.Module):
+        count = 3
+
+        def get_extra_state(self) -> Any:
+            return {"count": self.count}
+
+        def set_extra_state(self, state: Any) -> None:
+            self.count = state["count"]
+
+    model = torch.nn.Sequential(Counter())
+    state = model.state_dict()
+    model[0].count = 7
+    model.load_state_dict(state)
+    return [dict(state), model[0].count, *errors(lambda: model.load_state_dict({}))]
+
+
+@scenario
+def modes(torch: Any) -> Any:
+    model = network(torch)
+    model.eval()
+    states = [module.training for module in model.modules()]
+    model.rest.train()
+    states += [module.training for module in model.modules()]
+    model.requires_grad_(False)
+    return [states, [parameter.requires_grad for parameter in model.parameters()], model.train() is model]
+
+
+@scenario
+def conversions(torch: Any) -> Any:
+    model = network(torch)
+    model.register_buffer("whole", torch.arange(3))
+    weight = model.first.weight
+    model(torch.ones(1, 3)).sum().backward()
+    model.double()
+    seen = [str(each.dtype) for each in [*model.parameters(), *model.buffers(), weight.grad]]
+    seen.append(model.first.weight is weight)
+    for convert in (
+        lambda: model.half(),
+        lambda: model.bfloat16(),
+        lambda: model.float(),
+        lambda: model.to(torch.float64),
+        lambda: model.to("cpu", torch.float32),
+        lambda: model.to(dtype=torch.float16),
+        lambda: model.to(torch.zeros(1, dtype=torch.float64)),
+        lambda: model.cpu(),
+        lambda: model.type(torch.float32),
+    ):
+        assert convert() is model
+        seen.append([str(model.scale.dtype), str(model.whole.dtype), str(model.seen.dtype)])
+    return [seen, errors(lambda: model.to(torch.int64), lambda: model.to("nonsense"))]
+
+
+@scenario
+def zero_grad(torch: Any) -> Any:
+    model = network(torch)
+    model(torch.ones(1, 3)).sum().backward()
+    kept = model.scale.grad
+    model.zero_grad(set_to_none=False)
+    zeros = [kept, model.scale.grad is kept]
+    model.zero_grad()
+    return [zeros, [parameter.grad for parameter in model.parameters()]]
+
+
+@scenario
+def apply(torch: Any) -> Any:
+    visited: list[str] = []
+    model = network(torch)
+    assert model.apply(lambda module: visited.append(type(module).__name__)) is model
+    return visited
+
+
+@scenario
+def forward_hooks(torch: Any) -> Any:
+    model = torch.nn.Linear(2, 2)
+    log: list[Any] = []
+
+    def note(name: str, *values: Any) -> None:
+        log.append([name, *values])
+
+    handles = [
+        model.register_forward_pre_hook(lambda module, args: note("pre", args[0])),
+        model.register_forward_pre_hook(lambda module, args: (args[0] * 2,)),
+        model.register_forward_pre_hook(lambda module, args: args[0] + 1, prepend=True),
+        model.register_forward_hook(lambda module, args, output: note("post", args[0], output)),
+        model.register_forward_hook(lambda module, args, output: output * 10),
+        model.register_forward_pre_hook(lambda module, args, kwargs: (args, kwargs), with_kwargs=True),
+        model.register_forward_hook(lambda module, args, kwargs, output: note("kwargs", kwargs), with_kwargs=True),
+    ]
+    first = model(torch.ones(1, 2))
+    for handle in handles:
+        handle.remove()
+    bad = model.register_forward_pre_hook(lambda module, args, kwargs: 3, with_kwargs=True)
+    raised = errors(lambda: model(torch.ones(1, 2)))
+    bad.remove()
+    return [log, first, model(torch.ones(1, 2)), raised]
+
+
+@scenario
+def a_hook_that_always_runs(torch: Any) -> Any:
+    model = torch.nn.Linear(2, 2)
+    log: list[Any] = []
+    model.register_forward_hook(lambda module, args, output: log.append(output), always_call=True)
+    model.register_forward_hook(lambda module, args, output: log.append("not"))
+    return [errors(lambda: model("text"))[0][0], log]
+
+
+@scenario
+def backward_hooks(torch: Any) -> Any:
+    model = torch.nn.Linear(2, 3)
+    log: list[Any] = []
+
+    def note(module: Any, grad_input: Any, grad_output: Any) -> None:
+        log.append([grad_input, grad_output])
+
+    model.register_full_backward_pre_hook(lambda module, grad_output: (grad_output[0] * 2,))
+    model.register_full_backward_hook(note)
+    model.register_full_backward_hook(lambda module, grad_input, grad_output: (grad_input[0] * 3,))
+    x = torch.ones(1, 2, requires_grad=True)
+    output = model(x)
+    output.sum().backward()
+    return [log, x.grad, model.weight.grad, output.grad_fn.name()]
+
+
+@scenario
+def backward_hooks_without_input_gradient(torch: Any) -> Any:
+    model = torch.nn.Linear(2, 3)
+    log: list[Any] = []
+    model.register_full_backward_hook(lambda module, grad_input, grad_output: log.append([grad_input, grad_output]))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model(torch.ones(1, 2)).sum().backward()
+    return [log, [str(each.message) for each in caught]]
+
+
+@scenario
+def backward_hook_errors(torch: Any) -> Any:
+    def run(hook: Any) -> Any:
+        model = torch.nn.Linear(2, 3)
+        model.register_full_backward_hook(hook)
+        model(torch.ones(1, 2, requires_grad=True)).sum().backward()
+
+    return errors(lambda: run(lambda *args: (None, None)))
+
+
+@scenario
+def global_hooks(torch: Any) -> Any:
+    module = torch.nn.modules.module
+    log: list[str] = []
+
+    def note(event: str) -> Callable[..., None]:
+        return lambda owner, *rest: log.append(f"{event} {type(owner).__name__}")
+
+    handles = [
+        module.register_module_forward_pre_hook(note("before")),
+        module.register_module_forward_hook(note("after")),
+        module.register_module_full_backward_pre_hook(note("backward before")),
+        module.register_module_full_backward_hook(note("backward after")),
+        module.register_module_parameter_registration_hook(note("parameter")),
+        module.register_module_buffer_registration_hook(note("buffer")),
+        module.register_module_module_registration_hook(note("module")),
+    ]
+    try:
+        network(torch)(torch.ones(1, 3, requires_grad=True)).sum().backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    before = len(log)
+    network(torch)(torch.ones(1, 3))
+    return [log, len(log) == before]
+
+
+@scenario
+def copies(torch: Any) -> Any:
+    model = network(torch)
+    model(torch.ones(1, 3)).sum().backward()
+    clone = copy.deepcopy(model)
+    clone.scale.data.fill_(5.0)
+    return [model.scale, clone.scale, type(clone.scale).__name__, clone.scale.grad, clone.first.weight is model.first.weight]
+
+
+@scenario
+def parameter_class(torch: Any) -> Any:
+    nn = torch.nn
+    source = torch.ones(2)
+    parameter = nn.Parameter(source, requires_grad=False)
+    buffer = nn.Buffer(torch.ones(1))
+
+    class Special(torch.Tensor):
+        pass
+
+    special = nn.Parameter(Special([1.0, 1.0]))
+    return [
+        repr(nn.Parameter(source)),
+        repr(parameter),
+        parameter.data_ptr() == source.data_ptr(),
+        isinstance(parameter, torch.Tensor),
+        isinstance(source, nn.Parameter),
+        type(nn.Parameter(source) * 2).__name__,
+        type(nn.Parameter(source).detach()).__name__,
+        type(nn.Parameter(source).data).__name__,
+        isinstance(buffer, nn.Buffer),
+        isinstance(buffer, nn.Parameter),
+        type(buffer).__name__,
+        buffer.persistent,
+        type(special).__name__,
+        isinstance(special, nn.Parameter),
+        nn.Parameter(source).is_leaf,
+        nn.Parameter().shape,
+        copy.deepcopy(nn.Parameter(source)),
+        nn.Parameter(nn.Parameter(source)).requires_grad,
+        *errors(lambda: nn.Parameter(torch.arange(3))),
+    ]
+
+
+class Picklable(minitorch.nn.Module):
+    """Of this module, so that pickle finds it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = minitorch.nn.Linear(2, 2)
+        self.register_buffer("count", minitorch.zeros(1))
+
+
+def test_pickling_keeps_parameters_and_buffers() -> None:
+    model = Picklable()
+    file = io.BytesIO(pickle.dumps(model))
+    loaded = pickle.load(file)
+    assert list(loaded.state_dict()) == list(model.state_dict())
+    assert isinstance(loaded.linear.weight, minitorch.nn.Parameter)
+    assert loaded.linear.weight.requires_grad
+    assert (loaded.linear.weight == model.linear.weight).all()
+
+
+def test_a_module_without_hooks_calls_forward_directly() -> None:
+    class Raises(minitorch.nn.Module):
+        def _call_with_hooks(self, args: Any, kwargs: Any) -> Any:
+            raise AssertionError("there are no hooks")
+
+        def forward(self, x: int) -> int:
+            return x + 1
+
+    assert Raises()(1) == 2
