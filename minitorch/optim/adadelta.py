@@ -44,7 +44,7 @@ class Adadelta(Optimizer):
 
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, x, g in self._gradients():
+        for group, parameter, value, grad in self._gradients():
             state = self.state[parameter]
             if not state:
                 state["step"] = scalar(0)
@@ -53,7 +53,7 @@ class Adadelta(Optimizer):
             counted(state)
             xp, lr, decay, eps = parameter.device.xp, float(group["lr"]), group["weight_decay"], group["eps"]
             rho = group["rho"]
-            for x, g, v, u in blocks(x, g, state["square_avg"]._array, state["acc_delta"]._array):
+            for x, g, v, u in blocks(value, grad, state["square_avg"]._array, state["acc_delta"]._array):
                 if decay:
                     g = g + decay * x
                 v *= rho

@@ -60,7 +60,7 @@ class Adagrad(Optimizer):
 
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, x, g in self._gradients():
+        for group, parameter, value, grad in self._gradients():
             state = self.state[parameter]
             if not state:
                 start = self.defaults["initial_accumulator_value"]
@@ -68,7 +68,7 @@ class Adagrad(Optimizer):
                 state["sum"] = zeros_like(parameter, complex(start, start) if parameter.is_complex() else start)
             xp, decay, eps = parameter.device.xp, group["weight_decay"], group["eps"]
             lr = float(group["lr"]) / (1 + (counted(state) - 1) * group["lr_decay"])
-            for x, g, s in blocks(x, g, state["sum"]._array):
+            for x, g, s in blocks(value, grad, state["sum"]._array):
                 if decay:
                     g = g + decay * x
                 s += g * g

@@ -64,7 +64,7 @@ class Adam(Optimizer):
 
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, x, g in self._gradients():
+        for group, parameter, value, grad in self._gradients():
             state = self.state[parameter]
             if not state:
                 state["step"] = scalar(0)
@@ -79,7 +79,7 @@ class Adam(Optimizer):
             scale = (1 - beta2**step) ** 0.5
             decoupled = group["decoupled_weight_decay"]
             largest = state["max_exp_avg_sq"]._array if group["amsgrad"] else state["exp_avg_sq"]._array
-            for x, g, m, v, top in blocks(x, g, state["exp_avg"]._array, state["exp_avg_sq"]._array, largest):
+            for x, g, m, v, top in blocks(value, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array, largest):
                 if decay and decoupled:
                     x *= 1 - lr * decay
                 elif decay:

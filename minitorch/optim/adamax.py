@@ -41,7 +41,7 @@ class Adamax(Optimizer):
 
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, x, g in self._gradients():
+        for group, parameter, value, grad in self._gradients():
             state = self.state[parameter]
             if not state:
                 state["step"] = scalar(0)
@@ -50,7 +50,7 @@ class Adamax(Optimizer):
             xp, decay, eps = parameter.device.xp, group["weight_decay"], group["eps"]
             beta1, beta2 = group["betas"]
             lr = float(group["lr"]) / (1 - beta1 ** counted(state))
-            for x, g, m, u in blocks(x, g, state["exp_avg"]._array, state["exp_inf"]._array):
+            for x, g, m, u in blocks(value, grad, state["exp_avg"]._array, state["exp_inf"]._array):
                 if decay:
                     g = g + decay * x
                 m += (1 - beta1) * (g - m)

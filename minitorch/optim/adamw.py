@@ -11,7 +11,8 @@ from minitorch.optim.optimizer import Parameters
 class AdamW(Adam):
     """Adam with x ← x − lr · weight_decay · x instead of a term of the gradient.
 
-    Source: https://pytorch.org/docs/stable/generated/torch.optim.AdamW.html; Loshchilov and Hutter 2019, arXiv:1711.05101
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.AdamW.html;
+    Loshchilov and Hutter 2019, arXiv:1711.05101
     """
 
     def __init__(

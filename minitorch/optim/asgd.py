@@ -8,8 +8,9 @@ from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, ch
 
 
 class ASGD(Optimizer):
-    """x ← (1 − lambd · η)x − η · g with η = lr / (1 + lambd · lr · t)^alpha; `state["ax"]` is the mean of x from step t0 on.
+    """x ← (1 − lambd · η)x − η · g with η = lr / (1 + lambd · lr · t)^alpha.
 
+    `state["ax"]` is the mean of x from step t0 on.
     Source: https://pytorch.org/docs/stable/generated/torch.optim.ASGD.html; Polyak and Juditsky 1992
     """
 
@@ -42,7 +43,7 @@ class ASGD(Optimizer):
 
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, x, g in self._gradients():
+        for group, parameter, value, grad in self._gradients():
             lr, lambd, decay = float(group["lr"]), group["lambd"], group["weight_decay"]
             state = self.state[parameter]
             if not state:
@@ -52,7 +53,7 @@ class ASGD(Optimizer):
                 state["ax"] = zeros_like(parameter)
             step = counted(state)
             eta, mu = float(state["eta"]), float(state["mu"])
-            for x, g, mean in blocks(x, g, state["ax"]._array):
+            for x, g, mean in blocks(value, grad, state["ax"]._array):
                 if decay:
                     g = g + decay * x
                 x *= 1 - lambd * eta

@@ -46,7 +46,7 @@ class NAdam(Optimizer):
 
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, x, g in self._gradients():
+        for group, parameter, value, grad in self._gradients():
             state = self.state[parameter]
             if not state:
                 state["step"] = scalar(0)
@@ -63,7 +63,7 @@ class NAdam(Optimizer):
             of_gradient = lr * (1 - mu) / (1 - float(product))
             of_mean = lr * mu_next / (1 - float(product) * mu_next)
             decoupled = group["decoupled_weight_decay"]
-            for x, g, m, v in blocks(x, g, state["exp_avg"]._array, state["exp_avg_sq"]._array):
+            for x, g, m, v in blocks(value, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array):
                 if decay and decoupled:
                     x *= 1 - lr * decay
                 elif decay:

@@ -64,6 +64,9 @@ class Optimizer:
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
+    _opt_called = False
+    """Whether `step` was ever called, which learning rate schedulers ask."""
+
     # Parameter groups
 
     def add_param_group(self, param_group: Group) -> None:
@@ -248,15 +251,15 @@ class Optimizer:
         return _registered(self._load_state_dict_post_hooks, hook, prepend)
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        groups = []
         for number, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {number}")
-            lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
-        return "\n".join(lines) + "\n)"
+            options = "".join(f"    {name}: {group[name]}\n" for name in sorted(group) if name != "params")
+            groups.append(f"\nParameter Group {number}\n{options}")
+        return f"{type(self).__name__} (" + "".join(groups) + ")"
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
-    """`step`, between the hooks; it notes that it was called, which learning rate schedulers ask."""
+    """`step`, between the hooks."""
 
     @functools.wraps(step)
     def run(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -368,7 +371,7 @@ def check_options(**options: Any) -> None:
             continue
         if isinstance(value, Tensor) and value.numel() != 1:
             raise ValueError(f"Tensor {name} must be 1-element")
-        if not 0.0 <= float(value):
+        if not float(value) >= 0.0:
             raise ValueError(f"Invalid {_WORDS.get(name, name + ' value')}: {value}")
 
 

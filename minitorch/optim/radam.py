@@ -44,7 +44,7 @@ class RAdam(Optimizer):
 
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, x, g in self._gradients():
+        for group, parameter, value, grad in self._gradients():
             state = self.state[parameter]
             if not state:
                 state["step"] = scalar(0)
@@ -61,7 +61,7 @@ class RAdam(Optimizer):
                 rectified = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
                 size = lr / bias1 * (rectified * bias2) ** 0.5
             decoupled = group["decoupled_weight_decay"]
-            for x, g, m, v in blocks(x, g, state["exp_avg"]._array, state["exp_avg_sq"]._array):
+            for x, g, m, v in blocks(value, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array):
                 if decay and decoupled:
                     x *= 1 - lr * decay
                 elif decay:

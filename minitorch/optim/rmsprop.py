@@ -8,9 +8,10 @@ from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, ch
 
 
 class RMSprop(Optimizer):
-    """x ← x − lr · g / (√v + eps), where v ← alpha · v + (1 − alpha) · g²; `centered` subtracts from v the squared mean of g.
+    """x ← x − lr · g / (√v + eps), where v ← alpha · v + (1 − alpha) · g².
 
-    With momentum, x ← x − lr · b and b ← momentum · b + g / (√v + eps).
+    `centered` subtracts from v the square of the running mean of g. With momentum, x ← x − lr · b and b ← momentum · b
+    + g / (√v + eps).
     Source: https://pytorch.org/docs/stable/generated/torch.optim.RMSprop.html; Tieleman and Hinton 2012; Graves 2013
     """
 
@@ -45,7 +46,7 @@ class RMSprop(Optimizer):
 
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, x, g in self._gradients():
+        for group, parameter, value, grad in self._gradients():
             momentum, centered = group["momentum"], group["centered"]
             state = self.state[parameter]
             if not state:
@@ -62,7 +63,7 @@ class RMSprop(Optimizer):
             # Stand-ins where an option is off, never touched.
             buffer = state["momentum_buffer"]._array if momentum > 0 else square
             mean = state["grad_avg"]._array if centered else square
-            for x, g, v, b, m in blocks(x, g, square, buffer, mean):
+            for x, g, v, b, m in blocks(value, grad, square, buffer, mean):
                 if decay:
                     g = g + decay * x
                 v *= alpha

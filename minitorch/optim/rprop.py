@@ -8,9 +8,9 @@ from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, ch
 
 
 class Rprop(Optimizer):
-    """x ← x − s · sign(g), where each coordinate's s grows by etas[1] while the sign of g stays and shrinks by etas[0] when
-    it flips (then that coordinate rests for a step), within `step_sizes`.
+    """x ← x − s · sign(g), where each coordinate's s grows by etas[1] while the sign of g stays, within `step_sizes`.
 
+    When the sign flips, s shrinks by etas[0] and the coordinate rests for a step.
     Source: https://pytorch.org/docs/stable/generated/torch.optim.Rprop.html; Riedmiller and Braun 1993
     """
 
@@ -42,7 +42,7 @@ class Rprop(Optimizer):
 
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, x, g in self._gradients():
+        for group, parameter, value, grad in self._gradients():
             state = self.state[parameter]
             if not state:
                 lr = float(group["lr"])
@@ -51,7 +51,7 @@ class Rprop(Optimizer):
                 state["step_size"] = zeros_like(parameter, complex(lr, lr) if parameter.is_complex() else lr)
             counted(state)
             xp, (shrink, grow), (smallest, largest) = parameter.device.xp, group["etas"], group["step_sizes"]
-            for x, g, before, s in blocks(x, g, state["prev"]._array, state["step_size"]._array):
+            for x, g, before, s in blocks(value, grad, state["prev"]._array, state["step_size"]._array):
                 agreement = g * before
                 flipped = agreement < 0
                 s *= xp.where(flipped, shrink, xp.where(agreement > 0, grow, 1.0)).astype(s.dtype)

@@ -47,16 +47,16 @@ class SGD(Optimizer):
 
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, x, g in self._gradients():
+        for group, parameter, value, grad in self._gradients():
             lr, momentum, decay = float(group["lr"]), group["momentum"], float(group["weight_decay"])
             if momentum == 0:
-                for x, g in blocks(x, g):
+                for x, g in blocks(value, grad):
                     x -= lr * (g + decay * x if decay else g)
                 continue
             state, added = self.state[parameter], 1 - group["dampening"]
             if state.get("momentum_buffer") is None:
                 state["momentum_buffer"], added = zeros_like(parameter), 1
-            for x, g, b in blocks(x, g, state["momentum_buffer"]._array):
+            for x, g, b in blocks(value, grad, state["momentum_buffer"]._array):
                 if decay:
                     g = g + decay * x
                 b *= momentum

@@ -1,0 +1,40 @@
+"""Learning rates that change as training goes on.
+
+A scheduler sets the "lr" of its optimizer's groups when made, and again at every `step`. Most are *chainable*: the next
+rate is computed from the group's present one, so that several schedulers may act on one optimizer.
+Source: https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
+"""
+
+from minitorch.optim.lr_scheduler.base import LRScheduler, _LRScheduler
+from minitorch.optim.lr_scheduler.chainable import (
+    ConstantLR,
+    ExponentialLR,
+    LinearLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+from minitorch.optim.lr_scheduler.composed import ChainedScheduler, SequentialLR
+from minitorch.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
+from minitorch.optim.lr_scheduler.cyclic import CyclicLR, OneCycleLR
+from minitorch.optim.lr_scheduler.functional import LambdaLR, MultiplicativeLR
+from minitorch.optim.lr_scheduler.plateau import ReduceLROnPlateau
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+]

@@ -1,0 +1,68 @@
+"""Schedulers by a function of the user."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from minitorch.optim.lr_scheduler.base import (
+    LRScheduler,
+    Rates,
+    values_of,
+)
+from minitorch.optim.optimizer import Optimizer
+
+
+class LambdaLR(LRScheduler):
+    """Sets the rates to the initial ones times `lr_lambda(epoch)`; a list has one function for each group."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self.optimizer = optimizer
+        count = len(optimizer.param_groups)
+        if isinstance(lr_lambda, (list, tuple)):
+            if len(lr_lambda) != count:
+                raise ValueError(f"Expected {count} lr_lambdas, but got {len(lr_lambda)}")
+            self.lr_lambdas = list(lr_lambda)
+        else:
+            self.lr_lambdas = [lr_lambda] * count
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> Rates:
+        self._warn_outside_step()
+        return [rate * function(self.last_epoch) for rate, function in zip(self.base_lrs, self.lr_lambdas, strict=True)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer; of the functions only the attributes of callable objects."""
+        state = super().state_dict()
+        del state["lr_lambdas"]
+        state["lr_lambdas"] = [attributes_of(each) for each in self.lr_lambdas]
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        functions = self.lr_lambdas
+        self.__dict__.update(state_dict)
+        self.lr_lambdas = functions
+        for function, attributes in zip(functions, state_dict["lr_lambdas"], strict=True):
+            if attributes is not None:
+                function.__dict__.update(attributes)
+
+
+def attributes_of(function: Any) -> dict[str, Any] | None:
+    return None if isinstance(function, types.FunctionType) else function.__dict__.copy()
+
+
+class MultiplicativeLR(LambdaLR):
+    """Multiplies the rates by `lr_lambda(epoch)` every epoch."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        for each in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
+            if not callable(each):
+                raise TypeError(f"lr_lambda should be a function, but got {type(each).__name__}")
+        super().__init__(optimizer, lr_lambda, last_epoch)
+
+    def get_lr(self) -> Rates:
+        self._warn_outside_step()
+        rates = values_of(self.optimizer, "lr")
+        if self._is_initial:
+            return rates
+        return [rate * function(self.last_epoch) for rate, function in zip(rates, self.lr_lambdas, strict=True)]
