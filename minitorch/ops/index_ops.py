@@ -1,0 +1,211 @@
+"""Ops that read, write and add whole slices at a vector of indices; and those that index the flattened tensor.
+
+Source: https://pytorch.org/docs/stable/generated/torch.index_select.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, int32, int64
+from minitorch.ops.accumulation import add_at, checked_places
+from minitorch.ops.declaration import declare
+from minitorch.ops.errors import check_dim
+from minitorch.ops.scattering import BOTH, reduce_at
+from minitorch.tensor import Tensor
+
+Number = Any
+
+
+def _check_vector(name: str, index: Array) -> None:
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
+    if FROM_NUMPY[index.dtype] not in (int64, int32):
+        kind = SCALAR_TYPES[FROM_NUMPY[index.dtype].name]
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {kind}")
+
+
+def _places(
+    xp: Any,
+    self: Array,
+    dim: int,
+    index: Array,
+    wording: str = "index {index} is out of bounds for dimension {dim} with size {size}",
+) -> tuple[Any, ...]:
+    """The NumPy index of the slices at `index` along `dim`."""
+    size = self.shape[dim]
+    index = index.reshape(-1)
+    if index.size:
+        low, high = int(index.min()), int(index.max())
+        if low < 0 or high >= size:
+            raise IndexError(wording.format(index=low if low < 0 else high, dim=dim, size=size))
+    return (*(slice(None),) * dim, index)
+
+
+@declare(
+    variants="function method out",
+    derivatives={
+        "self": lambda grad, self_shape, dim, index: grad.new_zeros(self_shape).index_add(dim, index, grad),
+    },
+)
+def index_select(xp: Any, self: Array, dim: int, index: Array) -> Array:
+    """The slices at a vector of indices along `dim`. https://pytorch.org/docs/stable/generated/torch.index_select.html"""
+    _check_vector("index_select", index)
+    dim = check_dim(dim, self.ndim)
+    if not self.ndim:
+        _places(xp, self.reshape(1), 0, index, "index out of range in self")
+        return self.copy()
+    return xp.take(self, _places(xp, self, dim, index, "index out of range in self")[dim], axis=dim)
+
+
+def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> None:
+    _check_vector(name, index)
+    if self.dtype != source.dtype:
+        one, other = (SCALAR_TYPES[FROM_NUMPY[each.dtype].name] for each in (self, source))
+        raise RuntimeError(f"{name}(): self ({one}) and source ({other}) must have the same scalar type")
+    count = source.shape[dim] if source.ndim else 1
+    if index.size != count:
+        raise (IndexError if name == "index_copy_" else RuntimeError)(
+            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {dim}"
+        )
+    rest, given = list(self.shape), list(source.shape)
+    if rest[:dim] + rest[dim + 1 :] != given[:dim] + given[dim + 1 :]:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{rest} source.shape = {given}"
+        )
+
+
+@declare(
+    variants=BOTH,
+    edits=True,
+    derivatives={
+        "self": lambda grad: grad,
+        "source": lambda grad, source_shape, dim, index, alpha: _taken(grad, source_shape, dim, index) * alpha,
+    },
+)
+def index_add(xp: Any, self: Array, dim: int, index: Array, source: Array, *, alpha: Number = 1) -> Array:
+    """Adds alpha · `source` to the slices at a vector of indices. https://pytorch.org/docs/stable/generated/torch.Tensor.index_add_.html"""
+    dim = check_dim(dim, self.ndim)
+    _source("index_add_", self, dim, index, source)
+    target = self if self.ndim else self.reshape(1)
+    places = _places(xp, target, dim, index)
+    source = source if alpha == 1 else (source * alpha).astype(self.dtype, copy=False)
+    add_at(xp, target, places, source if self.ndim else source.reshape(1))
+    return self
+
+
+def _taken(grad: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Tensor:
+    return grad.index_select(dim, index).reshape(shape)
+
+
+@declare(
+    variants=BOTH,
+    edits=True,
+    derivatives={
+        "self": lambda grad, dim, index: grad.index_fill(dim, index, 0),
+        "source": lambda grad, source_shape, dim, index: _taken(grad, source_shape, dim, index),
+    },
+)
+def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> Array:
+    """Writes `source` to the slices at a vector of indices. https://pytorch.org/docs/stable/generated/torch.Tensor.index_copy_.html"""
+    dim = check_dim(dim, self.ndim)
+    _source("index_copy_", self, dim, index, source)
+    target = self if self.ndim else self.reshape(1)
+    target[_places(xp, target, dim, index)] = source if self.ndim else source.reshape(1)
+    return self
+
+
+@declare(
+    variants=BOTH,
+    edits=True,
+    derivatives={
+        "self": lambda grad, dim, index: grad.index_fill(dim, index, 0),
+        "value": lambda grad, dim, index: grad.index_select(dim, index).sum(),
+    },
+)
+def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Array | Number) -> Array:
+    """Writes one number to the slices at a vector of indices. https://pytorch.org/docs/stable/generated/torch.Tensor.index_fill_.html"""
+    _check_vector("index_fill_", index)
+    if hasattr(value, "ndim") and value.ndim:
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    dim = check_dim(dim, self.ndim)
+    target = self if self.ndim else self.reshape(1)
+    size = target.shape[dim]
+    places = checked_places(xp, index.reshape(-1), size, dim)
+    target[(*(slice(None),) * dim, places)] = value
+    return self
+
+
+@declare(
+    variants=BOTH,
+    edits=True,
+)
+def index_reduce(
+    xp: Any, self: Array, dim: int, index: Array, source: Array, reduce: str, *, include_self: bool = True
+) -> Array:
+    """Folds `source` into the slices at a vector of indices: "prod", "mean", "amax" or "amin"."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    dim = check_dim(dim, self.ndim)
+    _source("index_reduce_", self, dim, index, source)
+    target = self if self.ndim else self.reshape(1)
+    places = _places(xp, target, dim, index)
+    reduce_at(xp, target, places, source if self.ndim else source.reshape(1), reduce, include_self)
+    return self
+
+
+def _flat_places(xp: Any, self: Array, index: Array, name: str) -> Array:
+    if FROM_NUMPY[index.dtype] is not int64:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {FROM_NUMPY[index.dtype].name}")
+    if index.size and not self.size:
+        raise IndexError(f"{name}(): tried to take from an empty tensor")
+    if index.size:
+        low, high = int(index.min()), int(index.max())
+        if low < -self.size or high >= self.size:
+            wrong = low if low < -self.size else high
+            raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {self.size} elements.")
+    return xp.where(index < 0, index + self.size, index)
+
+
+@declare(
+    derivatives={
+        "self": lambda grad, self_shape, index: grad.new_zeros(self_shape).put(index, grad, accumulate=True),
+    },
+)
+def take(xp: Any, self: Array, index: Array) -> Array:
+    """The elements at indices of the flattened tensor. https://pytorch.org/docs/stable/generated/torch.take.html"""
+    return xp.take(self.reshape(-1), _flat_places(xp, self, index, "take"))
+
+
+@declare(
+    variants=BOTH,
+    edits=True,
+    derivatives={
+        "self": lambda grad, index, accumulate: grad if accumulate else grad.put(index, grad.new_zeros(index.shape)),
+        "source": lambda grad, source_shape, index: grad.take(index).reshape(source_shape),
+    },
+)
+def put(xp: Any, self: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
+    """Writes or adds `source` at indices of the flattened tensor. https://pytorch.org/docs/stable/generated/torch.Tensor.put_.html"""
+    if self.dtype != source.dtype:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {FROM_NUMPY[self.dtype]} "
+            f"and source.dtype = {FROM_NUMPY[source.dtype]}"
+        )
+    if index.size != source.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
+        )
+    places = xp.unravel_index(_flat_places(xp, self, index, "put_").reshape(-1), self.shape)
+    if not self.ndim:
+        self[...] = self + source.sum() if accumulate else source.reshape(-1)[-1]
+    elif accumulate:
+        add_at(xp, self, places, source.reshape(-1))
+    else:
+        self[places] = source.reshape(-1)
+    return self

@@ -1,0 +1,175 @@
+"""Ops that fold a dimension step by step and keep every step; and differences, which undo them.
+
+Source: https://pytorch.org/docs/stable/generated/torch.cumsum.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch import return_types
+from minitorch.backend import Array
+from minitorch.dtypes import dtype as DType
+from minitorch.dtypes import float32
+from minitorch.ops.declaration import composite, declare
+from minitorch.ops.errors import check_dim
+from minitorch.ops.joining import cat
+from minitorch.ops.reduction import sum_type
+from minitorch.ops.slicing import select, slice_
+from minitorch.tensor import Tensor
+
+ALL = "function method inplace out"
+
+
+def _scan(xp: Any, accumulate: Any, self: Array, dim: int, dtype: DType | None) -> Array:
+    kind = sum_type(self, dtype)
+    dim = check_dim(dim, self.ndim)
+    wide = self.astype((float32 if kind.is_low_precision else kind).numpy, copy=False)
+    if not self.ndim:
+        return wide.astype(kind.numpy)
+    return accumulate(wide, axis=dim).astype(kind.numpy, copy=False)
+
+
+@declare(variants=ALL, derivatives={"self": lambda grad, dim: _sum_of_later(grad, dim)})
+def cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
+    """y_i = Σ_{j ≤ i} x_j. https://pytorch.org/docs/stable/generated/torch.cumsum.html"""
+    return _scan(xp, xp.cumsum, self, dim, dtype)
+
+
+def _sum_of_later(grad: Tensor, dim: int) -> Tensor:
+    """Σ_{j ≥ i} g_j."""
+    return grad.flip(dim).cumsum(dim).flip(dim) if grad.dim() else grad
+
+
+@declare(
+    variants=ALL,
+    derivatives={"self": lambda grad, self, result, dim: _cumprod_backward(grad, self, result, dim)},
+)
+def cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
+    """y_i = ∏_{j ≤ i} x_j. https://pytorch.org/docs/stable/generated/torch.cumprod.html"""
+    return _scan(xp, xp.cumprod, self, dim, dtype)
+
+
+def _cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """Σ_{j ≥ i} g_j y_j / x_i; where there are zeros, with the products of all factors but x_i, one i after another."""
+    if not self.dim() or not self.numel():
+        return grad
+    self = self.to(grad.dtype)
+    if not bool(self.eq(0).any()):
+        return _sum_of_later(grad * result.conj(), dim) / self.conj()
+    size = self.shape[dim]
+    grads = []
+    for i in range(size):
+        before = slice_(self, dim, 0, i).prod(dim, keepdim=True)
+        later = slice_(self, dim, i + 1, size)
+        ones = before.new_ones(before.shape)
+        products = before * cat([ones, later], dim).cumprod(dim)
+        grads.append((slice_(grad, dim, i, size) * products.conj()).sum(dim, keepdim=True))
+    return cat(grads, dim)
+
+
+@declare(
+    promotion="to float",
+    upcast=True,
+    variants="function method out",
+    derivatives={"self": lambda grad, self, result, dim: _logcumsumexp_backward(grad, self, result, dim)},
+)
+def logcumsumexp(xp: Any, self: Array, dim: int) -> Array:
+    """y_i = log Σ_{j ≤ i} exp(x_j). https://pytorch.org/docs/stable/generated/torch.logcumsumexp.html"""
+    dim = check_dim(dim, self.ndim)
+    return xp.logaddexp.accumulate(self, axis=dim) if self.ndim else self.copy()
+
+
+def _logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """exp(x_i) Σ_{j ≥ i} g_j exp(−y_j), in logarithms, the positive and the negative gradients apart."""
+    if not self.dim() or not self.numel():
+        return grad
+
+    def part(sign: int) -> Tensor:
+        logs = (grad * sign).clamp(min=0).log()
+        return ((logs - result).flip(dim).logcumsumexp(dim).flip(dim) + self).exp()
+
+    return part(1) - part(-1)
+
+
+def _running(xp: Any, self: Array, dim: int, largest: bool) -> tuple[Array, Array]:
+    """The extreme so far, the latest of equal ones, and its index; NaN stays."""
+    dim = check_dim(dim, self.ndim)
+    if not self.ndim:
+        return self.copy(), xp.zeros((), xp.int64)
+    if not self.size:
+        return self.copy(), xp.zeros(self.shape, xp.int64)
+    best = xp.maximum if largest else xp.minimum
+    values = best.accumulate(self, axis=dim)
+    shape = [1] * self.ndim
+    shape[dim] = self.shape[dim]
+    positions = xp.arange(self.shape[dim]).reshape(shape)
+    is_new = (values == self) | (self != self)
+    return values, xp.maximum.accumulate(xp.where(is_new, positions, 0), axis=dim)
+
+
+def _running_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
+    return grad.new_zeros(grad.shape).scatter_add(dim, indices, grad) if grad.numel() else grad
+
+
+@declare(
+    outputs=return_types.cummax,
+    derivatives={"self": lambda grad, result1, dim: _running_backward(grad, result1, dim)},
+)
+def cummax(xp: Any, self: Array, dim: int) -> tuple[Array, Array]:
+    """The largest element so far, and where it is. https://pytorch.org/docs/stable/generated/torch.cummax.html"""
+    return _running(xp, self, dim, largest=True)
+
+
+@declare(
+    outputs=return_types.cummin,
+    derivatives={"self": lambda grad, result1, dim: _running_backward(grad, result1, dim)},
+)
+def cummin(xp: Any, self: Array, dim: int) -> tuple[Array, Array]:
+    """The smallest element so far, and where it is. https://pytorch.org/docs/stable/generated/torch.cummin.html"""
+    return _running(xp, self, dim, largest=False)
+
+
+@composite()
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The n-th differences of neighbours along `dim`. https://pytorch.org/docs/stable/generated/torch.diff.html"""
+    if not input.dim():
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    dim = check_dim(dim, input.dim())
+    parts = [each for each in (prepend, input, append) if each is not None]
+    result = cat(parts, dim) if len(parts) > 1 else input
+    for _ in range(min(n, result.shape[dim])):
+        later, earlier = slice_(result, dim, 1, None), slice_(result, dim, 0, -1)
+        result = later ^ earlier if result._dtype.category == 0 else later - earlier
+    return result.clone() if n == 0 else result
+
+
+def _widths(x: Tensor, dim: int, ndim: int) -> Tensor:
+    """The distances of neighbouring points along `dim`."""
+    return diff(x, dim=dim) if x.dim() > 1 else diff(x).reshape([-1 if d == dim else 1 for d in range(ndim)])
+
+
+@composite(variants="function", aliases="trapz")
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The integral along `dim` by the trapezoidal rule. https://pytorch.org/docs/stable/generated/torch.trapezoid.html"""
+    if x is not None and dx is not None:
+        raise RuntimeError("trapezoid(): only one of x and dx may be given")
+    dim = check_dim(dim, y.dim())
+    if x is None:
+        inner = y.sum(dim) - (select(y, dim, 0) + select(y, dim, -1)) * 0.5
+        return inner * (1 if dx is None else dx)
+    return ((slice_(y, dim, 1, None) + slice_(y, dim, 0, -1)) * _widths(x, dim, y.dim())).sum(dim) / 2.0
+
+
+@composite(variants="function")
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The integrals up to each point. https://pytorch.org/docs/stable/generated/torch.cumulative_trapezoid.html"""
+    dim = check_dim(dim, y.dim())
+    pairs = slice_(y, dim, 1, None) + slice_(y, dim, 0, -1)
+    if x is None:
+        return (1 if dx is None else dx) / 2.0 * pairs.cumsum(dim)
+    return (pairs * _widths(x, dim, y.dim())).cumsum(dim) / 2.0
