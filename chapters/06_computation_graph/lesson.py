@@ -81,8 +81,8 @@ def saved_tensors(result):
     return [each.tensor.tolist() for each in result.grad_fn._saved if isinstance(each, saved.SavedTensor)]
 
 
-a = torch.tensor([1.0, 2.0], requires_grad=True)
-b = torch.tensor([3.0, 4.0], requires_grad=True)
+a = torch.tensor([1.0, 4.0], requires_grad=True)
+b = torch.tensor([5.0, 6.0], requires_grad=True)
 print("a * x    saves", saved_tensors(a * x))
 print("a * b    saves", saved_tensors(a * b))
 print("a + b    saves", saved_tensors(a + b))
@@ -137,16 +137,14 @@ table(
 # multiplication, and leaves. *"Leaves are the tensors with `requires_grad=True`"*: `data` is a leaf without it; `product` has it and is none.
 #
 # `.grad` needs both: a leaf *and* requires grad. The scaled weight of the beginning was no leaf. Scale first, and ask for gradients afterwards.
+# (`torch.zeros(3, requires_grad=True).to(device)` has the same fault as soon as `to` has something to convert.) And the flag of a tensor with history
+# cannot be taken back, because its node exists already: the second cell raises.
 
 # %%
 print(inspect.getsource(torch.Tensor.is_leaf.fget))
 weight = (torch.ones(2) * 0.1).requires_grad_()
 (weight * torch.tensor([3.0, 4.0])).sum().backward()
 print(weight.is_leaf, weight.grad)
-
-# %% [markdown]
-# `torch.zeros(3, requires_grad=True).to(device)` has the same fault as soon as `to` has something to convert. And the flag of a tensor with history
-# cannot be taken back, because its node exists already:
 
 # %% tags=["raises-exception"]
 product.requires_grad_(False)
@@ -413,7 +411,7 @@ print("own stack:", start.grad)
 
 # %% [markdown]
 # ## The same in the package
-# The diamond with tensors, drawn with what is saved: `h * 2` needs the 2, `s * s` needs `s` twice, the addition nothing.
+# The diamond with tensors, drawn with its saved tensors: `s * s` keeps `s` twice, `h * 2` only the number 2, the addition nothing.
 
 # %%
 s = torch.tensor(3.0, requires_grad=True)
@@ -465,12 +463,8 @@ print("with:   ", bias.grad.tolist())
 # %% [markdown]
 # A gradient has the shape of its tensor, always. Dimensions that a broadcast added in front are summed away; dimensions of size 1 that it
 # stretched are summed back to size 1. **Broadcast and sum are each other's backward.** Because every node knows the shapes of its outputs, the engine does this when a gradient arrives, once for
-# all operations; no formula has to mention broadcasting.
-
-# %%
-print(inspect.getsource(engine.sum_to_size))
-
-# %% [markdown]
+# all operations; no formula has to mention broadcasting. The function is `sum_to_size`, and you write it in exercise 4.
+#
 # ## The last step: into `.grad`
 # `a + b` hands the *same* gradient tensor to both inputs. If both kept it, the in-place addition of a later pass would write into two `.grad`s at once. Try it:
 
@@ -486,18 +480,14 @@ def keep_always(variable, grad, may_keep):
 a = torch.zeros(2, requires_grad=True)
 b = torch.zeros(2, requires_grad=True)
 with check.install(keep_always, "minitorch.autograd.engine:accumulate_grad"):
-    (a + b).sum().backward()
+    ((a + b) * 2).sum().backward()
     (a * 10).sum().backward()
 print("a.grad", a.grad, " b.grad", b.grad)
 
 # %% [markdown]
-# `b` is no part of the second loss, and its gradient went from 1 to 11. So the engine asks whether anybody else can see the tensor, `may_keep`, and copies if so.
-# Each of the cases here is there for somebody who holds a tensor of yours.
-
-# %%
-print(inspect.getsource(engine.accumulate_grad))
-
-# %% [markdown]
+# `b` is no part of the second loss, and its gradient went from 2 to 12. So the engine asks whether anybody else can see the tensor, and copies it if so. The function is
+# `accumulate_grad`, and you write it in exercise 5.
+#
 # ## What frees a graph, and what keeps it alive
 # *"A second `backward` always raises"* is half true. `backward` frees the saved tensors, so a product's node has nothing to work with. A sum saved nothing, so nothing is missing.
 
