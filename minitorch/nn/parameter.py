@@ -79,7 +79,9 @@ class _Uninitialized:
         tensor: Any = self
         with no_grad():
             tensor.data = empty(
-                shape, dtype=tensor.dtype if dtype is None else dtype, device=tensor.device if device is None else device
+                shape,
+                dtype=tensor.dtype if dtype is None else dtype,
+                device=tensor.device if device is None else device,
             )
         tensor.__class__ = self._of
 
@@ -87,7 +89,8 @@ class _Uninitialized:
     def shape(self) -> Any:
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` to "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
+            "`forward` to "
             "initialize the parameters before accessing their attributes."
         )
 
@@ -124,7 +127,9 @@ class UninitializedBuffer(_Uninitialized, Tensor):
 
     _of = Tensor
 
-    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
         buffer = _uninitialized(cls, device, dtype).requires_grad_(requires_grad)
         buffer.persistent = persistent
         buffer._is_buffer = True

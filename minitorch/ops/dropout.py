@@ -36,7 +36,8 @@ def _dropped(input: Tensor, shape: tuple[int, ...], p: float, training: bool, in
         return input
     if not input.is_floating_point() and not input.is_complex():
         raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {input.type().rpartition('.')[2].removesuffix('Tensor')}"
+            "result type Float can't be cast to the desired output type "
+            f"{input.type().rpartition('.')[2].removesuffix('Tensor')}"
         )
     noise = _noise(input, shape, p)
     return input.mul_(noise) if inplace else input * noise  # type: ignore[no-any-return]
@@ -88,8 +89,10 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _checked(p)
     if input.dim() not in (2, 3):
         raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists to provide "
-            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension "
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists to "
+            "provide "
+            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch "
+            "dimension "
             "(i.e. 2D or 3D inputs)."
         )
     return _batched(input, 2, p, training, inplace)
@@ -106,8 +109,10 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         _warn_dimensions("dropout2d", input.dim(), 2, "3D or 4D")
     elif input.dim() == 3:
         warnings.warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
-            "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+            "desired - "
+            "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+            "future "
             "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
             "channel-wise dropout behavior, please switch to using dropout1d instead.",
             stacklevel=2,
@@ -137,7 +142,8 @@ def _batched(input: Tensor, unbatched: int, p: float, training: bool, inplace: b
 
 def _warn_dimensions(name: str, ndim: int, spatial: int, expected: str) -> None:
     warnings.warn(
-        f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future release. To "
+        f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future "
+        "release. To "
         f"retain the behavior and silence this warning, please use dropout instead. Note that {name} exists to provide "
         f"channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, and an optional batch "
         f"dimension (i.e. {expected} inputs).",

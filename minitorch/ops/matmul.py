@@ -72,7 +72,7 @@ def is_transposed(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
 
 
 def left_gradient(grad: Tensor, shape: tuple[int, ...], stride: tuple[int, ...], right: Tensor) -> Tensor:
-    """grad @ rightᴴ, laid out as the left factor is: that of a transposed weight then needs no copy to become its `.grad`."""
+    """grad @ rightᴴ, laid out as the left factor: a transposed weight's then becomes its `.grad` without a copy."""
     if is_transposed(shape, stride):
         return mm(conj(right), grad.t()).t()  # type: ignore[no-any-return]
     return mm(grad, conj(right.t()))  # type: ignore[no-any-return]
@@ -145,7 +145,8 @@ def check_expands(array: Array, shape: tuple[int, ...]) -> None:
     """Raises RuntimeError unless an array can be expanded to a shape."""
     if array.ndim > len(shape):
         raise RuntimeError(
-            f"expand({{{list(array.shape)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater "
+            f"expand({{{list(array.shape)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must "
+            "be greater "
             f"or equal to the number of dimensions in the tensor ({array.ndim})"
         )
     missing = len(shape) - array.ndim
@@ -153,7 +154,8 @@ def check_expands(array: Array, shape: tuple[int, ...]) -> None:
         size = array.shape[dim - missing]
         if size not in (1, shape[dim]):
             raise RuntimeError(
-                f"The expanded size of the tensor ({shape[dim]}) must match the existing size ({size}) at non-singleton "
+                f"The expanded size of the tensor ({shape[dim]}) must match the existing size ({size}) at "
+                "non-singleton "
                 f"dimension {dim}.  Target sizes: {list(shape)}.  Tensor sizes: {list(array.shape)}"
             )
 
@@ -166,7 +168,10 @@ def check_expands(array: Array, shape: tuple[int, ...]) -> None:
     },
 )
 def bmm(xp: Any, self: Array, mat2: Array) -> Array:
-    """The products of two batches of matrices, (b, n, m) @ (b, m, p). https://pytorch.org/docs/stable/generated/torch.bmm.html"""
+    """The products of two batches of matrices, (b, n, m) @ (b, m, p).
+
+    https://pytorch.org/docs/stable/generated/torch.bmm.html
+    """
     check_batches(self, mat2)
     return product(xp, self, mat2)
 
@@ -180,7 +185,8 @@ def check_batches(batch1: Array, batch2: Array) -> None:
     expected = [batch1.shape[0], batch1.shape[2]]
     if list(batch2.shape[:2]) != expected:
         raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: {list(batch2.shape[:2])}."
+            f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: "
+            f"{list(batch2.shape[:2])}."
         )
     if batch1.dtype != batch2.dtype:
         raise RuntimeError(f"expected scalar type {type_name(batch1)} but found {type_name(batch2)}")
@@ -253,7 +259,9 @@ def _check_mv(xp: Any, self: Array, mat: Array, vec: Array, ndim: int) -> None:
         raise RuntimeError(f"vector + matrix @ vector expected, got {max(ndim, 1)}, {mat.ndim}, {vec.ndim}")
     size = mat.shape[0] if self.ndim != ndim or ndim == 0 else self.shape[0]
     if mat.shape[1] != vec.shape[0] or size not in (1, mat.shape[0]):
-        raise RuntimeError(f"size mismatch, got input ({size}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})")
+        raise RuntimeError(
+            f"size mismatch, got input ({size}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
+        )
     if not mat.dtype == vec.dtype == self.dtype:
         names = ", ".join(map(type_name, (self, mat)))
         raise RuntimeError(f"addmv input tensors must have the same dtype, but got {names}, and {type_name(vec)}")
@@ -288,7 +296,8 @@ def _check_dot(name: str, self: Array, other: Array) -> None:
         )
     if self.shape != other.shape:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{self.size}] and src [{other.size}] to have the same number of "
+            f"inconsistent tensor size, expected tensor [{self.size}] and src [{other.size}] to have the same number "
+            "of "
             f"elements, but got {self.size} and {other.size} elements respectively"
         )
 
@@ -317,7 +326,10 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
 
 @composite()
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Σₖ input[…, k] · other[…, k]; with a 0-dim tensor, the product. https://pytorch.org/docs/stable/generated/torch.inner.html"""
+    """Σₖ input[…, k] · other[…, k]; with a 0-dim tensor, the product.
+
+    https://pytorch.org/docs/stable/generated/torch.inner.html
+    """
     if not input.dim() or not other.dim():
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -330,7 +342,9 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return product.view(*input.shape[:-1], *other.shape[:-1])  # type: ignore[no-any-return]
 
 
-@declare(derivatives={"self": lambda grad, self_shape: grad.reshape(self_shape)}, variants="", node="UnsafeViewBackward0")
+@declare(
+    derivatives={"self": lambda grad, self_shape: grad.reshape(self_shape)}, variants="", node="UnsafeViewBackward0"
+)
 def unsafe_view(xp: Any, self: Array, size: tuple[int, ...]) -> Array:
     """A reshape of a result that nobody else sees, so that it need not count as a view."""
     return self.reshape(size)
@@ -372,9 +386,7 @@ def _folds(input: Tensor, other: Tensor) -> bool:
     if large is other:
         large = large.transpose(-1, -2)
     strides, shape = large.stride(), large.shape
-    return not large.numel() or all(
-        strides[d] == strides[d + 1] * shape[d + 1] for d in range(len(shape) - 2)
-    )
+    return not large.numel() or all(strides[d] == strides[d + 1] * shape[d + 1] for d in range(len(shape) - 2))
 
 
 def _folded(input: Tensor, other: Tensor) -> Tensor:
@@ -409,8 +421,9 @@ def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
 
 
-@composite(variants="method")
-def __matmul__(self: Tensor, other: Tensor) -> Tensor:
+@composite(variants="", operators="__matmul__")
+def matmul_operator(self: Tensor, other: Tensor) -> Tensor:
+    """self @ other."""
     return matmul(self, other) if isinstance(other, Tensor) else NotImplemented  # type: ignore[no-any-return]
 
 

@@ -14,26 +14,24 @@ from minitorch.tensor import Tensor
 Dims = Any
 
 
-def _vector_norm_gradient(
-    grad: Tensor, self: Tensor, ord: float, dim: Dims, keepdim: bool, dtype: Any, result: Tensor
-) -> Tensor:
+def _vector_norm_gradient(grad: Any, self: Any, ord: float, dim: Dims, keepdim: bool, result: Any) -> Any:
     shape = tuple(self.shape)
     grad, norm = unreduced(grad, shape, dim, keepdim), unreduced(result, shape, dim, keepdim)
     if ord == 0:
-        return self.new_zeros(shape)  # type: ignore[no-any-return]
+        return self.new_zeros(shape)
     if ord == 1:
-        return self.sgn() * grad  # type: ignore[no-any-return]
+        return self.sgn() * grad
     if ord == 2:
-        return grad * (self / norm).masked_fill(norm == 0, 0)  # type: ignore[no-any-return]
+        return grad * (self / norm).masked_fill(norm == 0, 0)
     size = self.abs()
     if math.isinf(ord):
         # All elements of extreme size share the gradient.
         extreme = (size == norm) | size.isnan()
-        return self.sgn() * extreme * (grad / extreme.sum(dims_of(dim, self.dim()), keepdim=True))  # type: ignore[no-any-return]
+        return self.sgn() * extreme * (grad / extreme.sum(dims_of(dim, self.dim()), keepdim=True))
     if ord < 1:
-        return self.sgn() * size.pow(ord - 1).masked_fill(self == 0, 0) * grad * norm.pow(1 - ord)  # type: ignore[no-any-return]
+        return self.sgn() * size.pow(ord - 1).masked_fill(self == 0, 0) * grad * norm.pow(1 - ord)
     slope = self.sgn() * size.pow(ord - 1) if ord < 2 else self * size.pow(ord - 2)
-    return slope * (grad / norm.pow(ord - 1)).masked_fill(norm == 0, 0)  # type: ignore[no-any-return]
+    return slope * (grad / norm.pow(ord - 1)).masked_fill(norm == 0, 0)
 
 
 @declare(
@@ -98,8 +96,7 @@ def norm(
     if dim is None:
         if input.dim() not in (1, 2):
             raise RuntimeError(
-                "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
-                f"{input.dim()}D."
+                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.dim()}D."
             )
         dim = tuple(range(input.dim()))
     dims = dim if isinstance(dim, (tuple, list)) else (dim,)
@@ -112,16 +109,14 @@ def norm(
 def matrix_norm(
     input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, out: Any = None, dtype: Any = None
 ) -> Tensor:
-    """"fro": √Σ|x|²; "nuc": Σσ; ±2: largest or smallest σ; ±1, ±∞: of the sums of columns or rows, the largest or smallest.
+    """√Σ|x|² ("fro"), Σσ ("nuc"), the largest or smallest σ (±2), or the extreme sum of a column (±1) or row (±∞).
 
     https://pytorch.org/docs/stable/generated/torch.linalg.matrix_norm.html
     """
     if out is not None:
         raise NotImplementedError("linalg.matrix_norm: out is not supported")
     if input.dim() < 2:
-        raise RuntimeError(
-            f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
-        )
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:
         raise RuntimeError("linalg.matrix_norm: dim must be a 2-tuple")
     row, column = (d % input.dim() for d in dim)

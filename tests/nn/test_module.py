@@ -173,7 +173,7 @@ def assignment_moves_names(torch: Any) -> Any:
 
     def note() -> None:
         owners = (model._parameters, model._buffers, model._modules)
-        steps.append([[name for name in owner] for owner in owners] + ["x" in model.__dict__])
+        steps.append([list(owner) for owner in owners] + ["x" in model.__dict__])
 
     model.x = 3
     note()
@@ -480,7 +480,13 @@ def copies(torch: Any) -> Any:
     model(torch.ones(1, 3)).sum().backward()
     clone = copy.deepcopy(model)
     clone.scale.data.fill_(5.0)
-    return [model.scale, clone.scale, type(clone.scale).__name__, clone.scale.grad, clone.first.weight is model.first.weight]
+    return [
+        model.scale,
+        clone.scale,
+        type(clone.scale).__name__,
+        clone.scale.grad,
+        clone.first.weight is model.first.weight,
+    ]
 
 
 @scenario

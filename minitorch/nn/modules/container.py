@@ -226,14 +226,18 @@ class ModuleDict(Module):
 
     def update(self, modules: Any) -> None:
         """Adds the modules of a mapping or of pairs of name and module."""
-        for key, module in _pairs("ModuleDict", "ModuleDict.update", modules, isinstance(modules, (Mapping, ModuleDict))):
+        for key, module in _pairs(
+            "ModuleDict", "ModuleDict.update", modules, isinstance(modules, (Mapping, ModuleDict))
+        ):
             self[key] = module
 
 
 def _pairs(owner: str, caller: str, values: Any, is_mapping: bool) -> list[tuple[str, Any]]:
     """The items of a mapping or a sequence of pairs. Raises TypeError or ValueError for anything else."""
     if not isinstance(values, Iterable):
-        raise TypeError(f"{caller} should be called with an iterable of key/value pairs, but got {type(values).__name__}")
+        raise TypeError(
+            f"{caller} should be called with an iterable of key/value pairs, but got {type(values).__name__}"
+        )
     if is_mapping:
         return list(values.items())  # type: ignore[attr-defined]
     pairs = list(values)
@@ -261,7 +265,10 @@ def _as_parameter(value: Any) -> Any:
 
 
 class ParameterList(Module):
-    """A list in which tensors become parameters. Source: https://pytorch.org/docs/stable/generated/torch.nn.ParameterList.html"""
+    """A list in which tensors become parameters.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.ParameterList.html
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -309,7 +316,10 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict in which tensors become parameters. Source: https://pytorch.org/docs/stable/generated/torch.nn.ParameterDict.html"""
+    """A dict in which tensors become parameters.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.ParameterDict.html
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -360,7 +370,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of `key`, or `default`."""
-        return self[key] if key in self else default
+        return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A ParameterDict with the same value for all keys."""

@@ -1,4 +1,7 @@
-"""Dropout: in training, elements are set to zero at random. Source: https://pytorch.org/docs/stable/nn.html#dropout-layers"""
+"""Dropout: in training, elements are set to zero at random.
+
+Source: https://pytorch.org/docs/stable/nn.html#dropout-layers
+"""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class ModuleHooks:
         return self._backward_hooks.register(hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Has `hook(module, grad_output)` called before the module's backward; what it returns replaces `grad_output`."""
+        """Has `hook(module, grad_output)` called before the module's backward; a result replaces `grad_output`."""
         return self._backward_pre_hooks.register(hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
@@ -134,7 +134,8 @@ class ModuleHooks:
                         _call_forward_hook(hooks, number, hooks[number], self, args, kwargs, result)
                     except Exception as error:
                         warnings.warn(
-                            f"{'global ' if hooks is forward_hooks else ''}module forward hook with ``always_call=True`` "
+                            f"{'global ' if hooks is forward_hooks else ''}module forward hook with "
+                            "``always_call=True`` "
                             f"raised an exception that was silenced as another error was raised in forward: {error}",
                             stacklevel=2,
                         )
@@ -152,7 +153,8 @@ class ModuleHooks:
                 if replaced is not None:
                     if not (isinstance(replaced, tuple) and len(replaced) == 2):
                         raise RuntimeError(
-                            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {replaced}."
+                            "forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got "
+                            f"{replaced}."
                         )
                     args, kwargs = replaced
         return args, kwargs
@@ -238,7 +240,8 @@ class BackwardHook:
             replaced = hook(self.module, (None,) * self.input_count, self.grad_outputs)
             if replaced is not None and not (isinstance(replaced, tuple) and all(each is None for each in replaced)):
                 raise RuntimeError(
-                    "Backward hook for Modules where no input requires gradient should always return None or None for all "
+                    "Backward hook for Modules where no input requires gradient should always return None or None "
+                    "for all "
                     "gradients."
                 )
         self.grad_outputs = None

@@ -14,7 +14,10 @@ from minitorch.tensor import Tensor
 
 
 class Identity(Module):
-    """Returns its input; any arguments are ignored. Source: https://pytorch.org/docs/stable/generated/torch.nn.Identity.html"""
+    """Returns its input; any arguments are ignored.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.Identity.html
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()

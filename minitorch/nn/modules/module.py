@@ -69,7 +69,9 @@ class Module(ModuleHooks, ModuleState):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
             if kwargs:
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+                )
             if args:
                 raise TypeError(
                     f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
@@ -103,11 +105,13 @@ class Module(ModuleHooks, ModuleState):
         if param is not None:
             if not isinstance(param, Parameter):
                 raise TypeError(
-                    f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                    f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None "
+                    "required)"
                 )
             if param.grad_fn is not None:
                 raise ValueError(
-                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+                    "explicitly. To "
                     f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
                 )
             param = registered(parameter_registration_hooks, self, name, param)
@@ -193,7 +197,8 @@ class Module(ModuleHooks, ModuleState):
         elif buffers is not None and name in buffers:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
-                    f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+                    f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None "
+                    "expected)"
                 )
             persistent = name not in self._non_persistent_buffers_set
             self.register_buffer(name, value, value.persistent if isinstance(value, Buffer) else persistent)
@@ -372,7 +377,9 @@ class Module(ModuleHooks, ModuleState):
         return self
 
     def to(self: Self, *args: Any, **kwargs: Any) -> Self:
-        """Moves all parameters and buffers to a device, floating point ones to a dtype too; takes what `Tensor.to` takes.
+        """Moves all parameters and buffers to a device, floating point ones to a dtype too.
+
+        Takes what `Tensor.to` takes.
 
         Raises TypeError for a dtype that is not floating point or complex.
         """
@@ -500,7 +507,9 @@ def indented(text: str) -> str:
 
 
 _COMPLEX = (
-    "Complex modules are a new feature under active development whose design may change, and some modules might not work as "
+    "Complex modules are a new feature under active development whose design may change, and some modules might not "
+    "work as "
     "expected when using complex tensors as parameters or buffers. Please file an issue at "
-    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work as expected."
+    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work as "
+    "expected."
 )

@@ -61,7 +61,7 @@ class ModuleState:
         return self._state_dict_pre_hooks.register(hook)
 
     def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Has `hook(module, state_dict, prefix, local_metadata)` called after; it may change the dict, and returns None."""
+        """Has `hook(module, state_dict, prefix, local_metadata)` called after; it may change the dict."""
         hook._from_public_api = True  # type: ignore[attr-defined]
         return self._state_dict_hooks.register(hook)
 
@@ -97,7 +97,7 @@ class ModuleState:
         return {name: each for name, each in {**self._parameters, **buffers}.items() if each is not None}
 
     def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """All parameters and persistent buffers by their full names, detached unless `keep_vars`; no copies are made."""
+        """All parameters and persistent buffers by their full names, detached unless `keep_vars`, not copied."""
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()  # maps the prefix of each module to its version
@@ -121,8 +121,9 @@ class ModuleState:
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copies the tensors of a state dict into the parameters and buffers of the same names.
 
-        With `assign` the tensors of the dict themselves become the parameters. Returns the names that the dict lacks and
-        those that it has too many; with `strict`, RuntimeError is raised for them, and always for shapes that differ.
+        With `assign` the tensors of the dict themselves become the parameters. Returns the names that the dict
+        lacks and those that it has too many. Raises RuntimeError for shapes that differ and, with `strict`, for these
+        names.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -134,16 +135,21 @@ class ModuleState:
         state._metadata = metadata
 
         def load(module: Any, state: Any, prefix: str) -> None:
-            local_metadata = dict(metadata.get(prefix[:-1], {}), **({"assign_to_params_buffers": True} if assign else {}))
+            local_metadata = dict(
+                metadata.get(prefix[:-1], {}), **({"assign_to_params_buffers": True} if assign else {})
+            )
             module._load_from_state_dict(state, prefix, local_metadata, True, missing, unexpected, errors)
             for name, child in module._modules.items():
                 if child is not None:
                     child_prefix = f"{prefix}{name}."
-                    load(child, {key: each for key, each in state.items() if key.startswith(child_prefix)}, child_prefix)
+                    load(
+                        child, {key: each for key, each in state.items() if key.startswith(child_prefix)}, child_prefix
+                    )
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, _IncompatibleKeys(missing, unexpected)) is not None:
                     raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                        "values, "
                         "if incompatible_keys need to be modified, it should be done inplace."
                     )
 
@@ -174,7 +180,9 @@ class ModuleState:
         for name, target in own.items():
             key = prefix + name
             if key in state_dict:
-                error = self._load_tensor(name, key, target, state_dict[key], "assign_to_params_buffers" in local_metadata)
+                error = self._load_tensor(
+                    name, key, target, state_dict[key], "assign_to_params_buffers" in local_metadata
+                )
                 if error is not None:
                     error_msgs.append(error)
             elif strict:
@@ -198,7 +206,8 @@ class ModuleState:
         """Loads one tensor; says what is wrong where that is impossible."""
         if not isinstance(source, Tensor):
             return (
-                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                "checkpoint "
                 f"but received {type(source)}"
             )
         if not is_lazy(target):
@@ -222,7 +231,8 @@ class ModuleState:
                 setattr(self, name, source)
         except Exception as error:
             return (
-                f'While copying the parameter named "{key}", whose dimensions in the model are {target.size()} and whose '
+                f'While copying the parameter named "{key}", whose dimensions in the model are {target.size()} and '
+                "whose "
                 f"dimensions in the checkpoint are {source.size()}, an exception occurred : {error.args}."
             )
         return None

@@ -38,7 +38,8 @@ def get_total_norm(
     total = vector_norm(stack([each.to(norms[0].device) for each in norms]), norm_type)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped. To "
             "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
     return total  # type: ignore[no-any-return]

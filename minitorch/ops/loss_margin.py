@@ -1,0 +1,313 @@
+"""Losses of distances and margins.
+
+Source: https://pytorch.org/docs/stable/nn.functional.html#loss-functions
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.ops.declaration import KEEP, composite, declare
+from minitorch.ops.loss import log_sigmoid, reduced, reduction_of, share
+from minitorch.tensor import Tensor
+
+
+@composite(variants="function", namespace="nn.functional")
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """input where target is 1, max(0, margin − input) where it is −1.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.hinge_embedding_loss.html
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    far = (margin - input).clamp_min(0).masked_fill(target == 1, 0)
+    return reduced(far + input.masked_fill(target == -1, 0), reduction)  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, −target · (input1 − input2) + margin).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.margin_ranking_loss.html
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    if not input1.dim() == input2.dim() == target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
+    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)  # type: ignore[no-any-return]
+
+
+@declare(
+    promotion=KEEP,
+    upcast=True,
+    variants="",
+    node="SoftMarginLossBackward0",
+    derivatives={
+        "self": lambda grad, self, target, reduction: (
+            share(grad, reduction, self, target) * -target * (-target * self).sigmoid()
+        ),
+    },
+)
+def soft_margin(xp: Any, self: Array, target: Array, reduction: str) -> Array:
+    return reduced(xp.log1p(xp.exp(-target * self)), reduction)
+
+
+@composite(variants="function", namespace="nn.functional")
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """log(1 + exp(−target · input)).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.soft_margin_loss.html
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    return soft_margin(input, target, reduction)  # type: ignore[no-any-return]
+
+
+@declare(
+    promotion=KEEP,
+    promoted=("self", "weight"),
+    upcast=True,
+    variants="",
+    node="MultiMarginLossBackward0",
+    derivatives={
+        "self": lambda grad, self, target, p, margin, weight, reduction: _multi_margin_gradient(
+            grad, self, target, p, margin, weight, reduction
+        ),
+    },
+)
+def multi_margin(
+    xp: Any, self: Array, target: Array, p: int, margin: float, weight: Array | None, reduction: str
+) -> Array:
+    classes = self.shape[-1]
+    rows, target_rows = self.reshape(-1, classes), target.reshape(-1)
+    if target.size and not 0 <= int(target.min()) <= int(target.max()) < classes:
+        raise RuntimeError("target out of range")
+    at = (xp.arange(len(rows)), target_rows)
+    excess = xp.maximum(margin - rows[at][:, None] + rows, 0) ** p
+    if weight is not None:
+        excess = excess * weight[target_rows][:, None]
+    excess[at] = 0
+    return reduced((excess.sum(1) / classes).reshape(target.shape).astype(self.dtype, copy=False), reduction)
+
+
+def _multi_margin_gradient(
+    grad: Tensor, self: Tensor, target: Tensor, p: int, margin: float, weight: Tensor | None, reduction: str
+) -> Tensor:
+    index = target.unsqueeze(-1)
+    excess = margin - self.gather(-1, index) + self
+    slope = (excess > 0).to(self.dtype) * (1 if p == 1 else 2 * excess)
+    if weight is not None:
+        slope = slope * weight[target].unsqueeze(-1)
+    slope = slope.scatter(-1, index, 0.0)
+    slope = slope.scatter(-1, index, -slope.sum(-1, keepdim=True)) / self.shape[-1]
+    return slope * share(grad, reduction, target, target).unsqueeze(-1)  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Σⱼ max(0, margin − input[target] + inputⱼ)ᵖ / C over the classes j other than the target.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.multi_margin_loss.html
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError("weight must be one-dimensional")
+    return multi_margin(input, target, p, margin, weight, reduction)  # type: ignore[no-any-return]
+
+
+@declare(
+    promotion=KEEP,
+    promoted=("self",),
+    upcast=True,
+    variants="",
+    node="MultilabelMarginLossBackward0",
+    derivatives={
+        "self": lambda grad, self, target, reduction: _multilabel_gradient(grad, self, target, reduction),
+    },
+)
+def multilabel_margin(xp: Any, self: Array, target: Array, reduction: str) -> Array:
+    classes = self.shape[-1]
+    listed = xp.cumsum(target < 0, -1) == 0  # a row's labels end at its first negative entry
+    index = xp.where(listed, target, 0)
+    is_label = xp.zeros(self.shape, bool)
+    for label in range(classes):
+        is_label[..., label] = (listed & (index == label)).any(-1)
+    picked = xp.take_along_axis(self, index, -1)
+    excess = xp.maximum(1 - picked[..., :, None] + self[..., None, :], 0)
+    excess = excess * (listed[..., :, None] & ~is_label[..., None, :])
+    return reduced((excess.sum((-2, -1)) / classes).astype(self.dtype, copy=False), reduction)
+
+
+def _multilabel_gradient(grad: Tensor, self: Tensor, target: Tensor, reduction: str) -> Tensor:
+    listed = (target < 0).cumsum(-1) == 0
+    index = target.where(listed, 0)
+    hits = listed.unsqueeze(-1) & (index.unsqueeze(-1) == target.new_tensor(range(self.shape[-1])))
+    picked = self.gather(-1, index)
+    active = (1 - picked.unsqueeze(-1) + self.unsqueeze(-2)) > 0
+    active = (active & listed.unsqueeze(-1) & ~hits.any(-2, keepdim=True)).to(self.dtype)
+    slope = active.sum(-2).scatter_add(-1, index, -active.sum(-1)) / self.shape[-1]
+    each = slope[..., 0]
+    return slope * share(grad, reduction, each, each).unsqueeze(-1)  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Σ max(0, 1 − input[label] + inputⱼ) / C over a row's labels and the classes j that are none.
+
+    The labels of a row end at its first −1.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.multilabel_margin_loss.html
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    return multilabel_margin(input, target, reduction)  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The binary cross-entropy of every class, averaged over the classes.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.multilabel_soft_margin_loss.html
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return reduced(loss.sum(-1) / input.shape[-1], reduction)  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """1 − cos where target is 1, max(0, cos − margin) where it is −1, for the angle between two vectors.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.cosine_embedding_loss.html
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    if target.dim() > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    dim = target.dim()
+    squares = ((input1 * input1).sum(dim) + 1e-12) * ((input2 * input2).sum(dim) + 1e-12)
+    cosine = (input1 * input2).sum(dim) / squares.sqrt()
+    loss = (1 - cosine).masked_fill(target != 1, 0) + (cosine - margin).clamp_min(0).masked_fill(target != -1, 0)
+    return reduced(loss, reduction)  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """‖x1 − x2 + eps‖ₚ along the last dimension.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.pairwise_distance.html
+    """
+    return (x1 - x2 + eps).norm(p, -1, keepdim)  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, d(anchor, positive) − d(anchor, negative) + margin).
+
+    `swap` takes d(positive, negative) in place of the second distance where that is less.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.triplet_margin_loss.html
+    """
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    reduction = reduction_of(reduction, size_average, reduce)
+
+    def distance(a: Tensor, b: Tensor) -> Tensor:
+        return pairwise_distance(a, b, p, eps)  # type: ignore[no-any-return]
+
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+@composite(variants="function", namespace="nn.functional")
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """The triplet loss with a distance of one's own.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.triplet_margin_with_distance_loss.html
+    """
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = pairwise_distance if distance_function is None else distance_function
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction_of(reduction))
+
+
+def _triplet(
+    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Any, margin: float, swap: bool, reduction: str
+) -> Tensor:
+    far = distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    return reduced((margin + distance(anchor, positive) - far).clamp_min(0), reduction)  # type: ignore[no-any-return]
