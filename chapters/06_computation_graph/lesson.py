@@ -292,6 +292,7 @@ plt.semilogy(depths, [depth + 1 for depth in depths], "s-", color="#0072b2", lab
 plt.xlabel("additions of a value to itself")
 plt.ylabel("visits")
 plt.legend(frameon=False)
+plt.show()
 
 # %% [markdown]
 # $2^{n+1} - 1$ visits for $n$ additions. Thirty of them would take 2 billion. The graph has $n + 1$ values, and one visit each has to be enough.
