@@ -13,6 +13,7 @@ from course.files import CODE
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "VIRTUAL_ENV")
+_MATPLOTLIB = Path.home() / ".cache" / "minitorch-course" / "matplotlib"
 
 
 class KernelSpecs(KernelSpecManager):
@@ -41,10 +42,9 @@ def environment(folder: Path, seed: int, path: Path) -> dict[str, str]:
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
         "HOME": str(folder),
         "IPYTHONDIR": str(folder / "ipython"),
-        "MPLCONFIGDIR": str(folder / "matplotlib"),
+        "MPLCONFIGDIR": str(_MATPLOTLIB),  # not the user's settings, but kept: its list of fonts takes seconds to make
         "TMPDIR": str(folder),
         "PYTHONPATH": os.pathsep.join(dict.fromkeys((str(CODE), str(path)))),
         "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
         SEED_VARIABLE: str(seed),
     }

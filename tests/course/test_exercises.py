@@ -30,7 +30,7 @@ def exercises(root: Path) -> list[tuple[Path, str, str]]:
 
 @functools.cache
 def graded(root: Path, chapter: str) -> dict[str, Result]:
-    """The chapter's grades: "unsolved", "reference", and "mutants 0", … in which every exercise holds its k-th mutant."""
+    """The chapter's grades: "unsolved", "reference", and "mutants k", where every exercise holds its k-th mutant."""
     course = Course(root)
     reference, unsolved = (
         nbformat.read(folder / f"{chapter}.ipynb", as_version=4) for folder in (course.solutions, course.pristine)
