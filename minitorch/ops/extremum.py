@@ -42,7 +42,7 @@ def _equals(self: Tensor, value: Tensor) -> Tensor:
     return mask | (self.isnan() & value.isnan()) if bool(value.isnan().any()) else mask
 
 
-def _shared(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+def shared(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """The gradient in equal parts to all elements that are the result."""
     mask = _equals(self, result)
     return mask * (grad / mask.sum())
@@ -80,7 +80,7 @@ def _extreme_along(xp: Any, name: str, self: Array, dim: int, keepdim: bool) -> 
 @declare(
     variants="",
     node="MaxBackward1",
-    derivatives={"self": lambda grad, self, result: _shared(grad, self, result)},
+    derivatives={"self": lambda grad, self, result: shared(grad, self, result)},
 )
 def max_of_all(xp: Any, self: Array) -> Array:
     _check("max", self, None)
@@ -90,7 +90,7 @@ def max_of_all(xp: Any, self: Array) -> Array:
 @declare(
     variants="",
     node="MinBackward1",
-    derivatives={"self": lambda grad, self, result: _shared(grad, self, result)},
+    derivatives={"self": lambda grad, self, result: shared(grad, self, result)},
 )
 def min_of_all(xp: Any, self: Array) -> Array:
     _check("min", self, None)
@@ -132,9 +132,9 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     https://pytorch.org/docs/stable/generated/torch.max.html
     """
     if isinstance(dim, Tensor) or other is not None:
-        return input.maximum(dim if other is None else other) if out is None else _write(out, input.maximum(dim))
+        return input.maximum(dim if other is None else other) if out is None else write_all(out, input.maximum(dim))
     result = max_of_all(input) if dim is None else max_along(input, dim, keepdim)
-    return result if out is None else _write(out, result)
+    return result if out is None else write_all(out, result)
 
 
 @composite()
@@ -144,12 +144,12 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     https://pytorch.org/docs/stable/generated/torch.min.html
     """
     if isinstance(dim, Tensor) or other is not None:
-        return input.minimum(dim if other is None else other) if out is None else _write(out, input.minimum(dim))
+        return input.minimum(dim if other is None else other) if out is None else write_all(out, input.minimum(dim))
     result = min_of_all(input) if dim is None else min_along(input, dim, keepdim)
-    return result if out is None else _write(out, result)
+    return result if out is None else write_all(out, result)
 
 
-def _write(out: Any, result: Any) -> Any:
+def write_all(out: Any, result: Any) -> Any:
     """Puts results into the tensors given as `out=`."""
     for target, each in zip(out, result, strict=True) if isinstance(out, (tuple, list)) else ((out, result),):
         if target._array.shape != each._array.shape:
@@ -207,7 +207,7 @@ def amin_and_amax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> tuple
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """The smallest and the largest elements. https://pytorch.org/docs/stable/generated/torch.aminmax.html"""
     result = amin_and_amax(input, dim, keepdim)
-    return result if out is None else _write(out, result)
+    return result if out is None else write_all(out, result)
 
 
 @declare(variants="function method out")

@@ -1,3 +1,298 @@
-"""Ops that order elements."""
+"""Ops that put elements in order, or choose by rank. NaN is larger than everything; equal elements keep their order.
+
+Source: https://pytorch.org/docs/stable/generated/torch.sort.html
+"""
 
 from __future__ import annotations
+
+from typing import Any
+
+from minitorch import return_types
+from minitorch.backend import Array
+from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, float32, float64
+from minitorch.ops.declaration import composite, declare
+from minitorch.ops.errors import check_dim
+from minitorch.ops.extremum import chosen, selected_backward, shared, write_all
+from minitorch.tensor import Tensor
+
+OUT = "function method out"
+
+
+def order_of(xp: Any, self: Array, dim: int, descending: bool = False) -> Array:
+    """The indices that sort along `dim`, equal elements in their order."""
+    if FROM_NUMPY[self.dtype].is_low_precision:
+        self = self.astype(xp.float32)
+    if not descending:
+        return xp.argsort(self, axis=dim, kind="stable")
+    return self.shape[dim] - 1 - xp.flip(xp.argsort(xp.flip(self, dim), axis=dim, kind="stable"), dim)
+
+
+def _refuse_complex(self: Array, name: str) -> None:
+    if self.dtype.kind == "c":
+        raise RuntimeError(f" {name} does not support complex dtypes on CPU")
+
+
+@declare(
+    variants="",
+    node="SortBackward0",
+    outputs=return_types.sort,
+    derivatives={
+        "self": lambda grad, self_shape, dim, result1: selected_backward(grad, self_shape, dim, result1, True)
+    },
+)
+def sorted_along(xp: Any, self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
+    _refuse_complex(self, "Sort")
+    dim = check_dim(dim, self.ndim)
+    if not self.ndim:
+        return self.copy(), xp.zeros((), xp.int64)
+    return chosen(xp, self, order_of(xp, self, dim, descending), dim, True)
+
+
+@composite()
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None) -> Any:
+    """The elements in order along `dim` and the indices they had. https://pytorch.org/docs/stable/generated/torch.sort.html"""
+    result = sorted_along(input, dim, descending)
+    return result if out is None else write_all(out, result)
+
+
+@composite()
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The indices that sort along `dim`. https://pytorch.org/docs/stable/generated/torch.argsort.html"""
+    return sorted_along(input, dim, descending)[1]
+
+
+@composite()
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sorted along the first dimension."""
+    result = sorted_along(input, 0, False)[0]
+    return result if out is None else write_all(out, result)
+
+
+@declare(
+    variants="",
+    node="TopkBackward0",
+    outputs=return_types.topk,
+    derivatives={
+        "self": lambda grad, self_shape, dim, result1: selected_backward(grad, self_shape, dim, result1, True)
+    },
+)
+def top(xp: Any, self: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:
+    _refuse_complex(self, "Topk")
+    dim = check_dim(dim, self.ndim)
+    if not 0 <= k <= (self.shape[dim] if self.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    if not self.ndim:
+        return (self.copy(), xp.zeros((), xp.int64)) if k else (xp.empty(0, self.dtype), xp.empty(0, xp.int64))
+    order = order_of(xp, self, dim, descending=largest)
+    return chosen(xp, self, order[(*(slice(None),) * dim, slice(k))], dim, True)
+
+
+@composite()
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
+    """The k largest (or smallest) elements along `dim`, in order. https://pytorch.org/docs/stable/generated/torch.topk.html"""
+    result = top(input, k, dim, largest)
+    return result if out is None else write_all(out, result)
+
+
+def _ranked(xp: Any, name: str, self: Array, rank: Any, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The element of a rank (an int, or one for each row) along `dim`, and its index."""
+    if not self.ndim:
+        return self.copy(), xp.zeros((), xp.int64)
+    if not self.shape[dim]:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    order = order_of(xp, self, dim)
+    if isinstance(rank, int):
+        places = order[(*(slice(None),) * dim, slice(rank, rank + 1))]
+    else:
+        places = xp.take_along_axis(order, rank, axis=dim)
+    return chosen(xp, self, places, dim, keepdim)
+
+
+@declare(
+    variants="function method",
+    outputs=return_types.kthvalue,
+    derivatives={
+        "self": lambda grad, self_shape, dim, keepdim, result1: selected_backward(
+            grad, self_shape, dim, result1, keepdim
+        )
+    },
+)
+def kthvalue(xp: Any, self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
+    """The k-th smallest element along `dim`. https://pytorch.org/docs/stable/generated/torch.kthvalue.html"""
+    dim = check_dim(dim, self.ndim)
+    if not 1 <= k <= (self.shape[dim] if self.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
+    return _ranked(xp, "kthvalue", self, k - 1, dim, keepdim)
+
+
+def _check_median(self: Array) -> None:
+    kind = FROM_NUMPY[self.dtype]
+    if kind.category == 0 or kind.is_complex:
+        raise NotImplementedError(f"\"median_cpu\" not implemented for '{SCALAR_TYPES[kind.name]}'")
+
+
+def _median(xp: Any, name: str, self: Array, dim: int, keepdim: bool, ignore_nan: bool) -> tuple[Array, Array]:
+    """The lower of the two middle elements along `dim`, or NaN where there is one and it isn't ignored."""
+    _check_median(self)
+    dim = check_dim(dim, self.ndim)
+    if not self.ndim or not self.shape[dim]:
+        return _ranked(xp, name, self, 0, dim, keepdim)
+    missing = xp.sum(self != self, axis=dim, keepdims=True)
+    size = self.shape[dim]
+    if ignore_nan:
+        rank = xp.maximum(size - missing - 1, 0) // 2
+    else:
+        rank = xp.where(missing > 0, size - missing, (size - 1) // 2)
+    return _ranked(xp, name, self, rank, dim, keepdim)
+
+
+def _median_of_all(xp: Any, self: Array, ignore_nan: bool) -> Array:
+    if not self.size:
+        return xp.full((), float("nan"), self.dtype)
+    return _median(xp, "median", self.reshape(-1), 0, False, ignore_nan)[0]
+
+
+def _median_op(name: str, ignore_nan: bool) -> tuple[Any, Any]:
+    """The ops `name()` of all elements and `name(dim)`, whose kernels differ in what NaN means."""
+    node = name.capitalize()
+
+    @declare(
+        variants="",
+        node=f"{node}Backward0",
+        derivatives={"self": lambda grad, self, result: shared(grad, self, result)},
+    )
+    def of_all(xp: Any, self: Array) -> Array:
+        _check_median(self)
+        return _median_of_all(xp, self, ignore_nan)
+
+    @declare(
+        variants="",
+        node=f"{node}Backward1",
+        outputs=getattr(return_types, name),
+        derivatives={
+            "self": lambda grad, self_shape, dim, keepdim, result1: selected_backward(
+                grad, self_shape, dim, result1, keepdim
+            )
+        },
+    )
+    def along(xp: Any, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+        return _median(xp, name, self, dim, keepdim, ignore_nan)
+
+    return of_all, along
+
+
+_median_of, _median_along = _median_op("median", False)
+_nanmedian_of, _nanmedian_along = _median_op("nanmedian", True)
+
+
+@composite()
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
+    """The lower median; along `dim` with its index. https://pytorch.org/docs/stable/generated/torch.median.html"""
+    result = _median_of(input) if dim is None else _median_along(input, dim, keepdim)
+    return result if out is None else write_all(out, result)
+
+
+@composite()
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
+    """The lower median of what isn't NaN. https://pytorch.org/docs/stable/generated/torch.nanmedian.html"""
+    result = _nanmedian_of(input) if dim is None else _nanmedian_along(input, dim, keepdim)
+    return result if out is None else write_all(out, result)
+
+
+@declare(
+    outputs=return_types.mode,
+    derivatives={
+        "self": lambda grad, self_shape, dim, keepdim, result1: selected_backward(
+            grad, self_shape, dim, result1, keepdim
+        )
+    },
+)
+def mode(xp: Any, self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
+    """The most frequent element along `dim`, the smallest of several. https://pytorch.org/docs/stable/generated/torch.mode.html"""
+    dim = check_dim(dim, self.ndim)
+    if not self.ndim or not self.shape[dim]:
+        return _ranked(xp, "mode", self, 0, dim, keepdim)
+    order = xp.moveaxis(order_of(xp, self, dim), dim, -1)
+    values = xp.take_along_axis(xp.moveaxis(self, dim, -1), order, axis=-1)
+    positions = xp.arange(values.shape[-1])
+    starts = xp.where(values[..., 1:] != values[..., :-1], positions[1:], 0)
+    first = xp.concatenate([xp.zeros((*values.shape[:-1], 1), positions.dtype), starts], axis=-1)
+    run = positions - xp.maximum.accumulate(first, axis=-1)  # how many equal ones came before
+    ends = xp.expand_dims(xp.argmax(run, axis=-1), -1)
+    return chosen(xp, self, xp.moveaxis(xp.take_along_axis(order, ends, axis=-1), -1, dim), dim, keepdim)
+
+
+def _quantile(
+    name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool
+) -> Tensor:
+    if input._dtype not in (float32, float64):
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
+    if not isinstance(q, Tensor):
+        if not 0 <= q <= 1:
+            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
+        q = input.new_full((), q)
+    elif q._dtype is not input._dtype:
+        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+    elif q.numel() and not bool(((q >= 0) & (q <= 1)).all()):
+        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    if q.dim() > 1:
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+    if not input.numel():
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
+    ndim = input.dim()
+    rows = input.reshape(-1) if dim is None else input.movedim(dim, -1) if ndim else input.reshape(1)
+    size = rows.shape[-1]
+    missing = rows.isnan().sum(-1, keepdim=True)
+    ordered = sorted_along(rows, -1, False)[0]
+    wanted = q.reshape(-1)
+    if ignore_nan:
+        ranks = (size - 1 - missing).clamp(min=0) * wanted
+    else:
+        ranks = (wanted * (size - 1)).expand(*missing.shape[:-1], -1).masked_fill(missing > 0, size - 1)
+    if interpolation != "linear" and interpolation != "midpoint":
+        ranks = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}[interpolation]()
+    low = ranks.floor()
+    weights = ranks - low if interpolation != "midpoint" else (ranks > low) * 0.5
+    below, above = (ordered.gather(-1, each.long()) for each in (low, ranks.ceil()))
+    result = below.lerp(above, weights.to(below.dtype))
+    if dim is None:
+        result = result.reshape(-1, *(1,) * ndim) if keepdim else result
+    else:
+        result = result.movedim(-1, 0)
+        result = result.unsqueeze(check_dim(dim, ndim) + 1) if keepdim and ndim else result
+        result = result.reshape(-1) if not ndim else result
+    return result if q.dim() else result.squeeze(0)
+
+
+@composite()
+def quantile(
+    input: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor | None = None,
+) -> Tensor:
+    """The q-quantiles along `dim`; NaN where there is one. https://pytorch.org/docs/stable/generated/torch.quantile.html"""
+    result = _quantile("quantile", input, q, dim, keepdim, interpolation, ignore_nan=False)
+    return result if out is None else write_all(out, result)
+
+
+@composite()
+def nanquantile(
+    input: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor | None = None,
+) -> Tensor:
+    """The q-quantiles of what isn't NaN. https://pytorch.org/docs/stable/generated/torch.nanquantile.html"""
+    result = _quantile("nanquantile", input, q, dim, keepdim, interpolation, ignore_nan=True)
+    return result if out is None else write_all(out, result)

@@ -1,0 +1,167 @@
+"""Ops that count elements, tell them apart, or find their place among sorted ones.
+
+Source: https://pytorch.org/docs/stable/generated/torch.unique.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, int64
+from minitorch.ops.declaration import composite, declare
+from minitorch.ops.errors import check_dim
+from minitorch.ops.promotion import is_number
+from minitorch.tensor import Tensor
+
+Number = Any
+
+
+@declare(variants="", node="UniqueBackward0")
+def unique_elements(xp: Any, self: Array, dim: int | None) -> tuple[Array, Array, Array]:
+    if dim is not None:
+        dim = check_dim(dim, self.ndim)
+    values, inverse, counts = xp.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    return values, inverse.reshape(self.shape if dim is None else -1), counts
+
+
+def _requested(results: tuple[Tensor, ...], return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = results
+    chosen = [values] + [inverse] * return_inverse + [counts] * return_counts
+    return chosen[0] if len(chosen) == 1 else tuple(chosen)
+
+
+@composite()
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The different elements (or slices along `dim`), in order; where each element is among them; how often each occurs.
+
+    https://pytorch.org/docs/stable/generated/torch.unique.html
+    """
+    return _requested(unique_elements(input, dim), return_inverse, return_counts)
+
+
+@declare(variants="")
+def unique_runs(xp: Any, self: Array, dim: int | None) -> tuple[Array, Array, Array]:
+    rows = self.reshape(-1) if dim is None else xp.moveaxis(self, check_dim(dim, self.ndim), 0)
+    size = rows.shape[0]
+    differs = (rows[1:] != rows[:-1]).reshape(max(size - 1, 0), -1).any(axis=1)
+    starts = xp.concatenate([xp.ones(min(size, 1), bool), differs])
+    first = xp.flatnonzero(starts)
+    inverse = xp.cumsum(starts) - 1
+    counts = xp.diff(xp.concatenate([first, xp.asarray([size])]))
+    values = rows[first]
+    if dim is not None:
+        return xp.moveaxis(values, 0, dim), inverse, counts
+    return values, inverse.reshape(self.shape), counts
+
+
+@composite()
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """One element for each run of equal ones. https://pytorch.org/docs/stable/generated/torch.unique_consecutive.html"""
+    return _requested(unique_runs(input, dim), return_inverse, return_counts)
+
+
+@declare()
+def bincount(xp: Any, self: Array, weights: Array | None = None, minlength: int = 0) -> Array:
+    """How often each of 0, 1, … occurs, or the sum of its weights.
+
+    https://pytorch.org/docs/stable/generated/torch.bincount.html
+    """
+    kind = FROM_NUMPY[self.dtype]
+    if kind.category >= FLOATING or kind.category == 0:
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{SCALAR_TYPES[kind.name]}'")
+    if self.ndim != 1 or (self.size and int(self.min()) < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if weights is None:
+        return xp.bincount(self, minlength=minlength)
+    if weights.shape != self.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    sums = xp.bincount(self, weights.astype("float64"), minlength)
+    return sums.astype("float32") if weights.dtype == "float32" else sums
+
+
+@declare(variants="function method out")
+def histc(xp: Any, self: Array, bins: int = 100, min: Number = 0, max: Number = 0) -> Array:
+    """How many elements fall in each of `bins` equal parts of [min, max]. https://pytorch.org/docs/stable/generated/torch.histc.html"""
+    kind = FROM_NUMPY[self.dtype]
+    if not kind.is_floating_point or kind.is_low_precision:
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{SCALAR_TYPES[kind.name]}'")
+    if bins <= 0:
+        raise RuntimeError("bins must be > 0")
+    low, high = float(min), float(max)
+    if low == high and self.size:
+        low, high = float(self.min()), float(self.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (xp.isfinite(low) and xp.isfinite(high)):
+        raise RuntimeError(f"range of [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError("max must be larger than min")
+    inside = self[(self >= low) & (self <= high)]
+    places = xp.minimum(((inside - low) / (high - low) * bins).astype(xp.int64), bins - 1)
+    return xp.bincount(places, minlength=bins).astype(self.dtype)
+
+
+@declare(variants="")
+def insertion_points(xp: Any, boundaries: Array, self: Array, right: bool) -> Array:
+    side = "right" if right else "left"
+    if boundaries.ndim == 1:
+        return xp.searchsorted(boundaries, self, side)
+    rows = zip(boundaries.reshape(-1, boundaries.shape[-1]), self.reshape(-1, self.shape[-1]), strict=True)
+    return xp.stack([xp.searchsorted(each, values, side) for each, values in rows]).reshape(self.shape)
+
+
+@composite(variants="function")
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Where the values belong in sorted rows: before equal elements, or after them (`right`).
+
+    https://pytorch.org/docs/stable/generated/torch.searchsorted.html
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
+    if is_number(input):
+        input = sorted_sequence.new_full((), input)
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
+    if sorted_sequence.dim() > 1 and sorted_sequence.shape[:-1] != input.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(sorted_sequence.shape)} and "
+            f"input value tensor {list(input.shape)}"
+        )
+    result = insertion_points(sorted_sequence, input, right or side == "right")
+    result = result.int() if out_int32 else result.to(int64)
+    return result if out is None else out.copy_(result)
+
+
+@composite(variants="function")
+def bucketize(
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """The index of the bucket that each value falls in. https://pytorch.org/docs/stable/generated/torch.bucketize.html"""
+    if boundaries.dim() != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)

@@ -1,0 +1,183 @@
+"""Ops that read and write where a mask is True, and those that find where that is.
+
+Source: https://pytorch.org/docs/stable/generated/torch.Tensor.masked_fill_.html
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, bool_
+from minitorch.ops.apply import in_place_of
+from minitorch.ops.declaration import METHODS, OPS, composite, declare
+from minitorch.ops.shape import broadcast_shapes, broadcast_tensors
+from minitorch.tensor import Tensor
+
+Number = Any
+
+_C_NAMES = {
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+
+
+def _check_mask(name: str, mask: Array) -> None:
+    kind = FROM_NUMPY[mask.dtype]
+    if kind is not bool_:
+        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {_C_NAMES[kind.name]}")
+
+
+def _widened(input: Tensor, mask: Tensor) -> Tensor:
+    shape = broadcast_shapes(input._array.shape, mask._array.shape)
+    return input if shape == input._array.shape else input.expand(shape)
+
+
+def _check_covers(target: Tensor, mask: Tensor) -> None:
+    shape = broadcast_shapes(target._array.shape, mask._array.shape)
+    if shape != target._array.shape:
+        raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
+
+
+@declare(
+    variants="",
+    node=lambda self, mask, value: "MaskedFillBackward1" if isinstance(value, Tensor) else "MaskedFillBackward0",
+    edits=True,
+    derivatives={
+        "self": lambda grad, mask: grad.masked_fill(mask, 0),
+        "value": lambda grad, mask: (grad * mask).sum(),
+    },
+)
+def fill_where(xp: Any, self: Array, mask: Array, value: Array | Number) -> Array:
+    _check_mask("masked_fill_", mask)
+    if hasattr(value, "ndim") and value.ndim:
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    if isinstance(value, complex) and self.dtype.kind != "c":
+        kind = _C_NAMES[FROM_NUMPY[self.dtype].name]
+        raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
+    xp.copyto(self, value, where=mask, casting="unsafe")
+    return self
+
+
+@composite()
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with one number where the mask is True. https://pytorch.org/docs/stable/generated/torch.Tensor.masked_fill_.html"""
+    return fill_where(_widened(input, mask), mask, value)
+
+
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """Writes one number where the mask is True."""
+    _check_covers(self, mask)
+    return in_place_of(OPS["fill_where"])(self, mask, value)
+
+
+@declare(
+    variants="",
+    node="MaskedSelectBackward0",
+    derivatives={"self": lambda grad, self_shape, mask: grad.new_zeros(self_shape).masked_scatter(mask, grad)},
+)
+def select_where(xp: Any, self: Array, mask: Array) -> Array:
+    return self[mask]
+
+
+@composite()
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements where the mask is True, as a vector. https://pytorch.org/docs/stable/generated/torch.masked_select.html"""
+    if mask._dtype is not bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    if input._array.shape != mask._array.shape:
+        input, mask = broadcast_tensors(input, mask)
+    result = select_where(input, mask)
+    if out is None:
+        return result
+    out._resize_output(result._array.shape)
+    return out.copy_(result)
+
+
+@declare(
+    variants="",
+    edits=True,
+    node="MaskedScatterBackward0",
+    derivatives={
+        "self": lambda grad, mask: grad.masked_fill(mask, 0),
+        "source": lambda grad, mask, source_shape: _taken(grad, mask, source_shape),
+    },
+)
+def scatter_where(xp: Any, self: Array, mask: Array, source: Array) -> Array:
+    _check_mask("masked_scatter_", mask)
+    if self.dtype != source.dtype:
+        one, other = (SCALAR_TYPES[FROM_NUMPY[each.dtype].name] for each in (self, source))
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{one} and {other}")
+    mask = xp.broadcast_to(mask, self.shape)
+    count = int(mask.sum())
+    if source.size < count:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    self[mask] = source.reshape(-1)[:count]
+    return self
+
+
+def _taken(grad: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The gradient of a source whose first elements went where the mask is True."""
+    taken = masked_select(grad, mask)
+    flat = taken.new_zeros(math.prod(shape))
+    flat[: taken.numel()] = taken
+    return flat.reshape(shape)
+
+
+@composite()
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy with the elements of `source`, one after the other, where the mask is True.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.masked_scatter_.html
+    """
+    return scatter_where(_widened(input, mask), mask, source)
+
+
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Writes the elements of `source`, one after the other, where the mask is True."""
+    _check_covers(self, mask)
+    return in_place_of(OPS["scatter_where"])(self, mask, source)
+
+
+METHODS["masked_fill_"] = masked_fill_
+METHODS["masked_scatter_"] = masked_scatter_
+
+
+@declare(variants="")
+def places_of_nonzero(xp: Any, self: Array) -> Array:
+    if not self.ndim:
+        return xp.zeros((1 if self != 0 else 0, 0), xp.int64)
+    return xp.stack(xp.nonzero(self), axis=1)
+
+
+@composite()
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
+    """The indices of the nonzero elements, a row each; or as a tuple with a vector for each dimension.
+
+    https://pytorch.org/docs/stable/generated/torch.nonzero.html
+    """
+    if as_tuple:
+        return places_of_nonzero(input if input.dim() else input.reshape(1)).unbind(1)
+    result = places_of_nonzero(input)
+    if out is None:
+        return result
+    out._resize_output(result._array.shape)
+    return out.copy_(result)
+
+
+@composite()
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the nonzero elements, a row each. https://pytorch.org/docs/stable/generated/torch.argwhere.html"""
+    return places_of_nonzero(input)
