@@ -83,7 +83,7 @@ from minitorch.ops import (
     slicing,
     softmax,
     sorting,
-    special,
+    special_functions,
     statistics,
     striding,
 )

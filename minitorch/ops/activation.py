@@ -1,3 +1,409 @@
-"""The nonlinearities of neural networks."""
+"""The nonlinearities of neural networks.
+
+Those that most networks use have fused derivatives (private ops, differentiable in turn); the others are written with
+the ops of the other files. Source: https://pytorch.org/docs/stable/nn.functional.html#non-linear-activation-functions
+"""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.ops.apply import in_place_of
+from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, pointwise
+from minitorch.ops.errors import not_implemented
+from minitorch.ops.masking import keep
+from minitorch.ops.special_kernels import erf
+from minitorch.tensor import Tensor
+
+Number = Any
+
+
+def activation(
+    *, public: str = "nn.functional", twin: bool = False, methods: str = "", **options: Any
+) -> Callable[[Any], Callable[..., Any]]:
+    """Declares an elementwise op as function of `nn.functional` that takes `inplace=` last.
+
+    `public` are all the modules it is in, `methods` the forms that tensors have ("method inplace"); `twin` adds the
+    function `name_`, which writes in place.
+    """
+
+    def generate(kernel: Any) -> Callable[..., Any]:
+        name = kernel.__name__
+        new = pointwise(variants="", **options)(kernel)
+        in_place = in_place_of(OPS[name])
+        count = len(OPS[name].parameters)
+
+        def function(*args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+            if len(args) > count:
+                args, inplace = args[:count], args[count]
+            return (in_place if inplace else new)(*args, **kwargs)
+
+        function.__name__, function.__doc__ = name, kernel.__doc__
+        for module in public.split():
+            names = NAMESPACES.setdefault(module, {})
+            names[name] = function if module == "nn.functional" else new
+            if twin:
+                names[name + "_"] = in_place
+        if "method" in methods:
+            METHODS[name] = new
+        if "inplace" in methods:
+            METHODS[name + "_"] = in_place
+        return new
+
+    return generate
+
+
+def floating(array: Array, kernel: str) -> Array:
+    """The array itself. Raises NotImplementedError for integers."""
+    if array.dtype.kind in "biu":
+        raise not_implemented(kernel, array.dtype.name)
+    return array
+
+
+# ReLU and its kind.
+
+
+@pointwise(
+    variants="", derivatives={"grad_output": lambda grad, self, threshold: threshold_backward(grad, self, threshold)}
+)
+def threshold_backward(xp: Any, grad_output: Array, self: Array, threshold: float) -> Array:
+    """grad_output where self > threshold or NaN, else 0."""
+    return keep(xp, grad_output, ~(self <= threshold))
+
+
+@activation(
+    public="torch nn.functional",
+    methods="method inplace",
+    twin=True,
+    upcast=False,
+    derivatives={"self": lambda grad, result: threshold_backward(grad, result, 0)},
+)
+def relu(xp: Any, self: Array) -> Array:
+    """max(x, 0). https://pytorch.org/docs/stable/generated/torch.nn.functional.relu.html"""
+    if self.dtype == "bool":
+        raise RuntimeError("Boolean inputs not supported for relu")
+    return xp.maximum(self, 0)
+
+
+@activation(
+    public="torch nn.functional",
+    twin=True,
+    derivatives={"self": lambda grad, self, threshold: threshold_backward(grad, self, threshold)},
+)
+def threshold(xp: Any, self: Array, threshold: float, value: float) -> Array:
+    """x where x > threshold, else `value`."""
+    return xp.where(self <= threshold, xp.asarray(value, self.dtype), self)
+
+
+@pointwise(
+    variants="",
+    derivatives={"grad_output": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope)},
+)
+def leaky_relu_backward(xp: Any, grad_output: Array, self: Array, negative_slope: float) -> Array:
+    """grad_output where self > 0, else negative_slope · grad_output."""
+    return grad_output * xp.asarray([negative_slope, 1], grad_output.dtype)[(self > 0).view("int8")]
+
+
+@activation(
+    twin=True,
+    derivatives={"self": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope)},
+)
+def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Array:
+    """x for x > 0, else negative_slope · x. https://pytorch.org/docs/stable/generated/torch.nn.functional.leaky_relu.html"""
+    floating(self, "leaky_relu_cpu")
+    if 0 <= negative_slope <= 1:
+        return xp.maximum(self, self * negative_slope)
+    return xp.where(self > 0, self, self * negative_slope)
+
+
+def _prelu_weight(input: Tensor, weight: Tensor) -> Tensor:
+    """The slopes in a shape that broadcasts along the channels of the input."""
+    channels = input.size(1) if input.dim() > 1 else 1
+    if weight.dim() > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
+    if weight.numel() not in (1, channels):
+        raise RuntimeError(
+            "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+            f"{weight.numel()} and channel size = {channels}."
+        )
+    return weight.reshape([1, -1] + [1] * (input.dim() - 2)) if input.dim() > 1 else weight.reshape([1] * input.dim())
+
+
+@pointwise(
+    variants="",
+    node="PreluKernelBackward0",
+    derivatives={
+        "self": lambda grad, self, weight: grad.where(self > 0, weight * grad),
+        "weight": lambda grad, self: (grad * self).masked_fill(self > 0, 0),
+    },
+)
+def _prelu(xp: Any, self: Array, weight: Array) -> Array:
+    return xp.where(self > 0, self, self * weight)
+
+
+@composite()
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x for x > 0, else weight · x, with a weight for each channel or one for all.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.prelu.html
+    """
+    result: Tensor = _prelu(input, _prelu_weight(input, weight))
+    return result
+
+
+@activation(
+    twin=True,
+    derivatives={
+        "self": lambda grad, self, min_val, max_val: grad.masked_fill((self <= min_val) | (self >= max_val), 0)
+    },
+)
+def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
+    """x clamped to [min_val, max_val]. https://pytorch.org/docs/stable/generated/torch.nn.functional.hardtanh.html"""
+    if min_val > max_val:
+        raise RuntimeError("min_val cannot be greater than max_val")
+    return xp.minimum(xp.maximum(self, self.dtype.type(min_val)), self.dtype.type(max_val))
+
+
+@composite(variants="function", namespace="nn.functional")
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """x clamped to [0, 6]."""
+    result: Tensor = NAMESPACES["nn.functional"]["hardtanh"](input, 0.0, 6.0, inplace)
+    return result
+
+
+# Exponential linear units.
+
+
+def _elu_gradient(grad: Tensor, self: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
+    slope: Tensor = grad * (self * input_scale).exp() * (alpha * scale * input_scale)
+    return (grad * scale).where(self > 0, slope)
+
+
+@pointwise(
+    variants="",
+    node="EluBackward0",
+    derivatives={"self": _elu_gradient},
+)
+def _elu(xp: Any, self: Array, alpha: float, scale: float, input_scale: float) -> Array:
+    """scale · x for x > 0, else scale · α · (exp(input_scale · x) − 1)."""
+    floating(self, "elu_cpu")
+    negative = xp.expm1(xp.minimum(self, 0) * input_scale) * (alpha * scale)
+    return xp.where(self > 0, self if scale == 1 else self * scale, negative)
+
+
+_elu_in_place = in_place_of(OPS["_elu"])
+
+
+def _elu_like(
+    name: str, documentation: str, parameters: Callable[..., tuple[float, float, float]], public: str
+) -> None:
+    def function(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+        if args and isinstance(args[-1], bool):
+            *args, inplace = args  # type: ignore[assignment]
+        return (_elu_in_place if inplace else _elu)(input, *parameters(*args, **kwargs))
+
+    def in_place(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return _elu_in_place(input, *parameters(*args, **kwargs))
+
+    function.__name__, function.__doc__ = name, documentation
+    for module in public.split():
+        NAMESPACES.setdefault(module, {}).update({name: function, name + "_": in_place})
+
+
+def _celu_parameters(alpha: float = 1.0) -> tuple[float, float, float]:
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return alpha, 1.0, 1 / alpha
+
+
+# Klambauer et al. 2017, https://arxiv.org/abs/1706.02515
+_SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0)
+
+_elu_like("elu", "x for x > 0, else α(eˣ − 1).", lambda alpha=1.0: (alpha, 1.0, 1.0), "nn.functional")
+_elu_like("selu", "Scaled elu, which keeps mean 0 and variance 1.", lambda: _SELU, "torch nn.functional")
+_elu_like("celu", "x for x > 0, else α(exp(x/α) − 1).", _celu_parameters, "torch nn.functional")
+
+
+# Smooth ones.
+
+
+@pointwise(
+    variants="",
+    derivatives={
+        "grad_output": lambda grad, output: grad * (1 - output) * output,
+        "output": lambda grad, grad_output, output: grad * grad_output * (1 - 2 * output),
+    },
+)
+def sigmoid_backward(xp: Any, grad_output: Array, output: Array) -> Array:
+    """grad · (1 − y) y."""
+    slope = 1 - output
+    slope *= output
+    slope *= grad_output
+    return slope
+
+
+@pointwise(
+    promotion="to float",
+    derivatives={"self": lambda grad, result: sigmoid_backward(grad, result.conj() if result.is_complex() else result)},
+)
+def sigmoid(xp: Any, self: Array) -> Array:
+    """1/(1 + e⁻ˣ). https://pytorch.org/docs/stable/generated/torch.sigmoid.html"""
+    result = xp.exp(-self)
+    result += 1
+    return xp.true_divide(1, result)
+
+
+@pointwise(
+    variants="",
+    derivatives={
+        "grad_output": lambda grad, self: grad * _silu_slope(self),
+        "self": lambda grad, grad_output, self: grad * grad_output * _silu_curvature(self),
+    },
+)
+def silu_backward(xp: Any, grad_output: Array, self: Array) -> Array:
+    """grad · s(1 + x(1 − s)), s = sigmoid(x)."""
+    s = 1 / (1 + xp.exp(-self))
+    return grad_output * (s * (1 + self * (1 - s)))
+
+
+def _silu_slope(x: Tensor) -> Tensor:
+    s = x.sigmoid()
+    slope: Tensor = s * (1 + x * (1 - s))
+    return slope
+
+
+def _silu_curvature(x: Tensor) -> Tensor:
+    s = x.sigmoid()
+    curvature: Tensor = s * (1 - s) * (2 + x * (1 - 2 * s))
+    return curvature
+
+
+@activation(derivatives={"self": lambda grad, self: silu_backward(grad, self)})
+def silu(xp: Any, self: Array) -> Array:
+    """x · sigmoid(x). https://pytorch.org/docs/stable/generated/torch.nn.functional.silu.html"""
+    floating(self, "silu_cpu")
+    divisor = xp.exp(-self)
+    divisor += 1
+    return self / divisor
+
+
+# Gauss: x Φ(x), Φ the normal distribution; or Φ approximated by tanh(√(2/π) (x + 0.044715 x³)).
+# Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415
+
+_ROOT = (2 / math.pi) ** 0.5
+_CUBIC = 0.044715
+
+
+def _gelu_slope(x: Tensor, approximate: str) -> Any:
+    if approximate == "none":
+        return 0.5 * (1 + (x * 0.5**0.5).erf()) + x * (x * x * -0.5).exp() * (0.5 * _ROOT)
+    t = (_ROOT * (x + _CUBIC * x * x * x)).tanh()
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * _ROOT * (1 + 3 * _CUBIC * x * x)
+
+
+@pointwise(
+    variants="",
+    derivatives={
+        "grad_output": lambda grad, self, approximate: grad * _gelu_slope(self, approximate),
+        "self": lambda grad, grad_output, self, approximate: grad * grad_output * _gelu_curvature(self, approximate),
+    },
+)
+def gelu_backward(xp: Any, grad_output: Array, self: Array, approximate: str) -> Array:
+    if approximate == "none":
+        slope = erf(xp, self * 0.5**0.5)
+        slope += 1
+        slope *= 0.5
+        slope += self * xp.exp(self * self * -0.5) * (0.5 * _ROOT)
+    else:
+        square = self * self
+        t = xp.tanh(_ROOT * self * (1 + _CUBIC * square))
+        slope = 0.5 * (1 + t) + (0.5 * _ROOT) * self * (1 - t * t) * (1 + 3 * _CUBIC * square)
+    slope *= grad_output
+    return slope
+
+
+def _gelu_curvature(x: Tensor, approximate: str) -> Any:
+    if approximate == "none":
+        return (2 - x * x) * (x * x * -0.5).exp() * (0.5 * _ROOT)
+    inner, slope = _ROOT * (x + _CUBIC * x * x * x), _ROOT * (1 + 3 * _CUBIC * x * x)
+    t = inner.tanh()
+    return (1 - t * t) * (slope + x * (3 * _CUBIC * _ROOT * x - t * slope * slope))
+
+
+@pointwise(
+    variants="",
+    node="GeluBackward0",
+    derivatives={"self": lambda grad, self, approximate: gelu_backward(grad, self, approximate)},
+)
+def _gelu(xp: Any, self: Array, approximate: str) -> Array:
+    floating(self, "GeluKernelImpl")
+    result = erf(xp, self * 0.5**0.5) if approximate == "none" else xp.tanh(_ROOT * self * (1 + _CUBIC * self * self))
+    result += 1
+    result *= self
+    result *= 0.5
+    return result
+
+
+@composite(variants="function", namespace="nn.functional")
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x Φ(x), with the normal distribution Φ; approximate="tanh" is faster.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.gelu.html
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    result: Tensor = _gelu(input, approximate)
+    return result
+
+
+def _softplus_slope(self: Tensor, beta: float, threshold: float) -> Any:
+    z = (self * beta).exp()
+    return (z / (z + 1)).masked_fill(self * beta > threshold, 1)
+
+
+@pointwise(
+    variants="",
+    node="SoftplusBackward0",
+    derivatives={"self": lambda grad, self, beta, threshold: grad * _softplus_slope(self, beta, threshold)},
+)
+def _softplus(xp: Any, self: Array, beta: float, threshold: float) -> Array:
+    floating(self, "softplus_cpu")
+    scaled = self * beta
+    return xp.where(scaled > threshold, self, xp.log1p(xp.exp(scaled)) / beta)
+
+
+@composite(variants="function", namespace="nn.functional")
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+    """ln(1 + exp(βx))/β, and x itself where βx > threshold.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.softplus.html
+    """
+    result: Tensor = _softplus(input, beta, threshold)
+    return result
+
+
+def _mish_gradient(grad: Tensor, self: Tensor) -> Any:
+    t, s = softplus(self).tanh(), self.sigmoid()
+    return grad * (t + self * s * (1 - t * t))
+
+
+@activation(derivatives={"self": _mish_gradient})
+def mish(xp: Any, self: Array) -> Array:
+    """x · tanh(ln(1 + eˣ)). https://pytorch.org/docs/stable/generated/torch.nn.functional.mish.html"""
+    return floating(self, "mish_cpu") * xp.tanh(xp.log1p(xp.exp(self)))
+
+
+@pointwise(variants="", node="LogSigmoidBackward0", derivatives={"self": lambda grad, self: grad * (-self).sigmoid()})
+def _log_sigmoid(xp: Any, self: Array) -> Array:
+    floating(self, "log_sigmoid_cpu")
+    return xp.minimum(self, 0) - xp.log1p(xp.exp(-xp.abs(self)))
+
+
+@composite(variants="function", namespace="nn.functional")
+def logsigmoid(input: Tensor) -> Tensor:
+    """ln sigmoid(x). https://pytorch.org/docs/stable/generated/torch.nn.functional.logsigmoid.html"""
+    result: Tensor = _log_sigmoid(input)
+    return result

@@ -1,0 +1,147 @@
+"""Complex numbers: their parts, their making, and their views as pairs of real numbers.
+
+Source: https://pytorch.org/docs/stable/complex_numbers.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.dtypes import SCALAR_TYPES
+from minitorch.ops.declaration import METHODS, composite, declare, pointwise, view
+from minitorch.tensor import Tensor
+
+
+@view(variants="function", derivatives={"self": lambda grad: view_as_complex(grad.contiguous())})
+def view_as_real(xp: Any, self: Array) -> Array:
+    """A view of shape (…, 2) of the real and imaginary parts.
+
+    https://pytorch.org/docs/stable/generated/torch.view_as_real.html
+    """
+    if self.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    real = self.real
+    shape, strides = (*self.shape, 2), (*self.strides, real.dtype.itemsize)
+    return xp.lib.stride_tricks.as_strided(real, shape, strides)
+
+
+@view(variants="function", derivatives={"self": lambda grad: view_as_real(grad)})
+def view_as_complex(xp: Any, self: Array) -> Array:
+    """A view of a tensor of shape (…, 2) as complex numbers.
+
+    https://pytorch.org/docs/stable/generated/torch.view_as_complex.html
+    """
+    if self.dtype not in ("float32", "float64"):
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            + SCALAR_TYPES[self.dtype.name]
+        )
+    if not self.ndim:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if self.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if self.strides[-1] != self.dtype.itemsize:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(step % (2 * self.dtype.itemsize) for step in self.strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    return self.view("complex64" if self.dtype == "float32" else "complex128")[..., 0]
+
+
+@composite(variants="function")
+def real(input: Tensor) -> Tensor:
+    """The real parts, a view. A real tensor is its own. https://pytorch.org/docs/stable/generated/torch.real.html"""
+    return view_as_real(input).select(-1, 0) if input._dtype.is_complex else input  # type: ignore[no-any-return]
+
+
+@composite(variants="function")
+def imag(input: Tensor) -> Tensor:
+    """The imaginary parts, a view. https://pytorch.org/docs/stable/generated/torch.imag.html"""
+    if not input._dtype.is_complex:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return view_as_real(input).select(-1, 1)  # type: ignore[no-any-return]
+
+
+METHODS["real"] = property(real, lambda self, value: _assign(real(self), value))  # type: ignore[assignment]
+METHODS["imag"] = property(imag, lambda self, value: _assign(imag(self), value))  # type: ignore[assignment]
+
+
+def _assign(part: Tensor, value: Any) -> None:
+    if isinstance(value, Tensor):
+        part.copy_(value)
+    else:
+        part.fill_(value)
+
+
+@declare(variants="", node="ConjBackward0", derivatives={"self": lambda grad: grad.conj()})
+def _conj(xp: Any, self: Array) -> Array:
+    return xp.conjugate(self)
+
+
+@composite(aliases="resolve_conj")
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor is its own. https://pytorch.org/docs/stable/generated/torch.conj.html"""
+    return _conj(input) if input._dtype.is_complex else input  # type: ignore[no-any-return]
+
+
+@pointwise(
+    promotion="to float",
+    variants="function method out",
+    derivatives={"self": lambda grad, self: _angle_gradient(grad, self)},
+)
+def angle(xp: Any, self: Array) -> Array:
+    """The angle in the complex plane: for real numbers 0 or π. https://pytorch.org/docs/stable/generated/torch.angle.html"""
+    if self.dtype.kind == "c":
+        return xp.angle(self)
+    return xp.where(xp.isnan(self), self, xp.where(self < 0, xp.asarray(xp.pi, self.dtype), xp.zeros((), self.dtype)))
+
+
+def _angle_gradient(grad: Tensor, self: Tensor) -> Any:
+    """Of atan2(im, re): i x/|x|² in PyTorch's convention, (∂/∂re + i ∂/∂im)."""
+    if not self._dtype.is_complex:
+        return grad.new_zeros(grad.shape)
+    square = (self * self.conj()).real
+    return (grad / square).masked_fill(square == 0, 0) * self * 1j
+
+
+@pointwise(
+    variants="",
+    node="ComplexBackward0",
+    derivatives={"real": lambda grad: grad.real, "imag": lambda grad: grad.imag},
+)
+def _complex(xp: Any, real: Array, imag: Array) -> Array:
+    parts = xp.broadcast_arrays(real, imag)
+    result = xp.empty(parts[0].shape, "complex64" if real.dtype == "float32" else "complex128")
+    result.real, result.imag = parts
+    return result
+
+
+@composite(variants="function")
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """real + i · imag. Raises RuntimeError for different dtypes.
+
+    https://pytorch.org/docs/stable/generated/torch.complex.html
+    """
+    _check_parts(real, imag)
+    result: Tensor = _complex(real, imag)
+    return result if out is None else out.copy_(result)  # type: ignore[no-any-return]
+
+
+@composite(variants="function")
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """abs · (cos angle + i sin angle). https://pytorch.org/docs/stable/generated/torch.polar.html"""
+    _check_parts(abs, angle)
+    result: Tensor = _complex(abs * angle.cos(), abs * angle.sin())
+    return result if out is None else out.copy_(result)  # type: ignore[no-any-return]
+
+
+def _check_parts(real: Tensor, imag: Tensor) -> None:
+    names = [each.type().removeprefix("torch.").removesuffix("Tensor") for each in (real, imag)]
+    if any(each not in ("Float", "Double", "Half") for each in names):
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}"
+        )
+    if names[0] != names[1]:
+        raise RuntimeError(
+            f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument"
+        )

@@ -1,0 +1,76 @@
+"""The nonlinearities that are made of straight lines: hard versions of the smooth ones, and those that shrink.
+
+Source: https://pytorch.org/docs/stable/nn.functional.html#non-linear-activation-functions
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.ops.activation import activation, floating
+from minitorch.ops.declaration import composite, pointwise
+from minitorch.tensor import Tensor
+
+
+@activation(
+    derivatives={"self": lambda grad, self: (grad / 6).masked_fill((self <= -3) | (self >= 3), 0)},
+)
+def hardsigmoid(xp: Any, self: Array) -> Array:
+    """x/6 + ½, clamped to [0, 1]."""
+    return xp.minimum(xp.maximum(floating(self, "hardsigmoid_cpu") + 3, 0), 6) / 6
+
+
+def _hardswish_gradient(grad: Tensor, self: Tensor) -> Any:
+    return (grad * (self / 3 + 0.5)).where(self < 3, grad).masked_fill(self <= -3, 0)
+
+
+@activation(derivatives={"self": _hardswish_gradient})
+def hardswish(xp: Any, self: Array) -> Array:
+    """x · hardsigmoid(x). Howard et al. 2019, https://arxiv.org/abs/1905.02244"""
+    return self * xp.minimum(xp.maximum(floating(self, "hardswish_cpu") + 3, 0), 6) / 6
+
+
+@pointwise(
+    variants="function method out",
+    derivatives={"self": lambda grad, self, lambd: grad.masked_fill((self >= -lambd) & (self <= lambd), 0)},
+)
+def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Array:
+    """x where |x| > lambd, else 0. https://pytorch.org/docs/stable/generated/torch.nn.functional.hardshrink.html"""
+    floating(self, "hardshrink_cpu")
+    return xp.where((self >= -lambd) & (self <= lambd), xp.asarray(0, self.dtype), self)
+
+
+composite(variants="function", namespace="nn.functional")(hardshrink)
+
+
+@pointwise(
+    variants="",
+    node="SoftshrinkBackward0",
+    derivatives={"self": lambda grad, self, lambd: grad.masked_fill((self >= -lambd) & (self <= lambd), 0)},
+)
+def _softshrink(xp: Any, self: Array, lambd: float) -> Array:
+    floating(self, "softshrink_check")
+    return xp.where(self > lambd, self - lambd, xp.where(self < -lambd, self + lambd, self * 0))
+
+
+@composite(variants="function", namespace="nn.functional")
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x drawn towards 0 by lambd. https://pytorch.org/docs/stable/generated/torch.nn.functional.softshrink.html"""
+    if lambd < 0:
+        kind = input.type().removeprefix("torch.").removesuffix("Tensor")
+        raise RuntimeError(f"lambda must be in range [0, 3.40282e+38] for input dtype {kind}, but found {lambd:g}")
+    result: Tensor = _softshrink(input, lambd)
+    return result
+
+
+@composite(variants="function", namespace="nn.functional")
+def tanhshrink(input: Tensor) -> Tensor:
+    """x − tanh x."""
+    return input - input.tanh()  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def softsign(input: Tensor) -> Tensor:
+    """x/(1 + |x|)."""
+    return input / (input.abs() + 1)  # type: ignore[no-any-return]

@@ -1,0 +1,287 @@
+"""Special functions: error function, gamma functions, entropies, Bessel functions.
+
+The public names of `torch.special`, of which many are in `torch` too. The kernels are in `special_kernels`.
+Source: https://pytorch.org/docs/stable/special.html
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.ops import special_kernels as kernels
+from minitorch.ops.declaration import METHODS, NAMESPACES, composite, pointwise
+from minitorch.tensor import Tensor
+
+Number = Any
+_SLOPE = 2 / math.sqrt(math.pi)
+
+
+@pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * (self * self).neg().exp() * _SLOPE})
+def erf(xp: Any, self: Array) -> Array:
+    """2/√π ∫₀ˣ exp(−t²) dt. https://pytorch.org/docs/stable/special.html#torch.special.erf"""
+    return kernels.erf(xp, self)
+
+
+@pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * (self * self).neg().exp() * -_SLOPE})
+def erfc(xp: Any, self: Array) -> Array:
+    """1 − erf(x). https://pytorch.org/docs/stable/special.html#torch.special.erfc"""
+    return kernels.erfc(xp, self)
+
+
+@pointwise(
+    promotion="to float",
+    variants="function out",
+    namespace="special",
+    node="SpecialErfcxBackward0",
+    derivatives={"self": lambda grad, self, result: grad * (2 * self * result - _SLOPE)},
+)
+def erfcx(xp: Any, self: Array) -> Array:
+    """exp(x²) erfc(x). https://pytorch.org/docs/stable/special.html#torch.special.erfcx"""
+    return kernels.erfcx(xp, self)
+
+
+@pointwise(promotion="to float", derivatives={"self": lambda grad, result: grad * (result * result).exp() / _SLOPE})
+def erfinv(xp: Any, self: Array) -> Array:
+    """The y with erf(y) = x. https://pytorch.org/docs/stable/special.html#torch.special.erfinv"""
+    return kernels.erfinv(xp, self)
+
+
+@pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * self.digamma()})
+def lgamma(xp: Any, self: Array) -> Array:
+    """ln |Γ(x)|. https://pytorch.org/docs/stable/generated/torch.lgamma.html"""
+    return kernels.lgamma(xp, self)
+
+
+@pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * _polygamma(self, 1)})
+def digamma(xp: Any, self: Array) -> Array:
+    """Γ′(x)/Γ(x). https://pytorch.org/docs/stable/special.html#torch.special.digamma"""
+    return kernels.digamma(xp, self)
+
+
+@pointwise(
+    promotion="to float",
+    variants="",
+    node="PolygammaBackward0",
+    derivatives={"self": lambda grad, self, n: grad * _polygamma(self, n + 1)},
+)
+def _polygamma(xp: Any, self: Array, n: int) -> Array:
+    return kernels.digamma(xp, self) if n == 0 else kernels.polygamma(xp, self, n)
+
+
+@composite(variants="function")
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """The n-th derivative of digamma. https://pytorch.org/docs/stable/special.html#torch.special.polygamma"""
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    result: Tensor = _polygamma(input, n)
+    return result
+
+
+METHODS["polygamma"] = lambda self, n: polygamma(n, self)
+
+
+@composite()
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """p(p − 1)/4 ln π + Σ lgamma(x − i/2) over i < p. Raises RuntimeError unless x > (p − 1)/2.
+
+    https://pytorch.org/docs/stable/special.html#torch.special.multigammaln
+    """
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    shifts = input.new_tensor([-i / 2 for i in range(p)])
+    return (input.unsqueeze(-1) + shifts).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)  # type: ignore[no-any-return]
+
+
+@pointwise(
+    promotion="to float",
+    derivatives={"self": lambda grad, self, eps: _logit_gradient(grad, self, eps)},
+)
+def logit(xp: Any, self: Array, eps: float | None = None) -> Array:
+    """ln(x / (1 − x)), x clamped to [eps, 1 − eps]. https://pytorch.org/docs/stable/special.html#torch.special.logit"""
+    if eps is not None:
+        self = xp.minimum(xp.maximum(self, eps), 1 - eps)
+    return xp.log(self / (1 - self))
+
+
+def _logit_gradient(grad: Tensor, self: Tensor, eps: float | None) -> Any:
+    slope = grad / (self * (1 - self))
+    if eps is None:
+        return slope.masked_fill((self < 0) | (self > 1), math.nan)
+    return slope.masked_fill((self < eps) | (self > 1 - eps), 0)
+
+
+def _over(name: str) -> Any:
+    """The node's name: PyTorch has an overload for two tensors, for a number first, and for a number last."""
+
+    def node(self: Any, other: Any) -> str:
+        overload = 1 if not isinstance(self, Tensor) else 0 if isinstance(other, Tensor) else 2
+        return f"{name}Backward{overload}"
+
+    return node
+
+
+@pointwise(
+    promotion="to float",
+    node=_over("Xlogy"),
+    derivatives={
+        "self": lambda grad, self, other: grad * _log(grad, other).masked_fill((self == 0) & (other <= 0), 0),
+        "other": lambda grad, self, other: grad * self / other,
+    },
+)
+def xlogy(xp: Any, self: Array | Number, other: Array | Number) -> Array:
+    """x ln y, and 0 for x = 0 unless y is NaN. https://pytorch.org/docs/stable/special.html#torch.special.xlogy"""
+    return _where_zero(xp, self, other, lambda y: xp.log(y))
+
+
+@pointwise(
+    promotion="to float",
+    variants="function out",
+    namespace="special",
+    node=lambda self, other: "Special" + _over("Xlog1Py")(self, other),
+    derivatives={
+        "self": lambda grad, self, other: grad * _log(grad, other + 1).masked_fill((self == 0) & (other <= -1), 0),
+        "other": lambda grad, self, other: grad * self / (other + 1),
+    },
+)
+def xlog1py(xp: Any, self: Array | Number, other: Array | Number) -> Array:
+    """x ln(1 + y), and 0 for x = 0 unless y is NaN."""
+    return _where_zero(xp, self, other, lambda y: xp.log1p(y))
+
+
+def _log(grad: Tensor, value: Any) -> Any:
+    return value.log() if isinstance(value, Tensor) else grad.new_full(grad.shape, value).log()
+
+
+def _where_zero(xp: Any, x: Any, y: Any, function: Any) -> Array:
+    product = x * function(y)
+    return xp.where((x == 0) & (y == y), xp.zeros((), product.dtype), product)
+
+
+@pointwise(
+    promotion="to float",
+    derivatives={"self": lambda grad, self: grad * _sinc_slope(self)},
+)
+def sinc(xp: Any, self: Array) -> Array:
+    """sin(πx)/(πx), and 1 at 0. https://pytorch.org/docs/stable/special.html#torch.special.sinc"""
+    angle = self * math.pi
+    return xp.where(
+        self == 0, xp.ones((), self.dtype), xp.sin(angle) / xp.where(self == 0, 1, angle).astype(self.dtype)
+    )
+
+
+def _sinc_slope(x: Tensor) -> Any:
+    angle = x * math.pi
+    return ((angle * angle.cos() - angle.sin()) / (angle * x)).masked_fill(x == 0, 0)
+
+
+@pointwise(
+    promotion="to float",
+    variants="function out",
+    namespace="special",
+    node="SpecialEntrBackward0",
+    derivatives={"self": lambda grad, self: grad * (-self.log() - 1)},
+)
+def entr(xp: Any, self: Array) -> Array:
+    """−x ln x; 0 at 0, −∞ below. https://pytorch.org/docs/stable/special.html#torch.special.entr"""
+    value = xp.where(self == 0, xp.zeros((), self.dtype), -self * xp.log(self))
+    return xp.where(self < 0, xp.asarray(-math.inf, self.dtype), value)
+
+
+@pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * NAMESPACES["special"]["i1"](self)})
+def i0(xp: Any, self: Array) -> Array:
+    """The modified Bessel function of order 0. https://pytorch.org/docs/stable/special.html#torch.special.i0"""
+    return kernels.i0(xp, self)
+
+
+@pointwise(
+    promotion="to float",
+    variants="function out",
+    namespace="special",
+    node="SpecialI0EBackward0",
+    derivatives={"self": lambda grad, self, result: grad * (NAMESPACES["special"]["i1e"](self) - self.sgn() * result)},
+)
+def i0e(xp: Any, self: Array) -> Array:
+    """exp(−|x|) i0(x)."""
+    return kernels.i0e(xp, self)
+
+
+def _i1_slope(self: Tensor, zeroth: Tensor, first: Tensor) -> Any:
+    return zeroth - (first / self).masked_fill(self == 0, 0.5)
+
+
+@pointwise(
+    promotion="to float",
+    variants="function out",
+    namespace="special",
+    node="SpecialI1Backward0",
+    derivatives={"self": lambda grad, self, result: grad * _i1_slope(self, self.i0(), result)},
+)
+def i1(xp: Any, self: Array) -> Array:
+    """The modified Bessel function of order 1."""
+    return kernels.i1(xp, self)
+
+
+@pointwise(
+    promotion="to float",
+    variants="function out",
+    namespace="special",
+    node="SpecialI1EBackward0",
+    derivatives={
+        "self": lambda grad, self, result: grad * (_i1_slope(self, i0e(self), result) - self.sgn() * result),
+    },
+)
+def i1e(xp: Any, self: Array) -> Array:
+    """exp(−|x|) i1(x)."""
+    return kernels.i1e(xp, self)
+
+
+@composite(variants="function", namespace="special")
+def ndtr(input: Tensor) -> Tensor:
+    """The normal distribution: ½ erfc(−x/√2). https://pytorch.org/docs/stable/special.html#torch.special.ndtr"""
+    return (input * -math.sqrt(0.5)).erfc() * 0.5  # type: ignore[no-any-return]
+
+
+@pointwise(
+    promotion="to float",
+    variants="function out",
+    namespace="special",
+    node="SpecialNdtriBackward0",
+    derivatives={"self": lambda grad, result: grad * math.sqrt(2 * math.pi) * (result.square() / 2).exp()},
+)
+def ndtri(xp: Any, self: Array) -> Array:
+    """The x with ndtr(x) = p. https://pytorch.org/docs/stable/special.html#torch.special.ndtri"""
+    return kernels.ndtri(xp, self)
+
+
+@pointwise(
+    promotion="to float",
+    variants="function out",
+    namespace="special",
+    node="SpecialLogNdtrBackward0",
+    derivatives={
+        "self": lambda grad, self: grad * math.sqrt(2 / math.pi) / erfcx(self * -math.sqrt(0.5)),
+    },
+)
+def log_ndtr(xp: Any, self: Array) -> Array:
+    """ln ndtr(x), also where ndtr(x) is too small."""
+    scaled = self * math.sqrt(0.5)
+    low = xp.minimum(scaled, -1)
+    return xp.where(
+        scaled < -1,
+        xp.log(kernels.erfcx(xp, -low) / 2) - low * low,
+        xp.log1p(-kernels.erfc(xp, scaled) / 2),
+    )
+
+
+@composite(variants="function", namespace="special")
+def zeta(input: Any, other: Any) -> Tensor:
+    """Hurwitz' ζ(x, q) = Σ (q + k)⁻ˣ over k ≥ 0. https://pytorch.org/docs/stable/special.html#torch.special.zeta"""
+    result: Tensor = _zeta(input, other)
+    return result
+
+
+@pointwise(promotion="to float", variants="")
+def _zeta(xp: Any, self: Array | Number, other: Array | Number) -> Array:
+    return kernels.zeta(xp, xp.asarray(other), self)
