@@ -38,6 +38,7 @@ from minitorch.dtypes import (
     short,
     uint8,
 )
+from minitorch.interchange import from_dlpack, frombuffer
 from minitorch.layout import (
     channels_last,
     channels_last_3d,
@@ -47,48 +48,10 @@ from minitorch.layout import (
     preserve_format,
     strided,
 )
-from minitorch.ops import (
-    activation,
-    bitwise,
-    comparison,
-    complex,
-    conversion,
-    convolution,
-    counting,
-    creation,
-    data,
-    dropout,
-    elementary,
-    extremum,
-    index_ops,
-    indexing,
-    joining,
-    linalg,
-    loss,
-    loss_classification,
-    loss_margin,
-    mask_ops,
-    matmul,
-    norms,
-    pointwise,
-    rearranging,
-    reduction,
-    sampling,
-    sampling_in_place,
-    scan,
-    scattering,
-    selection,
-    shape,
-    shrinking,
-    slicing,
-    softmax,
-    sorting,
-    special_functions,
-    statistics,
-    striding,
-)
+from minitorch.ops import table as _table
 from minitorch.ops.declaration import METHODS, NAMESPACES
 from minitorch.ops.promotion import result_type
+from minitorch.printing import set_printoptions
 from minitorch.random import (
     Generator,
     default_generator,
@@ -99,14 +62,34 @@ from minitorch.random import (
     seed,
     set_rng_state,
 )
+from minitorch.settings import (
+    are_deterministic_algorithms_enabled,
+    compile,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    get_num_interop_threads,
+    get_num_threads,
+    is_deterministic_algorithms_warn_only_enabled,
+    is_storage,
+    is_tensor,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
+    set_num_interop_threads,
+    set_num_threads,
+    typename,
+    use_deterministic_algorithms,
+)
 from minitorch.size import Size
+from minitorch.storage import UntypedStorage
 from minitorch.tensor import Tensor, from_numpy
+from minitorch.tensor_types import TYPES, set_default_tensor_type
 
 __version__ = "2.13.0"
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
 globals().update(NAMESPACES["torch"])
+globals().update(TYPES)
 globals().update(bool=_dtypes.bool_, int=_dtypes.int_, float=_dtypes.float_)
 
 
