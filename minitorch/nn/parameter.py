@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
-from minitorch.tensor import Tensor, _as_subclass
+from minitorch.tensor import Tensor, _as_subclass, _TensorType
 
 
-class _ParameterType(type):
+class _ParameterType(_TensorType):
     def __instancecheck__(cls, instance: Any) -> bool:
         return super().__instancecheck__(instance) or (
             cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
@@ -44,7 +44,7 @@ class Parameter(Tensor, metaclass=_ParameterType):
         return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)
 
 
-class _BufferType(type):
+class _BufferType(_TensorType):
     def __instancecheck__(cls, instance: Any) -> bool:
         return super().__instancecheck__(instance) or (
             cls is Buffer and isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)

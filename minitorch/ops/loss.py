@@ -12,7 +12,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.declaration import KEEP, composite, declare
-from minitorch.sampling.fill import NAMES
+from minitorch.ops.matmul import type_name
 from minitorch.tensor import Tensor
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -57,7 +57,7 @@ def log_sigmoid(x: Tensor) -> Tensor:
 
 def require_float(kernel: str, array: Array) -> None:
     if array.dtype.kind in "biu":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[array.dtype.name].scalar}'")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{type_name(array)}'")
 
 
 def weighted(loss: Tensor, weight: Tensor | None, reduction: str, norm: bool = False) -> Tensor:

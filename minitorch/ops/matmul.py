@@ -24,7 +24,12 @@ _C_NAMES |= {"complex64": "c10::complex<float>", "complex128": "c10::complex<dou
 
 def type_name(array: Array) -> str:
     """PyTorch's name of an element type in errors, such as "Float"."""
-    return NAMES[array.dtype.name].scalar
+    return NAMES[array.dtype].scalar
+
+
+def c_type_name(array: Array) -> str:
+    """PyTorch's other name of an element type, as C++ has it: "float"."""
+    return _C_NAMES.get(array.dtype.name, str(array.dtype.name))
 
 
 def product(xp: Any, a: Array, b: Array) -> Array:
@@ -98,8 +103,9 @@ def mm(xp: Any, self: Array, mat2: Array) -> Array:
     check_matrix("mat2", mat2)
     check_product(self, mat2)
     if self.dtype != mat2.dtype:
-        names = [_C_NAMES.get(each.dtype.name, each.dtype.name) for each in (self, mat2)]
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}")
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {c_type_name(self)} != {c_type_name(mat2)}"
+        )
     return product(xp, self, mat2)
 
 

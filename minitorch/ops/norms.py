@@ -8,7 +8,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.reduction import dims_of, unreduced
-from minitorch.sampling.fill import NAMES
+from minitorch.ops.matmul import type_name
 from minitorch.tensor import Tensor
 
 Dims = Any
@@ -52,7 +52,7 @@ def vector_norm(
     if self.dtype.kind in "biu":
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-            f"{NAMES[self.dtype.name].scalar}"
+            f"{type_name(self)}"
         )
     target = self.real.dtype if dtype is None else dtype.numpy
     if dtype is not None and dtype.is_complex:
