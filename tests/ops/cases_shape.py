@@ -1,0 +1,373 @@
+"""Sample inputs of the views and copies of whole tensors in another shape or order."""
+
+from __future__ import annotations
+
+from tests.ops.case import args, case
+
+case(
+    "reshape",
+    lambda make: [
+        args(make(2, 3), (3, 2)),
+        args(make(2, 6), (2, -1, 3)),
+        args(make(2, 3, layout="transposed"), (6,)),  # copies
+        args(make(2, 3, layout="sliced"), (2, 3, 1)),
+        args(make(), (1, 1)),
+        args(make(0, 3), (3, 0)),
+        args(make(2, 3, layout="expanded"), (6,)),
+    ],
+    errors=lambda make: [
+        args(make(2, 3), (4,)),
+        args(make(2, 3), (-1, -1)),
+        args(make(2, 3), (4, -1)),
+        args(make(2, 3), (-2, 3)),
+        args(make(0, 3), (0, -1)),
+    ],
+)
+case(
+    "Tensor.view",
+    lambda make: [
+        args(make(2, 3), 3, 2),
+        args(make(2, 6), (2, -1, 3)),
+        args(make(4, 3, layout="sliced"), 2, 2, 3),
+        args(make(2, 3, layout="transposed"), 2, 3, 1),
+        args(make(), 1, 1),
+        args(make(0, 3), 3, 0),
+    ],
+    errors=lambda make: [args(make(2, 3, layout="transposed"), 6), args(make(2, 3), 4)],
+)
+case(
+    "Tensor.view_as Tensor.reshape_as Tensor.expand_as",
+    lambda make: [
+        args(make(2, 3), make(2, 3)),
+        args(make(1, 1), make(1, 1, requires_grad=False)),
+        args(make(), make()),
+        args(make(0, 3), make(0, 3)),
+        args(make(2, 3, layout="transposed"), make(2, 3)),
+    ],
+)
+case(
+    "ravel",
+    lambda make: [
+        args(make(2, 3)),
+        args(make(2, 3, layout="transposed")),
+        args(make(3)),
+        args(make()),
+        args(make(0, 3)),
+    ],
+)
+case(
+    "flatten",
+    lambda make: [
+        args(make(2, 3, 2)),
+        args(make(2, 3, 2), 1),
+        args(make(2, 3, 2), 0, 1),
+        args(make(2, 3, 2, layout="transposed"), start_dim=-2),
+        args(make()),
+        args(make(0, 3)),
+    ],
+    errors=lambda make: [args(make(2, 3), 1, 0), args(make(2, 3), 2)],
+)
+case(
+    "unflatten",
+    lambda make: [
+        args(make(2, 6), 1, (2, 3)),
+        args(make(2, 6), 1, (-1, 3)),
+        args(make(6, layout="sliced"), 0, (3, 2)),
+        args(make(6, 2, layout="transposed"), -2, (3, 2)),
+        args(make(0, 2), 1, (1, 2)),
+    ],
+    errors=lambda make: [args(make(2, 6), 1, (4, 2)), args(make(6), 1, (2, 3))],
+)
+case(
+    "permute",
+    lambda make: [
+        args(make(2, 3, 4), (2, 0, 1)),
+        args(make(2, 3, 4), (-1, 1, 0)),
+        args(make(2, 3, layout="sliced"), (1, 0)),
+        args(make(), ()),
+        args(make(0, 3), (1, 0)),
+    ],
+    errors=lambda make: [args(make(2, 3), (0,)), args(make(2, 3), (0, 0)), args(make(2, 3), (0, 2))],
+)
+case(
+    "transpose swapaxes swapdims",
+    lambda make: [
+        args(make(2, 3, 4), 0, 2),
+        args(make(2, 3, 4), -1, 1),
+        args(make(2, 3, layout="sliced"), 1, 0),
+        args(make(), 0, -1),
+        args(make(0, 3), 0, 1),
+    ],
+    errors=lambda make: [args(make(2, 3), 0, 2)],
+)
+case(
+    "t",
+    lambda make: [
+        args(make(2, 3)),
+        args(make(2, 3, layout="transposed")),
+        args(make(3)),
+        args(make()),
+        args(make(0, 3)),
+    ],
+    errors=lambda make: [args(make(2, 3, 4))],
+)
+case(
+    "movedim moveaxis",
+    lambda make: [
+        args(make(2, 3, 4), 0, 2),
+        args(make(2, 3, 4), (0, 1), (1, 2)),
+        args(make(2, 3, 4), -1, 0),
+        args(make(2, 3, layout="transposed"), 1, 0),
+        args(make(0, 3), 0, 1),
+    ],
+    errors=lambda make: [args(make(2, 3), (0, 0), (0, 1)), args(make(2, 3), 2, 0)],
+)
+case(
+    "adjoint",
+    lambda make: [
+        args(make(2, 3)),
+        args(make(2, 2, 3)),
+        args(make(2, 3, layout="transposed")),
+        args(make(2, 3, layout="sliced")),
+        args(make(0, 3)),
+    ],
+    errors=lambda make: [args(make(3))],
+)
+case(
+    "Tensor.expand",
+    lambda make: [
+        args(make(2, 1), 2, 3),
+        args(make(1, 3), (2, -1)),
+        args(make(3), 2, 3),
+        args(make(), 2),
+        args(make(2, 3, layout="transposed"), 2, 2, 3),
+        args(make(0, 1), 0, 3),
+        args(make(1), 0),
+    ],
+    errors=lambda make: [
+        args(make(2, 3), 3),
+        args(make(2, 3), 2, 4),
+        args(make(3), -1, 3),
+    ],
+)
+case(
+    "broadcast_to",
+    lambda make: [
+        args(make(2, 1), (2, 3)),
+        args(make(3), (2, 3)),
+        args(make(), (2,)),
+        args(make(2, 3, layout="transposed"), (2, 2, 3)),
+        args(make(0, 1), (0, 3)),
+    ],
+    errors=lambda make: [args(make(2), (3,))],
+)
+case(
+    "broadcast_tensors",
+    lambda make: [
+        args(make(2, 1), make(3)),
+        args(make(2, 3), make()),
+        args(make(2, 3, layout="transposed")),
+        args(make(1), make(0)),
+        args(make(2, 1, 2), make(3, 1), make(2)),
+    ],
+    errors=lambda make: [args(make(2), make(3))],
+)
+case(
+    "squeeze",
+    lambda make: [
+        args(make(2, 1, 3, 1)),
+        args(make(2, 1, 3, 1), 1),
+        args(make(2, 1, 3, 1), 0),
+        args(make(2, 1, 3, 1), (1, -1)),
+        args(make(1, 2, layout="transposed"), dim=0),
+        args(make(), 0),
+        args(make(0, 1)),
+    ],
+    errors=lambda make: [args(make(2, 1), 2), args(make(2, 1), (0, 0))],
+)
+case(
+    "unsqueeze",
+    lambda make: [
+        args(make(2, 3), 0),
+        args(make(2, 3), 1),
+        args(make(2, 3), -1),
+        args(make(2, 3, layout="transposed"), 1),
+        args(make(2, 3, layout="sliced"), 2),
+        args(make(), 0),
+        args(make(0, 3), 1),
+    ],
+    errors=lambda make: [args(make(2, 3), 3)],
+)
+case(
+    "atleast_1d atleast_2d atleast_3d",
+    lambda make: [
+        args(make()),
+        args(make(3)),
+        args(make(2, 3, layout="transposed")),
+        args(make(2, 1, 3)),
+        args(make(0)),
+        args((make(), make(2))),
+        args(make(2), make(2, 3)),
+    ],
+)
+case(
+    "Tensor.repeat",
+    lambda make: [
+        args(make(2, 3), 2, 1),
+        args(make(3), 2, 2),
+        args(make(2, 3, layout="transposed"), (1, 2, 3)),
+        args(make(), 2),
+        args(make(0, 3), 2, 2),
+        args(make(2), 0),
+        args(make()),
+    ],
+    errors=lambda make: [args(make(2, 3), 2), args(make(2), -1)],
+)
+case(
+    "tile",
+    lambda make: [
+        args(make(2, 3), (2, 1)),
+        args(make(2, 3), (2,)),
+        args(make(3, layout="sliced"), (2, 2)),
+        args(make(), (2,)),
+        args(make(0, 3), (2,)),
+    ],
+)
+case(
+    "repeat_interleave",
+    lambda make: [
+        args(make(2, 3), 2),
+        args(make(2, 3), 2, 1),
+        args(make(2, 3, layout="transposed"), 2, dim=0),
+        args(make(3), make.index(3, below=3), 0),
+        args(make(), 3),
+        args(make(0, 3), 2, 0),
+    ],
+    errors=lambda make: [args(make(3), -1), args(make(3), make.index(2, below=3), 0)],
+)
+case(
+    "flip",
+    lambda make: [
+        args(make(2, 3), (0,)),
+        args(make(2, 3), (0, -1)),
+        args(make(2, 3, layout="transposed"), [1]),
+        args(make(), ()),
+        args(make(0, 3), (0,)),
+    ],
+    errors=lambda make: [args(make(2, 3), (0, 0)), args(make(2, 3), (2,))],
+)
+case(
+    "fliplr flipud",
+    lambda make: [
+        args(make(2, 3)),
+        args(make(2, 3, layout="transposed")),
+        args(make(2, 3, 2)),
+        args(make(1, 1)),
+        args(make(0, 3)),
+    ],
+    errors=lambda make: [args(make())],
+)
+case(
+    "roll",
+    lambda make: [
+        args(make(2, 3), 1),
+        args(make(2, 3), -2, 1),
+        args(make(2, 3), (1, 2), (0, 1)),
+        args(make(2, 3, layout="transposed"), shifts=4, dims=0),
+        args(make(), 1),
+        args(make(0, 3), 1, 0),
+    ],
+    errors=lambda make: [args(make(2, 3), (1, 2), 0), args(make(2, 3), 1, 2)],
+)
+case(
+    "rot90",
+    lambda make: [
+        args(make(2, 3)),
+        args(make(2, 3), 2),
+        args(make(2, 3, 2), -1, (1, 2)),
+        args(make(2, 3, layout="transposed"), 3),
+        args(make(2, 3), 4),
+        args(make(0, 3)),
+    ],
+    errors=lambda make: [args(make(3)), args(make(2, 3), 1, (0, 0)), args(make(2, 3), 1, (0,))],
+)
+case(
+    "tril triu",
+    lambda make: [
+        args(make(3, 3)),
+        args(make(2, 4), 1),
+        args(make(4, 2), -1),
+        args(make(2, 3, 3, layout="transposed"), diagonal=-2),
+        args(make(0, 3)),
+        args(make(2, 2), 5),
+    ],
+    errors=lambda make: [args(make(3))],
+)
+case(
+    "diag",
+    lambda make: [
+        args(make(3)),
+        args(make(3), 1),
+        args(make(2, 3), -1),
+        args(make(3, 3, layout="transposed")),
+        args(make(0)),
+    ],
+    errors=lambda make: [args(make(2, 2, 2)), args(make())],
+)
+case(
+    "diag_embed",
+    lambda make: [
+        args(make(2, 3)),
+        args(make(2, 3), 1),
+        args(make(3), -2),
+        args(make(2, 3, layout="transposed"), 0, 0, 2),
+        args(make(2, 0)),
+    ],
+    errors=lambda make: [args(make(2), 0, 1, 1)],
+)
+case(
+    "diagflat",
+    lambda make: [
+        args(make(2, 2)),
+        args(make(3), 1),
+        args(make(2, 2, layout="transposed"), -1),
+        args(make()),
+        args(make(0)),
+    ],
+)
+case(
+    "combinations",
+    lambda make: [
+        args(make(4)),
+        args(make(3), 1),
+        args(make(4), 3),
+        args(make(3, layout="sliced"), with_replacement=True),
+        args(make(0)),
+        args(make(1)),
+    ],
+    errors=lambda make: [args(make(2, 2)), args(make(2), -1)],
+    grad_fn=False,  # torch selects with a mask, and minitorch with indices
+)
+case(
+    "as_strided",
+    lambda make: [
+        args(make(2, 3), (2, 2), (3, 1)),
+        args(make(2, 3), (2, 2), (1, 1)),
+        args(make(6), (3, 2), (2, 1), 0),
+        args(make(2, 3), (2,), (3,), 1),
+        args(make(6), (0, 2), (1, 1)),
+        args(make(2, 3), (), (), 5),
+    ],
+    errors=lambda make: [args(make(2, 3), (2,), (1, 1)), args(make(2, 3), (7,), (1,))],
+)
+case(
+    "as_strided_scatter",
+    lambda make: [
+        args(make(2, 3), make(2, 2), (2, 2), (3, 1)),
+        args(make(6), make(3), (3,), (2,), 1),
+        args(make(2, 3), make(2), (2,), (3,), 1),
+        args(make(2, 3), make(), (), (), 5),
+        args(make(2, 3), make(2, 2, layout="transposed"), (2, 2), (3, 1), 1),
+    ],
+    strides=False,
+)

@@ -1,0 +1,260 @@
+"""Sample inputs of the views of parts of tensors, and of the ops that put parts together."""
+
+from __future__ import annotations
+
+from tests.ops.case import args, case
+
+case(
+    "select",
+    lambda make: [
+        args(make(2, 3), 0, 1),
+        args(make(2, 3, 4), 1, -1),
+        args(make(2, 3, layout="transposed"), -1, 0),
+        args(make(2, 3, layout="sliced"), 0, 0),
+        args(make(3), 0, 2),
+        args(make(3, 0), 0, 2),
+    ],
+    errors=lambda make: [args(make(2, 3), 0, 2), args(make(2, 3), 2, 0), args(make(), 0, 0)],
+)
+case(
+    "narrow",
+    lambda make: [
+        args(make(4, 3), 0, 1, 2),
+        args(make(4, 3), 1, -2, 1),
+        args(make(4, 3, layout="transposed"), 0, 0, 4),
+        args(make(4), 0, 4, 0),
+        args(make(0, 3), 0, 0, 0),
+    ],
+    errors=lambda make: [args(make(4), 0, 2, 3), args(make(4), 0, 5, 0), args(make(4), 0, 0, -1), args(make(), 0, 0, 1)],
+)
+case(
+    "narrow_copy",
+    lambda make: [
+        args(make(4, 3), 0, 1, 2),
+        args(make(4, 3), 1, 1, 1),
+        args(make(4, 3, layout="transposed"), 0, 0, 4),
+        args(make(4), 0, 4, 0),
+        args(make(0, 3), 0, 0, 0),
+    ],
+    grad_fn=False,
+    strides=False,
+)
+case(
+    "diagonal",
+    lambda make: [
+        args(make(3, 3)),
+        args(make(2, 3), 1),
+        args(make(3, 2), -1),
+        args(make(2, 3, 4), 0, 1, 2),
+        args(make(2, 3, layout="transposed"), offset=1),
+        args(make(2, 2), 5),
+        args(make(0, 3)),
+    ],
+    errors=lambda make: [args(make(2, 3), 0, 1, 1), args(make(3), 0, 0, 1)],
+)
+case(
+    "Tensor.unfold",
+    lambda make: [
+        args(make(5), 0, 2, 1),
+        args(make(2, 6), 1, 3, 2),
+        args(make(6, 2, layout="transposed"), 0, 2, 3),
+        args(make(6, 2), -2, 2, 4),
+        args(make(3), 0, 0, 1),
+        args(make(0, 3), 1, 2, 1),
+    ],
+    errors=lambda make: [args(make(3), 0, 4, 1), args(make(3), 0, 1, 0)],
+)
+case(
+    "unbind",
+    lambda make: [
+        args(make(2, 3)),
+        args(make(2, 3), 1),
+        args(make(2, 3, layout="transposed"), -1),
+        args(make(3)),
+        args(make(2, 0)),
+    ],
+    errors=lambda make: [args(make()), args(make(2), 1)],
+)
+case(
+    "split",
+    lambda make: [
+        args(make(5, 2), 2),
+        args(make(2, 5), 2, 1),
+        args(make(5), [1, 0, 4]),
+        args(make(4, 3, layout="transposed"), [2, 2], 0),
+        args(make(0, 3), 2),
+        args(make(0), 0),
+    ],
+    errors=lambda make: [args(make(5), -1), args(make(5), 0), args(make(5), [1, 2]), args(make(), 1)],
+)
+case(
+    "split_with_sizes",
+    lambda make: [
+        args(make(5, 2), [2, 3]),
+        args(make(2, 5), [1, 4], 1),
+        args(make(5), [1, 0, 4]),
+        args(make(4, 3, layout="transposed"), [2, 2], 0),
+        args(make(0, 3), [0]),
+    ],
+    errors=lambda make: [args(make(5), [1, 2])],
+)
+case(
+    "chunk",
+    lambda make: [
+        args(make(5, 2), 2),
+        args(make(2, 5), 3, 1),
+        args(make(5), 7),
+        args(make(4, 3, layout="transposed"), 2, -2),
+        args(make(0, 3), 2),
+    ],
+    errors=lambda make: [args(make(5), 0), args(make(), 1)],
+)
+case(
+    "tensor_split",
+    lambda make: [
+        args(make(5, 2), 2),
+        args(make(2, 5), 3, 1),
+        args(make(5), (1, 3)),
+        args(make(5), (3, 7)),
+        args(make(4, 3, layout="transposed"), (1,), dim=0),
+        args(make(0, 3), 2),
+    ],
+    errors=lambda make: [args(make(5), 0), args(make(), 1)],
+)
+case(
+    "hsplit vsplit",
+    lambda make: [
+        args(make(4, 4), 2),
+        args(make(4, 4, 2), (1, 3)),
+        args(make(4, 4, layout="transposed"), 4),
+        args(make(2, 2), (1,)),
+        args(make(0, 2), (1,)),
+    ],
+    errors=lambda make: [args(make(3, 3), 2), args(make(), 1)],
+)
+case(
+    "dsplit",
+    lambda make: [
+        args(make(2, 1, 4), 2),
+        args(make(2, 1, 4), (1, 3)),
+        args(make(2, 1, 4, layout="transposed"), 1),
+        args(make(2, 1, 2), (1,)),
+        args(make(0, 2, 2), 2),
+    ],
+    errors=lambda make: [args(make(3, 3), 2), args(make(1, 1, 3), 2)],
+)
+case(
+    "select_scatter",
+    lambda make: [
+        args(make(2, 3), make(3), 0, 1),
+        args(make(2, 3), make(2), 1, -1),
+        args(make(2, 3, layout="transposed"), make(3), 0, 0),
+        args(make(3), make(), 0, 0),
+        args(make(3, 0), make(0), 0, 0),
+    ],
+    errors=lambda make: [args(make(2, 3), make(2), 0, 1)],
+    strides=False,
+)
+case(
+    "slice_scatter",
+    lambda make: [
+        args(make(4, 3), make(2, 3), 0, 1, 3),
+        args(make(4, 3), make(2, 3), 0, 0, 4, 2),
+        args(make(2, 3, layout="transposed"), make(2, 1), 1, -1),
+        args(make(3), make(0), 0, 1, 1),
+        args(make(0, 3), make(0, 3)),
+    ],
+    errors=lambda make: [args(make(4, 3), make(3, 3), 0, 1, 3)],
+    strides=False,
+)
+case(
+    "diagonal_scatter",
+    lambda make: [
+        args(make(3, 3), make(3)),
+        args(make(2, 3), make(2), 1),
+        args(make(2, 3, 2, layout="transposed"), make(3, 2), 0, 0, 2),
+        args(make(2, 2), make(0), 3),
+        args(make(0, 3), make(0)),
+    ],
+    errors=lambda make: [args(make(3, 3), make(2))],
+    strides=False,
+)
+case(
+    "cat concat concatenate",
+    lambda make: [
+        args([make(2, 3), make(1, 3)]),
+        args([make(2, 3), make(2, 2)], 1),
+        args([make(2, 3, layout="transposed"), make(2, 3)], dim=-1),
+        args([make(2), make(0), make(1)]),
+        args([make(2, 3), make(0)]),
+        args([make(2, dtype="float32"), make(2)]),
+        args([make(2)]),
+    ],
+    errors=lambda make: [
+        args([]),
+        args([make()]),
+        args([make(2, 3), make(3)]),
+        args([make(2, 3), make(2, 2)]),
+        args([make(2), make(2)], 1),
+        args([make(2), 1]),
+    ],
+    strides=False,  # torch keeps the layout of transposed inputs
+)
+case(
+    "stack",
+    lambda make: [
+        args([make(2, 3), make(2, 3)]),
+        args([make(2, 3), make(2, 3)], 1),
+        args([make(2, 3, layout="transposed"), make(2, 3)], dim=-1),
+        args([make(), make(), make()]),
+        args([make(0), make(0)]),
+        args([make(2, dtype="int64"), make(2)]),
+    ],
+    errors=lambda make: [args([]), args([make(2), make(3)]), args([make(2), make(2)], 2)],
+)
+case(
+    "hstack vstack row_stack dstack",
+    lambda make: [
+        args([make(2), make(2)]),
+        args([make(2, 3), make(2, 3, layout="transposed")]),
+        args([make(), make()]),
+        args([make(1, 2, 2), make(1, 2, 2)]),
+        args((make(2, 0), make(2, 0))),
+    ],
+    errors=lambda make: [args([])],
+    strides=False,
+)
+case(
+    "column_stack",
+    lambda make: [
+        args([make(2), make(2)]),
+        args([make(2), make(2, 3)]),
+        args([make(), make()]),
+        args([make(2, 3, layout="transposed"), make(2, 3)]),
+        args((make(0), make(0))),
+    ],
+    strides=False,
+)
+case(
+    "block_diag",
+    lambda make: [
+        args(make(2, 2), make(1, 3)),
+        args(make(3), make()),
+        args(make(2, 3, layout="transposed")),
+        args(make(2, 2), make(2, dtype="float32")),
+        args(make(1, 0), make(2, 2)),
+    ],
+    errors=lambda make: [args(make(1, 1, 1))],
+)
+case(
+    "cartesian_prod",
+    lambda make: [
+        args(make(2), make(3)),
+        args(make(2)),
+        args(make(2), make(1), make(2)),
+        args(make(3, layout="sliced"), make(2)),
+        args(make(0), make(2)),
+    ],
+    errors=lambda make: [args(make(2, 2))],
+    grad_fn=False,  # torch's reshape of an expanded tensor, before the stack, is recorded differently
+)
