@@ -34,7 +34,15 @@ class VersionCounter:
         self.value = 0
 
 
-class Tensor:
+class _TensorType(type):
+    """Prints the class as PyTorch prints its own."""
+
+    def __repr__(cls) -> str:
+        is_ours = cls.__module__.startswith("minitorch.")
+        return f"<class 'torch.{cls.__name__}'>" if is_ours else super().__repr__()
+
+
+class Tensor(metaclass=_TensorType):
     """A multi-dimensional array of one dtype on one device.
 
     The strided array `_array` stands for (storage, offset, shape, stride): its memory is the storage's.
@@ -76,16 +84,13 @@ class Tensor:
     __array_priority__ = 1000  # NumPy leaves `ndarray + tensor` to the tensor
 
     def __new__(cls, *data: Any, device: Any = None) -> Any:
-        where = tensor_device(device)
-        default = get_default_dtype()
+        from minitorch.tensor_types import legacy_tensor
+
+        if tensor_device(device) is not cpu:
+            raise NotImplementedError(f"torch.Tensor(..., device={device!r}) is not supported")
         if len(data) == 1 and isinstance(data[0], Tensor):
             return _as_subclass(data[0].detach(), cls)
-        if len(data) == 1 and isinstance(data[0], (list, tuple, np.ndarray)) and not isinstance(data[0], Size):
-            array = where.backend.from_host(np.array(data[0], dtype=default.numpy))
-        else:
-            shape = data[0] if len(data) == 1 and isinstance(data[0], Size) else data or (0,)
-            array = where.xp.zeros(shape, default.numpy)
-        return _as_subclass(make_tensor(array, default, where), cls)
+        return _as_subclass(legacy_tensor(data, get_default_dtype()), cls)
 
     if TYPE_CHECKING:
 
@@ -449,6 +454,19 @@ class Tensor:
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
         return from_numpy(np.asarray(array))
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """A DLPack capsule on the same memory. Raises BufferError for tensors that require grad."""
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return self._array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's (device type, index)."""
+        kind, index = self._array.__dlpack_device__()
+        return int(kind), int(index)
 
     def __bool__(self) -> bool:
         if self._array.size == 0:

@@ -1,0 +1,141 @@
+"""Switches of the whole library, and small questions about objects.
+
+minitorch computes deterministically on one thread of Python; how many threads NumPy's BLAS uses is set by the
+environment before it loads. So most switches here are remembered and have nothing to change; each docstring says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.storage import UntypedStorage
+from minitorch.tensor import Tensor
+
+_threads = {"intra": 1, "inter": 1}
+_deterministic = {"mode": 0, "fill": True}
+_precision = "highest"
+_DEBUG_MODES = ("default", "warn", "error")
+
+
+def is_tensor(obj: Any, /) -> bool:
+    """Whether `obj` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj: Any, /) -> bool:
+    """Whether `obj` is a storage."""
+    return isinstance(obj, UntypedStorage)
+
+
+def typename(obj: Any, /) -> str:
+    """The name of a tensor's old type, or of an object's class, as PyTorch calls it."""
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    kind = obj if isinstance(obj, type) else type(obj)
+    module = kind.__module__.replace("minitorch", "torch", 1)
+    if module in ("builtins", "__builtin__"):
+        return kind.__qualname__
+    if module == "torch.dtypes":
+        module = "torch"
+    return f"{module}.{kind.__qualname__}"
+
+
+def get_num_threads() -> int:
+    """The number of threads set for the inside of ops. It is remembered only."""
+    return _threads["intra"]
+
+
+def set_num_threads(num: int, /) -> None:
+    """Remembers a number of threads. Raises RuntimeError unless it is a positive int."""
+    _threads["intra"] = _positive("set_num_threads", num)
+
+
+def get_num_interop_threads() -> int:
+    """The number of threads set for independent ops. It is remembered only."""
+    return _threads["inter"]
+
+
+def set_num_interop_threads(num: int, /) -> None:
+    """Remembers a number of threads. Raises RuntimeError unless it is a positive int."""
+    _threads["inter"] = _positive("set_num_interop_threads", num)
+
+
+def _positive(name: str, num: Any) -> int:
+    if not isinstance(num, int) or isinstance(num, bool):
+        raise RuntimeError(f"{name} expects an int, but got {type(num).__name__}")
+    if num <= 0:
+        raise RuntimeError(f"{name} expects a positive integer")
+    return num
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Asks for deterministic algorithms, which is what minitorch always uses on the CPU."""
+    if not isinstance(mode, bool):
+        raise TypeError(
+            "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not " + type(mode).__name__
+        )
+    _deterministic["mode"] = (1 if warn_only else 2) if mode else 0
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether deterministic algorithms were asked for."""
+    return _deterministic["mode"] > 0
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether they were asked for with `warn_only`."""
+    return _deterministic["mode"] == 1
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """The same switch as a number or a word: 0 "default", 1 "warn", 2 "error"."""
+    if isinstance(debug_mode, str):
+        if debug_mode not in _DEBUG_MODES:
+            raise RuntimeError(
+                "invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got " + debug_mode
+            )
+        debug_mode = _DEBUG_MODES.index(debug_mode)
+    elif not isinstance(debug_mode, int):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    elif debug_mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+    _deterministic["mode"] = debug_mode
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2, see `set_deterministic_debug_mode`."""
+    return int(_deterministic["mode"])
+
+
+def get_float32_matmul_precision() -> str:
+    """The precision set for float32 matrix products. minitorch always uses the highest."""
+    return _precision
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Remembers "highest", "high" or "medium"; products are computed at the highest precision in any case."""
+    global _precision
+    if precision not in ("highest", "high", "medium"):
+        import warnings
+
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current setting is kept", stacklevel=2
+        )
+        return
+    _precision = precision
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """Returns `model`, a module or function, as it is, and says once that nothing is compiled. Also a decorator."""
+    global _said
+    if model is None:
+        return lambda function: compile(function, **options)
+    if not _said:
+        import warnings
+
+        warnings.warn("minitorch.compile compiles nothing: it returns the module or function itself", stacklevel=2)
+        _said = True
+    return model
+
+
+_said = False

@@ -1,0 +1,133 @@
+"""Old tensor types, shared memory, and the library's switches: each line runs on torch and on minitorch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch
+
+torch = pytest.importorskip("torch", reason="the expected values are torch's")
+
+Line = Callable[[Any], Any]
+
+
+def outcome(line: Line, module: Any) -> str:
+    """What a line gives, as text: its value's repr, or the type and message of its error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return repr(line(module))
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+
+
+TENSOR_TYPES: list[Line] = [
+    lambda t: t.FloatTensor,
+    lambda t: t.FloatTensor([1, 2]),
+    lambda t: t.FloatTensor(2, 3).shape,
+    lambda t: t.FloatTensor(t.Size([2, 3])).shape,
+    lambda t: t.FloatTensor((2, 3)),
+    lambda t: t.FloatTensor(),
+    lambda t: t.FloatTensor(t.ones(2)),
+    lambda t: t.FloatTensor(np.ones(2)),
+    lambda t: t.LongTensor([1.7, 2]),
+    lambda t: t.BoolTensor([1, 0]),
+    lambda t: t.HalfTensor([1]),
+    lambda t: t.FloatTensor.dtype,
+    lambda t: isinstance(t.ones(2), t.FloatTensor),
+    lambda t: isinstance(t.ones(2, dtype=t.int32), t.FloatTensor),
+    lambda t: issubclass(t.FloatTensor, t.Tensor),
+    lambda t: t.FloatTensor(2, device="cuda"),
+    lambda t: t.FloatTensor(3.5),
+    lambda t: t.Tensor(3.5),
+    lambda t: t.Tensor("a"),
+    lambda t: t.Tensor(2, 3.0),
+    lambda t: t.Tensor([[1, 2], [3, 4]]),
+    lambda t: t.Tensor(2, 0).shape,
+    lambda t: t.Tensor,
+    lambda t: type(t.ones(2)),
+    lambda t: t.set_default_tensor_type("torch.LongTensor"),
+    lambda t: t.tensor([1]).type("torch.FloatTensor"),
+    lambda t: t.tensor([1]).type(),
+]
+
+MEMORY: list[Line] = [
+    lambda t: t.frombuffer(bytearray(8), dtype=t.float32),
+    lambda t: t.frombuffer(bytearray(b"12345678"), dtype=t.int32),
+    lambda t: t.frombuffer(bytearray(8), dtype=t.int16, count=2, offset=2),
+    lambda t: t.frombuffer(bytearray(7), dtype=t.int32),
+    lambda t: t.frombuffer(bytearray(8), dtype=t.int32, count=3),
+    lambda t: t.frombuffer(bytearray(8), dtype=t.int32, offset=9),
+    lambda t: t.frombuffer(bytearray(0), dtype=t.int32),
+    lambda t: t.frombuffer(3, dtype=t.int32),
+    lambda t: t.ones(2, requires_grad=True).__dlpack__(),
+    lambda t: tuple(map(int, t.ones(2).__dlpack_device__())),
+    lambda t: t.from_dlpack(np.arange(3)),
+    lambda t: np.from_dlpack(t.ones(2, 3).t()).strides,
+    lambda t: t.from_dlpack(t.ones(2)),
+    lambda t: memoryview(t.ones(2)),
+]
+
+SWITCHES: list[Line] = [
+    lambda t: t.set_num_threads(0),
+    lambda t: t.set_num_threads("a"),
+    lambda t: t.use_deterministic_algorithms(3),
+    lambda t: t.are_deterministic_algorithms_enabled(),
+    lambda t: t.is_deterministic_algorithms_warn_only_enabled(),
+    lambda t: t.get_deterministic_debug_mode(),
+    lambda t: t.set_deterministic_debug_mode("x"),
+    lambda t: t.get_float32_matmul_precision(),
+    lambda t: t.is_tensor(3),
+    lambda t: t.is_tensor(t.ones(1)),
+    lambda t: t.is_storage(t.ones(2).untyped_storage()),
+    lambda t: t.typename(t.ones(2)),
+    lambda t: t.typename(t.nn.Linear(1, 1)),
+    lambda t: t.typename(3),
+    lambda t: t.typename("a"),
+]
+
+
+@pytest.mark.parametrize("line", [*TENSOR_TYPES, *MEMORY, *SWITCHES])
+def test_a_line_gives_what_it_gives_in_torch(line: Line) -> None:
+    assert outcome(line, minitorch) == outcome(line, torch)
+
+
+def test_dlpack_and_buffers_share_memory() -> None:
+    ours = minitorch.zeros(3)
+    np.from_dlpack(ours)[0] = 7
+    theirs = torch.from_dlpack(ours)
+    theirs[1] = 8
+    assert ours.tolist() == [7, 8, 0]
+    back = minitorch.from_dlpack(theirs)
+    back[2] = 9
+    assert theirs.tolist() == [7, 8, 9]
+    memory = bytearray(4)
+    minitorch.frombuffer(memory, dtype=minitorch.uint8)[3] = 255
+    assert memory[3] == 255
+
+
+def test_switches_remember_and_restore() -> None:
+    for module in (torch, minitorch):
+        module.use_deterministic_algorithms(True, warn_only=True)
+        try:
+            assert module.are_deterministic_algorithms_enabled()
+            assert module.is_deterministic_algorithms_warn_only_enabled()
+            assert module.get_deterministic_debug_mode() == 1
+        finally:
+            module.use_deterministic_algorithms(False)
+        assert module.get_deterministic_debug_mode() == 0
+
+
+def test_compile_returns_the_function_itself_and_says_so_once() -> None:
+    def function() -> None: ...
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert minitorch.compile(function) is function
+        assert minitorch.compile()(function) is function
+    assert len(caught) <= 1
