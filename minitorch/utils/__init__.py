@@ -1,0 +1,5 @@
+"""What is around tensors: loading data, checkpointing. Source: https://pytorch.org/docs/stable/data.html"""
+
+from minitorch.utils import data
+
+__all__ = ["data"]

@@ -1,0 +1,157 @@
+"""What runs in a worker process of a DataLoader: it gets indices, and gives batches back."""
+
+from __future__ import annotations
+
+import queue
+import random
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any, NoReturn
+
+from minitorch.utils.data._utils.fetch import Fetcher
+
+
+@dataclass
+class WorkerInfo:
+    """What a worker knows of itself: its number, how many there are, its seed, and its copy of the dataset."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """In a worker process of a DataLoader, who it is; None elsewhere.
+
+    Source: https://pytorch.org/docs/stable/data.html#torch.utils.data.get_worker_info
+    """
+    return _info
+
+
+class WorkerError:
+    """An exception on its way to the process that started the worker."""
+
+    def __init__(self, error: BaseException, where: str) -> None:
+        self.kind = type(error)
+        self.trace = "".join(traceback.format_exception(error))
+        self.where = where
+
+    def reraise(self) -> NoReturn:
+        """Raises an exception of the same type, or a RuntimeError where that is impossible, with the whole trace."""
+        message: Any = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.trace}"
+        if self.kind is KeyError:
+            message = _Unquoted(message)
+        try:
+            error = self.kind(message)
+        except Exception:
+            raise RuntimeError(message) from None
+        raise error
+
+
+class _Unquoted(str):
+    """A string that KeyError, which shows the repr of its argument, shows with its line breaks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Exhausted:
+    """Sent in place of a batch: this worker's copy of an IterableDataset has ended."""
+
+
+@dataclass
+class WorkerTask:
+    """What a worker is started with."""
+
+    dataset: Any
+    batched: bool
+    collate: Callable[[Any], Any]
+    drop_last: bool
+    base_seed: int
+    init: Callable[[int], Any] | None
+    number: int
+    count: int
+
+
+RESTART = "restart"
+
+
+def run_worker(task: WorkerTask, connection: Connection, others: Sequence[Connection]) -> None:
+    """Fetches batches until the other end says None or is closed.
+
+    `others` are ends of pipes that a forked process has inherited: as long as they are open here too, nobody notices
+    when the main process closes them by dying.
+    """
+    global _info
+    for each in others:
+        each.close()
+    where = f"in DataLoader worker process {task.number}"
+    seed = task.base_seed + task.number
+    _seed_all(seed, task)
+    _info = WorkerInfo(task.number, task.count, seed, task.dataset)
+    requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(connection, requests), daemon=True).start()
+    failure: WorkerError | None = None
+    fetch: Any = None
+    try:
+        if task.init is not None:
+            task.init(task.number)
+        fetch = _fetcher(task)
+    except Exception as error:
+        failure = WorkerError(error, where)
+    while (request := requests.get()) is not None:
+        if request == RESTART:
+            fetch = _fetcher(task)
+            continue
+        number, index = request
+        try:
+            batch = failure or fetch(index)
+        except Exception as error:
+            ended = isinstance(error, StopIteration) and fetch.stream is not None
+            batch = Exhausted() if ended else WorkerError(error, where)
+        _send(connection, number, batch, where)
+
+
+def _fetcher(task: WorkerTask) -> Fetcher:
+    return Fetcher(task.dataset, task.batched, task.collate, task.drop_last)
+
+
+def _receive(connection: Connection, requests: queue.SimpleQueue[Any]) -> None:
+    """Takes requests off the pipe at once, so that the main process never waits to get rid of one."""
+    request: Any = ()
+    while request is not None:
+        try:
+            request = connection.recv()
+        except (EOFError, OSError):
+            request = None
+        requests.put(request)
+
+
+def _send(connection: Connection, number: Any, batch: Any, where: str) -> None:
+    try:
+        connection.send((number, batch))
+    except BrokenPipeError:
+        pass  # nobody is there any more; the next request is the end
+    except Exception as error:  # what can't be pickled
+        connection.send((number, WorkerError(error, where)))
+
+
+def _seed_all(seed: int, task: WorkerTask) -> None:
+    """Seeds all generators. NumPy's gets other numbers, derived from the same."""
+    import numpy as np
+
+    from minitorch.random import manual_seed
+
+    random.seed(seed)
+    manual_seed(seed)
+    words = [task.number, task.base_seed & 0xFFFFFFFF, task.base_seed >> 32, 0]
+    np.random.seed(np.random.SeedSequence(words).generate_state(4))

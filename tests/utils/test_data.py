@@ -1,0 +1,403 @@
+"""Datasets, samplers and the loader against torch: the same samples, in the same random order."""
+
+from __future__ import annotations
+
+import collections
+import importlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch
+import minitorch.utils.data
+
+Point = collections.namedtuple("Point", "x y")
+ROWS = 11
+
+
+def oracle() -> Any:
+    return pytest.importorskip("torch", reason="torch is the oracle of the loader: pip install torch==2.13.0")
+
+
+def data_of(lib: Any) -> Any:
+    return importlib.import_module(f"{lib.__name__}.utils.data")
+
+
+def rows(lib: Any, start: int = 0) -> Any:
+    x = lib.from_numpy(np.arange(start, start + ROWS * 3, dtype=np.float32).reshape(ROWS, 3))
+    return data_of(lib).TensorDataset(x, lib.from_numpy(np.arange(start, start + ROWS)))
+
+
+def plain(value: Any) -> Any:
+    """Tensors as (dtype, list), so that both libraries' can be compared."""
+    if hasattr(value, "requires_grad"):
+        return str(value.dtype), value.tolist()
+    if isinstance(value, dict):
+        return type(value).__name__, {key: plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value).__name__, [plain(each) for each in value]
+    return value
+
+
+class Samples:
+    """A dataset that is not a subclass of anything, of what the default collate function must cope with."""
+
+    def __init__(self, make: Callable[[Any, int], Any], lib: Any) -> None:
+        self.make = make
+        self.lib = lib
+
+    def __getitem__(self, index: int) -> Any:
+        return self.make(self.lib, index)
+
+    def __len__(self) -> int:
+        return ROWS
+
+
+def counting(lib: Any, count: int = ROWS, reported: int | None = None) -> Any:
+    """An iterable dataset; workers share the numbers among themselves."""
+    data = data_of(lib)
+
+    class Counting(data.IterableDataset):  # type: ignore[misc, name-defined]
+        def __iter__(self) -> Any:
+            info = data.get_worker_info()
+            first, step = (0, 1) if info is None else (info.id, info.num_workers)
+            return iter(range(first, count, step))
+
+        def __len__(self) -> int:
+            return count if reported is None else reported
+
+        def __repr__(self) -> str:
+            return "Counting()"
+
+    return Counting()
+
+
+def both(use: Callable[[Any], Any]) -> tuple[Any, Any]:
+    """What `use` gives with torch and with minitorch, from the same state of the generator; errors as (type, text)."""
+    results = []
+    for lib in (oracle(), minitorch):
+        lib.manual_seed(7)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                results.append((plain(use(lib)), lib.rand(2).tolist()))
+        except Exception as error:
+            results.append((type(error), str(error).replace("torch", "minitorch")))
+    theirs, ours = results
+    if isinstance(ours[0], type):
+        ours = (ours[0], ours[1].replace("minitorch", "torch").replace("torch", "minitorch"))
+    return theirs, ours
+
+
+LOADERS: dict[str, Callable[[Any], Any]] = {
+    "default": lambda lib: data_of(lib).DataLoader(rows(lib)),
+    "batches": lambda lib: data_of(lib).DataLoader(rows(lib), 4),
+    "drop_last": lambda lib: data_of(lib).DataLoader(rows(lib), 4, drop_last=True),
+    "shuffle": lambda lib: data_of(lib).DataLoader(rows(lib), 4, shuffle=True),
+    "shuffle drop_last": lambda lib: data_of(lib).DataLoader(rows(lib), 4, shuffle=True, drop_last=True),
+    "generator": lambda lib: data_of(lib).DataLoader(
+        rows(lib), 4, shuffle=True, generator=lib.Generator().manual_seed(3)
+    ),
+    "batch_size None": lambda lib: data_of(lib).DataLoader(rows(lib), None),
+    "batch_size None shuffle": lambda lib: data_of(lib).DataLoader(rows(lib), None, shuffle=True),
+    "sampler": lambda lib: data_of(lib).DataLoader(rows(lib), 2, sampler=[3, 1, 4, 1, 5]),
+    "batch_sampler": lambda lib: data_of(lib).DataLoader(rows(lib), batch_sampler=[[1, 2], [3], [4, 5, 6]]),
+    "replacement": lambda lib: data_of(lib).DataLoader(
+        rows(lib), 4, sampler=data_of(lib).RandomSampler(rows(lib), replacement=True, num_samples=70)
+    ),
+    "num_samples": lambda lib: data_of(lib).DataLoader(
+        rows(lib), 4, sampler=data_of(lib).RandomSampler(rows(lib), num_samples=25)
+    ),
+    "subset sampler": lambda lib: data_of(lib).DataLoader(
+        rows(lib), 2, sampler=data_of(lib).SubsetRandomSampler([8, 3, 5, 1])
+    ),
+    "weighted sampler": lambda lib: data_of(lib).DataLoader(
+        rows(lib), 2, sampler=data_of(lib).WeightedRandomSampler([0.1, 0.9, 0.5, 0.0, 2.0], 9)
+    ),
+    "collate_fn": lambda lib: data_of(lib).DataLoader(
+        rows(lib), 3, collate_fn=lambda batch: [type(batch).__name__, len(batch), [x.tolist() for x, _ in batch]]
+    ),
+    "subset": lambda lib: data_of(lib).DataLoader(data_of(lib).Subset(rows(lib), [5, 2, 9, 0]), 3, shuffle=True),
+    "concat": lambda lib: data_of(lib).DataLoader(rows(lib) + rows(lib, 100), 5),
+    "stack": lambda lib: data_of(lib).DataLoader(data_of(lib).StackDataset(rows(lib), rows(lib, 50)), 4),
+    "stack dict": lambda lib: data_of(lib).DataLoader(data_of(lib).StackDataset(a=rows(lib), b=range(ROWS)), 4),
+    "random_split": lambda lib: data_of(lib).DataLoader(data_of(lib).random_split(rows(lib), [3, 8])[1], 4),
+    "iterable": lambda lib: data_of(lib).DataLoader(counting(lib), 4),
+    "iterable drop_last": lambda lib: data_of(lib).DataLoader(counting(lib), 4, drop_last=True),
+    "iterable one by one": lambda lib: data_of(lib).DataLoader(counting(lib), None),
+    "chain": lambda lib: data_of(lib).DataLoader(counting(lib) + counting(lib, 3), 4),
+    "numbers": lambda lib: data_of(lib).DataLoader(
+        Samples(lambda lib, i: (i, i / 2, i % 2 == 0, str(i), b"x"), lib), 4
+    ),
+    "numpy": lambda lib: data_of(lib).DataLoader(
+        Samples(lambda lib, i: (np.arange(i, i + 2), np.float32(i), np.int8(i), np.bool_(i)), lib), 4
+    ),
+    "containers": lambda lib: data_of(lib).DataLoader(
+        Samples(lambda lib, i: {"p": Point(i, [i, 2.0 * i]), "d": collections.OrderedDict(a=i)}, lib), 4
+    ),
+    "convert": lambda lib: data_of(lib).DataLoader(
+        Samples(lambda lib, i: {"a": np.arange(i), "t": (np.float64(i), "s"), "n": Point(i, [np.int16(1)])}, lib), None
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_loaders(name: str) -> None:
+    """Two passes, the length, and what is left of the random stream."""
+
+    def use(lib: Any) -> Any:
+        loader = LOADERS[name](lib)
+        return [list(loader), list(loader), len(loader)]
+
+    theirs, ours = both(use)
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("name", ["shuffle", "batch_size None", "iterable", "numpy", "containers", "stack"])
+@pytest.mark.parametrize("options", [{"num_workers": 2}, {"num_workers": 3, "persistent_workers": True}], ids=str)
+def test_workers_give_the_same_batches(name: str, options: dict[str, Any]) -> None:
+    def use(lib: Any) -> Any:
+        loader = LOADERS[name](lib)
+        batch_size = loader.batch_size
+        again = data_of(lib).DataLoader(loader.dataset, batch_size, shuffle=name == "shuffle" or None, **options)
+        return [list(again), list(again)]
+
+    theirs, ours = both(use)
+    assert ours == theirs
+
+
+def seeds_of(worker: int) -> None:
+    """A worker_init_fn that leaves its mark in the dataset."""
+    info = minitorch.utils.data.get_worker_info()
+    assert info is not None
+    info.dataset.worker = worker
+
+
+class Seeds:
+    """Shows the state of every generator in a worker."""
+
+    worker = -1
+
+    def __init__(self, lib: Any) -> None:
+        self.lib = lib
+
+    def __getitem__(self, index: int) -> Any:
+        import random
+
+        info = data_of(self.lib).get_worker_info()
+        return [info.id, info.num_workers, info.seed % 1000, random.random(), float(np.random.rand()), self.lib.rand(1)]
+
+    def __len__(self) -> int:
+        return 6
+
+
+def test_workers_are_seeded_as_torchs() -> None:
+    theirs, ours = both(lambda lib: list(data_of(lib).DataLoader(Seeds(lib), 1, num_workers=2)))
+    assert ours == theirs
+
+
+def test_worker_init_fn() -> None:
+    class Marked(Seeds):
+        def __getitem__(self, index: int) -> Any:
+            return self.worker
+
+    loader = minitorch.utils.data.DataLoader(Marked(minitorch), 1, num_workers=2, worker_init_fn=seeds_of)
+    assert [int(batch) for batch in loader] == [0, 1, 0, 1, 0, 1]
+
+
+class Failing:
+    """Fails at one index: by an exception, by death, or by never coming back."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+    def __getitem__(self, index: int) -> Any:
+        import os
+        import signal
+        import time
+
+        if index == 2:
+            if self.how == "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.how == "hang":
+                time.sleep(60)
+            if self.how == "unpicklable":
+                return lambda: None
+            raise {"KeyError": KeyError("lost"), "ValueError": ValueError("bad"), "OddError": OddError(1, 2)}[self.how]
+        return index
+
+    def __len__(self) -> int:
+        return 6
+
+
+class OddError(Exception):
+    """An exception that can't be made of a message."""
+
+    def __init__(self, one: int, other: int) -> None:
+        super().__init__(one, other)
+
+
+@pytest.mark.parametrize("how, kind", [("ValueError", ValueError), ("KeyError", KeyError), ("OddError", RuntimeError)])
+def test_exceptions_come_with_the_workers_traceback(how: str, kind: type[Exception]) -> None:
+    loader = minitorch.utils.data.DataLoader(Failing(how), 1, num_workers=2)
+    with pytest.raises(kind) as caught:
+        list(loader)
+    text = str(caught.value)
+    assert text.startswith(f"Caught {how} in DataLoader worker process 0.\nOriginal Traceback (most recent call last):")
+    assert "__getitem__" in text
+
+
+def test_unpicklable_batches_are_an_error() -> None:
+    loader = minitorch.utils.data.DataLoader(Failing("unpicklable"), 1, num_workers=1, collate_fn=list)
+    with pytest.raises(Exception, match="pickle"):
+        list(loader)
+
+
+def test_a_killed_worker_is_noticed() -> None:
+    loader = minitorch.utils.data.DataLoader(Failing("die"), 1, num_workers=2)
+    with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly"):
+        list(loader)
+
+
+def test_timeout() -> None:
+    loader = minitorch.utils.data.DataLoader(Failing("hang"), 1, num_workers=1, timeout=0.5)
+    with pytest.raises(RuntimeError, match=r"DataLoader timed out after 0.5 seconds"):
+        list(loader)
+
+
+def test_workers_stop() -> None:
+    """After a pass, after a pass that was given up, and with the loader when they are persistent."""
+    import gc
+    import multiprocessing
+
+    before = set(multiprocessing.active_children())
+    loader = minitorch.utils.data.DataLoader(rows(minitorch), 2, num_workers=2)
+    list(loader)
+    next(iter(loader))
+    gc.collect()
+    assert set(multiprocessing.active_children()) == before
+    persistent = minitorch.utils.data.DataLoader(rows(minitorch), 2, num_workers=2, persistent_workers=True)
+    list(persistent)
+    running = set(multiprocessing.active_children()) - before
+    assert len(running) == 2
+    next(iter(persistent))
+    assert len(list(persistent)) == 6
+    assert set(multiprocessing.active_children()) - before == running
+    del persistent
+    gc.collect()
+    assert set(multiprocessing.active_children()) == before
+
+
+def test_spawned_workers() -> None:
+    loader = minitorch.utils.data.DataLoader(Failing("never"), 1, sampler=[0, 1, 3], num_workers=1)
+    spawned = minitorch.utils.data.DataLoader(
+        loader.dataset, 1, sampler=[0, 1, 3], num_workers=1, multiprocessing_context="spawn"
+    )
+    assert [int(batch) for batch in spawned] == [int(batch) for batch in loader] == [0, 1, 3]
+
+
+def test_out_of_order() -> None:
+    loader = minitorch.utils.data.DataLoader(rows(minitorch), 2, num_workers=2, in_order=False)
+    assert sorted(int(y) for _, batch in loader for y in batch) == list(range(ROWS))
+
+
+def test_a_batch_of_tensors_is_one_indexing_operation() -> None:
+    dataset = rows(minitorch)
+    samples = dataset.__getitems__([3, 1, 4])
+    assert [int(y) for _, y in samples] == [3, 1, 4]
+    batch = minitorch.utils.data.default_collate(samples)
+    assert batch[0].tolist() == dataset.tensors[0][[3, 1, 4]].tolist()
+
+    class Doubled(minitorch.utils.data.TensorDataset):
+        def __getitem__(self, index: Any) -> Any:
+            x, y = super().__getitem__(index)
+            return x * 2, y
+
+    doubled = Doubled(*dataset.tensors)
+    assert next(iter(minitorch.utils.data.DataLoader(doubled, 2)))[0].tolist() == (dataset.tensors[0][:2] * 2).tolist()
+
+
+def test_batches_are_copies() -> None:
+    dataset = rows(minitorch)
+    batch = next(iter(minitorch.utils.data.DataLoader(dataset, ROWS)))
+    batch[0]._array[...] = -1
+    assert dataset.tensors[0][0].tolist() == [0, 1, 2]
+
+
+SPLITS: list[Any] = [[3, 8], [0.5, 0.5], [0.3, 0.3, 0.4], [1.0], [0.05, 0.95], [3, 3], [1.5, -0.5], [11, 0]]
+
+
+@pytest.mark.parametrize("lengths", SPLITS, ids=str)
+def test_random_split(lengths: Any) -> None:
+    theirs, ours = both(lambda lib: [subset.indices for subset in data_of(lib).random_split(range(ROWS), lengths)])
+    assert ours == theirs
+    seeded = both(
+        lambda lib: data_of(lib).random_split(range(ROWS), [4, 7], generator=lib.Generator().manual_seed(5))[0].indices
+    )
+    assert seeded[0] == seeded[1]
+
+
+INVALID: list[Callable[[Any, Any], Any]] = [
+    lambda d, lib: d.DataLoader(rows(lib), num_workers=-1),
+    lambda d, lib: d.DataLoader(rows(lib), timeout=-1),
+    lambda d, lib: d.DataLoader(rows(lib), prefetch_factor=2),
+    lambda d, lib: d.DataLoader(rows(lib), prefetch_factor=-2, num_workers=1),
+    lambda d, lib: d.DataLoader(rows(lib), persistent_workers=True),
+    lambda d, lib: d.DataLoader(rows(lib), shuffle=True, sampler=[1]),
+    lambda d, lib: d.DataLoader(rows(lib), batch_sampler=[[1]], drop_last=True),
+    lambda d, lib: d.DataLoader(rows(lib), batch_size=None, drop_last=True),
+    lambda d, lib: d.DataLoader(rows(lib), batch_size=0),
+    lambda d, lib: d.DataLoader(rows(lib), multiprocessing_context="fork"),
+    lambda d, lib: d.DataLoader(rows(lib), num_workers=1, multiprocessing_context="magic"),
+    lambda d, lib: d.DataLoader(rows(lib), num_workers=1, multiprocessing_context=3),
+    lambda d, lib: d.DataLoader(counting(lib), shuffle=True),
+    lambda d, lib: d.DataLoader(counting(lib), sampler=[1]),
+    lambda d, lib: d.DataLoader(counting(lib), batch_sampler=[[1]]),
+    lambda d, lib: setattr(d.DataLoader(rows(lib)), "batch_size", 3),
+    lambda d, lib: d.RandomSampler(rows(lib), replacement="yes"),
+    lambda d, lib: d.RandomSampler(rows(lib), num_samples=0),
+    lambda d, lib: d.RandomSampler([]),
+    lambda d, lib: d.WeightedRandomSampler([1.0], True),
+    lambda d, lib: d.WeightedRandomSampler([1.0], 1, replacement=1),
+    lambda d, lib: d.WeightedRandomSampler([[1.0]], 1),
+    lambda d, lib: d.BatchSampler([1], True, False),
+    lambda d, lib: d.BatchSampler([1], 1, 0),
+    lambda d, lib: d.Dataset()[0],
+    lambda d, lib: d.TensorDataset(*rows(lib).tensors, rows(lib).tensors[0][:3]),
+    lambda d, lib: d.StackDataset(),
+    lambda d, lib: d.StackDataset(rows(lib), a=rows(lib)),
+    lambda d, lib: d.StackDataset(rows(lib), range(3)),
+    lambda d, lib: d.ConcatDataset([]),
+    lambda d, lib: d.ConcatDataset([counting(lib)]),
+    lambda d, lib: (rows(lib) + rows(lib))[-23],
+    lambda d, lib: list(d.ChainDataset([rows(lib)])),
+    lambda d, lib: d.random_split(rows(lib), [1, 2]),
+    lambda d, lib: d.default_collate([object()]),
+    lambda d, lib: d.default_collate([[1, 2], [3]]),
+    lambda d, lib: d.default_collate([np.array(["a"])]),
+    lambda d, lib: type("Mine", (d.Subset,), {"__getitem__": lambda self, i: 1})(rows(lib), [1]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(INVALID)))
+def test_errors_are_torchs(number: int) -> None:
+    theirs, ours = both(lambda lib: INVALID[number](data_of(lib), lib))
+    assert isinstance(theirs[0], type)
+    theirs = (theirs[0], theirs[1].split(" object at ")[0])
+    ours = (ours[0], ours[1].split(" object at ")[0])
+    assert ours == theirs
+
+
+def test_wrong_length_of_an_iterable_dataset_warns() -> None:
+    loader = minitorch.utils.data.DataLoader(counting(minitorch, reported=2), None)
+    assert len(loader) == 2
+    with pytest.warns(UserWarning, match=r"Length of IterableDataset Counting\(\) was reported to be 2"):
+        list(loader)
+
+
+def test_too_many_workers_warn() -> None:
+    with pytest.warns(UserWarning, match="This DataLoader will create 1000 worker processes in total"):
+        minitorch.utils.data.DataLoader(rows(minitorch), num_workers=1000)
