@@ -91,7 +91,7 @@ class Op:
             if promoted is None
             else frozenset(map(self.positions.__getitem__, promoted))
         )
-        self.promotion = promotion
+        self.promotion = {KEEP: KEEP, TO_FLOAT: TO_FLOAT, NONE: NONE}[promotion]  # these objects: `apply` asks with `is`
         self.upcast = upcast
         self.is_view = is_view
         self.edits = edits
