@@ -91,7 +91,8 @@ class Op:
             if promoted is None
             else frozenset(map(self.positions.__getitem__, promoted))
         )
-        self.promotion = {KEEP: KEEP, TO_FLOAT: TO_FLOAT, NONE: NONE}[promotion]  # these objects: `apply` asks with `is`
+        # These objects, not equal strings: `apply` compares with `is`.
+        self.promotion = {KEEP: KEEP, TO_FLOAT: TO_FLOAT, NONE: NONE}[promotion]
         self.upcast = upcast
         self.is_view = is_view
         self.edits = edits
