@@ -121,7 +121,8 @@ def negative_log_likelihood_backward(
     target, weights = _targets(xp, self, target, weight, ignore_index)
     value = -grad_output
     if weights is not None:
-        value = value * (weights / weights.sum() if reduction == "mean" else weights)
+        scale = weights / weights.sum() if reduction == "mean" else weights
+        value = value * xp.where(weights == 0, weights, scale)  # all may be ignored: no 0 / 0 then
     elif reduction == "mean":
         value = value / value.dtype.type(target.size)
     result = xp.zeros(self.shape, self.dtype)

@@ -22,6 +22,7 @@ from minitorch.ops import (  # noqa: F401
     loss_margin,
     mask_ops,
     matmul,
+    normalization,
     norms,
     pointwise,
     rearranging,

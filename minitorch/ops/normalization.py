@@ -1,0 +1,371 @@
+"""Normalization: (x − mean) / √(variance + eps) · weight + bias over some of the dimensions.
+
+Batch, layer, group and instance norm differ in those dimensions alone, so they share one kernel.
+Source: https://pytorch.org/docs/stable/nn.functional.html#convolution-functions
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitorch.autograd.grad_mode import no_grad
+from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.backend import Array
+from minitorch.ops.declaration import composite, declare
+from minitorch.tensor import Tensor
+
+Shape = tuple[int, ...]
+
+
+def _standardized(xp: Any, x: Array, axes: Shape, eps: float) -> tuple[Array, Array]:
+    """(x − mean) / √(variance + eps) and 1 / √(variance + eps)."""
+    centred = x - x.mean(axes, keepdims=True)
+    variance = xp.mean(centred * centred, axes, keepdims=True)
+    scale = 1 / xp.sqrt(variance + x.dtype.type(eps))
+    centred *= scale
+    return centred, scale
+
+
+def _gradients(
+    grad: Tensor,
+    self: Tensor,
+    weight: Tensor | None,
+    shape: Shape,
+    axes: Shape,
+    weight_shape: Shape,
+    eps: float,
+    output_mask: tuple[bool, ...],
+) -> Any:
+    if not grad_mode.enabled:
+        return normalize_over_backward(grad, self, weight, shape, axes, weight_shape, eps)
+    # Under create_graph: the same in ops that can be differentiated.
+    x = self.reshape(shape)
+    centred = x - x.mean(axes, keepdim=True)
+    scale = ((centred * centred).mean(axes, keepdim=True) + eps).rsqrt()
+    normal = centred * scale
+    grad = grad.reshape(shape)
+    weighted = grad if weight is None else grad * weight.reshape(weight_shape)
+    grad_x = scale * (
+        weighted - weighted.mean(axes, keepdim=True) - normal * (weighted * normal).mean(axes, keepdim=True)
+    )
+    from minitorch.autograd.engine import sum_to_size
+
+    of_weight = sum_to_size(grad * normal, weight_shape).reshape(weight.shape) if weight is not None else None
+    of_bias = sum_to_size(grad, weight_shape) if output_mask[2] else None
+    return grad_x.reshape(self.shape), of_weight, of_bias if of_bias is None else of_bias.flatten()
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    node=lambda self, weight, bias, shape, axes, weight_shape, eps, node: node,
+    derivatives={
+        "self, weight, bias": lambda grad, self, weight, bias_shape, shape, axes, weight_shape, eps, output_mask: (
+            _with_bias_shape(_gradients(grad, self, weight, shape, axes, weight_shape, eps, output_mask), bias_shape)
+        ),
+    },
+)
+def normalize_over(
+    xp: Any,
+    self: Array,
+    weight: Array | None,
+    bias: Array | None,
+    shape: Shape,
+    axes: Shape,
+    weight_shape: Shape,
+    eps: float,
+    node: str,
+) -> Array:
+    """Normalizes `self`, seen in `shape`, over `axes`; weight and bias are seen in `weight_shape`."""
+    if not self.size:
+        return xp.zeros(self.shape, self.dtype)
+    result, _ = _standardized(xp, self.reshape(shape), axes, eps)
+    if weight is not None:
+        result *= weight.reshape(weight_shape)
+    if bias is not None:
+        result += bias.reshape(weight_shape)
+    return result.reshape(self.shape)
+
+
+def _with_bias_shape(gradients: Any, shape: Shape) -> Any:
+    grad, of_weight, of_bias = gradients
+    return grad, of_weight, None if of_bias is None else of_bias.reshape(shape)
+
+
+@declare(upcast=True, promotion="keep", variants="")
+def normalize_over_backward(
+    xp: Any,
+    grad: Array,
+    self: Array,
+    weight: Array | None,
+    shape: Shape,
+    axes: Shape,
+    weight_shape: Shape,
+    eps: float,
+) -> tuple[Array, Array, Array]:
+    """The gradients of input, weight and bias; it reads the input again rather than keep the normalized one."""
+    normal, scale = _standardized(xp, self.reshape(shape), axes, eps)
+    grad = grad.reshape(shape)
+    shared = tuple(d for d, size in enumerate(weight_shape) if size == 1 and shape[d] != 1)
+    of_weight, of_bias = (grad * normal).sum(shared), grad.sum(shared)
+    result = grad if weight is None else grad * weight.reshape(weight_shape)
+    mean, slope = result.mean(axes, keepdims=True), xp.mean(result * normal, axes, keepdims=True)
+    normal *= slope
+    result = result - mean
+    result -= normal
+    result *= scale
+    kept = of_weight.reshape(-1) if weight is None else of_weight.reshape(weight.shape)
+    return result.reshape(self.shape), kept, of_bias.reshape(-1)
+
+
+@composite(variants="function", namespace="nn.functional")
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Normalizes over the last dimensions, which must be `normalized_shape`; weight and bias have that shape.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.layer_norm.html
+    """
+    normalized = _check_normalized_shape(input, normalized_shape, weight, bias)
+    shape = tuple(input.shape)
+    leading = len(shape) - len(normalized)
+    return normalize_over(  # type: ignore[no-any-return]
+        input,
+        weight,
+        bias,
+        shape,
+        tuple(range(leading, len(shape))),
+        (1,) * leading + normalized,
+        eps,
+        "NativeLayerNormBackward0",
+    )
+
+
+def _check_normalized_shape(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None = None
+) -> Shape:
+    normalized = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if not normalized:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for name, each in (("weight", weight), ("bias", bias)):
+        if each is not None and tuple(each.shape) != normalized:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(each.shape)} and "
+                f"normalized_shape = {list(normalized)}"
+            )
+    if tuple(input.shape)[-len(normalized) :] != normalized or input.dim() < len(normalized):
+        expected = "".join(f", {size}" for size in normalized)
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized)}, expected input with shape [*{expected}], but got input of "
+            f"size{list(input.shape)}"
+        )
+    return normalized
+
+
+@composite(variants="function", namespace="nn.functional")
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """x / √(mean(x²) + eps) · weight over the last dimensions. eps is the dtype's by default.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.rms_norm.html
+    """
+    normalized = _check_normalized_shape(input, normalized_shape, weight)
+    dims = list(range(input.dim() - len(normalized), input.dim()))
+    if eps is None:
+        from minitorch.dtypes import finfo
+
+        eps = finfo(input.dtype).eps
+    result = input * (input.pow(2).mean(dims, keepdim=True) + eps).rsqrt()
+    return result if weight is None else result * weight  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Normalizes every group of channels of (N, C, …) by itself; weight and bias have one number for each channel.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.group_norm.html
+    """
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    channels = input.shape[1]
+    if channels % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
+    for name, each in (("weight", weight), ("bias", bias)):
+        if each is not None and tuple(each.shape) != (channels,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(each.shape)} and input of shape {list(input.shape)}"
+            )
+    shape = (input.shape[0], num_groups, channels // num_groups, *input.shape[2:])
+    _check_several(input, math.prod(shape[2:]) * input.shape[0])
+    weight_shape = (1, num_groups, channels // num_groups, *[1] * (input.dim() - 2))
+    return normalize_over(  # type: ignore[no-any-return]
+        input, weight, bias, shape, tuple(range(2, len(shape))), weight_shape, eps, "NativeGroupNormBackward0"
+    )
+
+
+def _check_several(input: Tensor, count: int) -> None:
+    if count == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+
+
+@composite(variants="function", namespace="nn.functional")
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalizes every channel of (N, C, …) over the batch in training, with the running statistics in evaluation.
+
+    In training the running statistics move by `momentum` towards those of the batch, whose variance is the unbiased.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.batch_norm.html
+    """
+    channels = input.shape[1]
+    if training:
+        _check_several(input, input.numel() // max(channels, 1))
+    for name, each in (
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    ):
+        if each is not None and each.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {each.numel()}")
+    dims = (0, *range(2, input.dim()))
+    weight_shape = (1, channels, *[1] * (input.dim() - 2))
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        return standardize_with(  # type: ignore[no-any-return]
+            input, weight, bias, running_mean, running_var, weight_shape, eps
+        )
+    with no_grad():
+        if running_mean is not None:
+            running_mean.copy_(running_mean * (1 - momentum) + input.mean(dims) * momentum)
+        if running_var is not None:
+            running_var.copy_(running_var * (1 - momentum) + input.var(dims) * momentum)
+    return normalize_over(  # type: ignore[no-any-return]
+        input, weight, bias, tuple(input.shape), dims, weight_shape, eps, "NativeBatchNormBackward0"
+    )
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    node="NativeBatchNormBackward0",
+    derivatives={
+        "self": lambda grad, weight, running_var, weight_shape, eps: (
+            grad * ((1 if weight is None else weight) * (running_var + eps).rsqrt()).reshape(weight_shape)
+        ),
+        "weight": lambda grad, self, running_mean, running_var, weight_shape, eps: _over_channels(
+            grad * (self - running_mean.reshape(weight_shape)) * (running_var + eps).rsqrt().reshape(weight_shape)
+        ),
+        "bias": lambda grad: _over_channels(grad),
+    },
+)
+def standardize_with(
+    xp: Any,
+    self: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array,
+    running_var: Array,
+    weight_shape: Shape,
+    eps: float,
+) -> Array:
+    """(x − running mean) / √(running variance + eps) · weight + bias."""
+    scale = 1 / xp.sqrt(running_var + running_var.dtype.type(eps))
+    if weight is not None:
+        scale *= weight
+    shift = -running_mean * scale if bias is None else bias - running_mean * scale
+    result = self * scale.reshape(weight_shape)
+    result += shift.reshape(weight_shape)
+    return result
+
+
+def _over_channels(grad: Tensor) -> Tensor:
+    return grad.sum([0, *range(2, grad.dim())])  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalizes every channel of every image of (N, C, …) by itself.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.instance_norm.html
+    """
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
+    images, channels = input.shape[:2]
+
+    def repeated(tensor: Tensor | None) -> Tensor | None:
+        return None if tensor is None else tensor.repeat(images)
+
+    # Every image's channels are channels of one image.
+    mean, var = repeated(running_mean), repeated(running_var)
+    one = input.contiguous().view(1, images * channels, *input.shape[2:])
+    result = batch_norm(one, mean, var, repeated(weight), repeated(bias), use_input_stats, momentum, eps)
+    with no_grad():
+        for running, updated in ((running_mean, mean), (running_var, var)):
+            if running is not None and updated is not None and use_input_stats:
+                running.copy_(updated.view(images, channels).mean(0))
+    return result.view(*input.shape)  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """x / (k + α · mean of x² over `size` neighbouring channels)ᵝ (Krizhevsky et al. 2012).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.local_response_norm.html
+    """
+    if input.dim() < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.dim()} dimensions)")
+    if not input.numel():
+        return input
+    squares = input * input
+    before, after = size // 2, (size - 1) // 2
+    channels = input.shape[1]
+    sides = [squares.new_zeros((input.shape[0], count, *input.shape[2:])) for count in (before, after)]
+    from minitorch import cat
+
+    wide = cat([sides[0], squares, sides[1]], 1)
+    total = sum(wide.narrow(1, offset, channels) for offset in range(size))
+    return input / (total / size * alpha + k) ** beta  # type: ignore[no-any-return, operator]
+
+
+@composite(variants="function", namespace="nn.functional")
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
+    """x / max(‖x‖ₚ, eps) along `dim`.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.normalize.html
+    """
+    if out is not None:
+        raise NotImplementedError("normalize: out is not supported")
+    from minitorch.linalg import vector_norm
+
+    return input / vector_norm(input, p, dim, True).clamp_min(eps).expand_as(input)  # type: ignore[no-any-return]
