@@ -13,8 +13,9 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.ops.apply import in_place_of
 from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, pointwise
-from minitorch.ops.errors import not_implemented
-from minitorch.ops.masking import keep
+from minitorch.ops.errors import floating
+from minitorch.ops.masking import keep, masked
+from minitorch.ops.pointwise import conj
 from minitorch.ops.special_kernels import erf
 from minitorch.tensor import Tensor
 
@@ -56,18 +57,19 @@ def activation(
     return generate
 
 
-def floating(array: Array, kernel: str) -> Array:
-    """The array itself. Raises NotImplementedError for integers."""
-    if array.dtype.kind in "biu":
-        raise not_implemented(kernel, array.dtype.name)
-    return array
-
-
 # ReLU and its kind.
 
 
+def _flat(grad: Tensor) -> Any:
+    return grad.new_zeros(grad.shape)
+
+
 @pointwise(
-    variants="", derivatives={"grad_output": lambda grad, self, threshold: threshold_backward(grad, self, threshold)}
+    variants="",
+    derivatives={
+        "grad_output": lambda grad, self, threshold: threshold_backward(grad, self, threshold),
+        "self": _flat,
+    },
 )
 def threshold_backward(xp: Any, grad_output: Array, self: Array, threshold: float) -> Array:
     """grad_output where self > threshold or NaN, else 0."""
@@ -85,6 +87,8 @@ def relu(xp: Any, self: Array) -> Array:
     """max(x, 0). https://pytorch.org/docs/stable/generated/torch.nn.functional.relu.html"""
     if self.dtype == "bool":
         raise RuntimeError("Boolean inputs not supported for relu")
+    if self.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
     return xp.maximum(self, 0)
 
 
@@ -100,7 +104,10 @@ def threshold(xp: Any, self: Array, threshold: float, value: float) -> Array:
 
 @pointwise(
     variants="",
-    derivatives={"grad_output": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope)},
+    derivatives={
+        "grad_output": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope),
+        "self": _flat,
+    },
 )
 def leaky_relu_backward(xp: Any, grad_output: Array, self: Array, negative_slope: float) -> Array:
     """grad_output where self > 0, else negative_slope · grad_output."""
@@ -156,12 +163,12 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 @activation(
     twin=True,
-    derivatives={
-        "self": lambda grad, self, min_val, max_val: grad.masked_fill((self <= min_val) | (self >= max_val), 0)
-    },
+    derivatives={"self": lambda grad, self, min_val, max_val: masked(grad, self, (self > min_val) & (self < max_val))},
 )
 def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """x clamped to [min_val, max_val]. https://pytorch.org/docs/stable/generated/torch.nn.functional.hardtanh.html"""
+    if self.dtype == "bool":
+        raise RuntimeError("Bool inputs not supported for hardtanh")
     if min_val > max_val:
         raise RuntimeError("min_val cannot be greater than max_val")
     return xp.minimum(xp.maximum(self, self.dtype.type(min_val)), self.dtype.type(max_val))
@@ -177,17 +184,31 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 # Exponential linear units.
 
 
-def _elu_gradient(grad: Tensor, self: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
-    slope: Tensor = grad * (self * input_scale).exp() * (alpha * scale * input_scale)
-    return (grad * scale).where(self > 0, slope)
+@pointwise(
+    variants="",
+    derivatives={
+        "grad_output": lambda grad, self, alpha, scale, input_scale: elu_backward(
+            grad, self, alpha, scale, input_scale
+        ),
+        "self": lambda grad, grad_output, self, alpha, scale, input_scale: masked(
+            grad * grad_output * (self * input_scale).exp() * (alpha * scale * input_scale**2), self, self < 0
+        ),
+    },
+)
+def elu_backward(xp: Any, grad_output: Array, self: Array, alpha: float, scale: float, input_scale: float) -> Array:
+    """scale · grad for x > 0, else scale · α · input_scale · exp(input_scale · x) · grad."""
+    slope = xp.exp(xp.minimum(self, 0) * input_scale) * (alpha * scale * input_scale)
+    return grad_output * xp.where(self > 0, xp.asarray(scale, self.dtype), slope)
 
 
 @pointwise(
     variants="",
-    node="EluBackward0",
-    derivatives={"self": _elu_gradient},
+    node=lambda self, alpha, scale, input_scale, name: f"{name}Backward0",
+    derivatives={
+        "self": lambda grad, self, alpha, scale, input_scale: elu_backward(grad, self, alpha, scale, input_scale)
+    },
 )
-def _elu(xp: Any, self: Array, alpha: float, scale: float, input_scale: float) -> Array:
+def _elu(xp: Any, self: Array, alpha: float, scale: float, input_scale: float, name: str) -> Array:
     """scale · x for x > 0, else scale · α · (exp(input_scale · x) − 1)."""
     floating(self, "elu_cpu")
     negative = xp.expm1(xp.minimum(self, 0) * input_scale) * (alpha * scale)
@@ -197,9 +218,7 @@ def _elu(xp: Any, self: Array, alpha: float, scale: float, input_scale: float) -
 _elu_in_place = in_place_of(OPS["_elu"])
 
 
-def _elu_like(
-    name: str, documentation: str, parameters: Callable[..., tuple[float, float, float]], public: str
-) -> None:
+def _elu_like(name: str, documentation: str, parameters: Callable[..., tuple[Any, ...]], public: str) -> None:
     def function(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
         if args and isinstance(args[-1], bool):
             *args, inplace = args  # type: ignore[assignment]
@@ -213,16 +232,16 @@ def _elu_like(
         NAMESPACES.setdefault(module, {}).update({name: function, name + "_": in_place})
 
 
-def _celu_parameters(alpha: float = 1.0) -> tuple[float, float, float]:
+def _celu_parameters(alpha: float = 1.0) -> tuple[Any, ...]:
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return alpha, 1.0, 1 / alpha
+    return alpha, 1.0, 1 / alpha, "Celu"
 
 
 # Klambauer et al. 2017, https://arxiv.org/abs/1706.02515
-_SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0)
+_SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0, "Elu")
 
-_elu_like("elu", "x for x > 0, else α(eˣ − 1).", lambda alpha=1.0: (alpha, 1.0, 1.0), "nn.functional")
+_elu_like("elu", "x for x > 0, else α(eˣ − 1).", lambda alpha=1.0: (alpha, 1.0, 1.0, "Elu"), "nn.functional")
 _elu_like("selu", "Scaled elu, which keeps mean 0 and variance 1.", lambda: _SELU, "torch nn.functional")
 _elu_like("celu", "x for x > 0, else α(exp(x/α) − 1).", _celu_parameters, "torch nn.functional")
 
@@ -233,8 +252,8 @@ _elu_like("celu", "x for x > 0, else α(exp(x/α) − 1).", _celu_parameters, "t
 @pointwise(
     variants="",
     derivatives={
-        "grad_output": lambda grad, output: grad * (1 - output) * output,
-        "output": lambda grad, grad_output, output: grad * grad_output * (1 - 2 * output),
+        "grad_output": lambda grad, output: sigmoid_backward(grad, conj(output)),
+        "output": lambda grad, grad_output, output: grad * conj(grad_output * (1 - 2 * output)),
     },
 )
 def sigmoid_backward(xp: Any, grad_output: Array, output: Array) -> Array:
@@ -247,7 +266,7 @@ def sigmoid_backward(xp: Any, grad_output: Array, output: Array) -> Array:
 
 @pointwise(
     promotion="to float",
-    derivatives={"self": lambda grad, result: sigmoid_backward(grad, result.conj() if result.is_complex() else result)},
+    derivatives={"self": lambda grad, result: sigmoid_backward(grad, conj(result))},
 )
 def sigmoid(xp: Any, self: Array) -> Array:
     """1/(1 + e⁻ˣ). https://pytorch.org/docs/stable/generated/torch.sigmoid.html"""

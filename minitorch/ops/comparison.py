@@ -107,6 +107,8 @@ def isreal(xp: Any, self: Array) -> Array:
 @declare(variants="function method out")
 def signbit(xp: Any, self: Array) -> Array:
     """Whether x has a minus sign, as −0 has. https://pytorch.org/docs/stable/generated/torch.signbit.html"""
+    if self.dtype.kind == "c":
+        raise RuntimeError("signbit is not implemented for complex tensors.")
     return xp.signbit(self) if self.dtype.kind not in "biu" else self < 0
 
 

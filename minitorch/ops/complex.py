@@ -41,11 +41,14 @@ def view_as_complex(xp: Any, self: Array) -> Array:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if self.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
+    kind = "complex64" if self.dtype == "float32" else "complex128"
+    if not self.size:
+        return xp.empty(self.shape[:-1], kind)
     if self.strides[-1] != self.dtype.itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(step % (2 * self.dtype.itemsize) for step in self.strides[:-1]):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
-    return self.view("complex64" if self.dtype == "float32" else "complex128")[..., 0]
+    return self.view(kind)[..., 0]
 
 
 @composite(variants="function")

@@ -71,7 +71,7 @@ def log10(xp: Any, self: Array) -> Array:
     return xp.log10(self)
 
 
-@pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad / conj(self + 1)})
+@pointwise(promotion="to float", node="Log1PBackward0", derivatives={"self": lambda grad, self: grad / conj(self + 1)})
 def log1p(xp: Any, self: Array) -> Array:
     """ln(1 + x), accurate near 0. https://pytorch.org/docs/stable/generated/torch.log1p.html"""
     return xp.log1p(self)
@@ -151,10 +151,14 @@ def asinh(xp: Any, self: Array) -> Array:
     return xp.arcsinh(self)
 
 
+def _acosh_slope(x: Tensor) -> Any:
+    return (x - 1).rsqrt() * (x + 1).rsqrt() if x._dtype.is_complex else (x * x - 1).rsqrt()
+
+
 @pointwise(
     promotion="to float",
     aliases="arccosh",
-    derivatives={"self": lambda grad, self: grad * conj((self - 1).rsqrt() * (self + 1).rsqrt())},
+    derivatives={"self": lambda grad, self: grad * conj(_acosh_slope(self))},
 )
 def acosh(xp: Any, self: Array) -> Array:
     """Inverse hyperbolic cosine. https://pytorch.org/docs/stable/generated/torch.acosh.html"""
@@ -200,16 +204,22 @@ def hypot(xp: Any, self: Array, other: Array) -> Array:
     return xp.hypot(self, other)
 
 
+def _real(array: Array, function: str) -> Array:
+    if array.dtype.kind == "c":
+        raise RuntimeError(f"{function} is not supported for complex tensors.")
+    return array
+
+
 @pointwise(promotion="to float", derivatives={"self": lambda grad: grad * (math.pi / 180)}, node="Deg2RadBackward0")
 def deg2rad(xp: Any, self: Array) -> Array:
     """Degrees as radians. https://pytorch.org/docs/stable/generated/torch.deg2rad.html"""
-    return self * (math.pi / 180)
+    return _real(self, "deg2rad") * (math.pi / 180)
 
 
 @pointwise(promotion="to float", derivatives={"self": lambda grad: grad * (180 / math.pi)}, node="Rad2DegBackward0")
 def rad2deg(xp: Any, self: Array) -> Array:
     """Radians as degrees. https://pytorch.org/docs/stable/generated/torch.rad2deg.html"""
-    return self * (180 / math.pi)
+    return _real(self, "rad2deg") * (180 / math.pi)
 
 
 @pointwise(
@@ -244,35 +254,37 @@ def _flat(grad: Tensor) -> Tensor:
     return zeros
 
 
-def _rounded(xp: Any, function: Any, array: Array) -> Array:
+def _rounded(xp: Any, function: Any, array: Array, name: str) -> Array:
     if array.dtype.kind in "fiu":
         return function(array) if array.dtype.kind == "f" else array.copy()
-    raise not_implemented(f"{function.__name__}_vml_cpu", array.dtype.name)
+    if array.dtype.kind == "c" and name != "round":
+        raise NotImplementedError(f"{name} is not supported for complex inputs")
+    raise not_implemented(f"{name}_vml_cpu", array.dtype.name)
 
 
 @pointwise(derivatives={"self": _flat})
 def ceil(xp: Any, self: Array) -> Array:
     """⌈x⌉. https://pytorch.org/docs/stable/generated/torch.ceil.html"""
-    return _rounded(xp, xp.ceil, self)
+    return _rounded(xp, xp.ceil, self, "ceil")
 
 
 @pointwise(derivatives={"self": _flat})
 def floor(xp: Any, self: Array) -> Array:
     """⌊x⌋. https://pytorch.org/docs/stable/generated/torch.floor.html"""
-    return _rounded(xp, xp.floor, self)
+    return _rounded(xp, xp.floor, self, "floor")
 
 
 @pointwise(aliases="fix", derivatives={"self": _flat})
 def trunc(xp: Any, self: Array) -> Array:
     """x rounded towards zero. https://pytorch.org/docs/stable/generated/torch.trunc.html"""
-    return _rounded(xp, xp.trunc, self)
+    return _rounded(xp, xp.trunc, self, "trunc")
 
 
 @pointwise(derivatives={"self": _flat}, node=lambda self, decimals: f"RoundBackward{int(decimals != 0)}")
 def round(xp: Any, self: Array, *, decimals: int = 0) -> Array:
     """x rounded to the nearest, halves to even. https://pytorch.org/docs/stable/generated/torch.round.html"""
     if not decimals:
-        return _rounded(xp, xp.rint, self)
+        return _rounded(xp, xp.rint, self, "round")
     if self.dtype.kind != "f":
         raise not_implemented("round_cpu", self.dtype.name)
     scale = 10.0 ** abs(decimals)

@@ -65,6 +65,13 @@ def not_implemented(kernel: str, dtype: str) -> NotImplementedError:
     return NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_TYPES[dtype]}'")
 
 
+def floating(array: Any, kernel: str) -> Any:
+    """The array itself, for kernels that exist for real floating point numbers only. Raises NotImplementedError."""
+    if array.dtype.kind != "f":
+        raise not_implemented(kernel, array.dtype.name)
+    return array
+
+
 def broadcast_clash(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError | None:
     """The error for two shapes that can't be broadcast together; None if they can."""
     longest = max(len(a), len(b))

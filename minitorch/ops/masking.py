@@ -20,7 +20,13 @@ def keep(xp: Any, array: Array, mask: Array) -> Array:
     return xp.bitwise_and(array.view(f"int{8 * array.dtype.itemsize}"), bits).view(array.dtype)
 
 
-@declare(variants="", derivatives={"grad_output": lambda grad, mask: masked(grad, mask)})
-def masked(xp: Any, grad_output: Array, mask: Array) -> Array:
-    """A gradient where the mask of the same shape holds, else 0."""
+@declare(
+    variants="",
+    derivatives={
+        "grad_output": lambda grad, self, mask: masked(grad, self, mask),
+        "self": lambda grad: grad.new_zeros(grad.shape),
+    },
+)
+def masked(xp: Any, grad_output: Array, self: Array, mask: Array) -> Array:
+    """The gradient of a function of `self` whose slope is 1 where the mask of the same shape holds, and 0 elsewhere."""
     return keep(xp, grad_output, mask)

@@ -18,7 +18,9 @@ Number = Any
 
 def conj(value: Any) -> Any:
     """The complex conjugate of a tensor or a number; real values are their own."""
-    return value.conj() if hasattr(value, "_array") and value._dtype.is_complex else value
+    if isinstance(value, Tensor):
+        return value.conj() if value._dtype.is_complex else value
+    return value.conjugate()
 
 
 def _scaled(value: Any, alpha: Any) -> Any:

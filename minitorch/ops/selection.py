@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import bool_, scalar_type, uint8
+from minitorch.dtypes import FROM_NUMPY, bool_, finfo, scalar_type, uint8
 from minitorch.ops.creation import scalar_tensor
 from minitorch.ops.declaration import METHODS, composite, pointwise
 from minitorch.ops.errors import not_implemented
@@ -270,7 +270,17 @@ def sign(xp: Any, self: Array) -> Array:
         raise NotImplementedError(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
         )
-    return self.copy() if self.dtype.kind == "b" else xp.nan_to_num(xp.sign(self), copy=False)
+    return _direction(xp, self)
+
+
+def _direction(xp: Any, self: Array) -> Array:
+    """x/|x|; 0 for 0, and for a real NaN."""
+    if self.dtype.kind == "b":
+        return self.copy()
+    if self.dtype.kind == "c":
+        size = xp.abs(self)
+        return xp.where(size == 0, xp.zeros((), self.dtype), self / size)
+    return (self > 0).astype(self.dtype) - (self < 0).astype(self.dtype)
 
 
 def _sgn_gradient(grad: Tensor, self: Tensor, result: Tensor) -> Any:
@@ -285,7 +295,7 @@ def _sgn_gradient(grad: Tensor, self: Tensor, result: Tensor) -> Any:
 @pointwise(derivatives={"self": _sgn_gradient})
 def sgn(xp: Any, self: Array) -> Array:
     """x/|x|, and 0 for 0: sign, for complex numbers too. https://pytorch.org/docs/stable/generated/torch.sgn.html"""
-    return self.copy() if self.dtype.kind == "b" else xp.nan_to_num(xp.sign(self), copy=False)
+    return _direction(xp, self)
 
 
 @pointwise(
@@ -312,9 +322,7 @@ def heaviside(xp: Any, self: Array, values: Array) -> Array:
     return xp.where(self == 0, values, (self > 0).astype(self.dtype))
 
 
-@pointwise(
-    derivatives={"self": lambda grad, self: grad.masked_fill(self.isinf() | self.isnan(), 0)},
-)
+@pointwise(upcast=False, derivatives={"self": lambda grad, self: grad.masked_fill(self.isinf() | self.isnan(), 0)})
 def nan_to_num(
     xp: Any, self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Array:
@@ -322,7 +330,17 @@ def nan_to_num(
 
     https://pytorch.org/docs/stable/generated/torch.nan_to_num.html
     """
-    return xp.nan_to_num(self, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+    if self.dtype.kind in "biu":
+        return self.copy()
+    if posinf is None:
+        posinf = finfo(FROM_NUMPY[self.dtype]).max
+    if neginf is None:
+        neginf = finfo(FROM_NUMPY[self.dtype]).min
+    if self.dtype.kind == "c":
+        return xp.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+    kind = self.dtype.type
+    result = xp.where(self == xp.inf, kind(posinf), xp.where(self == -xp.inf, kind(neginf), self))
+    return xp.where(self != self, kind(nan or 0.0), result)
 
 
 @pointwise(variants="function method inplace out", node="NotImplemented")

@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.ops.activation import activation, floating
+from minitorch.ops.activation import activation
 from minitorch.ops.declaration import composite, pointwise
+from minitorch.ops.errors import floating
+from minitorch.ops.masking import masked
 from minitorch.tensor import Tensor
 
 
 @activation(
-    derivatives={"self": lambda grad, self: (grad / 6).masked_fill((self <= -3) | (self >= 3), 0)},
+    derivatives={"self": lambda grad, self: masked(grad / 6, self, (self > -3) & (self < 3))},
 )
 def hardsigmoid(xp: Any, self: Array) -> Array:
     """x/6 + ½, clamped to [0, 1]."""
@@ -33,7 +35,7 @@ def hardswish(xp: Any, self: Array) -> Array:
 
 @pointwise(
     variants="function method out",
-    derivatives={"self": lambda grad, self, lambd: grad.masked_fill((self >= -lambd) & (self <= lambd), 0)},
+    derivatives={"self": lambda grad, self, lambd: masked(grad, self, ~((self >= -lambd) & (self <= lambd)))},
 )
 def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Array:
     """x where |x| > lambd, else 0. https://pytorch.org/docs/stable/generated/torch.nn.functional.hardshrink.html"""
@@ -47,7 +49,7 @@ composite(variants="function", namespace="nn.functional")(hardshrink)
 @pointwise(
     variants="",
     node="SoftshrinkBackward0",
-    derivatives={"self": lambda grad, self, lambd: grad.masked_fill((self >= -lambd) & (self <= lambd), 0)},
+    derivatives={"self": lambda grad, self, lambd: masked(grad, self, ~((self >= -lambd) & (self <= lambd)))},
 )
 def _softshrink(xp: Any, self: Array, lambd: float) -> Array:
     floating(self, "softshrink_check")

@@ -12,6 +12,8 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.ops import special_kernels as kernels
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, pointwise
+from minitorch.ops.errors import floating
+from minitorch.ops.pointwise import conj
 from minitorch.tensor import Tensor
 
 Number = Any
@@ -21,13 +23,13 @@ _SLOPE = 2 / math.sqrt(math.pi)
 @pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * (self * self).neg().exp() * _SLOPE})
 def erf(xp: Any, self: Array) -> Array:
     """2/√π ∫₀ˣ exp(−t²) dt. https://pytorch.org/docs/stable/special.html#torch.special.erf"""
-    return kernels.erf(xp, self)
+    return kernels.erf(xp, floating(self, "erf_vml_cpu"))
 
 
 @pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * (self * self).neg().exp() * -_SLOPE})
 def erfc(xp: Any, self: Array) -> Array:
     """1 − erf(x). https://pytorch.org/docs/stable/special.html#torch.special.erfc"""
-    return kernels.erfc(xp, self)
+    return kernels.erfc(xp, floating(self, "erfc_vml_cpu"))
 
 
 @pointwise(
@@ -45,19 +47,19 @@ def erfcx(xp: Any, self: Array) -> Array:
 @pointwise(promotion="to float", derivatives={"self": lambda grad, result: grad * (result * result).exp() / _SLOPE})
 def erfinv(xp: Any, self: Array) -> Array:
     """The y with erf(y) = x. https://pytorch.org/docs/stable/special.html#torch.special.erfinv"""
-    return kernels.erfinv(xp, self)
+    return kernels.erfinv(xp, floating(self, "erfinv_vml_cpu"))
 
 
 @pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * self.digamma()})
 def lgamma(xp: Any, self: Array) -> Array:
     """ln |Γ(x)|. https://pytorch.org/docs/stable/generated/torch.lgamma.html"""
-    return kernels.lgamma(xp, self)
+    return kernels.lgamma(xp, floating(self, "lgamma_vml_cpu"))
 
 
 @pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * _polygamma(self, 1)})
 def digamma(xp: Any, self: Array) -> Array:
     """Γ′(x)/Γ(x). https://pytorch.org/docs/stable/special.html#torch.special.digamma"""
-    return kernels.digamma(xp, self)
+    return kernels.digamma(xp, floating(self, "digamma"))
 
 
 @pointwise(
@@ -100,6 +102,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 )
 def logit(xp: Any, self: Array, eps: float | None = None) -> Array:
     """ln(x / (1 − x)), x clamped to [eps, 1 − eps]. https://pytorch.org/docs/stable/special.html#torch.special.logit"""
+    floating(self, "logit_cpu")
     if eps is not None:
         self = xp.minimum(xp.maximum(self, eps), 1 - eps)
     return xp.log(self / (1 - self))
@@ -161,7 +164,7 @@ def _where_zero(xp: Any, x: Any, y: Any, function: Any) -> Array:
 
 @pointwise(
     promotion="to float",
-    derivatives={"self": lambda grad, self: grad * _sinc_slope(self)},
+    derivatives={"self": lambda grad, self: grad * conj(_sinc_slope(self))},
 )
 def sinc(xp: Any, self: Array) -> Array:
     """sin(πx)/(πx), and 1 at 0. https://pytorch.org/docs/stable/special.html#torch.special.sinc"""
@@ -192,7 +195,7 @@ def entr(xp: Any, self: Array) -> Array:
 @pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * NAMESPACES["special"]["i1"](self)})
 def i0(xp: Any, self: Array) -> Array:
     """The modified Bessel function of order 0. https://pytorch.org/docs/stable/special.html#torch.special.i0"""
-    return kernels.i0(xp, self)
+    return kernels.i0(xp, floating(self, "i0_vml_cpu"))
 
 
 @pointwise(
