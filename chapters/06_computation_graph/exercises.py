@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · The computation graph
-# Seven exercises, 17 points. Three of them write a part of the package: `topological_order`, `sum_to_size` and `accumulate_grad` of
-# `minitorch.autograd.engine`.
+# Seven exercises, 17 points. Three of them write a part of the package: `topological_order`, `sum_to_size` and
+# `accumulate_grad` of `minitorch.autograd.engine`.
 
 # %% setup=true
 import gc
@@ -56,7 +56,8 @@ def weights(generator, *shapes):
 
 # %% [markdown] exercise="graph_predict_leaves" kind="predict" points=2
 # ### Exercise 1 · Leaf, requires grad, gradient
-# Without running it: for each of the eight tensors, is it a leaf, does it require grad, and is its `.grad` a tensor after the last line?
+# Without running it: for each of the eight tensors, is it a leaf, does it require grad, and is its `.grad` a tensor
+# after the last line?
 #
 # ```python
 # a = torch.ones(2, requires_grad=True)
@@ -72,7 +73,8 @@ def weights(generator, *shapes):
 # (c * d + e + f + g).sum().backward()
 # ```
 #
-# Three booleans for each, in this order. A tensor that requires grad, is no leaf and gets no gradient: `(False, True, False)`.
+# Three booleans for each, in this order. A tensor that requires grad, is no leaf and gets no gradient: `(False, True,
+# False)`.
 
 # %% solution="graph_predict_leaves"
 prediction = {
@@ -108,7 +110,8 @@ check.show({name: list(prediction[name]) for name in "abcdefgh"}, secret=True)
 # `.grad` is filled for leaves that require grad and that the loss depends on, and for whatever called `retain_grad`.
 
 # %% [markdown] hint="graph_predict_leaves"
-# `d`, `f` and `g` were made without recording. `e` is a sum, so its leaf is the nameless tensor of ones. The loss does not depend on `h`.
+# `d`, `f` and `g` were made without recording. `e` is a sum, so its leaf is the nameless tensor of ones. The loss does
+# not depend on `h`.
 
 # %% mutant="graph_predict_leaves"
 # Leaves are what I created
@@ -183,12 +186,15 @@ grad = [50, 70]
 
 # %% [markdown] exercise="graph_topological_order" kind="build" points=4 replaces="minitorch.autograd.engine:topological_order"
 # ### Exercise 3 · The order of the backward pass
-# Give the nodes that can be reached from `roots`, each once, every node before the nodes that its edges lead to. Of the nodes that could be next, an
-# `AccumulateGrad` comes first, and then the node with the largest `sequence_number`, the one recorded last. That is PyTorch's order.
+# Give the nodes that can be reached from `roots`, each once, every node before the nodes that its edges lead to. Of the
+# nodes that could be next, an `AccumulateGrad` comes first, and then the node with the largest `sequence_number`, the
+# one recorded last. That is PyTorch's order.
 #
-# `node.edges` has an entry for each input: a pair (node, output number), or `None`. One of the graphs is a chain of 5,000 operations, so don't recurse.
+# `node.edges` has an entry for each input: a pair (node, output number), or `None`. One of the graphs is a chain of
+# 5,000 operations, so don't recurse.
 #
-# For `y = x.exp()` and `(y * y).sum()`, the names are `SumBackward0, MulBackward0, ExpBackward0, AccumulateGrad`; both edges of the product lead to `ExpBackward0`.
+# For `y = x.exp()` and `(y * y).sum()`, the names are `SumBackward0, MulBackward0, ExpBackward0, AccumulateGrad`; both
+# edges of the product lead to `ExpBackward0`.
 
 
 # %% solution="graph_topological_order"
@@ -268,13 +274,16 @@ check.show(
 )
 
 # %% [markdown] hint="graph_topological_order"
-# First walk everything once and count, for each node, the edges that lead to it. A node is ready when its count has gone down to zero.
+# First walk everything once and count, for each node, the edges that lead to it. A node is ready when its count has
+# gone down to zero.
 
 # %% [markdown] hint="graph_topological_order"
-# The product of a tensor with itself has two edges to the same node: both count, and both are crossed off. Edges that are `None` don't.
+# The product of a tensor with itself has two edges to the same node: both count, and both are crossed off. Edges that
+# are `None` don't.
 
 # %% [markdown] hint="graph_topological_order"
-# `max(ready, key=lambda node: (isinstance(node, AccumulateGrad), node.sequence_number))` is the next node: remove it from `ready`, append it to the order, cross off its edges.
+# `max(ready, key=lambda node: (isinstance(node, AccumulateGrad), node.sequence_number))` is the next node: remove it
+# from `ready`, append it to the order, cross off its edges.
 
 
 # %% mutant="graph_topological_order"
@@ -363,8 +372,9 @@ def topological_order(roots: list[Node]) -> list[Node]:
 
 # %% [markdown] exercise="graph_sum_to_size" kind="build" points=2 replaces="minitorch.autograd.engine:sum_to_size"
 # ### Exercise 4 · The reverse of a broadcast
-# `grad` is the gradient of something that was broadcast from `shape` to `grad.shape`. Give the gradient of what it was before: sum over the dimensions that were added in
-# front, and over those of size 1 that were stretched. The result has exactly the shape `shape`.
+# `grad` is the gradient of something that was broadcast from `shape` to `grad.shape`. Give the gradient of what it was
+# before: sum over the dimensions that were added in front, and over those of size 1 that were stretched. The result has
+# exactly the shape `shape`.
 #
 # `sum_to_size(torch.ones(4, 2, 3), (2, 1))` is `tensor([[12.], [12.]])`: each entry was used 4 · 3 times.
 
@@ -412,7 +422,8 @@ check.show(
 # Dimensions that `shape` lacks are on the left and disappear. Dimensions of size 1 stay: `sum(d, keepdim=True)`.
 
 # %% [markdown] hint="graph_sum_to_size"
-# While `grad.dim() > len(shape)`, sum over dimension 0. Then for each `d` with `shape[d] == 1`, sum over `d` and keep it.
+# While `grad.dim() > len(shape)`, sum over dimension 0. Then for each `d` with `shape[d] == 1`, sum over `d` and keep
+# it.
 
 
 # %% mutant="graph_sum_to_size"
@@ -452,10 +463,12 @@ def sum_to_size(grad: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
 # ### Exercise 5 · The last step, into `.grad`
 # Add `grad` to `variable.grad`. What PyTorch promises about *which tensor* `.grad` is afterwards:
 #
-# 1. No gradient there yet: if `grad.requires_grad` (somebody differentiates the gradient), `.grad` is `grad` itself, with its history. Otherwise, `may_keep` says that
-#    nobody else can see `grad`: then `.grad` shares its memory (`grad.detach()`), and nothing is copied. If it is false, `.grad` is a copy.
+# 1. No gradient there yet: if `grad.requires_grad` (somebody differentiates the gradient), `.grad` is `grad` itself,
+#    with its history. Otherwise, `may_keep` says that nobody else can see `grad`: then `.grad` shares its memory
+#    (`grad.detach()`), and nothing is copied. If it is false, `.grad` is a copy.
 # 2. A gradient is there: it is changed *in place*, so that whoever holds it sees the sum.
-# 3. Except where the old or the new gradient requires grad: then `.grad` becomes a new tensor, recorded, and the old one stays as it was.
+# 3. Except where the old or the new gradient requires grad: then `.grad` becomes a new tensor, recorded, and the old
+#    one stays as it was.
 
 
 # %% solution="graph_accumulate_grad"
@@ -525,10 +538,12 @@ check.show(
 # Begin with the two questions: is `variable.grad` None, and does one of the two gradients require grad?
 
 # %% [markdown] hint="graph_accumulate_grad"
-# `variable.grad.add_(grad)` changes the tensor that is there; `variable.grad = variable.grad + grad` makes a new one. Both are needed, in different cases.
+# `variable.grad.add_(grad)` changes the tensor that is there; `variable.grad = variable.grad + grad` makes a new one.
+# Both are needed, in different cases.
 
 # %% [markdown] hint="graph_accumulate_grad"
-# First gradient: `grad` if it requires grad, else `grad.detach()` if `may_keep`, else `grad.clone()`. Later: the recorded sum if either requires grad, else `add_`.
+# First gradient: `grad` if it requires grad, else `grad.detach()` if `may_keep`, else `grad.clone()`. Later: the
+# recorded sum if either requires grad, else `add_`.
 
 
 # %% mutant="graph_accumulate_grad"
@@ -573,9 +588,10 @@ def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) 
 
 # %% [markdown] exercise="graph_repair_backward" kind="repair" points=3
 # ### Exercise 6 · Right on a chain, wrong on a diamond
-# This engine passes all tests of its author: chains, and sums of chains. On $h = s \cdot s$, `end = h * 2 + h * 3` at $s = 3$ it says $d\,\mathrm{end}/ds = 12$, and it should be
-# $5 \cdot 2s = 30$. Each value hands on its gradient exactly once, as it should. Find the fault and repair `backward`. `Value`, with `edges`, `grad` and `hand_on`, stands at the top of this notebook and is
-# right.
+# This engine passes all tests of its author: chains, and sums of chains. On $h = s \cdot s$, `end = h * 2 + h * 3` at
+# $s = 3$ it says $d\,\mathrm{end}/ds = 12$, and it should be $5 \cdot 2s = 30$. Each value hands on its gradient
+# exactly once, as it should. Find the fault and repair `backward`. `Value`, with `edges`, `grad` and `hand_on`, stands
+# at the top of this notebook and is right.
 
 
 # %% solution="graph_repair_backward"
@@ -645,7 +661,8 @@ check.show(
 # `h` hands on when the first of its two uses has given its share. It must come after *all* values that use it.
 
 # %% [markdown] hint="graph_repair_backward"
-# Append a value to a list when everything below it has been visited (postorder). In the reverse of that list every value stands before what it was made from; hand on in that order.
+# Append a value to a list when everything below it has been visited (postorder). In the reverse of that list every
+# value stands before what it was made from; hand on in that order.
 
 
 # %% mutant="graph_repair_backward"
@@ -699,11 +716,12 @@ def backward(end: Value) -> None:
 
 # %% [markdown] exercise="graph_measure_alive" kind="measure" points=2
 # ### Exercise 7 · What does a kept loss cost?
-# `step()` runs one forward and backward pass and returns the loss. Write the experiment: call it `steps` times, put `keep(loss)` of each loss into a list, and return how many
-# graph nodes are alive *because of that list*.
+# `step()` runs one forward and backward pass and returns the loss. Write the experiment: call it `steps` times, put
+# `keep(loss)` of each loss into a list, and return how many graph nodes are alive *because of that list*.
 #
-# Every living node is a Python object: `gc.get_objects()` gives them all, and `issubclass(type(each), Node)` recognises one. Other graphs may be alive before you start; they
-# don't count. Nor does the last loss that one of your own variables still refers to.
+# Every living node is a Python object: `gc.get_objects()` gives them all, and `issubclass(type(each), Node)` recognises
+# one. Other graphs may be alive before you start; they don't count. Nor does the last loss that one of your own
+# variables still refers to.
 #
 # With `keep=lambda loss: loss.item()` the answer is 0.
 
@@ -764,13 +782,15 @@ check.show(
 )
 
 # %% [markdown] hint="graph_measure_alive"
-# Count before and after; the difference is yours. Which of your variables refer to a loss when you count the second time?
+# Count before and after; the difference is yours. Which of your variables refer to a loss when you count the second
+# time?
 
 # %% [markdown] hint="graph_measure_alive"
 # In a `for` loop, `loss` still names the last one. A list comprehension leaves no such variable behind.
 
 # %% [markdown] hint="graph_measure_alive"
-# `before = living()`, then `kept = [keep(step()) for _ in range(steps)]`, then `living() - before`, where `living` sums over `gc.get_objects()`.
+# `before = living()`, then `kept = [keep(step()) for _ in range(steps)]`, then `living() - before`, where `living` sums
+# over `gc.get_objects()`.
 
 
 # %% mutant="graph_measure_alive"
