@@ -173,7 +173,9 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
                 "will likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=3,
             )
-        if any(size > 1 and step == 0 for size, step in zip(tensor.shape, tensor.stride(), strict=True)):
+        if tensor.numel() and any(
+            size > 1 and step == 0 for size, step in zip(tensor.shape, tensor.stride(), strict=True)
+        ):
             raise RuntimeError(
                 f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "

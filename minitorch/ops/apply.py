@@ -76,6 +76,21 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
     return out
 
 
+def write_out(out: Any, result: Any) -> Any:
+    """Puts what ops computed into the tensor, or the tensors, given as `out=`, which are resized to fit."""
+    several = isinstance(out, (tuple, list))
+    for target, each in zip(out, result, strict=True) if several else ((out, result),):
+        if grad_mode.enabled and (target.requires_grad or each.requires_grad):
+            raise RuntimeError(
+                "functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+                "requires grad."
+            )
+        if target._array.shape != each._array.shape:
+            target._resize_output(each._array.shape)
+        _write(target, each._array, each._array.shape)
+    return type(result)(*out) if several else out
+
+
 def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, device, int]:
     """The kernel's result on the arguments' arrays, the device, and the bit set of arguments that require gradients."""
     values = list(args)
@@ -195,8 +210,10 @@ def _write(target: Tensor, array: Any, shape: tuple[int, ...]) -> None:
 
 def _check_distinct_places(array: Any) -> None:
     """Raises RuntimeError where two elements lie in one place, as in expanded tensors: a write would change both."""
-    if 0 in array.strides and any(
-        step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)
+    if (
+        0 in array.strides
+        and array.size
+        and any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True))
     ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "

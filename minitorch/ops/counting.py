@@ -9,6 +9,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, int64
+from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.promotion import is_number
@@ -39,7 +40,7 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The different elements (or slices along `dim`), in order; where each element is among them; how often each occurs.
+    """The different elements (or slices along `dim`) in order; where each is among them; how often each occurs.
 
     https://pytorch.org/docs/stable/generated/torch.unique.html
     """
@@ -154,7 +155,7 @@ def searchsorted(
         )
     result = insertion_points(sorted_sequence, input, right or side == "right")
     result = result.int() if out_int32 else result.to(int64)
-    return result if out is None else out.copy_(result)
+    return result if out is None else write_out(out, result)
 
 
 @composite(variants="function")

@@ -12,6 +12,7 @@ from typing import Any
 from minitorch import return_types
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY
+from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.reduction import dims_of, unreduced
@@ -132,9 +133,9 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     https://pytorch.org/docs/stable/generated/torch.max.html
     """
     if isinstance(dim, Tensor) or other is not None:
-        return input.maximum(dim if other is None else other) if out is None else write_all(out, input.maximum(dim))
+        return input.maximum(dim if other is None else other) if out is None else write_out(out, input.maximum(dim))
     result = max_of_all(input) if dim is None else max_along(input, dim, keepdim)
-    return result if out is None else write_all(out, result)
+    return result if out is None else write_out(out, result)
 
 
 @composite()
@@ -144,18 +145,9 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     https://pytorch.org/docs/stable/generated/torch.min.html
     """
     if isinstance(dim, Tensor) or other is not None:
-        return input.minimum(dim if other is None else other) if out is None else write_all(out, input.minimum(dim))
+        return input.minimum(dim if other is None else other) if out is None else write_out(out, input.minimum(dim))
     result = min_of_all(input) if dim is None else min_along(input, dim, keepdim)
-    return result if out is None else write_all(out, result)
-
-
-def write_all(out: Any, result: Any) -> Any:
-    """Puts results into the tensors given as `out=`."""
-    for target, each in zip(out, result, strict=True) if isinstance(out, (tuple, list)) else ((out, result),):
-        if target._array.shape != each._array.shape:
-            target._resize_output(each._array.shape)
-        target.copy_(each)
-    return type(result)(*out) if isinstance(out, (tuple, list)) else out
+    return result if out is None else write_out(out, result)
 
 
 @declare(
@@ -207,7 +199,7 @@ def amin_and_amax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> tuple
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """The smallest and the largest elements. https://pytorch.org/docs/stable/generated/torch.aminmax.html"""
     result = amin_and_amax(input, dim, keepdim)
-    return result if out is None else write_all(out, result)
+    return result if out is None else write_out(out, result)
 
 
 @declare(variants="function method out")

@@ -10,7 +10,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, bool_
-from minitorch.ops.apply import in_place_of
+from minitorch.ops.apply import in_place_of, write_out
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
 from minitorch.ops.shape import broadcast_shapes, broadcast_tensors
 from minitorch.tensor import Tensor
@@ -100,10 +100,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     if input._array.shape != mask._array.shape:
         input, mask = broadcast_tensors(input, mask)
     result = select_where(input, mask)
-    if out is None:
-        return result
-    out._resize_output(result._array.shape)
-    return out.copy_(result)
+    return result if out is None else write_out(out, result)
 
 
 @declare(
@@ -171,10 +168,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     if as_tuple:
         return places_of_nonzero(input if input.dim() else input.reshape(1)).unbind(1)
     result = places_of_nonzero(input)
-    if out is None:
-        return result
-    out._resize_output(result._array.shape)
-    return out.copy_(result)
+    return result if out is None else write_out(out, result)
 
 
 @composite()

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.ops.declaration import composite, declare
+from minitorch.layout import contiguous_format
+from minitorch.ops.declaration import OPS, composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.shape import (
     checked_dims,
@@ -46,13 +47,14 @@ def repeat(xp: Any, self: Array, repeats: Variadic) -> Array:
     """
     if len(repeats) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
-    if any(n < 0 for n in repeats):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}")
     shape = (*(1,) * (len(repeats) - self.ndim), *self.shape)
+    for size in (sizes := [n * size for n, size in zip(repeats, shape, strict=True)]):
+        if size < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {sizes}")
     pairs = [n for pair in zip(repeats, shape, strict=True) for n in pair]
     result = xp.empty(pairs, self.dtype)
     result[...] = self.reshape([n for size in shape for n in (1, size)])
-    return result.reshape([n * size for n, size in zip(repeats, shape, strict=True)])
+    return result.reshape(sizes)
 
 
 @composite()
@@ -86,7 +88,7 @@ def repeat_interleave(
         raise RuntimeError("Repeats must be non-negative")
     shape = input._array.shape
     wide = expand(unsqueeze(input, dim + 1), (*shape[: dim + 1], times, *shape[dim + 1 :]))
-    return flatten(wide.clone(), dim, dim + 1)
+    return flatten(wide.clone(memory_format=contiguous_format), dim, dim + 1)
 
 
 @declare(variants="")
@@ -109,7 +111,7 @@ def _repeated_indices(repeats: Tensor) -> Tensor:
 def flip(xp: Any, self: Array, dims: Variadic) -> Array:
     """A copy with the order along `dims` reversed. https://pytorch.org/docs/stable/generated/torch.flip.html"""
     reverse = checked_dims(tuple(dims), self.ndim)
-    return self[tuple(slice(None, None, -1 if d in reverse else 1) for d in range(self.ndim))].copy()
+    return self[tuple(slice(None, None, -1 if d in reverse else 1) for d in range(self.ndim))].copy(order="K")
 
 
 @composite()
@@ -141,10 +143,12 @@ def roll(xp: Any, self: Array, shifts: int | Sequence[int], dims: Dims = ()) -> 
     if not steps:
         raise RuntimeError("`shifts` required")
     if not along and len(steps) == 1:
-        return xp.roll(self, steps[0])
+        return xp.ascontiguousarray(xp.roll(self, steps[0]))
     if len(steps) != len(along):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(along)}")
-    return xp.roll(self, steps, checked_dims(along, self.ndim)) if self.ndim else self.copy()
+    if not self.ndim:
+        return self.copy()
+    return xp.ascontiguousarray(xp.roll(self, steps, checked_dims(along, self.ndim)))
 
 
 @declare(derivatives={"self": lambda grad, k, dims: rot90(grad, -k, dims)})
@@ -159,12 +163,16 @@ def rot90(xp: Any, self: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Arr
     for d in dims:
         if not -self.ndim <= d < self.ndim:
             raise RuntimeError(f"Rotation dim{list(dims).index(d)} out of range, dim{list(dims).index(d)} = {d}")
-    return xp.rot90(self, k, tuple(dims)).copy()
+    return xp.rot90(self, k, tuple(dims)).copy(order="K")
 
 
-def _triangle(xp: Any, shape: tuple[int, ...], diagonal: int, lower: bool) -> Array:
-    rows, columns = xp.arange(shape[-2])[:, None], xp.arange(shape[-1])
-    return columns <= rows + diagonal if lower else columns >= rows + diagonal
+def _kept(xp: Any, self: Array, diagonal: int, lower: bool) -> Array:
+    """Self where it is in the triangle, else zero."""
+    rows, columns = xp.arange(self.shape[-2])[:, None], xp.arange(self.shape[-1])
+    inside = columns <= rows + diagonal if lower else columns >= rows + diagonal
+    result = xp.zeros(self.shape, self.dtype)
+    xp.copyto(result, self, where=inside)
+    return result
 
 
 @declare(variants="function method inplace out", derivatives={"self": lambda grad, diagonal: tril(grad, diagonal)})
@@ -172,7 +180,7 @@ def tril(xp: Any, self: Array, diagonal: int = 0) -> Array:
     """The elements on and below a diagonal of each matrix; the rest zero. https://pytorch.org/docs/stable/generated/torch.tril.html"""
     if self.ndim < 2:
         raise RuntimeError("tril: input tensor must have at least 2 dimensions")
-    return xp.where(_triangle(xp, self.shape, diagonal, True), self, xp.zeros((), self.dtype))
+    return _kept(xp, self, diagonal, lower=True)
 
 
 @declare(variants="function method inplace out", derivatives={"self": lambda grad, diagonal: triu(grad, diagonal)})
@@ -180,10 +188,11 @@ def triu(xp: Any, self: Array, diagonal: int = 0) -> Array:
     """The elements on and above a diagonal of each matrix; the rest zero. https://pytorch.org/docs/stable/generated/torch.triu.html"""
     if self.ndim < 2:
         raise RuntimeError("triu: input tensor must have at least 2 dimensions")
-    return xp.where(_triangle(xp, self.shape, diagonal, False), self, xp.zeros((), self.dtype))
+    return _kept(xp, self, diagonal, lower=False)
 
 
 @declare(
+    variants="function method out",
     derivatives={"self": lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2)},
 )
 def diag_embed(xp: Any, self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
@@ -192,14 +201,14 @@ def diag_embed(xp: Any, self: Array, offset: int = 0, dim1: int = -2, dim2: int 
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     size = self.shape[-1] + abs(offset)
-    result = xp.zeros((*self.shape[:-1], size, size), self.dtype)
-    places = xp.arange(self.shape[-1])
-    result[..., places + max(-offset, 0), places + max(offset, 0)] = self
-    return xp.moveaxis(result, (-2, -1), (first, second))
+    rest = iter(self.shape[:-1])
+    result = xp.zeros([size if d in (first, second) else next(rest) for d in range(self.ndim + 1)], self.dtype)
+    OPS["diagonal"].kernel(xp, result, offset, first, second)[...] = self
+    return result
 
 
 @declare(
-    variants="",
+    variants="out",
     node="DiagonalBackward0_copy",
     derivatives={"self": lambda grad, self_shape, offset: embed(grad, self_shape, diagonal, (offset, 0, 1))},
 )
@@ -208,13 +217,13 @@ def diagonal_copy(xp: Any, self: Array, offset: int) -> Array:
 
 
 @composite()
-def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """A matrix's diagonal (a copy), or the matrix with a vector as diagonal. https://pytorch.org/docs/stable/generated/torch.diag.html"""
     if input.dim() == 1:
-        return diag_embed(input, diagonal)
+        return diag_embed(input, diagonal, out=out)
     if input.dim() != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.dim()}D")
-    return diagonal_copy(input, diagonal)
+    return diagonal_copy(input, diagonal, out=out)
 
 
 @composite()

@@ -11,6 +11,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, float32, int64, uint8
 from minitorch.dtypes import dtype as DType
+from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.tensor import Tensor
@@ -150,7 +151,7 @@ def nanmean(
         )
     count = (~input.isnan()).sum(dim, keepdim)
     result = nansum(input, dim, keepdim, dtype=dtype) / count
-    return result if out is None else out.copy_(result)
+    return result if out is None else write_out(out, result)
 
 
 def _prod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int | None, keepdim: bool) -> Tensor:

@@ -13,7 +13,7 @@ from typing import Any
 
 from minitorch.autograd.inplace import check_writable
 from minitorch.backend import Array
-from minitorch.dtypes import FROM_NUMPY
+from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES
 from minitorch.dtypes import dtype as DType
 from minitorch.ops import declaration
 from minitorch.ops.declaration import METHODS, composite, declare
@@ -63,7 +63,7 @@ def inferred_shape(size: Shape, numel: int) -> Shape:
             )
     for wrong in size:
         if wrong < -1:
-            raise RuntimeError(f"invalid shape dimension {wrong}")
+            raise RuntimeError(f"invalid shape dimension {wrong} at index {size.index(wrong)} of shape {list(size)}")
     if -1 in size or math.prod(size) != numel:
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
     return size
@@ -116,6 +116,13 @@ def view_as_shape(xp: Any, self: Array, shape: Shape) -> Array:
     return array
 
 
+@declaration.view(
+    variants="", node="ReshapeAliasBackward0", derivatives={"self": lambda grad, self_shape: grad.reshape(self_shape)}
+)
+def reshape_alias(xp: Any, self: Array, shape: Shape) -> Array:
+    return viewed(xp, self, shape)
+
+
 @declare(
     variants="", node="UnsafeViewBackward0", derivatives={"self": lambda grad, self_shape: grad.reshape(self_shape)}
 )
@@ -165,8 +172,10 @@ def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     """
     size = inferred_shape(sizes_of(args if shape is None else shape), input._array.size)
     array = input._array
-    if array.flags.c_contiguous or view_strides(array.shape, array.strides, size, array.itemsize) is not None:
+    if array.flags.c_contiguous:
         return view_as_shape(input, size)
+    if view_strides(array.shape, array.strides, size, array.itemsize) is not None:
+        return reshape_alias(input, size)
     return unsafe_view(input.contiguous(), size)
 
 
@@ -182,7 +191,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite()
 def ravel(input: Tensor) -> Tensor:
-    return reshape(input, -1)
+    return view_as_shape(input.contiguous(), (-1,))
 
 
 @composite()
@@ -326,8 +335,9 @@ def expand(xp: Any, self: Array, size: Variadic, *, implicit: bool = False) -> A
     """
     shape, new = self.shape, len(size) - self.ndim
     if new < 0:
+        kind = SCALAR_TYPES[FROM_NUMPY[self.dtype].name]
         raise RuntimeError(
-            f"expand(torch.{FROM_NUMPY[self.dtype]}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
+            f"expand(torch.{kind}Tensor{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
             f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
         )
     target = [shape[d - new] if n == -1 and d >= new else n for d, n in enumerate(size)]
@@ -388,7 +398,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
         if clash is not None:
             raise clash
         shape = broadcast_shapes(shape, tensor._array.shape)
-    return tuple(expand(tensor, shape) for tensor in tensors)
+    return tuple(tensor if tensor._array.shape == shape else expand(tensor, shape) for tensor in tensors)
 
 
 @declaration.view(
@@ -449,14 +459,19 @@ def _each(tensors: Any, change: Callable[[Tensor], Tensor]) -> Any:
     return tuple(change(each) for each in tensors)
 
 
-def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The method that makes a tensor its own view: the memory stays, the shape and strides change."""
+def in_place_view(function: Callable[..., Tensor], overloads: int) -> Callable[..., Tensor]:
+    """The method that makes a tensor its own view: the memory stays, the shape and strides change.
+
+    PyTorch numbers its node behind those of the `overloads` of the function.
+    """
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_writable(self)
         changed = function(self, *args, **kwargs)
         self._array = changed._array
         if changed._grad_fn is not None:
+            stem, number = changed._grad_fn.name().split("Backward")
+            changed._grad_fn._name = f"{stem}Backward{int(number) + overloads}"  # type: ignore[attr-defined]
             self._grad_fn, self._output_nr = changed._grad_fn, changed._output_nr
         self._bump_version()
         if self._base is not None:
@@ -466,5 +481,12 @@ def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return method
 
 
-for _name in ("squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims", "t"):
-    METHODS[_name + "_"] = _in_place(METHODS[_name])
+for _name, _overloads in (
+    ("squeeze", 3),
+    ("unsqueeze", 1),
+    ("transpose", 1),
+    ("swapaxes", 1),
+    ("swapdims", 1),
+    ("t", 1),
+):
+    METHODS[_name + "_"] = in_place_view(METHODS[_name], _overloads)

@@ -11,6 +11,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops import declaration
+from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import OPS, composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.shape import strided
@@ -101,8 +102,9 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 
 @composite()
-def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    return narrow(input, dim, start, length).clone()
+def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
+    part = narrow(input, dim, start, length)
+    return part.clone() if out is None else write_out(out, part)
 
 
 @declaration.view(variants="", derivatives={"self": lambda grad: grad})
@@ -306,8 +308,7 @@ def _split_along(input: Tensor, sections: Any, dim: int, name: str, least: int) 
     ndim = input._array.ndim
     if ndim < least:
         raise RuntimeError(
-            f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor with "
-            f"{ndim} dimensions!"
+            f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} dimensions!"
         )
     if isinstance(sections, int) and (sections == 0 or input._array.shape[dim] % sections):
         raise RuntimeError(
@@ -337,10 +338,11 @@ def dsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
 
 
 @declare(
+    variants="function method out",
     derivatives={
         "self": lambda grad, src_shape, dim, index: select_scatter(grad, grad.new_zeros(src_shape), dim, index),
         "src": lambda grad, dim, index: select(grad, dim, index),
-    }
+    },
 )
 def select_scatter(xp: Any, self: Array, src: Array, dim: int, index: int) -> Array:
     """A copy of self with `src` at one index of one dimension."""
@@ -348,12 +350,13 @@ def select_scatter(xp: Any, self: Array, src: Array, dim: int, index: int) -> Ar
 
 
 @declare(
+    variants="function method out",
     derivatives={
         "self": lambda grad, src_shape, dim, start, end, step: slice_scatter(
             grad, grad.new_zeros(src_shape), dim, start, end, step
         ),
         "src": lambda grad, dim, start, end, step: slice_(grad, dim, start, end, step),
-    }
+    },
 )
 def slice_scatter(
     xp: Any, self: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1

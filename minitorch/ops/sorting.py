@@ -10,9 +10,10 @@ from typing import Any
 from minitorch import return_types
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, float32, float64
+from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
-from minitorch.ops.extremum import chosen, selected_backward, shared, write_all
+from minitorch.ops.extremum import chosen, selected_backward, shared
 from minitorch.tensor import Tensor
 
 OUT = "function method out"
@@ -52,7 +53,7 @@ def sorted_along(xp: Any, self: Array, dim: int, descending: bool) -> tuple[Arra
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None) -> Any:
     """The elements in order along `dim` and the indices they had. https://pytorch.org/docs/stable/generated/torch.sort.html"""
     result = sorted_along(input, dim, descending)
-    return result if out is None else write_all(out, result)
+    return result if out is None else write_out(out, result)
 
 
 @composite()
@@ -65,7 +66,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Sorted along the first dimension."""
     result = sorted_along(input, 0, False)[0]
-    return result if out is None else write_all(out, result)
+    return result if out is None else write_out(out, result)
 
 
 @declare(
@@ -91,7 +92,7 @@ def top(xp: Any, self: Array, k: int, dim: int, largest: bool) -> tuple[Array, A
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
     """The k largest (or smallest) elements along `dim`, in order. https://pytorch.org/docs/stable/generated/torch.topk.html"""
     result = top(input, k, dim, largest)
-    return result if out is None else write_all(out, result)
+    return result if out is None else write_out(out, result)
 
 
 def _ranked(xp: Any, name: str, self: Array, rank: Any, dim: int, keepdim: bool) -> tuple[Array, Array]:
@@ -189,14 +190,14 @@ _nanmedian_of, _nanmedian_along = _median_op("nanmedian", True)
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The lower median; along `dim` with its index. https://pytorch.org/docs/stable/generated/torch.median.html"""
     result = _median_of(input) if dim is None else _median_along(input, dim, keepdim)
-    return result if out is None else write_all(out, result)
+    return result if out is None else write_out(out, result)
 
 
 @composite()
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The lower median of what isn't NaN. https://pytorch.org/docs/stable/generated/torch.nanmedian.html"""
     result = _nanmedian_of(input) if dim is None else _nanmedian_along(input, dim, keepdim)
-    return result if out is None else write_all(out, result)
+    return result if out is None else write_out(out, result)
 
 
 @declare(
@@ -280,7 +281,7 @@ def quantile(
 ) -> Tensor:
     """The q-quantiles along `dim`; NaN where there is one. https://pytorch.org/docs/stable/generated/torch.quantile.html"""
     result = _quantile("quantile", input, q, dim, keepdim, interpolation, ignore_nan=False)
-    return result if out is None else write_all(out, result)
+    return result if out is None else write_out(out, result)
 
 
 @composite()
@@ -295,4 +296,4 @@ def nanquantile(
 ) -> Tensor:
     """The q-quantiles of what isn't NaN. https://pytorch.org/docs/stable/generated/torch.nanquantile.html"""
     result = _quantile("nanquantile", input, q, dim, keepdim, interpolation, ignore_nan=True)
-    return result if out is None else write_all(out, result)
+    return result if out is None else write_out(out, result)

@@ -11,6 +11,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FLOATING, FROM_NUMPY
+from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.reduction import add_up, count_of, dims_of, unreduced
 from minitorch.tensor import Tensor
@@ -158,11 +159,7 @@ def _statistic(op: Any, name: str, explanation: str, has_out: bool) -> None:
     ) -> Any:
         dim, correction = _arguments(dim, unbiased, correction)
         result = op(input, dim, correction, keepdim)
-        if out is None:
-            return result
-        if out._array.shape != result._array.shape:
-            out._resize_output(result._array.shape)
-        return out.copy_(result)
+        return result if out is None else write_out(out, result)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{explanation} https://pytorch.org/docs/stable/generated/torch.{name}.html"

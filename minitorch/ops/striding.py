@@ -5,13 +5,16 @@ Source: https://pytorch.org/docs/stable/generated/torch.as_strided.html
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.layout import contiguous_format
 from minitorch.ops import declaration
-from minitorch.ops.declaration import composite, declare
-from minitorch.ops.shape import sizes_of, strided
+from minitorch.ops.declaration import METHODS, composite, declare
+from minitorch.ops.shape import in_place_view, sizes_of, strided
+from minitorch.storage import UntypedStorage
 from minitorch.tensor import Tensor
 
 Ints = Sequence[int]
@@ -83,7 +86,7 @@ def as_strided(input: Tensor, size: Ints, stride: Ints, storage_offset: int | No
 
 @declare(
     variants="",
-    derivatives={"self": lambda grad, source, target: _in_memory(grad, source).as_strided(*target)},
+    derivatives={"self": lambda grad, source, target: _in_memory(grad, source, target).as_strided(*target)},
 )
 def as_strided_backward(xp: Any, self: Array, source: Geometry, target: Geometry) -> Array:
     """The gradient of `source`, given that of `target`, two views of one storage: what falls on a place adds up there.
@@ -106,10 +109,10 @@ def _places(xp: Any, storage: Array, geometry: Geometry) -> Array:
     return _look(xp, xp.arange(storage.size), geometry)
 
 
-def _in_memory(tensor: Tensor, geometry: Geometry) -> Tensor:
-    """A copy of the tensor that lies in its own storage as `geometry` says."""
+def _in_memory(tensor: Tensor, geometry: Geometry, also: Geometry) -> Tensor:
+    """A copy of the tensor that lies in its own storage as `geometry` says, with room for another geometry."""
     shape, stride, offset = geometry
-    storage = tensor.new_zeros(_storage_size(geometry))
+    storage = tensor.new_zeros(_storage_size(geometry, also))
     return storage.as_strided_scatter(tensor, shape, stride, offset)
 
 
@@ -145,3 +148,84 @@ def as_strided_scatter(
             f"{list(src.shape)}, slice size = {list(target[0])}"
         )
     return place(input, src, (input._array.shape, input.stride(), offset), target)
+
+
+METHODS["as_strided_"] = in_place_view(as_strided, 1)
+
+
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """Gives the tensor another shape, in row-major order from its first element on; its memory grows where needed.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.resize_.html
+    """
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if memory_format is not None and memory_format is not contiguous_format:
+        raise NotImplementedError(f"resize_(): memory_format={memory_format}")
+    shape = sizes_of(sizes)
+    if min(shape, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+    stride = _contiguous_stride(shape)
+    itemsize, start = self._dtype.itemsize, self.storage_offset()
+    storage = self.untyped_storage()
+    needed = (start + _extent(shape, stride)) * itemsize
+    if needed > storage.nbytes():
+        storage.resize_(needed)
+    steps = tuple(step * itemsize for step in stride)
+    self._array = self._device.backend.strided(storage._bytes, self._dtype.numpy, start * itemsize, shape, steps)
+    return self
+
+
+def _contiguous_stride(shape: Ints) -> tuple[int, ...]:
+    steps, step = [], 1
+    for size in reversed(shape):
+        steps.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(steps))
+
+
+def set_(
+    self: Tensor,
+    source: Any = None,
+    storage_offset: int = 0,
+    size: Ints | None = None,
+    stride: Ints | None = None,
+) -> Tensor:
+    """Has the tensor share the memory of another tensor, or look at a storage.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.set_.html
+    """
+    if isinstance(source, Tensor) and size is None:
+        self._array, self._storage = source._array, source.untyped_storage()
+        return self
+    storage = UntypedStorage(self._device.xp.empty(0, "uint8"), self._device) if source is None else source
+    storage = storage.untyped_storage() if isinstance(storage, Tensor) else storage
+    itemsize = self._dtype.itemsize
+    shape = (storage.nbytes() // itemsize - storage_offset,) if size is None else sizes_of((size,))
+    steps = [step * itemsize for step in (_contiguous_stride(shape) if stride is None else stride)]
+    start = storage_offset * itemsize
+    self._array = self._device.backend.strided(storage._bytes, self._dtype.numpy, start, shape, tuple(steps))
+    self._storage = storage
+    return self
+
+
+METHODS["resize_"] = resize_
+METHODS["set_"] = set_
+METHODS["resize_as_"] = lambda self, other: resize_(self, other.shape)
+
+
+def _resize_output(self: Tensor, shape: tuple[int, ...]) -> None:
+    """Makes a tensor that was given as `out=` fit the result."""
+    if self._array.size:
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(self.shape)}, which does "
+            f"not match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch release "
+            "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
+            "resizing it, inplace, to zero elements with t.resize_(0).",
+            UserWarning,
+            stacklevel=4,
+        )
+    resize_(self, shape)
+
+
+METHODS["_resize_output"] = _resize_output
