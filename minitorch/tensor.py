@@ -146,7 +146,7 @@ class Tensor(metaclass=_TensorType):
         itemsize = self._dtype.itemsize
         if dim is not None:
             return self.stride()[self._checked_dim(dim)]
-        return tuple(step // itemsize for step in self._array.strides)
+        return tuple([step // itemsize for step in self._array.strides])
 
     def _checked_dim(self, dim: int) -> int:
         from minitorch.ops.errors import check_dim

@@ -65,8 +65,11 @@ def sum_to_size(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Undoes a broadcast: the sum of `grad` over the dimensions that were stretched to reach its shape."""
     leading = grad.dim() - len(shape)
     stretched = [leading + d for d, size in enumerate(shape) if size == 1 and grad.shape[leading + d] != 1]
-    dims = [*range(leading), *stretched]
-    summed = grad.sum(dims, keepdim=True) if dims else grad
+    summed: Tensor = grad
+    if stretched:
+        summed = grad.sum([*range(leading), *stretched], keepdim=True)
+    elif leading:
+        return grad.sum(list(range(leading)))  # type: ignore[no-any-return]
     return summed.reshape(shape) if leading else summed
 
 

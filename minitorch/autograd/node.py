@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from minitorch.autograd.saved import FREED, SavedTensor, SavedTensors
-from minitorch.ops.declaration import DTYPE, GRAD, MASK, RESULT, SHAPE, STRIDE
+from minitorch.ops.declaration import ARGUMENT, GRAD, MASK, RESULT, SHAPE, STRIDE
+from minitorch.tensor import Tensor
 
 if TYPE_CHECKING:
     from minitorch.autograd.hooks import NodeHooks
     from minitorch.dtypes import dtype
     from minitorch.ops.declaration import Op, Plan
-    from minitorch.tensor import Tensor
 
 Edge = tuple["Node", int]
 Gradients = Sequence["Tensor | None"]
@@ -97,6 +97,15 @@ def gradient_edge(tensor: Tensor) -> Edge | None:
     return (accumulator(tensor), 0) if tensor._requires_grad else None
 
 
+def _saved(source: int, tensor: Tensor) -> Any:
+    """The tensor itself, or the one fact about it that a formula asks for."""
+    if source == ARGUMENT:
+        return SavedTensor(tensor, False)
+    if source == SHAPE:
+        return tensor._array.shape
+    return tensor.stride() if source == STRIDE else tensor._dtype
+
+
 class OpNode(Node):
     """The node of a declared op: it runs the op's formulas on what they asked to be saved."""
 
@@ -119,24 +128,18 @@ class OpNode(Node):
         self.edges = edges
         saved: list[Any] = []
         for source, index in plan.saved:
-            saved.append(self._save(source, index, args, results))
+            if source == RESULT:
+                saved.append(SavedTensor(results[index], True))
+                continue
+            value = args[index]
+            if isinstance(value, Tensor):
+                saved.append(_saved(source, value))
+            elif index in op.sequences:
+                tensors = [None if each is None else _saved(source, each) for each in value]
+                saved.append(SavedTensors(tensors) if source == ARGUMENT else tensors)
+            else:
+                saved.append(() if source == SHAPE else value)  # a number where a tensor could be
         self._saved: list[Any] | None = saved
-
-    def _save(self, source: int, index: int, args: Sequence[Any], results: Sequence[Tensor]) -> Any:
-        if source == RESULT:
-            return SavedTensor(results[index], True)
-        value = args[index]
-        if hasattr(value, "_array"):
-            if source == SHAPE:
-                return value._array.shape
-            if source == STRIDE:
-                return value.stride()
-            return value._dtype if source == DTYPE else SavedTensor(value, False)
-        if index in self.op.sequences:
-            if source == SHAPE:
-                return [each._array.shape for each in value]
-            return SavedTensors(None if each is None else SavedTensor(each, False) for each in value)
-        return () if source == SHAPE else value
 
     def name(self) -> str:
         return self._name

@@ -17,7 +17,7 @@ from minitorch.autograd.node import OpNode
 from minitorch.devices import device
 from minitorch.dtypes import FLOATING, FROM_NUMPY, can_cast, dtype
 from minitorch.ops import errors, promotion
-from minitorch.ops.declaration import NONE, TO_FLOAT, Op
+from minitorch.ops.declaration import Op
 from minitorch.tensor import Tensor, make_tensor, make_view
 
 # Infinities and NaN are results, not warnings. The filter concerns this package's kernels alone.
@@ -26,13 +26,13 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitorch\."
 
 def apply(op: Op, args: Sequence[Any]) -> Any:
     """Runs an op on all its arguments, in the order of its signature, and records it where a gradient is needed."""
-    arrays, where, mask = _run(op, args)
-    if arrays.__class__ is tuple or arrays.__class__ is list:
-        outputs = [_wrap(op, args, each, where) for each in arrays]
+    result, where, mask = _run(op, args)
+    if result.__class__ is tuple or result.__class__ is list:
+        outputs = [_wrap(op, args, each, where) for each in result]
         if mask and grad_mode.enabled:
             _record(op, args, outputs, mask)
         return tuple(outputs) if op.outputs is None else op.outputs(*outputs)
-    output = _wrap(op, args, arrays, where)
+    output = _wrap(op, args, result, where)
     if mask and grad_mode.enabled:
         _record(op, args, (output,), mask)
     return output
@@ -99,6 +99,7 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
     mask = 0
     mixed = False
     number = None
+    promoted = op.promoted
     for position in op.tensors:
         value = values[position]
         if isinstance(value, Tensor):
@@ -108,7 +109,7 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
                 if where is not None:
                     raise errors.devices_differ(where, value._device)
                 where = value._device
-            if value._dtype is not common and position in op.promoted:
+            if value._dtype is not common and position in promoted:
                 mixed = common is not None
                 common = value._dtype
             values[position] = value._array
@@ -140,13 +141,12 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
         values[0] = values[0].copy(order="K")
 
     restored = None
-    if op.promotion is not NONE and common is not None:
+    if common is not None:
         mixed = mixed or (number is not None and not promotion.fits(number, common))
         if mixed and op.check is not None:
             op.check(*args)
-        floats = op.promotion is TO_FLOAT
-        if mixed or (floats and common.category < FLOATING) or (op.upcast and common.is_low_precision):
-            restored = promotion.convert(values, args, op.promoted, floats, op.upcast)
+        if mixed or (op.to_float and common.category < FLOATING) or (op.upcast and common.is_low_precision):
+            restored = promotion.convert(values, args, promoted, op.to_float, op.upcast)
     try:
         result = op.kernel(where.xp, *values)
     except ValueError as error:

@@ -53,7 +53,7 @@ class Op:
     __slots__ = (
         "check", "defaults", "derivatives", "differentiable", "edits", "gradient_sequence", "is_view", "kernel",
         "keyword_only_from", "name", "node_name", "optional", "outputs", "parameters", "plans", "positions",
-        "promoted", "promotion", "required", "saves_self", "scalars", "sequences", "tensors", "upcast", "variadic",
+        "promoted", "required", "saves_self", "scalars", "sequences", "tensors", "to_float", "upcast", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -86,13 +86,13 @@ class Op:
         self.scalars = frozenset(i for i, kind in enumerate(kinds) if "Number" in kind)
         self.optional = frozenset(i for i, kind in enumerate(kinds) if "None" in kind)
         self.variadic = kinds.index("Variadic") if "Variadic" in kinds else None
-        self.promoted = (
-            frozenset(self.tensors + self.sequences)
-            if promoted is None
-            else frozenset(map(self.positions.__getitem__, promoted))
-        )
-        # These objects, not equal strings: `apply` compares with `is`.
-        self.promotion = {KEEP: KEEP, TO_FLOAT: TO_FLOAT, NONE: NONE}[promotion]
+        if promotion == NONE:
+            self.promoted: frozenset[int] = frozenset()
+        elif promoted is None:
+            self.promoted = frozenset(self.tensors + self.sequences)
+        else:
+            self.promoted = frozenset(self.positions[name] for name in promoted)
+        self.to_float = promotion == TO_FLOAT
         self.upcast = upcast
         self.is_view = is_view
         self.edits = edits

@@ -17,7 +17,8 @@ from minitorch.tensor import Tensor
 
 def is_number(value: Any) -> bool:
     """Whether an argument is a Python or NumPy number (or bool), which ops take in place of a 0-dim tensor."""
-    return isinstance(value, numbers.Number) or value.__class__.__name__ == "bool"
+    kind = value.__class__
+    return kind is float or kind is int or isinstance(value, numbers.Number) or kind.__name__ == "bool"
 
 
 def common_type(values: Iterable[Any]) -> dtype:
