@@ -206,16 +206,16 @@ def group_norm(
                 f"{list(each.shape)} and input of shape {list(input.shape)}"
             )
     shape = (input.shape[0], num_groups, channels // num_groups, *input.shape[2:])
-    _check_several(input, math.prod(shape[2:]) * input.shape[0])
+    _check_several(list(input.shape), math.prod(shape[2:]) * input.shape[0])
     weight_shape = (1, num_groups, channels // num_groups, *[1] * (input.dim() - 2))
     return normalize_over(  # type: ignore[no-any-return]
         input, weight, bias, shape, tuple(range(2, len(shape))), weight_shape, eps, "NativeGroupNormBackward0"
     )
 
 
-def _check_several(input: Tensor, count: int) -> None:
+def _check_several(size: Any, count: int) -> None:
     if count == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -236,7 +236,7 @@ def batch_norm(
     """
     channels = input.shape[1]
     if training:
-        _check_several(input, input.numel() // max(channels, 1))
+        _check_several(input.shape, input.numel() // max(channels, 1))
     for name, each in (
         ("running_mean", running_mean),
         ("running_var", running_var),
@@ -248,8 +248,9 @@ def batch_norm(
     dims = (0, *range(2, input.dim()))
     weight_shape = (1, channels, *[1] * (input.dim() - 2))
     if not training:
-        if running_mean is None or running_var is None:
-            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        for name, each in (("running_mean", running_mean), ("running_var", running_var)):
+            if each is None:
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
         return standardize_with(  # type: ignore[no-any-return]
             input, weight, bias, running_mean, running_var, weight_shape, eps
         )

@@ -25,6 +25,7 @@ from minitorch.ops import (  # noqa: F401
     normalization,
     norms,
     pointwise,
+    pooling,
     rearranging,
     reduction,
     sampling,

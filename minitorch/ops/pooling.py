@@ -1,0 +1,480 @@
+"""Pooling: the largest element or the mean of each window.
+
+Every offset inside the windows is a strided slice of the input, so that a pool is a few operations on whole slices.
+Source: https://pytorch.org/docs/stable/nn.functional.html#pooling-functions
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.ops.convolution import expanded
+from minitorch.ops.declaration import composite, declare
+from minitorch.ops.matmul import type_name
+from minitorch.tensor import Tensor
+
+Ints = tuple[int, ...]
+
+
+def pooled_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
+    """How many windows there are along a dimension; the last one of `ceil_mode` starts inside input or left padding."""
+    span = size + 2 * padding - dilation * (kernel - 1) - 1 + (stride - 1 if ceil_mode else 0)
+    count = span // stride + 1
+    return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
+
+
+def _slices(size: Ints, output: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Iterator[Any]:
+    """For every offset in a window: the slices of the outputs and of the inputs that it joins, without the padding."""
+    for offset in itertools.product(*map(range, kernel)):
+        outputs, inputs = [], []
+        for s, o, k, t, p, d in zip(size, output, offset, stride, padding, dilation, strict=True):
+            shift = k * d - p
+            first = max(0, -(shift // t)) if shift < 0 else 0
+            last = min(o, (s - 1 - shift) // t + 1) if s > shift else 0
+            outputs.append(slice(first, max(last, first)))
+            start = first * t + shift
+            inputs.append(slice(start, start + (last - first - 1) * t + 1 if last > first else start, t))
+        yield (..., *outputs), (..., *inputs)
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    node=lambda self, kernel, stride, padding, dilation, ceil_mode: (
+        "MaxPool2DWithIndicesBackward0" if len(kernel) == 2 else "MaxPool3DWithIndicesBackward0"
+    ),
+    derivatives={
+        "self": lambda grad, self_shape, result1, kernel, stride, padding, dilation: max_pool_backward(
+            grad, result1, self_shape, kernel, stride, padding, dilation
+        )
+    },
+)
+def max_pool(
+    xp: Any, self: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
+) -> tuple[Array, Array]:
+    """The largest element of each window, NaN above all, and its index in the plane; of equal ones the first."""
+    n = len(kernel)
+    size = self.shape[-n:]
+    output = _output(size, kernel, stride, padding, dilation, ceil_mode)
+    lowest = -math.inf if self.dtype.kind == "f" else xp.iinfo(self.dtype).min
+    best = xp.full((*self.shape[:-n], *output), lowest, self.dtype)
+    index = xp.zeros(best.shape, xp.int64)
+    plane = xp.arange(math.prod(size), dtype=xp.int64).reshape(size)
+    for outputs, inputs in _slices(size, output, kernel, stride, padding, dilation):
+        candidate, current = self[inputs], best[outputs]
+        better = candidate > current
+        if self.dtype.kind == "f":
+            better |= candidate != candidate
+        else:
+            better |= candidate == lowest
+        current[...] = xp.where(better, candidate, current)
+        at = index[outputs]
+        at[...] = xp.where(better, plane[inputs[1:]], at)
+    return best, index
+
+
+def _output(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
+    return tuple(
+        pooled_size(*each, ceil_mode) for each in zip(size, kernel, stride, padding, dilation, strict=True)
+    )
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    promoted=("grad_output",),
+    variants="",
+    derivatives={"grad_output": lambda grad, index: _taken(grad, index)},
+)
+def max_pool_backward(
+    xp: Any,
+    grad_output: Array,
+    index: Array,
+    shape: Ints,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+) -> Array:
+    """Every output's gradient at the element that it was taken from."""
+    size = shape[-len(kernel) :]
+    result = xp.zeros(shape, grad_output.dtype)
+    plane = xp.arange(math.prod(size), dtype=xp.int64).reshape(size)
+    for outputs, inputs in _slices(size, index.shape[-len(kernel) :], kernel, stride, padding, dilation):
+        result[inputs] += grad_output[outputs] * (index[outputs] == plane[inputs[1:]])
+    return result
+
+
+def _taken(grad: Tensor, index: Tensor) -> Tensor:
+    n = grad.dim() - (grad.dim() - 2 if grad.dim() > 3 else grad.dim() - 1)
+    return _gather_planes(grad, index, n)
+
+
+def _gather_planes(values: Tensor, index: Tensor, n: int) -> Tensor:
+    planes = [values.flatten(-n), index.flatten(-n)]
+    return planes[0].gather(-1, planes[1]).reshape(index.shape)  # type: ignore[no-any-return]
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    node=lambda self, kernel, *rest: f"AvgPool{len(kernel)}DBackward0",
+    derivatives={
+        "self": lambda grad, self_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor: avg_pool_backward(
+            grad, self_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor
+        )
+    },
+)
+def avg_pool(
+    xp: Any,
+    self: Array,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: int | None,
+) -> Array:
+    """The sum of each window over the number of its elements, those in the padding counted or not."""
+    n = len(kernel)
+    size, one = self.shape[-n:], (1,) * n
+    output = _output(size, kernel, stride, padding, one, ceil_mode)
+    result = xp.zeros((*self.shape[:-n], *output), self.dtype)
+    for outputs, inputs in _slices(size, output, kernel, stride, padding, one):
+        result[outputs] += self[inputs]
+    result /= _divisors(xp, size, output, kernel, stride, padding, count_include_pad, divisor, self.dtype)
+    return result
+
+
+def _divisors(
+    xp: Any,
+    size: Ints,
+    output: Ints,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    count_include_pad: bool,
+    divisor: int | None,
+    dtype: Any,
+) -> Array:
+    """What each window's sum is divided by; no window reaches beyond the padding."""
+    if divisor is not None:
+        return xp.asarray(divisor, dtype)
+    counts = xp.ones((), dtype)
+    for s, o, k, t, p in zip(size, output, kernel, stride, padding, strict=True):
+        start = xp.arange(o) * t - p
+        end = xp.minimum(start + k, s + p)
+        if not count_include_pad:
+            start, end = xp.maximum(start, 0), xp.minimum(end, s)
+        counts = counts[..., None] * (end - start).astype(dtype)
+    return counts
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    derivatives={
+        "grad_output": lambda grad, kernel, stride, padding, ceil_mode, count_include_pad, divisor: avg_pool(
+            grad, kernel, stride, padding, ceil_mode, count_include_pad, divisor
+        )
+    },
+)
+def avg_pool_backward(
+    xp: Any,
+    grad_output: Array,
+    shape: Ints,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: int | None,
+) -> Array:
+    """Every output's gradient, shared by the elements of its window."""
+    n = len(kernel)
+    size, output, one = shape[-n:], grad_output.shape[-n:], (1,) * n
+    shared = grad_output / _divisors(
+        xp, size, output, kernel, stride, padding, count_include_pad, divisor, grad_output.dtype
+    )
+    result = xp.zeros(shape, grad_output.dtype)
+    for outputs, inputs in _slices(size, output, kernel, stride, padding, one):
+        result[inputs] += shared[outputs]
+    return result
+
+
+def _bounds(size: int, output: int) -> list[tuple[int, int]]:
+    """Where the windows of an adaptive pool start and end: together they cover everything as evenly as possible."""
+    return [(i * size // output, -((-(i + 1) * size) // output)) for i in range(output)]
+
+
+def _averaging(xp: Any, size: int, output: int, dtype: Any) -> Array:
+    """The matrix (output, size) whose rows take the means of the windows."""
+    matrix = xp.zeros((output, size), dtype)
+    for row, (start, end) in enumerate(_bounds(size, output)):
+        matrix[row, start:end] = 1 / (end - start)
+    return matrix
+
+
+def _along_each(xp: Any, array: Array, matrices: list[Array]) -> Array:
+    """Each of the last dimensions multiplied by its matrix."""
+    n = len(matrices)
+    for number, matrix in enumerate(matrices):
+        axis = array.ndim - n + number
+        array = xp.moveaxis(xp.matmul(xp.moveaxis(array, axis, -1), matrix.T), -1, axis)
+    return xp.ascontiguousarray(array)
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    node=lambda self, output: f"AdaptiveAvgPool{len(output)}DBackward0",
+    derivatives={"self": lambda grad, self_shape, output: adaptive_avg_pool_backward(grad, self_shape[-len(output) :])},
+)
+def adaptive_avg_pool(xp: Any, self: Array, output: Ints) -> Array:
+    """The means over as many windows as are asked for. They are means of means, one dimension after the other."""
+    size = self.shape[-len(output) :]
+    return _along_each(xp, self, [_averaging(xp, s, o, self.dtype) for s, o in zip(size, output, strict=True)])
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    derivatives={"grad_output": lambda grad, grad_output_shape, size: adaptive_avg_pool(grad, grad_output_shape[-len(size) :])},
+)
+def adaptive_avg_pool_backward(xp: Any, grad_output: Array, size: Ints) -> Array:
+    output = grad_output.shape[-len(size) :]
+    matrices = [_averaging(xp, s, o, grad_output.dtype).T for s, o in zip(size, output, strict=True)]
+    return _along_each(xp, grad_output, matrices)
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    node=lambda self, output: f"AdaptiveMaxPool{len(output)}DBackward0",
+    derivatives={"self": lambda grad, self_shape, result1, output: scatter_planes(grad, result1, self_shape, len(output))},
+)
+def adaptive_max_pool(xp: Any, self: Array, output: Ints) -> tuple[Array, Array]:
+    """The largest element of as many windows as are asked for, and its index in the plane."""
+    n = len(output)
+    size, leading = self.shape[-n:], self.shape[:-n]
+    best = xp.empty((*leading, *output), self.dtype)
+    index = xp.empty(best.shape, xp.int64)
+    plane = xp.arange(math.prod(size)).reshape(size)
+    for position in itertools.product(*map(range, output)):
+        window = tuple(slice(*_bounds(s, o)[i]) for s, o, i in zip(size, output, position, strict=True))
+        flat = self[(..., *window)].reshape(*leading, -1)
+        at = flat.argmax(-1)
+        best[(..., *position)] = xp.take_along_axis(flat, at[..., None], -1)[..., 0]
+        index[(..., *position)] = plane[window].reshape(-1)[at]
+    return best, index
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    promoted=("self",),
+    variants="",
+    derivatives={"self": lambda grad, index, n: _gather_planes(grad, index, n)},
+)
+def scatter_planes(xp: Any, self: Array, index: Array, shape: Ints, n: int) -> Array:
+    """Adds every element at its index in the plane of the last n dimensions."""
+    planes = math.prod(shape[:-n])
+    result = xp.zeros((planes, math.prod(shape[-n:])), self.dtype)
+    if self.size:
+        xp.add.at(result, (xp.arange(planes)[:, None], index.reshape(planes, -1)), self.reshape(planes, -1))
+    return result.reshape(shape)
+
+
+# The public functions
+
+
+def _geometry(name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    """Kernel, stride, padding and dilation for every dimension, checked against the input."""
+    if input.dim() not in (n + 1, n + 2):
+        kinds = f"{n + 1}D or {n + 2}D (batch mode) tensor"
+        if n > 1:
+            raise RuntimeError(f"non-empty {kinds} expected for input")
+        raise RuntimeError(f"{name}: Expected {kinds} with optional 0 dim batch size for input, but got:{list(input.shape)}")
+    kernel = expanded(kernel_size, n, "kernel_size")
+    steps = kernel if stride is None or stride == [] else expanded(stride, n, "stride")
+    pads, spread = expanded(padding, n, "padding"), expanded(dilation, n, "dilation")
+    if any(s <= 0 for s in steps):
+        raise RuntimeError("stride should not be zero")
+    if any(p < 0 for p in pads) or any(p > k // 2 for p, k in zip(pads, kernel, strict=True)):
+        worst = next(i for i, (p, k) in enumerate(zip(pads, kernel, strict=True)) if p < 0 or p > k // 2)
+        if pads[worst] < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {pads[worst]}")
+        raise RuntimeError(
+            f"pad should be at most half of effective kernel size, but got pad={pads[worst]}, "
+            f"kernel_size={kernel[worst]} and dilation={spread[worst]}"
+        )
+    return kernel, steps, pads, spread
+
+
+def _check_output(input: Tensor, output: Ints) -> None:
+    if any(size < 1 for size in output):
+        n = len(output)
+        given = "x".join(map(str, input.shape[-n - 1 :]))
+        made = "x".join(map(str, (input.shape[-n - 1], *output)))
+        raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({made}). Output size is too small")
+
+
+def _max_pool(
+    name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[Tensor, Tensor]:
+    kernel, steps, pads, spread = _geometry(name, n, input, kernel_size, stride, padding, dilation)
+    _check_output(input, _output(tuple(input.shape[-n:]), kernel, steps, pads, spread, ceil_mode))
+    if type_name(input._array) == "Bool":
+        raise NotImplementedError("\"max_pool2d\" not implemented for 'Bool'")
+    if n > 1:
+        return max_pool(input, kernel, steps, pads, spread, ceil_mode)  # type: ignore[no-any-return]
+    # PyTorch too pools one dimension as two, of which the first has size 1.
+    flat = max_pool(
+        input.unsqueeze(-2), (1, *kernel), (1, *steps), (0, *pads), (1, *spread), ceil_mode
+    )
+    return flat[0].squeeze(-2), flat[1].squeeze(-2)
+
+
+def _public(n: int) -> None:
+    """Registers the pooling functions of n dimensions."""
+
+    def max_pool_with_indices(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        return _max_pool(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    def max_pool_nd(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        """The largest element of each window; with `return_indices`, also where in its plane it is."""
+        pooled = _max_pool(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return pooled if return_indices else pooled[0]
+
+    def avg_pool_nd(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        """The mean of each window; padding counts as zeros, or not at all."""
+        kernel, steps, pads, _ = _geometry(f"avg_pool{n}d", n, input, kernel_size, stride, padding, 1)
+        if divisor_override == 0:
+            raise RuntimeError("divisor must be not zero")
+        _check_output(input, _output(tuple(input.shape[-n:]), kernel, steps, pads, (1,) * n, ceil_mode))
+        if n > 1:
+            return avg_pool(input, kernel, steps, pads, ceil_mode, count_include_pad, divisor_override)  # type: ignore[no-any-return]
+        flat = avg_pool(
+            input.unsqueeze(-2), (1, *kernel), (1, *steps), (0, *pads), ceil_mode, count_include_pad, divisor_override
+        )
+        return flat.squeeze(-2)  # type: ignore[no-any-return]
+
+    def adaptive_avg_pool_nd(input: Tensor, output_size: Any) -> Tensor:
+        """The means of as many windows as are asked for; None keeps a dimension's size."""
+        output = _adaptive_size(input, output_size, n)
+        if n == 1:
+            return adaptive_avg_pool(input.unsqueeze(-2), (1, *output)).squeeze(-2)  # type: ignore[no-any-return]
+        if all(size == 1 for size in output):
+            return input.mean(list(range(-n, 0)), keepdim=True)  # type: ignore[no-any-return]
+        return adaptive_avg_pool(input, output)  # type: ignore[no-any-return]
+
+    def adaptive_max_pool_nd(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        """The largest elements of as many windows as are asked for; None keeps a dimension's size."""
+        output = _adaptive_size(input, output_size, n)
+        if n == 1:
+            values, index = adaptive_max_pool(input.unsqueeze(-2), (1, *output))
+            values, index = values.squeeze(-2), index.squeeze(-2)
+        else:
+            values, index = adaptive_max_pool(input, output)
+        return (values, index) if return_indices else values
+
+    def max_unpool_nd(
+        input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    ) -> Tensor:
+        """Zeros, with the elements of `input` at the places in the plane that `indices` name."""
+        kernel = expanded(kernel_size, n, "kernel_size")
+        steps = kernel if stride is None else expanded(stride, n, "stride")
+        pads = expanded(padding, n, "padding")
+        if output_size is None:
+            output_size = [
+                (s - 1) * t + k - 2 * p for s, t, k, p in zip(input.shape[-n:], steps, kernel, pads, strict=True)
+            ]
+        size = tuple(output_size)[-n:]
+        flat = input.new_zeros((*input.shape[:-n], math.prod(size)))
+        return flat.scatter(-1, indices.flatten(-n), input.flatten(-n)).view(*input.shape[:-n], *size)  # type: ignore[no-any-return]
+
+    functions = {
+        f"max_pool{n}d_with_indices": max_pool_with_indices,
+        f"max_pool{n}d": max_pool_nd,
+        f"avg_pool{n}d": avg_pool_nd,
+        f"adaptive_avg_pool{n}d": adaptive_avg_pool_nd,
+        f"adaptive_max_pool{n}d": adaptive_max_pool_nd,
+        f"max_unpool{n}d": max_unpool_nd,
+    }
+    for name, function in functions.items():
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = (
+            f"{function.__doc__ or ''}\n\n    https://pytorch.org/docs/stable/generated/torch.nn.functional.{name}.html"
+        )
+        composite(variants="function", namespace="nn.functional")(function)
+
+
+def _adaptive_size(input: Tensor, output_size: Any, n: int) -> Ints:
+    sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    if len(sizes) != n:
+        raise RuntimeError(f"adaptive_avg_pool{n}d: output_size must be {n}")
+    if input.dim() not in (n + 1, n + 2):
+        raise RuntimeError(f"adaptive_avg_pool{n}d(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input.shape)}")
+    return tuple(s if o is None else o for s, o in zip(input.shape[-n:], sizes, strict=True))
+
+
+for _n in (1, 2, 3):
+    _public(_n)
+
+
+def _lp_pool(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
+    from minitorch.nn import functional as F
+
+    count = math.prod(expanded(kernel_size, n, "kernel_size"))
+    mean = getattr(F, f"avg_pool{n}d")(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    return (mean.sign() * mean.abs().relu() * count).pow(1.0 / norm_type)  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Tensor:
+    """(Σ xᵖ)^(1/p) of each window. https://pytorch.org/docs/stable/generated/torch.nn.functional.lp_pool1d.html"""
+    return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+@composite(variants="function", namespace="nn.functional")
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Tensor:
+    """(Σ xᵖ)^(1/p) of each window. https://pytorch.org/docs/stable/generated/torch.nn.functional.lp_pool2d.html"""
+    return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
