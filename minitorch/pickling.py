@@ -1,0 +1,337 @@
+"""How objects are written to and read from the pickle in a saved file: under the names that PyTorch gives them.
+
+The file says `torch._utils._rebuild_tensor_v2`, not where this package has its function, so that either library reads
+the other's files. `WeightsUnpickler` runs nothing but a few known functions, so that a file from a stranger is safe.
+"""
+
+from __future__ import annotations
+
+import _codecs
+import _compat_pickle
+import pickle
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import IO, Any, ClassVar
+
+from minitorch import dtypes
+from minitorch.devices import device
+from minitorch.size import Size
+from minitorch.storage import UntypedStorage
+from minitorch.tensor import Tensor, make_tensor
+
+
+class StorageType:
+    """One of PyTorch's storage classes, `torch.FloatStorage` and the like: a name for the dtype of what is stored."""
+
+    def __init__(self, name: str, dtype: dtypes.dtype) -> None:
+        self.name = name
+        self.dtype = dtype
+
+
+_STORAGES = {
+    "FloatStorage": dtypes.float32,
+    "DoubleStorage": dtypes.float64,
+    "HalfStorage": dtypes.float16,
+    "BFloat16Storage": dtypes.bfloat16,
+    "LongStorage": dtypes.int64,
+    "IntStorage": dtypes.int32,
+    "ShortStorage": dtypes.int16,
+    "CharStorage": dtypes.int8,
+    "ByteStorage": dtypes.uint8,
+    "BoolStorage": dtypes.bool_,
+    "ComplexFloatStorage": dtypes.complex64,
+    "ComplexDoubleStorage": dtypes.complex128,
+}
+STORAGE_TYPES = {dtype: StorageType(name, dtype) for name, dtype in _STORAGES.items()}
+
+
+class SavedStorage:
+    """A storage and the dtype that its elements are saved as."""
+
+    def __init__(self, storage: UntypedStorage, dtype: dtypes.dtype) -> None:
+        self.storage = storage
+        self.dtype = dtype
+
+
+def rebuild_tensor(
+    saved: SavedStorage,
+    offset: int,
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Tensor:
+    """A tensor on a loaded storage; offset and strides are in elements."""
+    kind, where = saved.dtype, saved.storage.device
+    steps = tuple(step * kind.itemsize for step in stride)
+    buffer = saved.storage._bytes
+    if 0 in size:
+        array = where.xp.empty(size, kind.numpy)
+    else:
+        array = where.backend.strided(buffer, kind.numpy, offset * kind.itemsize, tuple(size), steps)
+    if metadata and metadata.get("conj"):
+        array = array.conj()
+    if metadata and metadata.get("neg"):
+        array = -array
+    tensor = make_tensor(array, kind, where)
+    if not metadata:
+        tensor._storage = saved.storage
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any = None) -> Tensor:
+    """A parameter, with the attributes that its user gave it."""
+    from minitorch.nn.parameter import Parameter
+
+    parameter: Tensor = Parameter(data, requires_grad)
+    return _with_attributes(parameter, state)
+
+
+def rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Tensor:
+    return rebuild_parameter(data, requires_grad, backward_hooks, state)
+
+
+def rebuild_from_type(function: Callable[..., Any], kind: type, args: tuple[Any, ...], state: Any) -> Tensor:
+    """A tensor of a subclass, or with attributes of the user's."""
+    from minitorch.tensor import _as_subclass
+
+    return _with_attributes(_as_subclass(function(*args), kind), state)
+
+
+def _with_attributes(tensor: Tensor, state: Any) -> Tensor:
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    for name, value in {**(attributes or {}), **(slots or {})}.items():
+        setattr(tensor, name, value)
+    return tensor
+
+
+def attributes_of(tensor: Tensor) -> dict[str, Any]:
+    """What a user has set on a tensor, as opposed to what autograd keeps there."""
+    return {name: value for name, value in tensor.__dict__.items() if not hasattr(Tensor, name)}
+
+
+_TORCH: dict[str, Any] = {
+    "torch._utils._rebuild_tensor_v2": rebuild_tensor,
+    "torch._utils._rebuild_parameter": rebuild_parameter,
+    "torch._utils._rebuild_parameter_with_state": rebuild_parameter_with_state,
+    "torch._tensor._rebuild_from_type_v2": rebuild_from_type,
+    "torch.Size": Size,
+    "torch.Tensor": Tensor,
+    "torch.device": device,
+    "torch.storage.UntypedStorage": StorageType("UntypedStorage", dtypes.uint8),
+    **{f"torch.{each.name}": each for each in STORAGE_TYPES.values()},
+    **{f"torch.{each.name}": each for each in dtypes.DTYPES},
+}
+_NAMES = {id(value): path for path, value in _TORCH.items()}
+
+
+def _torch_globals() -> dict[str, Any]:
+    from minitorch.nn.parameter import Parameter
+
+    return {**_TORCH, "torch.nn.parameter.Parameter": Parameter}
+
+
+# Writing
+
+
+class Pickler(pickle._Pickler):
+    """Writes tensors as references to storages, which `storage_key` makes keys of and which are saved elsewhere."""
+
+    dispatch: ClassVar[dict[Any, Any]] = dict(pickle._Pickler.dispatch)
+
+    def __init__(self, file: IO[bytes], protocol: int, storage_key: Callable[[UntypedStorage], str]) -> None:
+        super().__init__(file, protocol)
+        self._storage_key = storage_key
+
+    def persistent_id(self, obj: Any) -> Any:
+        if not isinstance(obj, SavedStorage):
+            return None
+        count = obj.storage.nbytes() // obj.dtype.itemsize
+        key = self._storage_key(obj.storage)
+        return ("storage", STORAGE_TYPES[obj.dtype], key, str(obj.storage.device), count)
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Tensor):
+            return self._reduced(obj)
+        if isinstance(obj, Size):
+            return Size, (tuple(obj),)
+        return NotImplemented
+
+    def _reduced(self, tensor: Tensor) -> Any:
+        from minitorch.nn.parameter import Parameter
+
+        attributes = attributes_of(tensor)
+        if type(tensor) is Parameter:
+            rest: Any = (tensor.detach(), tensor.requires_grad, OrderedDict())
+            return (rebuild_parameter_with_state, (*rest, attributes)) if attributes else (rebuild_parameter, rest)
+        saved = SavedStorage(tensor.untyped_storage(), tensor.dtype)
+        place = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
+        args: Any = (saved, *place, tensor.requires_grad, OrderedDict())
+        if type(tensor) is Tensor and not attributes:
+            return rebuild_tensor, args
+        return rebuild_from_type, (rebuild_tensor, type(tensor), args, attributes)
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        """Writes the name of a function or class: PyTorch's name where PyTorch has the same."""
+        path = _NAMES.get(id(obj))
+        module = getattr(obj, "__module__", None) or ""
+        if path is None and module.split(".")[0] == "minitorch":
+            path = f"torch{module.removeprefix('minitorch')}.{obj.__qualname__}"
+        if path is None:
+            super().save_global(obj, name)  # type: ignore[misc]
+            return
+        prefix, _, last = path.rpartition(".")
+        self.write(pickle.GLOBAL + f"{prefix}\n{last}\n".encode())  # type: ignore[attr-defined]
+        self.memoize(obj)  # type: ignore[attr-defined]
+
+    dispatch[FunctionType] = save_global
+    dispatch[StorageType] = save_global
+    dispatch[dtypes.dtype] = save_global
+
+
+# Reading
+
+
+class Unpickler(pickle._Unpickler):
+    """Reads what PyTorch or this package has written, and anything else that the file asks for: code too."""
+
+    def __init__(self, file: IO[bytes], load_storage: Callable[[Any], Any], **options: Any) -> None:
+        super().__init__(file, **options)
+        self._load_storage = load_storage
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._load_storage(pid)
+
+    def find_class(self, module: str, name: str) -> Any:
+        known = _torch_globals().get(f"{module}.{name}")
+        if known is not None:
+            return known
+        if module.split(".")[0] == "torch":
+            module = "minitorch" + module.removeprefix("torch")
+        return super().find_class(module, name)
+
+
+_SAFE: dict[str, Any] = {
+    "collections.OrderedDict": OrderedDict,
+    "collections.Counter": Counter,
+    "_codecs.encode": _codecs.encode,
+    "builtins.bytearray": bytearray,
+    "builtins.set": set,
+    "builtins.complex": complex,
+}
+_BLOCKED = ("sys", "os", "posix", "nt")
+_added: dict[str, Any] = {}
+
+_OPERANDS = (
+    "PROTO STOP MARK GLOBAL REDUCE NEWOBJ BUILD APPEND APPENDS SETITEM SETITEMS TUPLE TUPLE1 TUPLE2 TUPLE3 NONE "
+    "NEWFALSE NEWTRUE EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET BININT BININT1 BININT2 BINFLOAT BINUNICODE "
+    "SHORT_BINSTRING BINPERSID BINGET LONG_BINGET BINPUT LONG_BINPUT LONG1 STACK_GLOBAL FRAME MEMOIZE SHORT_BINUNICODE"
+)
+
+
+class _Operands(dict[int, Any]):
+    def __missing__(self, key: int) -> Any:
+        raise pickle.UnpicklingError(f"Unsupported operand {key}")
+
+
+class WeightsUnpickler(Unpickler):
+    """Reads tensors, plain containers, numbers, strings, and what the user has declared safe. Nothing else is called.
+
+    Raises UnpicklingError at the first byte that asks for more.
+    """
+
+    dispatch: ClassVar[dict[int, Any]] = _Operands(
+        {getattr(pickle, name)[0]: pickle._Unpickler.dispatch[getattr(pickle, name)[0]] for name in _OPERANDS.split()}
+    )
+
+    def __init__(self, file: IO[bytes], load_storage: Callable[[Any], Any]) -> None:
+        super().__init__(file, load_storage, encoding="bytes")
+        self._allowed = {**_torch_globals(), **_SAFE, **_added}
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in _compat_pickle.NAME_MAPPING:
+            module, name = _compat_pickle.NAME_MAPPING[module, name]
+        module = _compat_pickle.IMPORT_MAPPING.get(module, module)
+        if module in _BLOCKED:
+            raise pickle.UnpicklingError(
+                f"Trying to load unsupported GLOBAL {module}.{name} whose module {module} is blocked."
+            )
+        path = f"{module}.{name}"
+        if path in self._allowed:
+            return self._allowed[path]
+        path = path.removeprefix("builtins.")
+        raise pickle.UnpicklingError(
+            f"Unsupported global: GLOBAL {path} was not an allowed global by default. Please use "
+            f"`torch.serialization.add_safe_globals([{path}])` or the `torch.serialization.safe_globals([{path}])` "
+            "context manager to allowlist this global if you trust this class/function."
+        )
+
+    def persistent_load(self, pid: Any) -> Any:
+        if not isinstance(pid, tuple) or not pid or pid[0] != "storage":
+            raise pickle.UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(pid)}")
+        return super().persistent_load(pid)
+
+    def _is_allowed(self, value: Any) -> bool:
+        return any(value is each for each in self._allowed.values())
+
+    def _load_reduce(self) -> None:
+        function = self.stack[-2]  # type: ignore[attr-defined]
+        if not self._is_allowed(function):
+            raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {function}")
+        self.load_reduce()  # type: ignore[attr-defined]
+
+    def _load_newobj(self) -> None:
+        kind = self.stack[-2]  # type: ignore[attr-defined]
+        if not self._is_allowed(kind):
+            raise pickle.UnpicklingError(
+                "Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got "
+                f"{kind}"
+            )
+        self.load_newobj()  # type: ignore[attr-defined]
+
+    def _load_build(self) -> None:
+        kind = type(self.stack[-2])  # type: ignore[attr-defined]
+        if not self._is_allowed(kind) or kind is type:
+            raise pickle.UnpicklingError(
+                "Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got "
+                f"{kind}"
+            )
+        self.load_build()  # type: ignore[attr-defined]
+
+    dispatch[pickle.REDUCE[0]] = _load_reduce
+    dispatch[pickle.NEWOBJ[0]] = _load_newobj
+    dispatch[pickle.BUILD[0]] = _load_build
+
+
+def add_safe_globals(safe_globals: Iterable[Any]) -> None:
+    """Allows functions and classes, or pairs of one and its full name, in files loaded with `weights_only=True`."""
+    for each in safe_globals:
+        value, path = each if isinstance(each, tuple) else (each, f"{each.__module__}.{each.__qualname__}")
+        if path.split(".")[0] == "minitorch":
+            path = "torch" + path.removeprefix("minitorch")
+        _added[path] = value
+
+
+def get_safe_globals() -> list[Any]:
+    """What was allowed by `add_safe_globals`."""
+    return list(_added.values())
+
+
+def clear_safe_globals() -> None:
+    """Takes back what `add_safe_globals` allowed."""
+    _added.clear()
+
+
+@contextmanager
+def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
+    """Allows functions and classes inside a block."""
+    before = dict(_added)
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        _added.clear()
+        _added.update(before)

@@ -1,0 +1,380 @@
+"""Files that torch reads and files that torch has written, and what a file may not do."""
+
+from __future__ import annotations
+
+import collections
+import io
+import os
+import pickle
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import minitorch
+from minitorch import serialization
+
+DTYPES = [
+    "bool", "uint8", "int8", "int16", "int32", "int64",
+    "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
+]  # fmt: skip
+
+
+def oracle() -> Any:
+    return pytest.importorskip("torch", reason="torch is the oracle of the file format: pip install torch==2.13.0")
+
+
+def save_of(lib: Any) -> Any:
+    return lib.save if lib is not minitorch else serialization.save
+
+
+def load_of(lib: Any) -> Any:
+    return lib.load if lib is not minitorch else serialization.load
+
+
+def transferred(writer: Any, reader: Any, value: Any, **options: Any) -> Any:
+    """What one library loads of what the other has saved."""
+    buffer = io.BytesIO()
+    save_of(writer)(value, buffer)
+    buffer.seek(0)
+    return load_of(reader)(buffer, **options)
+
+
+def arange(lib: Any, count: int = 12, dtype: str = "float32") -> Any:
+    if dtype == "bfloat16":
+        array = np.arange(count).astype(ml_dtypes.bfloat16)
+        if lib is minitorch:
+            return lib.from_numpy(array)
+        return lib.from_numpy(array.view(np.int16)).view(lib.bfloat16)
+    return lib.from_numpy(np.arange(count).astype(dtype))
+
+
+def numbers(tensor: Any) -> Any:
+    return tensor.detach().tolist()
+
+
+def nested(lib: Any) -> Any:
+    x = arange(lib)
+    return {
+        "whole": x,
+        "view": x.reshape(3, 4).t()[1:],
+        "again": x,
+        "list": [1, 2.5, True, None, "text", b"bytes", 2**70, -5, 1j, (1, (2,)), {3, 4}],
+        "ordered": collections.OrderedDict(a=arange(lib, 3, "int64"), b=arange(lib, 0)),
+        "dtype": lib.bfloat16,
+        "size": x.reshape(3, 4).shape,
+        "device": x.device,
+        "leaf": arange(lib, 2).requires_grad_(),
+        "scalar": arange(lib, 1).reshape(()),
+    }
+
+
+def described(value: Any) -> Any:
+    if hasattr(value, "requires_grad"):
+        place = (tuple(value.shape), value.stride(), value.storage_offset(), value.requires_grad, value.is_leaf)
+        return str(value.dtype), place, numbers(value)
+    if isinstance(value, dict):
+        return type(value).__name__, [(key, described(each)) for key, each in value.items()]
+    if isinstance(value, (list, tuple)):
+        return type(value).__name__, [described(each) for each in value]
+    return value if isinstance(value, (int, float, complex, str, bytes, set)) or value is None else str(value)
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("direction", ["to torch", "from torch", "alone"])
+def test_nested_objects(direction: str, weights_only: bool) -> None:
+    writer = oracle() if direction == "from torch" else minitorch
+    reader = oracle() if direction == "to torch" else minitorch
+    value = nested(writer)
+    result = transferred(writer, reader, value, weights_only=weights_only)
+    expected = described(value)
+    assert described(result) == expected
+    assert result["whole"] is result["again"]
+    assert result["whole"].data_ptr() + 4 == result["view"].data_ptr()
+    assert result["whole"].untyped_storage().data_ptr() == result["view"].untyped_storage().data_ptr()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("direction", ["to torch", "from torch", "alone"])
+def test_dtypes(direction: str, dtype: str) -> None:
+    writer = oracle() if direction == "from torch" else minitorch
+    reader = oracle() if direction == "to torch" else minitorch
+    result = transferred(writer, reader, arange(writer, 5, dtype))
+    assert str(result.dtype) == f"torch.{dtype}"
+    assert numbers(result) == numbers(arange(writer, 5, dtype))
+
+
+def test_only_the_storage_of_a_view_is_saved_once() -> None:
+    x = arange(minitorch, 1000)
+    buffer = io.BytesIO()
+    serialization.save([x, x[10:20], x.reshape(10, 100)], buffer)
+    with zipfile.ZipFile(buffer) as archive:
+        assert [each for each in archive.namelist() if "/data/" in each] == ["archive/data/0"]
+
+
+def test_the_archive_is_laid_out_as_torchs(tmp_path: Path) -> None:
+    torch = oracle()
+    names = []
+    for lib in (torch, minitorch):
+        path = tmp_path / "model.pt"
+        save_of(lib)({"a": arange(lib, 3), "b": arange(lib, 70, "int64")}, path)
+        with zipfile.ZipFile(path) as archive:
+            names.append(archive.namelist())
+            pickled = archive.read("model/data.pkl")
+            contents = {each: archive.read(f"model/{each}") for each in (".format_version", "byteorder", "version")}
+            starts = []
+            for record in archive.infolist():
+                assert record.compress_type == zipfile.ZIP_STORED
+                with open(path, "rb") as file:
+                    file.seek(record.header_offset + 26)
+                    lengths = [int.from_bytes(file.read(2), "little") for _ in range(2)]
+                starts.append((record.header_offset + 30 + sum(lengths)) % 64)
+        assert set(starts) == {0}
+        if lib is torch:
+            expected = (pickled, contents)
+    assert names[0] == names[1]
+    assert (pickled, contents) == expected
+
+
+@pytest.mark.parametrize("direction", ["to torch", "from torch"])
+def test_state_dicts(direction: str) -> None:
+    torch = oracle()
+    nn = pytest.importorskip("minitorch.nn")
+    writer, reader = (torch, minitorch) if direction == "from torch" else (minitorch, torch)
+    modules = {torch: torch.nn, minitorch: nn}
+
+    def build(lib: Any) -> Any:
+        return modules[lib].Sequential(modules[lib].Linear(3, 4), modules[lib].ReLU(), modules[lib].Linear(4, 2))
+
+    source, target = build(writer), build(reader)
+    target.load_state_dict(transferred(writer, reader, source.state_dict()))
+    for one, other in zip(source.parameters(), target.parameters(), strict=True):
+        assert numbers(one) == numbers(other)
+    parameters = transferred(writer, reader, list(source.parameters()))
+    assert all(type(each).__name__ == "Parameter" and each.requires_grad for each in parameters)
+
+
+@pytest.mark.parametrize("direction", ["to torch", "from torch"])
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_optimizer_states(direction: str, name: str) -> None:
+    """Training goes on in the other library as if nothing had happened."""
+    torch = oracle()
+    import minitorch.optim
+
+    writer, reader = (torch, minitorch) if direction == "from torch" else (minitorch, torch)
+    options = {"momentum": 0.9} if name == "SGD" else {}
+
+    def start(lib: Any) -> tuple[Any, Any]:
+        parameter = arange(lib, 4).requires_grad_()
+        return parameter, getattr(lib.optim, name)([parameter], lr=0.1, **options)
+
+    def train(lib: Any, parameter: Any, optimizer: Any) -> None:
+        for _ in range(3):
+            parameter.grad = arange(lib, 4)
+            optimizer.step()
+
+    before, first = start(writer)
+    train(writer, before, first)
+    after, second = start(reader)
+    second.load_state_dict(transferred(writer, reader, first.state_dict()))
+    after.data = transferred(writer, reader, before.detach())
+    train(writer, before, first)
+    train(reader, after, second)
+    np.testing.assert_allclose(numbers(after), numbers(before), 1e-6)
+
+
+def test_whole_modules() -> None:
+    nn = pytest.importorskip("minitorch.nn")
+    module = nn.Linear(3, 2)
+    copied = transferred(minitorch, minitorch, module, weights_only=False)
+    assert numbers(copied.weight) == numbers(module.weight)
+    with pytest.raises(pickle.UnpicklingError, match=r"torch\.nn\.modules\.linear\.Linear was not an allowed global"):
+        transferred(minitorch, minitorch, module)
+
+
+def test_parameters_keep_attributes() -> None:
+    torch = oracle()
+    for lib, nn in ((torch, torch.nn), (minitorch, pytest.importorskip("minitorch.nn"))):
+        parameter = nn.Parameter(arange(lib, 2), requires_grad=False)
+        parameter.tag = "mine"
+        plain = arange(lib, 2)
+        plain.tag = "plain"
+        for reader in (torch, minitorch):
+            loaded, other = transferred(lib, reader, [parameter, plain])
+            assert (loaded.tag, loaded.requires_grad, other.tag) == ("mine", False, "plain")
+
+
+# Places
+
+
+def test_paths(tmp_path: Path) -> None:
+    for path in (tmp_path / "a.pt", str(tmp_path / "b")):
+        serialization.save([1, 2], path)
+        assert serialization.load(path) == [1, 2]
+        mask = os.umask(0)
+        os.umask(mask)
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o666 & ~mask
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.pt"
+    serialization.save("old", path)
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        serialization.save(lambda: 1, path)
+    assert serialization.load(path) == "old"
+    assert os.listdir(tmp_path) == ["a.pt"]
+
+
+def test_files_that_start_elsewhere() -> None:
+    buffer = io.BytesIO(b"before")
+    buffer.seek(6)
+    serialization.save([1], buffer)
+    buffer.seek(6)
+    assert serialization.load(buffer) == [1]
+
+
+def test_map_location() -> None:
+    seen: list[Any] = []
+    value = [arange(minitorch, 2), arange(minitorch, 3)]
+
+    def remember(storage: Any, location: str) -> Any:
+        seen.append((type(storage).__name__, location))
+        return storage if len(seen) == 1 else None
+
+    for location in ("cpu", minitorch.device("cpu"), {"cuda:0": "cpu"}, remember, None):
+        result = transferred(minitorch, minitorch, value, map_location=location)
+        assert [numbers(each) for each in result] == [numbers(each) for each in value]
+    assert seen == [("UntypedStorage", "cpu")] * 2
+
+
+# Errors
+
+
+def saved(value: Any, lib: Any = minitorch) -> io.BytesIO:
+    buffer = io.BytesIO()
+    save_of(lib)(value, buffer)
+    buffer.seek(0)
+    return buffer
+
+
+class Custom:
+    """Something that only its own program knows."""
+
+    def __init__(self) -> None:
+        self.value = 3
+
+
+class Evil:
+    def __reduce__(self) -> Any:
+        return (os.getcwd, ())
+
+
+ERRORS: list[Callable[[Any], Any]] = [
+    lambda lib: load_of(lib)(io.BytesIO(b"garbage")),
+    lambda lib: load_of(lib)(3),
+    lambda lib: save_of(lib)(1, 3),
+    lambda lib: save_of(lib)(1, "/nonexistent/folder/a.pt"),
+    lambda lib: load_of(lib)("/nonexistent/folder/a.pt"),
+    lambda lib: load_of(lib)(saved(Custom(), lib)),
+    lambda lib: load_of(lib)(saved(print, lib)),
+    lambda lib: load_of(lib)(saved(Evil(), lib)),
+    lambda lib: load_of(lib)(saved(frozenset([1]), lib)),
+    lambda lib: load_of(lib)(saved(range(3), lib)),
+    lambda lib: load_of(lib)(saved(arange(lib), lib), map_location="cuda"),
+    lambda lib: load_of(lib)(saved(arange(lib), lib), map_location="nowhere"),
+    lambda lib: load_of(lib)(saved(arange(lib), lib), pickle_module=pickle, weights_only=True),
+]
+
+
+@pytest.mark.parametrize("number", range(len(ERRORS)))
+def test_errors_are_torchs(number: int) -> None:
+    errors = []
+    for lib in (oracle(), minitorch):
+        with pytest.raises(Exception) as caught:
+            ERRORS[number](lib)
+        errors.append(caught.value)
+    assert type(errors[0]) is type(errors[1])
+    assert str(errors[0]) == str(errors[1])
+
+
+def test_empty_and_broken_files() -> None:
+    with pytest.raises(EOFError):
+        serialization.load(io.BytesIO())
+    whole = saved(arange(minitorch)).getvalue()
+    with pytest.raises(RuntimeError, match="failed reading zip archive"):
+        serialization.load(io.BytesIO(whole[:-30]))
+
+
+def test_files_of_before_torch_1_6_are_refused() -> None:
+    torch = oracle()
+    buffer = io.BytesIO()
+    torch.save([1], buffer, _use_new_zipfile_serialization=False)
+    buffer.seek(0)
+    with pytest.raises(NotImplementedError, match=r"before PyTorch 1\.6"):
+        serialization.load(buffer)
+
+
+@pytest.mark.parametrize("options", [{"mmap": True}, {"pickle_module": collections, "weights_only": False}], ids=str)
+def test_unsupported_arguments_of_load(options: dict[str, Any]) -> None:
+    with pytest.raises(NotImplementedError, match=next(iter(options))):
+        serialization.load(saved(1), **options)
+
+
+def attack(*operations: bytes) -> io.BytesIO:
+    """A file with a pickle of the attacker's making."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("a/data.pkl", b"\x80\x02" + b"".join(operations) + b".")
+        archive.writestr("a/version", "3\n")
+    buffer.seek(0)
+    return buffer
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        [b"cos\nsystem\n", b"X\x04\x00\x00\x00true", b"\x85R"],
+        [b"cbuiltins\neval\n", b"X\x01\x00\x00\x001", b"\x85R"],
+        [b"c__builtin__\nexec\n"],
+        [b"X\x04\x00\x00\x00text", b"X\x01\x00\x00\x001", b"\x85R"],  # calls what is no function
+        [b"ctorch\nTensor\n", b"}X\x01\x00\x00\x00aX\x01\x00\x00\x00bsb"],  # writes to a class
+        [b"cminitorch.serialization\nload\n"],
+        [b"(cos\nsystem\nX\x04\x00\x00\x00trueo"],  # OBJ
+        [b"(X\x04\x00\x00\x00trueios\nsystem\n"],  # INST
+        [b"\x82\x01"],  # EXT1
+        [b"X\x01\x00\x00\x001Q"],
+    ],
+    ids=lambda operations: repr(operations[0])[:24],
+)
+def test_files_can_not_run_code(operations: list[bytes]) -> None:
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        serialization.load(attack(*operations))
+
+
+def test_safe_globals() -> None:
+    def load() -> Any:
+        return serialization.load(saved(Custom()))
+
+    with serialization.safe_globals([Custom]):
+        assert load().value == 3
+    with pytest.raises(pickle.UnpicklingError):
+        load()
+    serialization.add_safe_globals([(Custom, f"{Custom.__module__}.Custom")])
+    assert serialization.get_safe_globals() == [Custom]
+    assert load().value == 3
+    serialization.clear_safe_globals()
+    with pytest.raises(pickle.UnpicklingError):
+        load()
+
+
+def test_pickle_protocol() -> None:
+    for protocol in (2, 3, 4, 5):
+        buffer = io.BytesIO()
+        serialization.save({"a": arange(minitorch, 3), "b": "text"}, buffer, pickle_protocol=protocol)
+        buffer.seek(0)
+        assert numbers(serialization.load(buffer)["a"]) == [0, 1, 2]
