@@ -102,6 +102,7 @@ _SUBMODULES = (
     "nn",
     "onnx",
     "optim",
+    "serialization",
     "special",
     "utils",
     "viz",
@@ -112,4 +113,6 @@ def __getattr__(name: str) -> Any:
     # Submodules load when first used, which keeps `import minitorch` light.
     if name in _SUBMODULES:
         return importlib.import_module(f"minitorch.{name}")
+    if name in ("load", "save"):
+        return getattr(importlib.import_module("minitorch.serialization"), name)
     raise AttributeError(f"module 'torch' has no attribute '{name}'")

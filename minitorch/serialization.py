@@ -159,8 +159,8 @@ def load(
     With `weights_only`, which is the default, a file can hold tensors and plain containers of them, and nothing in it
     is run; without, it can hold anything, malicious code too. `map_location` is the device to put tensors on, a dict
     from saved device to device, or a function of (storage on the CPU, saved device) that returns a storage, or None
-    for the saved device. Raises UnpicklingError for what `weights_only` doesn't allow, RuntimeError for broken files and
-    missing devices. Source: https://pytorch.org/docs/stable/generated/torch.load.html
+    for the saved device. Raises UnpicklingError for what `weights_only` doesn't allow, RuntimeError for broken files
+    and missing devices. Source: https://pytorch.org/docs/stable/generated/torch.load.html
     """
     if mmap:
         raise NotImplementedError("load: mmap is not supported")
