@@ -69,15 +69,29 @@ class Report:
 
 
 def grade(
-    paths: Iterable[Path], course: Course, seed: int | None = None, jobs: int = 1, limits: sandbox.Limits | None = None
+    paths: Iterable[Path],
+    course: Course,
+    seed: int | None = None,
+    jobs: int = 1,
+    limits: sandbox.Limits | None = None,
+    explain: bool = True,
 ) -> Report:
-    """Grade notebooks, or folders of them, on a fresh seed (or `seed`, to repeat a grade); see docs/grading.md."""
+    """Grade submissions on inputs drawn from a fresh seed (see docs/grading.md).
+
+    Args:
+        paths: notebooks, or folders of them.
+        course: whose `solutions` hold the references.
+        seed: repeats the grade that had this seed.
+        jobs: how many notebooks run at a time.
+        limits: what one submission may use.
+        explain: run the known wrong answers too, to recognise them in a submission.
+    """
     seed = secrets.randbelow(2**31) if seed is None else seed
     references = {path.stem: path for path in sorted(course.solutions.glob("*.ipynb"))}
     read_in = [_read(path, list(references)) for path in _notebooks(paths)]
     needed = sorted({result.chapter for result, _ in read_in if result.chapter})
-    executed = dict(zip(needed, _execute([references[chapter] for chapter in needed], course, seed, jobs), strict=True))
-    return _run_all(read_in, executed, course, seed, jobs, limits)
+    executed = _execute([references[chapter] for chapter in needed], course, seed, jobs, explain)
+    return _run_all(read_in, dict(zip(needed, executed, strict=True)), course, seed, jobs, limits or sandbox.Limits())
 
 
 def practise(path: Path, course: Course, limits: sandbox.Limits | None = None) -> Report:
@@ -89,7 +103,7 @@ def practise(path: Path, course: Course, limits: sandbox.Limits | None = None) -
         for cell in notebook.cells:
             if role(cell) == "solution":
                 cell.metadata[OURS]["stub"] = cell.source
-    return _run_all(read_in, executed, course, PRACTICE_SEED, 1, limits)
+    return _run_all(read_in, executed, course, PRACTICE_SEED, 1, limits or sandbox.Limits())
 
 
 def _notebooks(paths: Iterable[Path]) -> list[Path]:
@@ -116,16 +130,22 @@ def _read(path: Path, chapters: list[str]) -> tuple[Result, NotebookNode | None]
         return Result(str(path), reason=str(error)), None
 
 
-def _execute(paths: list[Path], course: Course, seed: int, jobs: int) -> list[NotebookNode | BaseException]:
+def _execute(
+    paths: list[Path], course: Course, seed: int, jobs: int, explain: bool
+) -> list[NotebookNode | BaseException]:
     """Run the references with this seed; an exception in the place of one that fails, which is no learner's fault."""
 
     async def one(path: Path) -> NotebookNode:
         notebook: NotebookNode = v4.reads(path.read_text(encoding="utf-8"))
+        about = tasks(notebook)
+        if not explain:
+            for each in about.values():
+                each["mutants"] = []
         part = v4.new_notebook(cells=[cell for cell in notebook.cells if role(cell)])  # the same cells, not copies
         with tempfile.TemporaryDirectory(prefix="course-") as folder:
             says = await execute.execute_reference(part, Path(folder), course.root, seed)
-        for name, about in tasks(notebook).items():
-            about["mutants"] = says[name]
+        for name, each in about.items():
+            each["mutants"] = says[name]
         return notebook
 
     return execute.run(*map(one, paths), workers=jobs)
@@ -137,7 +157,7 @@ def _run_all(
     course: Course,
     seed: int,
     jobs: int,
-    limits: sandbox.Limits | None,
+    limits: sandbox.Limits,
 ) -> Report:
     def one(result: Result, notebook: NotebookNode | None) -> Result:
         if notebook is None:
@@ -146,7 +166,7 @@ def _run_all(
         if isinstance(reference, BaseException):
             result.status, result.reason = "not graded", f"the reference could not be run: {reference}"
             return result
-        return _grade_one(result, notebook, reference, course, seed, limits or sandbox.Limits())
+        return _grade_one(result, notebook, reference, course, seed, limits)
 
     with ThreadPoolExecutor(jobs) as pool:
         return Report(seed, list(pool.map(lambda pair: one(*pair), read_in)))

@@ -41,13 +41,14 @@ def graded(root: Path, chapter: str) -> dict[str, Result]:
         sources = dict(zip(mutants, chosen, strict=True))
         mutated = submissions[f"mutants {number}"] = copy.deepcopy(reference)
         for cell in mutated.cells:
-            if role(cell) == "solution" and (mutant := sources[exercise_of(cell)]) is not None:
-                cell.source = mutant["source"]
+            if role(cell) == "solution":
+                mutant = sources[exercise_of(cell)]
+                cell.source = cell.metadata[OURS]["stub"] if mutant is None else mutant["source"]
     with tempfile.TemporaryDirectory() as folder:
         for name, notebook in submissions.items():
             assert notebook.metadata[OURS]["chapter"] == chapter
             nbformat.write(notebook, Path(folder, f"{name}.ipynb"))
-        report = grade([Path(folder)], course, jobs=2)
+        report = grade([Path(folder)], course, jobs=2, explain=False)
     return {Path(result.path).stem: result for result in report.submissions}
 
 
