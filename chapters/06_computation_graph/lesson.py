@@ -83,7 +83,7 @@ print("a gradient of the output has shape and dtype", y.grad_fn.outputs)
 # on the formula, and it is most of the memory of training.
 
 
-# %%
+# %% tags=["proof-saved-tensors"]
 def saved_tensors(result):
     return [each.tensor.tolist() for each in result.grad_fn._saved if isinstance(each, saved.SavedTensor)]
 
@@ -119,7 +119,7 @@ print("a.sin()  saves", saved_tensors(a.sin()))
 # Predict both columns before you run the cell.
 
 
-# %%
+# %% tags=["proof-leaves"]
 def table(**tensors):
     for name, tensor in tensors.items():
         made_by = tensor.grad_fn and tensor.grad_fn.name()
@@ -184,7 +184,7 @@ print(check.error(product.requires_grad_, False))
 # You freeze one of two layers. How much smaller is the graph? `count_dependencies` walks it from the loss; the keys of
 # what it returns are all the nodes that a backward pass would visit.
 
-# %%
+# %% tags=["proof-freezing"]
 batch = torch.ones(5, 4)
 for frozen, first, second in (("nothing", True, True), ("first layer", False, True), ("second layer", True, False)):
     w1 = torch.ones(4, 3, requires_grad=first)
@@ -214,7 +214,7 @@ for frozen, first, second in (("nothing", True, True), ("first layer", False, Tr
 # ## `.grad` is a sum
 # Give `w` two backward passes, of the same loss.
 
-# %%
+# %% tags=["proof-grad-is-a-sum"]
 print("before:", w.grad)
 (w * x).sum().backward()
 first = w.grad
@@ -393,7 +393,7 @@ print("d end/dh =", h.grad, "  d end/ds =", s.grad)
 # definition of the derivative, on an expression with several diamonds.
 
 
-# %%
+# %% tags=["proof-topological-order"]
 def expression(p, q):
     u = p * q + p
     v = u * u + q

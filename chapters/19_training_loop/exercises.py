@@ -46,8 +46,10 @@ def digits_model(dropout=0.0):
 # Write down, as formulas, what you expect before any training runs.
 #
 # - `untrained_loss(classes)`: the cross-entropy of a classifier that gives every class the same probability.
-# - `parameter_count(sizes)`: the number of parameters of an MLP with these layer sizes, biases included. `parameter_count([2, 3, 1])` is 13.
-# - `steps_per_epoch(images, batch_size, drop_last)`: how often `optimizer.step()` runs in an epoch. `drop_last` says whether an incomplete last batch is left out.
+# - `parameter_count(sizes)`: the number of parameters of an MLP with these layer sizes, biases included.
+#   `parameter_count([2, 3, 1])` is 13.
+# - `steps_per_epoch(images, batch_size, drop_last)`: how often `optimizer.step()` runs in an epoch. `drop_last` says
+#   whether an incomplete last batch is left out.
 
 
 # %% solution="training_predict_numbers"
@@ -88,13 +90,16 @@ check.show(
 )
 
 # %% [markdown] hint="training_predict_numbers"
-# Which probability does each class get, and what does cross-entropy do with the one of the right class? For the parameters, start with one layer: how many weights, how many biases?
+# Which probability does each class get, and what does cross-entropy do with the one of the right class? For the
+# parameters, start with one layer: how many weights, how many biases?
 
 # %% [markdown] hint="training_predict_numbers"
-# $-\ln \frac{1}{C}$. A layer from $n$ to $m$ has $nm$ weights and $m$ biases. 100 images in batches of 32 are 3 full batches and 4 images.
+# $-\ln \frac{1}{C}$. A layer from $n$ to $m$ has $nm$ weights and $m$ biases. 100 images in batches of 32 are 3 full
+# batches and 4 images.
 
 # %% [markdown] hint="training_predict_numbers"
-# `math.log(classes)`; the sum of `(inputs + 1) * outputs` over neighbouring sizes; `images // batch_size` with `drop_last`, otherwise the quotient rounded up.
+# `math.log(classes)`; the sum of `(inputs + 1) * outputs` over neighbouring sizes; `images // batch_size` with
+# `drop_last`, otherwise the quotient rounded up.
 
 
 # %% mutant="training_predict_numbers"
@@ -144,14 +149,18 @@ def steps_per_epoch(images, batch_size, drop_last):
 
 # %% [markdown] exercise="training_sgd_step" kind="build" points=4 replaces="minitorch.optim.sgd:SGD.step"
 # ### Exercise 2 · The optimizer's step
-# Write what `SGD.step` does with one parameter. `group` holds the options; `self.state[parameter]` is a dict that belongs to the parameter and lasts from step to step. As PyTorch defines it, in this order:
+# Write what `SGD.step` does with one parameter. `group` holds the options; `self.state[parameter]` is a dict that
+# belongs to the parameter and lasts from step to step. As PyTorch defines it, in this order:
 #
 # 1. $g$ is the gradient, negated if `maximize`.
 # 2. $g \leftarrow g + \text{weight decay} \cdot w$.
-# 3. With momentum $\mu \neq 0$: the buffer is $b = g$ at the first step, and $b \leftarrow \mu b + (1 - \text{dampening})\, g$ from then on; keep it in the state as `"momentum_buffer"`. The step's direction is $b$, or $g + \mu b$ with `nesterov`.
+# 3. With momentum $\mu \neq 0$: the buffer is $b = g$ at the first step, and $b \leftarrow \mu b + (1 -
+#    \text{dampening})\, g$ from then on; keep it in the state as `"momentum_buffer"`. The step's direction is $b$, or
+#    $g + \mu b$ with `nesterov`.
 # 4. $w \leftarrow w - \text{lr} \cdot$ direction, in place.
 #
-# The gradient stays as it was, and belongs to whoever fills it: do not keep it, and do not write into it. The check steps with every option, then trains a digits network on your code.
+# The gradient stays as it was, and belongs to whoever fills it: do not keep it, and do not write into it. The check
+# steps with every option, then trains a digits network on your code.
 
 
 # %% solution="training_sgd_step"
@@ -223,13 +232,17 @@ check.show(
 )
 
 # %% [markdown] hint="training_sgd_step"
-# Start with the last line, `parameter.sub_(group["lr"] * grad)`, which is plain SGD, and add one option at a time. The values that the check shows have one entry for each.
+# Start with the last line, `parameter.sub_(group["lr"] * grad)`, which is plain SGD, and add one option at a time. The
+# values that the check shows have one entry for each.
 
 # %% [markdown] hint="training_sgd_step"
-# Weight decay changes `grad` before the buffer sees it. At the first step there is no buffer in the state: store a *copy* of `grad`, without dampening.
+# Weight decay changes `grad` before the buffer sees it. At the first step there is no buffer in the state: store a
+# *copy* of `grad`, without dampening.
 
 # %% [markdown] hint="training_sgd_step"
-# First step: `state["momentum_buffer"] = grad.clone()`. Later: `state["momentum_buffer"].mul_(momentum).add_(grad * (1 - dampening))`. Then the direction is the buffer, or `grad + momentum * buffer` with nesterov. Make new tensors from `parameter.grad` (`grad + …`, `-grad`), never `grad.add_`.
+# First step: `state["momentum_buffer"] = grad.clone()`. Later: `state["momentum_buffer"].mul_(momentum).add_(grad * (1
+# - dampening))`. Then the direction is the buffer, or `grad + momentum * buffer` with nesterov. Make new tensors from
+# `parameter.grad` (`grad + …`, `-grad`), never `grad.add_`.
 
 
 # %% mutant="training_sgd_step"
@@ -313,14 +326,17 @@ def step(self, closure=None):
 
 # %% [markdown] exercise="training_cross_entropy" kind="build" points=3 replaces="minitorch.nn.functional:cross_entropy"
 # ### Exercise 3 · Cross-entropy from logits
-# For logits `input` of shape (N, C) and class numbers `target` of shape (N,), give $-\ln \text{softmax}(\text{input}_n)_{\text{target}_n}$:
+# For logits `input` of shape (N, C) and class numbers `target` of shape (N,), give $-\ln
+# \text{softmax}(\text{input}_n)_{\text{target}_n}$:
 #
 # - stable: logits of ±1000 give finite losses and gradients;
 # - rows whose target is `ignore_index` cost 0 and get no gradient;
-# - `reduction` is `"none"` (a loss per row), `"sum"`, or `"mean"`: the sum divided by the number of rows that are *not* ignored.
+# - `reduction` is `"none"` (a loss per row), `"sum"`, or `"mean"`: the sum divided by the number of rows that are *not*
+#   ignored.
 #
-# Write it with `exp`, `log`, `sum`, `max` and indexing; the package's own softmaxes, `logsumexp` and losses are locked while the check runs. The less common arguments are passed on to the package for you.
-# The check calls your function through `nn.CrossEntropyLoss`, forwards and backwards.
+# Write it with `exp`, `log`, `sum`, `max` and indexing; the package's own softmaxes, `logsumexp` and losses are locked
+# while the check runs. The less common arguments are passed on to the package for you. The check calls your function
+# through `nn.CrossEntropyLoss`, forwards and backwards.
 
 # %% setup=true
 package_cross_entropy = F.cross_entropy
@@ -382,13 +398,17 @@ with ExitStack() as stack:
 check.show(values, rtol=1e-4, atol=1e-5)
 
 # %% [markdown] hint="training_cross_entropy"
-# Write it first for small logits, as $a - \ln \sum e^z$ with $a$ the logit of the right class. What overflows when a logit is 1000, and what may you subtract from a row without changing its softmax?
+# Write it first for small logits, as $a - \ln \sum e^z$ with $a$ the logit of the right class. What overflows when a
+# logit is 1000, and what may you subtract from a row without changing its softmax?
 
 # %% [markdown] hint="training_cross_entropy"
-# Subtract each row's maximum (`keepdim=True`), then $\ln \text{softmax}$ is `shifted - shifted.exp().sum(1, keepdim=True).log()`. A target of -100 cannot be used as an index: replace it by 0 first, and its loss by 0 afterwards.
+# Subtract each row's maximum (`keepdim=True`), then $\ln \text{softmax}$ is `shifted - shifted.exp().sum(1,
+# keepdim=True).log()`. A target of -100 cannot be used as an index: replace it by 0 first, and its loss by 0
+# afterwards.
 
 # %% [markdown] hint="training_cross_entropy"
-# `kept = target != ignore_index`; `losses = (-log_probabilities[torch.arange(len(target)), target.masked_fill(~kept, 0)]).masked_fill(~kept, 0.0)`; the mean is `losses.sum() / kept.sum()`.
+# `kept = target != ignore_index`; `losses = (-log_probabilities[torch.arange(len(target)), target.masked_fill(~kept,
+# 0)]).masked_fill(~kept, 0.0)`; the mean is `losses.sum() / kept.sum()`.
 
 
 # %% mutant="training_cross_entropy"
@@ -438,9 +458,11 @@ def cross_entropy(
 
 # %% [markdown] exercise="training_one_epoch" kind="build" points=2
 # ### Exercise 4 · One epoch
-# Train `model` once over `loader` (an iterable of batches `(inputs, targets)`, not all of one size) and return the mean training loss *per sample*, as a Python float. `criterion(outputs, targets)` gives the mean loss of a batch.
+# Train `model` once over `loader` (an iterable of batches `(inputs, targets)`, not all of one size) and return the mean
+# training loss *per sample*, as a Python float. `criterion(outputs, targets)` gives the mean loss of a batch.
 #
-# The model may come in eval mode and with gradients left over from something else; neither may show in the result. The check network has dropout, so draw no random numbers yourself.
+# The model may come in eval mode and with gradients left over from something else; neither may show in the result. The
+# check network has dropout, so draw no random numbers yourself.
 
 
 # %% solution="training_one_epoch"
@@ -477,10 +499,12 @@ check.show(
 )
 
 # %% [markdown] hint="training_one_epoch"
-# Five lines per batch, one line before the first batch. Then look at the mean: the last batch has 5 samples, the others 16.
+# Five lines per batch, one line before the first batch. Then look at the mean: the last batch has 5 samples, the others
+# 16.
 
 # %% [markdown] hint="training_one_epoch"
-# `model.train()` first. Per batch: `zero_grad`, loss, `backward`, `step`. The batch's loss is a mean: multiply it by the batch's size before you add it up.
+# `model.train()` first. Per batch: `zero_grad`, loss, `backward`, `step`. The batch's loss is a mean: multiply it by
+# the batch's size before you add it up.
 
 # %% [markdown] hint="training_one_epoch"
 # `total += loss.item() * len(inputs)` and `count += len(inputs)`; return `total / count`.
@@ -549,8 +573,9 @@ def train_one_epoch(model, loader, criterion, optimizer):
 
 # %% [markdown] exercise="training_confusion_matrix" kind="build" points=2
 # ### Exercise 5 · The confusion matrix
-# From two int64 tensors of shape (N,), the predicted classes and the actual ones, give the int64 tensor of shape (classes, classes) whose entry `[i, j]` counts the samples of class `i` that were taken for class `j`.
-# A class that never occurs has a row and a column all the same.
+# From two int64 tensors of shape (N,), the predicted classes and the actual ones, give the int64 tensor of shape
+# (classes, classes) whose entry `[i, j]` counts the samples of class `i` that were taken for class `j`. A class that
+# never occurs has a row and a column all the same.
 #
 # `confusion_matrix(torch.tensor([1, 1, 0]), torch.tensor([0, 0, 0]), 3)` is `[[1, 2, 0], [0, 0, 0], [0, 0, 0]]`.
 
@@ -576,7 +601,8 @@ check.show({"predicted": predicted, "actual": actual, "confusion matrix": confus
 # Without a loop: `matrix[actual, predicted] += 1` is tempting. What happens to a pair that occurs twice?
 
 # %% [markdown] hint="training_confusion_matrix"
-# Number the pairs from 0 to classes² - 1 with `classes * actual + predicted`, count them with `torch.bincount(…, minlength=…)`, reshape.
+# Number the pairs from 0 to classes² - 1 with `classes * actual + predicted`, count them with `torch.bincount(…,
+# minlength=…)`, reshape.
 
 
 # %% mutant="training_confusion_matrix"
@@ -605,10 +631,13 @@ def confusion_matrix(predicted, actual, classes):
 
 # %% [markdown] exercise="training_repair_loop" kind="repair" points=3
 # ### Exercise 6 · It runs, and it is wrong four times
-# `fit` trains for some epochs and returns a list of pairs: the mean of the batch losses (all batches have one size) and the validation loss, a pair for each epoch. The symptoms in the field: the loss jumps about, the network stops improving after the first validation, and memory
-# grows with every batch, more so in validation.
+# `fit` trains for some epochs and returns a list of pairs: the mean of the batch losses (all batches have one size) and
+# the validation loss, a pair for each epoch. The symptoms in the field: the loss jumps about, the network stops
+# improving after the first validation, and memory grows with every batch, more so in validation.
 #
-# Repair it so that gradients are those of one batch, every training batch runs in train mode, validation in eval mode and without recording a graph, and the pairs are Python floats. The check's network notes at each forward pass which mode it is in and whether gradients are recorded.
+# Repair it so that gradients are those of one batch, every training batch runs in train mode, validation in eval mode
+# and without recording a graph, and the pairs are Python floats. The check's network notes at each forward pass which
+# mode it is in and whether gradients are recorded.
 
 
 # %% setup=true
@@ -678,13 +707,16 @@ check.show(
 )
 
 # %% [markdown] hint="training_repair_loop"
-# Read the list of forward passes: three batches and one validation an epoch. Which entries are not what the task asks for?
+# Read the list of forward passes: three batches and one validation an epoch. Which entries are not what the task asks
+# for?
 
 # %% [markdown] hint="training_repair_loop"
-# `model.eval()` lasts until somebody calls `model.train()`. What must happen to gradients before each `backward`? And what does `total += loss` keep alive?
+# `model.eval()` lasts until somebody calls `model.train()`. What must happen to gradients before each `backward`? And
+# what does `total += loss` keep alive?
 
 # %% [markdown] hint="training_repair_loop"
-# `model.train()` at the start of each epoch, `optimizer.zero_grad()` for each batch, `total += loss.item()`, and validation under `torch.no_grad()` with `.item()` at the end.
+# `model.train()` at the start of each epoch, `optimizer.zero_grad()` for each batch, `total += loss.item()`, and
+# validation under `torch.no_grad()` with `.item()` at the end.
 
 
 # %% mutant="training_repair_loop"
@@ -774,7 +806,9 @@ def fit(model, batches, validation, optimizer, epochs):
 # Write the class that ends training when the validation loss has not improved for a while.
 #
 # - `EarlyStopping(patience, min_delta=0.0)`
-# - `stop(loss, model)` is called after each epoch. The loss has **improved** if it is below the best so far by more than `min_delta`; the first loss always has. Then it becomes `best_loss`, and the model's parameters are remembered as they are now. It returns whether `patience` epochs *in a row* have not improved.
+# - `stop(loss, model)` is called after each epoch. The loss has **improved** if it is below the best so far by more
+#   than `min_delta`; the first loss always has. Then it becomes `best_loss`, and the model's parameters are remembered
+#   as they are now. It returns whether `patience` epochs *in a row* have not improved.
 # - `restore(model)` gives the model the remembered parameters.
 
 
@@ -829,13 +863,16 @@ check.show(
 )
 
 # %% [markdown] hint="training_early_stopping"
-# Four things to remember: the two settings, the best loss, and how many epochs in a row were no better. What resets the last one?
+# Four things to remember: the two settings, the best loss, and how many epochs in a row were no better. What resets the
+# last one?
 
 # %% [markdown] hint="training_early_stopping"
-# Start with `best_loss = math.inf`. If `loss < self.best_loss - self.min_delta`: new best, count 0, remember the state. Otherwise count one more. What is inside a `state_dict`: values, or the parameters' own memory?
+# Start with `best_loss = math.inf`. If `loss < self.best_loss - self.min_delta`: new best, count 0, remember the state.
+# Otherwise count one more. What is inside a `state_dict`: values, or the parameters' own memory?
 
 # %% [markdown] hint="training_early_stopping"
-# `self.state = copy.deepcopy(model.state_dict())`; `return self.waited >= self.patience`; `restore` is `model.load_state_dict(self.state)`.
+# `self.state = copy.deepcopy(model.state_dict())`; `return self.waited >= self.patience`; `restore` is
+# `model.load_state_dict(self.state)`.
 
 
 # %% mutant="training_early_stopping"
@@ -917,9 +954,14 @@ class EarlyStopping:
 
 # %% [markdown] exercise="training_divergence" kind="measure" points=2
 # ### Exercise 8 · Where does training break?
-# `train(lr)` fits a line through digits (64 pixels to the digit's value) with 25 full-batch steps of SGD and returns the 26 losses, from before the first step to after the last. Training **diverges** if the last loss is not below the first one or not a number.
+# `train(lr)` fits a line through digits (64 pixels to the digit's value) with 25 full-batch steps of SGD and returns
+# the 26 losses, from before the first step to after the last. Training **diverges** if the last loss is not below the
+# first one or not a number.
 #
-# Find by experiment the smallest integer `k` from -12 to 4 for which `train(2.0**k)` diverges. The check asks for three problems: without momentum, with momentum 0.9, and with brighter images. Compare your three numbers: momentum raises the limit (by $1 + \mu$, almost one power of two), brightness lowers it (pixels twice as bright, a quarter of the rate).
+# Find by experiment the smallest integer `k` from -12 to 4 for which `train(2.0**k)` diverges. The check asks for three
+# problems: without momentum, with momentum 0.9, and with brighter images. Compare your three numbers: momentum raises
+# the limit (by $1 + \mu$, almost one power of two), brightness lowers it (pixels twice as bright, a quarter of the
+# rate).
 
 
 # %% setup=true
@@ -976,7 +1018,8 @@ check.show(
 # Compare the *last* loss with the *first*. With momentum the loss goes up and down on the way; that is no divergence.
 
 # %% [markdown] hint="training_divergence"
-# A loop over `range(-12, 5)` that returns `k` as soon as `not losses[-1] < losses[0]`. Why `not … <` and not `>=`? Because every comparison with nan is false.
+# A loop over `range(-12, 5)` that returns `k` as soon as `not losses[-1] < losses[0]`. Why `not … <` and not `>=`?
+# Because every comparison with nan is false.
 
 
 # %% mutant="training_divergence"
