@@ -1,0 +1,184 @@
+"""Batch normalization. Source: https://pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch import empty, int64, ones, tensor, zeros
+from minitorch.nn import functional as F
+from minitorch.nn import init
+from minitorch.nn.modules.lazy import LazyModuleMixin
+from minitorch.nn.modules.module import Module
+from minitorch.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from minitorch.tensor import Tensor
+
+
+class _NormBase(Module):
+    """What batch and instance normalization share: affine parameters and running statistics, both optional."""
+
+    _version = 2
+    dims: tuple[int, ...]  # how many dimensions an input may have
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float,
+        momentum: float | None,
+        affine: bool,
+        track_running_stats: bool,
+        device: Any,
+        dtype: Any,
+        bias: bool,
+    ) -> None:
+        super().__init__()
+        where = {"device": device, "dtype": dtype}
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        self.register_parameter("weight", Parameter(empty(num_features, **where)) if affine else None)
+        self.register_parameter("bias", Parameter(empty(num_features, **where)) if affine and bias else None)
+        tracks = track_running_stats
+        self.register_buffer("running_mean", zeros(num_features, **where) if tracks else None)
+        self.register_buffer("running_var", ones(num_features, **where) if tracks else None)
+        self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device) if tracks else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Sets the running mean to 0 and the running variance to 1."""
+        if self.running_mean is not None and self.running_var is not None and self.num_batches_tracked is not None:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Sets weights to 1, biases to 0, and the running statistics to those of a standard normal distribution."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in self.dims:
+            expected = " or ".join(f"{each}D" for each in self.dims)
+            raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
+    ) -> None:
+        # State dicts from before version 2 have no counter.
+        if local_metadata.get("version", 0) < 2 and self.num_batches_tracked is not None:
+            state_dict.setdefault(f"{prefix}num_batches_tracked", self.num_batches_tracked)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+
+class _BatchNorm(_NormBase):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the mean over all batches
+                factor = 1.0 / float(self.num_batches_tracked)
+        uses_batch = self.training or (self.running_mean is None and self.running_var is None)
+        keeps = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input,
+            self.running_mean if keeps else None,
+            self.running_var if keeps else None,
+            self.weight,
+            self.bias,
+            uses_batch,
+            factor,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalization of (N, C) or (N, C, L)."""
+
+    dims = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalization of (N, C, H, W)."""
+
+    dims = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalization of (N, C, D, H, W)."""
+
+    dims = (5,)
+
+
+class _LazyNorm(LazyModuleMixin):
+    """Takes `num_features` from its first input."""
+
+    def __init__(self: Any, *args: Any, device: Any = None, dtype: Any = None, bias: bool = True, **kwargs: Any) -> None:
+        super().__init__(0, *args, device=device, dtype=dtype, bias=bias, **kwargs)
+        if self.affine:
+            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            if bias:
+                self.bias = UninitializedParameter(device=device, dtype=dtype)
+        if self.track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+
+    def reset_parameters(self: Any) -> None:
+        if not self.has_uninitialized_params() and self.num_features:
+            super().reset_parameters()  # type: ignore[misc]
+
+    def initialize_parameters(self: Any, input: Tensor) -> None:
+        if self.has_uninitialized_params():
+            self.num_features = input.shape[1]
+            for each in (self.weight, self.bias, self.running_mean, self.running_var):
+                if each is not None:
+                    each.materialize((self.num_features,))
+            self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
+    """A BatchNorm1d that takes `num_features` from its first input."""
+
+    cls_to_become = BatchNorm1d
+    dims = (2, 3)
+
+
+class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
+    """A BatchNorm2d that takes `num_features` from its first input."""
+
+    cls_to_become = BatchNorm2d
+    dims = (4,)
+
+
+class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
+    """A BatchNorm3d that takes `num_features` from its first input."""
+
+    cls_to_become = BatchNorm3d
+    dims = (5,)

@@ -1,0 +1,262 @@
+"""Pooling layers. Source: https://pytorch.org/docs/stable/nn.html#pooling-layers"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.nn import functional as F
+from minitorch.nn.modules.module import Module
+from minitorch.tensor import Tensor
+
+
+class _MaxPoolNd(Module):
+    n: int
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        pool = getattr(F, f"max_pool{self.n}d")
+        return pool(
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPoolNd):
+    """The largest element of each window of (N, C, L)."""
+
+    n = 1
+
+
+class MaxPool2d(_MaxPoolNd):
+    """The largest element of each window of (N, C, H, W)."""
+
+    n = 2
+
+
+class MaxPool3d(_MaxPoolNd):
+    """The largest element of each window of (N, C, D, H, W)."""
+
+    n = 3
+
+
+class _MaxUnpoolNd(Module):
+    n: int
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size = _each(kernel_size, self.n)
+        self.stride = _each(kernel_size if stride is None else stride, self.n)
+        self.padding = _each(padding, self.n)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        unpool = getattr(F, f"max_unpool{self.n}d")
+        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)  # type: ignore[no-any-return]
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+def _each(value: Any, n: int) -> tuple[int, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
+
+
+class MaxUnpool1d(_MaxUnpoolNd):
+    """Puts the elements that MaxPool1d took back to where they were, among zeros."""
+
+    n = 1
+
+
+class MaxUnpool2d(_MaxUnpoolNd):
+    """Puts the elements that MaxPool2d took back to where they were, among zeros."""
+
+    n = 2
+
+
+class MaxUnpool3d(_MaxUnpoolNd):
+    """Puts the elements that MaxPool3d took back to where they were, among zeros."""
+
+    n = 3
+
+
+class _AvgPoolNd(Module):
+    n: int
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        pool = getattr(F, f"avg_pool{self.n}d")
+        return pool(  # type: ignore[no-any-return]
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool1d(_AvgPoolNd):
+    """The mean of each window of (N, C, L)."""
+
+    n = 1
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        steps = kernel_size if stride is None else stride
+        super().__init__(_each(kernel_size, 1), _each(steps, 1), _each(padding, 1), ceil_mode, count_include_pad)
+
+
+class AvgPool2d(_AvgPoolNd):
+    """The mean of each window of (N, C, H, W)."""
+
+    n = 2
+
+
+class AvgPool3d(_AvgPoolNd):
+    """The mean of each window of (N, C, D, H, W)."""
+
+    n = 3
+
+
+class _AdaptiveAvgPoolNd(Module):
+    n: int
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return getattr(F, f"adaptive_avg_pool{self.n}d")(input, self.output_size)  # type: ignore[no-any-return]
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+    """The means of `output_size` windows of (N, C, L)."""
+
+    n = 1
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+    """The means of `output_size` windows of (N, C, H, W)."""
+
+    n = 2
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+    """The means of `output_size` windows of (N, C, D, H, W)."""
+
+    n = 3
+
+
+class _AdaptiveMaxPoolNd(Module):
+    n: int
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        return getattr(F, f"adaptive_max_pool{self.n}d")(input, self.output_size, self.return_indices)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+    """The largest elements of `output_size` windows of (N, C, L)."""
+
+    n = 1
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+    """The largest elements of `output_size` windows of (N, C, H, W)."""
+
+    n = 2
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+    """The largest elements of `output_size` windows of (N, C, D, H, W)."""
+
+    n = 3
+
+
+class _LPPoolNd(Module):
+    n: int
+
+    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        pool = getattr(F, f"lp_pool{self.n}d")
+        return pool(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)  # type: ignore[no-any-return]
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPoolNd):
+    """The p-norm of each window of (N, C, L)."""
+
+    n = 1
+
+
+class LPPool2d(_LPPoolNd):
+    """The p-norm of each window of (N, C, H, W)."""
+
+    n = 2

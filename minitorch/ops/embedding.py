@@ -1,0 +1,199 @@
+"""Embeddings: rows of a table, picked by index.
+
+Source: https://pytorch.org/docs/stable/nn.functional.html#sparse-functions
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.autograd.grad_mode import no_grad
+from minitorch.backend import Array
+from minitorch.ops.declaration import composite, declare
+from minitorch.ops.matmul import type_name
+from minitorch.tensor import Tensor
+
+
+def _check_indices(indices: Array, rows: int) -> None:
+    if indices.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{type_name(indices)}Tensor instead (while checking arguments for embedding)"
+        )
+    if indices.size and not 0 <= int(indices.min()) <= int(indices.max()) < rows:
+        raise IndexError("index out of range in self")
+
+
+@declare(
+    variants="",
+    node="EmbeddingBackward0",
+    derivatives={
+        "weight": lambda grad, indices, weight_shape, padding_idx, scale_grad_by_freq: embedding_backward(
+            grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq
+        )
+    },
+)
+def embedding_rows(xp: Any, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool) -> Array:
+    """weight[indices]: (…) → (…, D)."""
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    _check_indices(indices, len(weight))
+    return xp.take(weight, indices, axis=0)
+
+
+@declare(
+    variants="",
+    derivatives={
+        "grad_output": lambda grad, indices, rows, padding_idx, scale_grad_by_freq: _rows_of_gradient(
+            grad, indices, padding_idx, scale_grad_by_freq
+        )
+    },
+)
+def embedding_backward(
+    xp: Any, grad_output: Array, indices: Array, rows: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Array:
+    """The gradient of the table: every row adds up the gradients of where it was used, but for the row of padding."""
+    width = grad_output.shape[-1]
+    result = xp.zeros((rows, width), grad_output.dtype)
+    flat = indices.reshape(-1)
+    if not flat.size:
+        return result
+    # Sorted by row, what a row gets is one run.
+    order = xp.argsort(flat, kind="stable")
+    used, start, count = xp.unique(flat[order], return_index=True, return_counts=True)
+    sums = xp.add.reduceat(grad_output.reshape(-1, width)[order], start, axis=0)
+    result[used] = sums / count[:, None].astype(sums.dtype) if scale_grad_by_freq else sums
+    if padding_idx >= 0:
+        result[padding_idx] = 0
+    return result
+
+
+def _rows_of_gradient(grad: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
+    if scale_grad_by_freq:
+        raise NotImplementedError("embedding: the second derivative with scale_grad_by_freq is not supported")
+    rows: Tensor = embedding_rows(grad, indices, padding_idx, False)
+    return rows if padding_idx < 0 else rows.masked_fill((indices == padding_idx).unsqueeze(-1), 0)  # type: ignore[no-any-return]
+
+
+def _limited(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scales the rows that are used, in place, where their norm exceeds `max_norm`."""
+    from minitorch.linalg import vector_norm
+
+    with no_grad():
+        used = indices.unique()
+        rows = weight[used]
+        norms = vector_norm(rows, norm_type, -1, True)
+        weight[used] = rows * (max_norm / (norms + 1e-7)).where(norms > max_norm, norms.new_ones(()))
+
+
+@composite(variants="function", namespace="nn.functional")
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """weight[input]; the row `padding_idx` gets no gradient.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.embedding.html
+    """
+    if sparse:
+        raise NotImplementedError("embedding: sparse gradients are not supported")
+    if padding_idx is not None:
+        rows = weight.shape[0]
+        if padding_idx >= rows or padding_idx < -rows:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= rows
+    if max_norm is not None:
+        _limited(weight, input, max_norm, norm_type)
+    return embedding_rows(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sum, mean or maximum of the embeddings in each bag: a row of a 2-D input, or from one offset to the next.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.embedding_bag.html
+    """
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None:
+        if mode != "sum":
+            raise NotImplementedError(
+                "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+                f"mode='{mode}'). Please open a feature request on GitHub."
+            )
+        if per_sample_weights.shape != input.shape:
+            raise ValueError(
+                f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, then it must have "
+                f"the same shape as the input ({tuple(input.shape)})"
+            )
+        per_sample_weights = per_sample_weights.reshape(-1)
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found offsets of type " + type(offsets).__name__)  # fmt: skip
+        bags, length = input.shape
+        starts = [bag * length for bag in range(bags + 1)]
+        input = input.reshape(-1)
+    elif input.dim() == 1:
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None")
+        if offsets.dim() != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
+        starts = offsets.tolist() + ([] if include_last_offset else [input.shape[0]])
+    else:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    rows = embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    return _bagged(rows, input, starts, mode, padding_idx)
+
+
+def _bagged(rows: Tensor, input: Tensor, starts: list[int], mode: str, padding_idx: int | None) -> Tensor:
+    from minitorch import stack
+
+    if padding_idx is not None:
+        kept = input != padding_idx
+    bags = []
+    for start, end in zip(starts, starts[1:], strict=False):
+        bag = rows[start:end]
+        if padding_idx is not None:
+            bag = bag[kept[start:end]]
+        if not bag.shape[0]:
+            bags.append(rows.new_zeros(rows.shape[-1]))
+        else:
+            bags.append(bag.amax(0) if mode == "max" else bag.mean(0) if mode == "mean" else bag.sum(0))
+    return stack(bags) if bags else rows.new_zeros((0, rows.shape[-1]))  # type: ignore[no-any-return]
+
+
+@composite(variants="function", namespace="nn.functional")
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """yₖ = x₁ᵀ Wₖ x₂ + bₖ for every k. https://pytorch.org/docs/stable/generated/torch.nn.functional.bilinear.html"""
+    if input1.shape[:-1] != input2.shape[:-1]:
+        raise RuntimeError(
+            f"bilinear(): input batch dimensions do not match: {list(input1.shape)} and {list(input2.shape)}"
+        )
+    outputs, one, other = weight.shape
+    if input1.shape[-1] != one:
+        raise RuntimeError(f"bilinear(): input1 size does not match weight size: got {input1.shape[-1]} but expected {one}")
+    if input2.shape[-1] != other:
+        raise RuntimeError(f"bilinear(): input2 size does not match weight size: got {input2.shape[-1]} but expected {other}")
+    left = input1.reshape(-1, one) @ weight.permute(1, 0, 2).reshape(one, outputs * other)
+    result = (left.view(-1, outputs, other) * input2.reshape(-1, 1, other)).sum(-1)
+    result = result.view(*input1.shape[:-1], outputs)
+    return result if bias is None else result + bias  # type: ignore[no-any-return]

@@ -1,0 +1,129 @@
+"""Padding. Source: https://pytorch.org/docs/stable/generated/torch.nn.functional.pad.html"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.ops.declaration import composite, declare
+from minitorch.tensor import Tensor
+
+Pads = tuple[tuple[int, int], ...]
+
+
+def pairs(pad: Any, ndim: int) -> Pads:
+    """(before, after) of every dimension, of a list that has those of the last dimension first."""
+    given = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)]
+    return tuple([(0, 0)] * (ndim - len(given)) + given[::-1])
+
+
+@declare(
+    variants="",
+    node="ConstantPadNdBackward0",
+    derivatives={"self": lambda grad, pads: constant_pad(grad, tuple((-a, -b) for a, b in pads), 0)},
+)
+def constant_pad(xp: Any, self: Array, pads: Pads, value: Any) -> Array:
+    """The array within a frame of `value`; negative pads cut off."""
+    shape = tuple(size + before + after for size, (before, after) in zip(self.shape, pads, strict=True))
+    result = xp.full(shape, value, self.dtype) if value else xp.zeros(shape, self.dtype)
+    sizes = list(zip(self.shape, pads, strict=True))
+    source = tuple(slice(max(-before, 0), size - max(-after, 0)) for size, (before, after) in sizes)
+    target = tuple(slice(max(before, 0), max(before, 0) + each.stop - each.start) for (_, (before, _)), each in zip(sizes, source, strict=True))  # fmt: skip
+    result[target] = self[source]
+    return result
+
+
+def _sources(xp: Any, size: int, before: int, after: int, mode: str) -> Array:
+    """The index, within a dimension, of what stands at every place of the padded dimension."""
+    index = xp.arange(-before, size + after)
+    if mode == "replicate":
+        return xp.clip(index, 0, size - 1)
+    if mode == "circular":
+        return index % size
+    index = xp.abs(index)
+    return (size - 1) - xp.abs((size - 1) - index)
+
+
+_NODES = {"reflect": "Reflection", "replicate": "Replication", "circular": "Circular"}
+
+
+@declare(
+    variants="",
+    node=lambda self, pads, mode: f"{_NODES[mode]}Pad{max(1, sum(each != (0, 0) for each in pads))}DBackward0",
+    derivatives={"self": lambda grad, self_shape, pads, mode: mirrored_pad_backward(grad, self_shape, pads, mode)},
+)
+def mirrored_pad(xp: Any, self: Array, pads: Pads, mode: str) -> Array:
+    """The array continued by its own elements."""
+    for axis, (before, after) in enumerate(pads):
+        if before or after:
+            self = xp.take(self, _sources(xp, self.shape[axis], before, after, mode), axis=axis)
+    return self
+
+
+@declare(
+    variants="",
+    derivatives={"grad_output": lambda grad, pads, mode: mirrored_pad(grad, pads, mode)},
+)
+def mirrored_pad_backward(xp: Any, grad_output: Array, shape: tuple[int, ...], pads: Pads, mode: str) -> Array:
+    """Every element gets the gradients of all places where it stands."""
+    for axis, (before, after) in enumerate(pads):
+        if before or after:
+            moved = xp.moveaxis(grad_output, axis, 0)
+            result = xp.zeros((shape[axis], *moved.shape[1:]), moved.dtype)
+            xp.add.at(result, _sources(xp, shape[axis], before, after, mode), moved)
+            grad_output = xp.moveaxis(result, 0, axis)
+    return xp.ascontiguousarray(grad_output)
+
+
+@composite(variants="function", namespace="nn.functional")
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+    """`input` with places before and after its last dimensions; `pad` lists those of the last dimension first.
+
+    Modes: "constant" (`value`), "reflect" (mirrored, without the edge), "replicate" (the edge), "circular".
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.pad.html
+    """
+    pad = [int(each) for each in pad]
+    if len(pad) % 2:
+        raise RuntimeError(f"Padding length must be divisible by 2")
+    if len(pad) // 2 > input.dim():
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {input.dim()}"
+        )
+    if mode == "constant":
+        return _constant(input, pad, value)
+    if mode not in _NODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    n = len(pad) // 2
+    if not 1 <= n <= 3 or input.dim() not in (n + 1, n + 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {input.dim()}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    pads = pairs(pad, input.dim())
+    for size, (before, after), dim in zip(input.shape, pads, range(input.dim()), strict=True):
+        limit = size if mode == "circular" else size - 1
+        if mode == "reflect" and max(before, after) > limit:
+            raise RuntimeError(
+                f"Argument #{4 + 2 * (input.dim() - 1 - dim)}: Padding size should be less than the corresponding input "
+                f"dimension, but got: padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}"
+            )
+        if mode == "circular" and max(before, after) > limit:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+    return mirrored_pad(input, pads, mode)  # type: ignore[no-any-return]
+
+
+def _constant(input: Tensor, pad: list[int], value: float | None) -> Tensor:
+    pads = pairs(pad, input.dim())
+    for dim, (size, (before, after)) in enumerate(zip(input.shape, pads, strict=True)):
+        if size + before + after < 0:
+            raise RuntimeError(
+                f"The input size {size}, plus negative padding {before} and {after} resulted in a negative output size, which "
+                f"is invalid. Check dimension {dim} of your input."
+            )
+    return constant_pad(input, pads, 0 if value is None else value)  # type: ignore[no-any-return]
