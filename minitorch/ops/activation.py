@@ -13,7 +13,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.ops.apply import in_place_of
 from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, pointwise
-from minitorch.ops.errors import floating
+from minitorch.ops.errors import floating, not_implemented
 from minitorch.ops.masking import keep, masked
 from minitorch.ops.pointwise import conj
 from minitorch.ops.special_kernels import erf
@@ -99,6 +99,8 @@ def relu(xp: Any, self: Array) -> Array:
 )
 def threshold(xp: Any, self: Array, threshold: float, value: float) -> Array:
     """x where x > threshold, else `value`."""
+    if self.dtype == "bool":
+        raise not_implemented("threshold_cpu", "bool")
     return xp.where(self <= threshold, xp.asarray(value, self.dtype), self)
 
 
@@ -148,7 +150,7 @@ def _prelu_weight(input: Tensor, weight: Tensor) -> Tensor:
     },
 )
 def _prelu(xp: Any, self: Array, weight: Array) -> Array:
-    return xp.where(self > 0, self, self * weight)
+    return xp.where(floating(self, "prelu_cpu") > 0, self, self * weight)
 
 
 @composite()
@@ -169,6 +171,8 @@ def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) 
     """x clamped to [min_val, max_val]. https://pytorch.org/docs/stable/generated/torch.nn.functional.hardtanh.html"""
     if self.dtype == "bool":
         raise RuntimeError("Bool inputs not supported for hardtanh")
+    if self.dtype.kind == "u" and min(min_val, max_val) < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     if min_val > max_val:
         raise RuntimeError("min_val cannot be greater than max_val")
     return xp.minimum(xp.maximum(self, self.dtype.type(min_val)), self.dtype.type(max_val))
@@ -379,8 +383,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 
 def _softplus_slope(self: Tensor, beta: float, threshold: float) -> Any:
-    z = (self * beta).exp()
-    return (z / (z + 1)).masked_fill(self * beta > threshold, 1)
+    return (self * beta).sigmoid().masked_fill(self * beta > threshold, 1)
 
 
 @pointwise(

@@ -138,7 +138,7 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
     if where is None:
         raise errors.no_tensor(op, args)
     if op.edits and not in_place:
-        values[0] = values[0].copy(order="K")
+        values[0] = values[0].copy()
 
     restored = None
     if common is not None:
@@ -197,12 +197,12 @@ def _write(target: Tensor, array: Any, shape: tuple[int, ...]) -> None:
     """Overwrites the elements of `target`; what was computed must have its shape and a dtype that can be cast to its
     own.
     """
+    if array.shape != shape:
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(array.shape)}")
     if array.dtype != target._dtype.numpy:
         source = FROM_NUMPY[array.dtype]
         if not can_cast(source, target._dtype):
             raise errors.cannot_cast(source, target._dtype)
-    if array.shape != shape:
-        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(array.shape)}")
     _check_distinct_places(target._array)
     target._array[...] = array
     target._bump_version()

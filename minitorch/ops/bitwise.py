@@ -16,25 +16,25 @@ from minitorch.tensor import Tensor
 Number = Any
 
 
-@pointwise(operators="__and__ __rand__ __iand__")
+@pointwise(upcast=False, operators="__and__ __rand__ __iand__")
 def bitwise_and(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """Bits that are set in both. https://pytorch.org/docs/stable/generated/torch.bitwise_and.html"""
     return xp.bitwise_and(self, other)
 
 
-@pointwise(operators="__or__ __ror__ __ior__")
+@pointwise(upcast=False, operators="__or__ __ror__ __ior__")
 def bitwise_or(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """Bits that are set in one or both. https://pytorch.org/docs/stable/generated/torch.bitwise_or.html"""
     return xp.bitwise_or(self, other)
 
 
-@pointwise(operators="__xor__ __rxor__ __ixor__")
+@pointwise(upcast=False, operators="__xor__ __rxor__ __ixor__")
 def bitwise_xor(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """Bits that are set in one alone. https://pytorch.org/docs/stable/generated/torch.bitwise_xor.html"""
     return xp.bitwise_xor(self, other)
 
 
-@pointwise()
+@pointwise(upcast=False)
 def bitwise_not(xp: Any, self: Array) -> Array:
     """All bits turned. https://pytorch.org/docs/stable/generated/torch.bitwise_not.html"""
     return xp.bitwise_not(self)
@@ -48,13 +48,13 @@ def __invert__(input: Tensor) -> Tensor:  # noqa: N807
     return result
 
 
-@pointwise(operators="__lshift__ __rlshift__ __ilshift__")
+@pointwise(upcast=False, operators="__lshift__ __rlshift__ __ilshift__")
 def bitwise_left_shift(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """self · 2ᵒᵗʰᵉʳ. https://pytorch.org/docs/stable/generated/torch.bitwise_left_shift.html"""
     return _shift(xp, xp.left_shift, self, other, "lshift_cpu")
 
 
-@pointwise(operators="__rshift__ __rrshift__ __irshift__")
+@pointwise(upcast=False, operators="__rshift__ __rrshift__ __irshift__")
 def bitwise_right_shift(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """⌊self / 2ᵒᵗʰᵉʳ⌋. https://pytorch.org/docs/stable/generated/torch.bitwise_right_shift.html"""
     return _shift(xp, xp.right_shift, self, other, "rshift_cpu")
@@ -67,13 +67,13 @@ def _shift(xp: Any, function: Any, self: Array | Number, other: Array | Number, 
     return function(self, other)
 
 
-@pointwise()
+@pointwise(upcast=False)
 def gcd(xp: Any, self: Array, other: Array) -> Array:
     """The greatest common divisor. https://pytorch.org/docs/stable/generated/torch.gcd.html"""
     return xp.gcd(self, other)
 
 
-@pointwise()
+@pointwise(upcast=False)
 def lcm(xp: Any, self: Array, other: Array) -> Array:
     """The least common multiple. https://pytorch.org/docs/stable/generated/torch.lcm.html"""
     return xp.lcm(self, other)

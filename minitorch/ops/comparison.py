@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import COMPLEX, FLOATING
+from minitorch.dtypes import COMPLEX, FLOATING, SCALAR_TYPES, bool_
 from minitorch.ops.declaration import composite, declare, pointwise
 from minitorch.ops.errors import not_implemented
 from minitorch.tensor import Tensor
@@ -108,11 +108,19 @@ def isreal(xp: Any, self: Array) -> Array:
 def signbit(xp: Any, self: Array) -> Array:
     """Whether x has a minus sign, as −0 has. https://pytorch.org/docs/stable/generated/torch.signbit.html"""
     if self.dtype.kind == "c":
-        raise RuntimeError("signbit is not implemented for complex tensors.")
+        raise NotImplementedError("signbit is not implemented for complex tensors.")
     return xp.signbit(self) if self.dtype.kind not in "biu" else self < 0
 
 
 # Whole tensors.
+
+
+def _check_tensors(function: str, input: Any, other: Any) -> None:
+    for position, (name, each) in enumerate({"input": input, "other": other}.items(), 1):
+        if not isinstance(each, Tensor):
+            raise TypeError(
+                f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(each).__name__}"
+            )
 
 
 def _check_same_dtype(input: Tensor, other: Tensor) -> None:
@@ -127,6 +135,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
     https://pytorch.org/docs/stable/generated/torch.isclose.html
     """
+    _check_tensors("isclose", input, other)
     _check_same_dtype(input, other)
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
@@ -151,24 +160,23 @@ def _is_close(xp: Any, self: Array, other: Array, rtol: float, atol: float, equa
 @composite()
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements are close, see `isclose`. https://pytorch.org/docs/stable/generated/torch.allclose.html"""
+    _check_tensors("allclose", input, other)
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
 @composite()
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether shape and all elements are the same. https://pytorch.org/docs/stable/generated/torch.equal.html"""
-    for position, each in enumerate((input, other)):
-        if not isinstance(each, Tensor):
-            name = ("input", "other")[position]
-            raise TypeError(
-                f"equal(): argument '{name}' (position {position + 1}) must be Tensor, not {type(each).__name__}"
-            )
+    _check_tensors("equal", input, other)
     return input._array.shape == other._array.shape and bool((input == other)._array.all())
 
 
 @composite(variants="function")
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element is one of `test_elements`. https://pytorch.org/docs/stable/generated/torch.isin.html"""
+    for each in (elements, test_elements):
+        if isinstance(each, Tensor) and (each._dtype is bool_ or each._dtype.is_complex):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {SCALAR_TYPES[each._dtype.name]}")
     like = elements if isinstance(elements, Tensor) else test_elements
     elements, test_elements = (
         each if isinstance(each, Tensor) else like.new_tensor(each) for each in (elements, test_elements)

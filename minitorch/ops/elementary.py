@@ -10,7 +10,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.declaration import pointwise
-from minitorch.ops.errors import not_implemented
+from minitorch.ops.errors import floating, not_implemented
 from minitorch.ops.pointwise import conj
 from minitorch.tensor import Tensor
 
@@ -193,7 +193,6 @@ def _over_square(value: Tensor, self: Tensor, other: Tensor) -> Any:
 
 
 @pointwise(
-    promotion="to float",
     derivatives={
         "self": lambda grad, self, result: grad * (self / result),
         "other": lambda grad, other, result: grad * (other / result),
@@ -201,7 +200,7 @@ def _over_square(value: Tensor, self: Tensor, other: Tensor) -> Any:
 )
 def hypot(xp: Any, self: Array, other: Array) -> Array:
     """√(self² + other²). https://pytorch.org/docs/stable/generated/torch.hypot.html"""
-    return xp.hypot(self, other)
+    return xp.hypot(floating(self, "hypot_cpu"), other)
 
 
 def _real(array: Array, function: str) -> Array:
@@ -223,7 +222,6 @@ def rad2deg(xp: Any, self: Array) -> Array:
 
 
 @pointwise(
-    promotion="to float",
     derivatives={
         "self": lambda grad, self, other: grad / (1 + (other - self).exp()),
         "other": lambda grad, self, other: grad / (1 + (self - other).exp()),
@@ -231,11 +229,10 @@ def rad2deg(xp: Any, self: Array) -> Array:
 )
 def logaddexp(xp: Any, self: Array, other: Array) -> Array:
     """ln(eˣ + eʸ). https://pytorch.org/docs/stable/generated/torch.logaddexp.html"""
-    return xp.logaddexp(self, other)
+    return xp.logaddexp(floating(self, "logaddexp_cpu"), other)
 
 
 @pointwise(
-    promotion="to float",
     derivatives={
         "self": lambda grad, self, other: grad / (1 + (other - self).exp2()),
         "other": lambda grad, self, other: grad / (1 + (self - other).exp2()),
@@ -243,7 +240,7 @@ def logaddexp(xp: Any, self: Array, other: Array) -> Array:
 )
 def logaddexp2(xp: Any, self: Array, other: Array) -> Array:
     """log₂(2ˣ + 2ʸ). https://pytorch.org/docs/stable/generated/torch.logaddexp2.html"""
-    return xp.logaddexp2(self, other)
+    return xp.logaddexp2(floating(self, "logaddexp2_cpu"), other)
 
 
 # Rounding. The gradient is zero everywhere; integers stay as they are.

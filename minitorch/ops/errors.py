@@ -8,7 +8,7 @@ from typing import Any
 
 from minitorch.dtypes import SCALAR_TYPES, dtype
 from minitorch.ops.declaration import Op
-from minitorch.ops.promotion import common_type
+from minitorch.ops.promotion import common_type, is_number
 from minitorch.tensor import Tensor
 
 
@@ -57,12 +57,23 @@ def unsupported(op: Op, args: Sequence[Any], error: TypeError) -> Exception:
     """PyTorch's error for a dtype that the array library's function doesn't take; other errors as they are."""
     if "ufunc" not in str(error) and "numpy boolean" not in str(error):
         return error
-    return not_implemented(f"{op.name}_cpu", common_type(each for each in args if isinstance(each, Tensor)).name)
+    operands = [args[position] for position in op.promoted or op.tensors]
+    common = common_type(each for each in operands if isinstance(each, Tensor) or is_number(each))
+    return not_implemented(f"{op.name}_cpu", common.name)
 
 
 def not_implemented(kernel: str, dtype: str) -> NotImplementedError:
     """The error of a kernel that doesn't exist for a dtype, which is given by its name."""
     return NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_TYPES[dtype]}'")
+
+
+def no_derivative(name: str) -> Any:
+    """The formula of an op that PyTorch can't differentiate: it raises RuntimeError."""
+
+    def formula(grad: Tensor) -> Tensor:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return formula
 
 
 def floating(array: Any, kernel: str) -> Any:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import bool_, complex128, float64
+from minitorch.dtypes import INTEGER, bool_, complex128, float64
 from minitorch.ops.declaration import METHODS, composite, pointwise
-from minitorch.ops.errors import not_implemented
+from minitorch.ops.errors import no_derivative, not_implemented
 from minitorch.tensor import Tensor
 
 Number = Any
@@ -34,6 +34,8 @@ def _times(factor: Number, array: Array | Number, like: Array | Number) -> Any:
     kind = (array if hasattr(array, "dtype") else like).dtype.kind
     if kind in "biu" and not isinstance(factor, int):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if kind != "c" and isinstance(factor, complex):
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     if kind != "b" and factor is True:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     return array * factor if kind != "b" else array & bool(factor)
@@ -48,23 +50,28 @@ def add(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number =
     return xp.add(self, _times(alpha, other, self))
 
 
+_TWO_BOOLS = (
+    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+    "instead."
+)
+
+
 def _check_not_bool(self: Any, other: Any, alpha: Number = 1) -> None:
-    for each in (self, other):
-        if isinstance(each, bool) or (isinstance(each, Tensor) and each._dtype is bool_):
-            raise RuntimeError(
-                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
-                "mask, use the `~` or `logical_not()` operator instead."
-            )
+    bools = [isinstance(each, bool) or (isinstance(each, Tensor) and each._dtype is bool_) for each in (self, other)]
+    if all(bools):
+        raise RuntimeError(_TWO_BOOLS)
+    if any(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
 
 
 def _subtract(xp: Any, left: Array | Number, right: Array | Number) -> Array:
     try:
         return xp.subtract(left, right)
     except TypeError:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-            "operator instead."
-        ) from None
+        raise RuntimeError(_TWO_BOOLS) from None
 
 
 @pointwise(
@@ -81,7 +88,7 @@ def sub(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number =
 @pointwise(
     check=_check_not_bool,
     variants="function",
-    node="RsubBackward1",
+    node=lambda self, other, alpha: f"RsubBackward{int(not isinstance(other, Tensor))}",
     derivatives={"self": lambda grad, alpha: -_scaled(grad, conj(alpha)), "other": lambda grad: grad},
 )
 def rsub(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
@@ -130,13 +137,17 @@ def __rtruediv__(input: Tensor, other: Any) -> Any:  # noqa: N807
 def _check_divisor(xp: Any, self: Array | Number, other: Array | Number, kernel: str) -> None:
     """Raises RuntimeError where integers are divided by zero, NotImplementedError for bool."""
     kind = (self if hasattr(self, "dtype") else other).dtype
-    if kind == "bool":
-        raise not_implemented(kernel, "bool")
-    if kind.kind in "iu" and not xp.all(other):
+    if kind.kind in "bc":
+        raise not_implemented(kernel, kind.name)
+    if kind.kind in "iu" and not xp.all(other) and getattr(self, "size", 1):
         raise RuntimeError("ZeroDivisionError")
 
 
-@pointwise(operators="__floordiv__ __rfloordiv__ __ifloordiv__", node="NotImplemented")
+@pointwise(
+    operators="__floordiv__ __rfloordiv__ __ifloordiv__",
+    node="NotImplemented",
+    derivatives={"self, other": no_derivative("floor_divide")},
+)
 def floor_divide(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """⌊self / other⌋. Raises RuntimeError for integers over 0.
 
@@ -146,7 +157,11 @@ def floor_divide(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     return xp.floor_divide(self, other)
 
 
-@pointwise(variants="inplace", node="DivBackward2", derivatives={"self": lambda grad: grad * 0})
+def _flat(grad: Tensor) -> Any:
+    return grad.new_zeros(grad.shape)
+
+
+@pointwise(variants="inplace", node="DivBackward2", derivatives={"self": _flat, "other": _flat})
 def _div_trunc(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """self / other, rounded towards zero."""
     _check_divisor(xp, self, other, "div_trunc_cpu")
@@ -155,7 +170,7 @@ def _div_trunc(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     return xp.trunc(xp.true_divide(self, other))
 
 
-@pointwise(variants="inplace", node="DivBackward2", derivatives={"self": lambda grad: grad * 0})
+@pointwise(variants="inplace", node="DivBackward2", derivatives={"self": _flat, "other": _flat})
 def _div_floor(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """⌊self / other⌋, with gradient zero."""
     _check_divisor(xp, self, other, "div_floor_cpu")
@@ -191,7 +206,17 @@ def _checked_mode(rounding_mode: str | None) -> str | None:
 
 def _scalar_or_tensor(name: str) -> Any:
     """The node's name: PyTorch has one overload for numbers and one for tensors."""
-    return lambda self, other: f"{name}Backward{int(isinstance(other, Tensor))}"
+
+    def node(self: Any, other: Any) -> str:
+        return f"{name}Backward{int(isinstance(other, Tensor))}" if isinstance(self, Tensor) else "NotImplemented"
+
+    return node
+
+
+def _remainder_gradient(grad: Tensor, self: Any, other: Tensor) -> Any:
+    if not isinstance(self, Tensor):
+        raise RuntimeError("derivative for aten::remainder is not implemented")
+    return -grad * self.div(other, rounding_mode="floor")
 
 
 @pointwise(
@@ -199,7 +224,7 @@ def _scalar_or_tensor(name: str) -> Any:
     node=_scalar_or_tensor("Remainder"),
     derivatives={
         "self": lambda grad: grad,
-        "other": lambda grad, self, other: -grad * self.div(other, rounding_mode="floor"),
+        "other": _remainder_gradient,
     },
 )
 def remainder(xp: Any, self: Array | Number, other: Array | Number) -> Array:
@@ -244,12 +269,21 @@ def _pow_grad_exponent(grad: Tensor, self: Any, exponent: Any, result: Tensor) -
     return steep.masked_fill((self == 0) & nonnegative, 0)
 
 
+_NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
+
+
+def _check_exponent(self: Any, exponent: Any) -> None:
+    if isinstance(self, Tensor) and self._dtype.category == INTEGER and isinstance(exponent, int) and exponent < 0:
+        raise RuntimeError(_NEGATIVE_POWER)
+
+
 def _pow_node(self: Any, exponent: Any) -> str:
     return f"PowBackward{0 if not isinstance(exponent, Tensor) else 1 if isinstance(self, Tensor) else 2}"
 
 
 @pointwise(
     operators="__pow__ __rpow__ __ipow__",
+    check=lambda self, exponent: _check_exponent(self, exponent),
     node=_pow_node,
     derivatives={"self": _pow_grad_self, "exponent": _pow_grad_exponent},
 )
@@ -267,7 +301,9 @@ def pow(xp: Any, self: Array | Number, exponent: Array | Number) -> Array:
         return xp.power(self, exponent)
     if kind in "iu":
         if exponent < 0:
-            raise RuntimeError("Integers to negative integer powers are not allowed.")
+            raise RuntimeError(_NEGATIVE_POWER)
+    elif kind == "b":
+        return self.copy() if exponent else xp.ones_like(self)
     elif exponent == 0.5:
         return xp.sqrt(self)
     elif exponent == -1:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import FROM_NUMPY, bool_, finfo, scalar_type, uint8
+from minitorch.dtypes import FLOATING, FROM_NUMPY, bool_, finfo, from_numpy_dtype, scalar_type, uint8
 from minitorch.ops.creation import scalar_tensor
 from minitorch.ops.declaration import METHODS, composite, pointwise
-from minitorch.ops.errors import not_implemented
+from minitorch.ops.errors import no_derivative, not_implemented
 from minitorch.ops.pointwise import conj
 from minitorch.tensor import Tensor
 
@@ -53,6 +53,8 @@ def clamp(xp: Any, self: Array, min: Array | Number | None = None, max: Array | 
     """
     if self.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
+    if self.dtype == "bool":
+        raise not_implemented("clamp_scalar_cpu", "bool")
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     result = self if min is None else xp.maximum(self, min)
@@ -128,6 +130,7 @@ def _refuse_complex(self: Array, function: str) -> None:
 )
 def fmax(xp: Any, self: Array, other: Array) -> Array:
     """The larger of the two, or the one that is a number. https://pytorch.org/docs/stable/generated/torch.fmax.html"""
+    _refuse_complex(self, "fmax")
     return xp.fmax(self, other)
 
 
@@ -140,6 +143,7 @@ def fmax(xp: Any, self: Array, other: Array) -> Array:
 )
 def fmin(xp: Any, self: Array, other: Array) -> Array:
     """The smaller of the two, or the one that is a number. https://pytorch.org/docs/stable/generated/torch.fmin.html"""
+    _refuse_complex(self, "fmin")
     return xp.fmin(self, other)
 
 
@@ -192,11 +196,13 @@ def lerp(xp: Any, self: Array, end: Array, weight: Array | Number) -> Array:
 
     https://pytorch.org/docs/stable/generated/torch.lerp.html
     """
-    if self.dtype.kind in "biu":
-        raise not_implemented("lerp_kernel_scalar", self.dtype.name)
     for name, each in (("end", end), ("weight", weight)):
         if getattr(each, "dtype", self.dtype) != self.dtype:
             raise RuntimeError(f"expected dtype {_c_name(self)} for `{name}` but got dtype {_c_name(each)}")
+    if self.dtype.kind in "biu":
+        raise not_implemented(
+            f"lerp_kernel_{'tensor' if isinstance(weight, xp.ndarray) else 'scalar'}", self.dtype.name
+        )
     kind = self.dtype
     if kind.itemsize == 2:
         self, end = self.astype("float32"), end.astype("float32")
@@ -224,7 +230,9 @@ def _c_name(array: Array) -> str:
 )
 def addcmul(xp: Any, self: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """self + value · tensor1 · tensor2. https://pytorch.org/docs/stable/generated/torch.addcmul.html"""
-    if self.dtype.kind in "biu":
+    if self.dtype == "bool":
+        raise not_implemented("addcmul_cpu_out", "bool")
+    if self.dtype.kind in "iu":
         value = int(value)
     product = tensor1 * tensor2
     return self + (product if value == 1 else value * product)
@@ -237,13 +245,20 @@ def addcmul(xp: Any, self: Array, tensor1: Array, tensor2: Array, *, value: Numb
         "tensor2": lambda grad, tensor1, tensor2, value: -grad * conj(value * tensor1 / (tensor2 * tensor2)),
     },
     promoted=("self", "tensor1", "tensor2"),
+    check=lambda *args: _check_quotient(*args),
 )
 def addcdiv(xp: Any, self: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """self + value · tensor1 / tensor2. Raises RuntimeError for integers.
 
     https://pytorch.org/docs/stable/generated/torch.addcdiv.html
     """
-    if tensor1.dtype.kind in "biu":
+    _check_quotient(self, tensor1, tensor2)
+    quotient = tensor1 / tensor2
+    return self + (quotient if value == 1 else value * quotient)
+
+
+def _check_quotient(self: Any, tensor1: Any, tensor2: Any, value: Number = 1) -> None:
+    if all(from_numpy_dtype(getattr(each, "_array", each).dtype).category < FLOATING for each in (tensor1, tensor2)):
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
             "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value "
@@ -251,8 +266,6 @@ def addcdiv(xp: Any, self: Array, tensor1: Array, tensor2: Array, *, value: Numb
             "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + "
             "value * tensor1 / tensor2), for all dtypes."
         )
-    quotient = tensor1 / tensor2
-    return self + (quotient if value == 1 else value * quotient)
 
 
 # Signs.
@@ -311,7 +324,9 @@ def copysign(xp: Any, self: Array, other: Array | Number) -> Array:
     return xp.copysign(self, other)
 
 
-@pointwise(promotion="none", upcast=False, node="NotImplemented")
+@pointwise(
+    promotion="none", upcast=False, node="NotImplemented", derivatives={"self, values": no_derivative("heaviside")}
+)
 def heaviside(xp: Any, self: Array, values: Array) -> Array:
     """0 for negative numbers, 1 for positive ones, `values` for 0. Raises RuntimeError for different dtypes.
 
@@ -343,7 +358,9 @@ def nan_to_num(
     return xp.where(self != self, kind(nan or 0.0), result)
 
 
-@pointwise(variants="function method inplace out", node="NotImplemented")
+@pointwise(upcast=False, derivatives={"self": lambda grad: grad, "other": _zeros})
 def nextafter(xp: Any, self: Array, other: Array) -> Array:
     """The next number after self towards `other`. https://pytorch.org/docs/stable/generated/torch.nextafter.html"""
+    if self.dtype.kind in "biu":
+        raise not_implemented("nextafter_cpu", self.dtype.name)
     return xp.nextafter(self, other)

@@ -37,11 +37,11 @@ def _rows(array: Array, dim: int) -> Array:
 def _by_rows(xp: Any, dim: int, compute: Any, *arrays: Array) -> Array:
     """Has `compute(xp, out, *arrays)` write its result for each block of rows along `dim`."""
     first = arrays[0]
-    if first.size:
-        floating(first, "softmax_lastdim_kernel_impl" if dim in (-1, first.ndim - 1) else "softmax_kernel_impl")
+    dim = check_dim(dim, first.ndim)
     if not first.ndim:
         return _by_rows(xp, 0, compute, *(each.reshape(1) for each in arrays)).reshape(())
-    dim = check_dim(dim, first.ndim)
+    if first.size:
+        floating(first, "softmax_lastdim_kernel_impl" if dim == first.ndim - 1 else "softmax_kernel_impl")
     if dim == first.ndim - 1 or first.size == 0:
         out = xp.empty(first.shape, first.dtype)
         if first.size:

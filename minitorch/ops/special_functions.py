@@ -12,7 +12,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.ops import special_kernels as kernels
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, pointwise
-from minitorch.ops.errors import floating
+from minitorch.ops.errors import floating, not_implemented
 from minitorch.ops.pointwise import conj
 from minitorch.tensor import Tensor
 
@@ -129,7 +129,7 @@ def _over(name: str) -> Any:
     promotion="to float",
     node=_over("Xlogy"),
     derivatives={
-        "self": lambda grad, self, other: grad * _log(grad, other).masked_fill((self == 0) & (other <= 0), 0),
+        "self": lambda grad, self, other: grad.xlogy(other).masked_fill((self == 0) & (other <= 0), 0),
         "other": lambda grad, self, other: grad * self / other,
     },
 )
@@ -144,7 +144,7 @@ def xlogy(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     namespace="special",
     node=lambda self, other: "Special" + _over("Xlog1Py")(self, other),
     derivatives={
-        "self": lambda grad, self, other: grad * _log(grad, other + 1).masked_fill((self == 0) & (other <= -1), 0),
+        "self": lambda grad, self, other: xlog1py(grad, other).masked_fill((self == 0) & (other <= -1), 0),
         "other": lambda grad, self, other: grad * self / (other + 1),
     },
 )
@@ -153,11 +153,11 @@ def xlog1py(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     return _where_zero(xp, self, other, lambda y: xp.log1p(y))
 
 
-def _log(grad: Tensor, value: Any) -> Any:
-    return value.log() if isinstance(value, Tensor) else grad.new_full(grad.shape, value).log()
-
-
 def _where_zero(xp: Any, x: Any, y: Any, function: Any) -> Array:
+    kind = (x if isinstance(x, xp.ndarray) else y).dtype
+    if kind.kind == "c":
+        raise not_implemented("xlogy_cpu", kind.name)
+    x, y = xp.asarray(x, kind), xp.asarray(y, kind)
     product = x * function(y)
     return xp.where((x == 0) & (y == y), xp.zeros((), product.dtype), product)
 
