@@ -91,7 +91,7 @@ def normalize_over(
 
 def _with_bias_shape(gradients: Any, shape: Shape) -> Any:
     grad, of_weight, of_bias = gradients
-    return grad, of_weight, None if of_bias is None else of_bias.reshape(shape)
+    return grad, of_weight, of_bias.reshape(shape) if shape else None
 
 
 @declare(upcast=True, promotion="keep", variants="")
