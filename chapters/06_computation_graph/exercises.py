@@ -241,7 +241,7 @@ place = {node: number for number, node in enumerate(mine)}
 
 chain = leaves[0]
 for _ in range(5_000):
-    chain = chain * 1.0 + 0.0
+    chain = chain * 1.0
 images, labels = digits_batch(generator, 32)
 w1, b1, w2, b2 = weights(generator, (64, 16), (16,), (16, 10), (10,))
 losses = []
@@ -270,7 +270,7 @@ check.show(
         "losses of three steps on digits": losses,
     },
     rtol=1e-4,
-    text="A random graph of 15 tensors and more, a chain of 10,000 nodes, and a small network, all run on your order.",
+    text="A random graph, a chain of 5,000 nodes and a small network, all run on your order.",
 )
 
 # %% [markdown] hint="graph_topological_order"

@@ -109,7 +109,7 @@ print("a.sin()  saves", saved_tensors(a.sin()))
 # - *Longer:* Edges are (node, output number) pairs. A leaf is represented by an `AccumulateGrad` node, an input without
 #   gradient by no node. Saved tensors carry the version number they had, so that a later in-place write is noticed.
 #   They are freed as `backward` passes; nodes go when the last tensor that refers to them goes.
-# - *They ask next:* Does `a + b` keep `a` and `b` alive? No. Why does ReLU keep its output and not its input? Where the
+# - *They ask next:* Does `a + b` save `a` and `b`? No. Why does ReLU keep its output and not its input? Where the
 #   output is positive the input was, and the next layer usually keeps that output anyway, so it costs nothing.
 # - *The trap:* "The graph stores all activations." It stores what the formulas ask for.
 # - *Proof:* the six lines above.
@@ -585,6 +585,9 @@ print("only a number is kept:", hidden() is not None)
 # ## Yours in its place
 # Last, PyTorch's order in the plainest form: `max` in place of the heap. It goes into the package, and the engine's own
 # tests run on it: the order on 50 diamonds, linear work on 10,000, and a chain of 100,000 operations.
+#
+# Then it is your turn, in `exercises/06_computation_graph.ipynb`: two predictions; the order, the reverse of a broadcast
+# and the accumulation for the package; a small engine with a fault; and a measurement of what a kept loss costs.
 
 
 # %%
@@ -609,9 +612,3 @@ with check.install(topological_order, "minitorch.autograd.engine:topological_ord
     selected = "every_node_comes_before or ten_thousand_diamonds or hundred_thousand_ops"
     pytest.main(["../tests/autograd/test_engine.py", "-k", selected, "-q", "-p", "no:cacheprovider"])
 print(*re.findall(r"\d+ (?:passed|failed|skipped|error)", report.getvalue()))
-
-# %% [markdown]
-# ## You try
-# The exercises of this chapter are in `exercises/06_computation_graph.ipynb`: two predictions; the order, the reverse
-# of a broadcast and the accumulation for the package; a small engine with a fault; and a measurement of what a kept
-# loss costs.
