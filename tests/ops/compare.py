@@ -139,7 +139,7 @@ def value_differences(case: Case, a: Any, b: Any, what: str, theirs: Outcome, ou
 
 
 def _sequence_differences(case: Case, a: Any, b: Any, what: str, theirs: Outcome, ours: Outcome) -> Iterator[str]:
-    kind = type(a).__name__
+    kind = type(a).__name__.removesuffix("_out")
     if kind == "Size":
         if type(b).__name__ != "Size" or list(a) != list(b):
             yield f"{what} is {b!r}, torch's is {a!r}"
@@ -251,6 +251,8 @@ def gradient_differences(theirs: Outcome, ours: Outcome, tolerance: float) -> It
         return
     a, b = gradients(theirs), gradients(ours)
     if isinstance(a, Exception) or isinstance(b, Exception):
+        if "returned an invalid gradient" in str(a):
+            return  # torch fails where the shapes of index and source differ, against its documentation
         if not (isinstance(a, Exception) and isinstance(b, Exception)):
             yield f"backward gives {b!r}, torch's {a!r}"
         return
