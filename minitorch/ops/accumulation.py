@@ -20,7 +20,7 @@ def add_at(xp: Any, target: Array, index: tuple[Any, ...], values: Array) -> Non
         add_at(xp, wide, index, values.astype("float32"))
         target[...] = wide
     elif target.dtype == bool:
-        target[index] |= values
+        xp.logical_or.at(target, index, values)
     elif not target.flags.c_contiguous:
         xp.add.at(target, index, values)
     else:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, int64
+from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, int64, scalar_type
 from minitorch.ops.apply import write_out
+from minitorch.ops.creation import scalar_tensor
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.promotion import is_number
@@ -51,7 +52,7 @@ def unique(
 def unique_runs(xp: Any, self: Array, dim: int | None) -> tuple[Array, Array, Array]:
     rows = self.reshape(-1) if dim is None else xp.moveaxis(self, check_dim(dim, self.ndim), 0)
     size = rows.shape[0]
-    differs = (rows[1:] != rows[:-1]).reshape(max(size - 1, 0), -1).any(axis=1)
+    differs = (rows[1:] != rows[:-1]).any(axis=tuple(range(1, rows.ndim)))
     starts = xp.concatenate([xp.ones(min(size, 1), bool), differs])
     first = xp.flatnonzero(starts)
     inverse = xp.cumsum(starts) - 1
@@ -98,7 +99,7 @@ def histc(xp: Any, self: Array, bins: int = 100, min: Number = 0, max: Number = 
     if not kind.is_floating_point or kind.is_low_precision:
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{SCALAR_TYPES[kind.name]}'")
     if bins <= 0:
-        raise RuntimeError("bins must be > 0")
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     low, high = float(min), float(max)
     if low == high and self.size:
         low, high = float(self.min()), float(self.max())
@@ -107,7 +108,7 @@ def histc(xp: Any, self: Array, bins: int = 100, min: Number = 0, max: Number = 
     if not (xp.isfinite(low) and xp.isfinite(high)):
         raise RuntimeError(f"range of [{low:g}, {high:g}] is not finite")
     if low > high:
-        raise RuntimeError("max must be larger than min")
+        raise RuntimeError("torch.histc: max must be larger than min")
     inside = self[(self >= low) & (self <= high)]
     places = xp.minimum(((inside - low) / (high - low) * bins).astype(xp.int64), bins - 1)
     return xp.bincount(places, minlength=bins).astype(self.dtype)
@@ -144,7 +145,7 @@ def searchsorted(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
         )
     if is_number(input):
-        input = sorted_sequence.new_full((), input)
+        input = scalar_tensor(input, dtype=scalar_type(input), device=sorted_sequence.device)
     if sorter is not None:
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     if sorted_sequence.dim() > 1 and sorted_sequence.shape[:-1] != input.shape[:-1]:

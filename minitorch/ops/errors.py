@@ -21,6 +21,10 @@ def not_a_tensor(op: Op, position: int, value: Any) -> Exception:
 
 
 def no_tensor(op: Op, args: Sequence[Any]) -> Exception:
+    if op.sequences and isinstance(args[op.sequences[0]], (tuple, list)):
+        if op.name == "cat":
+            return ValueError("torch.cat(): expected a non-empty list of Tensors")
+        return RuntimeError(f"{op.name} expects a non-empty TensorList")
     return not_a_tensor(op, 0, args[0])
 
 

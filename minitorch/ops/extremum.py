@@ -26,6 +26,8 @@ def _check(name: str, self: Array, dim: Dims) -> None:
     if FROM_NUMPY[self.dtype].is_complex:
         raise NotImplementedError(f"\"{name}\" not implemented for 'ComplexFloat'")
     if dim is None:
+        if not self.size and name.startswith("arg"):
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         if not self.size:
             raise RuntimeError(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
@@ -66,7 +68,9 @@ def selected_backward(grad: Tensor, shape: tuple[int, ...], dim: int, indices: T
 def chosen(xp: Any, self: Array, indices: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The elements at indices that were found along `dim` (and still have it), and the indices."""
     values = xp.take_along_axis(self, indices, axis=dim)
-    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+    if keepdim:
+        return values, indices
+    return xp.asarray(values.squeeze(dim), order="C"), xp.asarray(indices.squeeze(dim), order="C")
 
 
 def _extreme_along(xp: Any, name: str, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:

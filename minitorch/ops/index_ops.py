@@ -23,7 +23,11 @@ def _check_vector(name: str, index: Array) -> None:
         raise IndexError(f"{name}(): Index is supposed to be a vector")
     if FROM_NUMPY[index.dtype] not in (int64, int32):
         kind = SCALAR_TYPES[FROM_NUMPY[index.dtype].name]
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {kind}")
+        raise RuntimeError(
+            "index_select(): Expected dtype int32 or int64 for index"
+            if name == "index_select"
+            else f"{name}(): Expected dtype int32/int64 for index but got: {kind}"
+        )
 
 
 def _places(
@@ -32,6 +36,7 @@ def _places(
     dim: int,
     index: Array,
     wording: str = "index {index} is out of bounds for dimension {dim} with size {size}",
+    error: type[Exception] = IndexError,
 ) -> tuple[Any, ...]:
     """The NumPy index of the slices at `index` along `dim`."""
     size = self.shape[dim]
@@ -39,7 +44,7 @@ def _places(
     if index.size:
         low, high = int(index.min()), int(index.max())
         if low < 0 or high >= size:
-            raise IndexError(wording.format(index=low if low < 0 else high, dim=dim, size=size))
+            raise error(wording.format(index=low if low < 0 else high, dim=dim, size=size))
     return (*(slice(None),) * dim, index)
 
 
@@ -66,7 +71,11 @@ def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> No
         raise RuntimeError(f"{name}(): self ({one}) and source ({other}) must have the same scalar type")
     count = source.shape[dim] if source.ndim else 1
     if index.size != count:
-        raise (IndexError if name == "index_copy_" else RuntimeError)(
+        if name == "index_copy_":
+            raise IndexError(
+                f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})"
+            )
+        raise RuntimeError(
             f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {dim}"
         )
     rest, given = list(self.shape), list(source.shape)
@@ -90,7 +99,7 @@ def index_add(xp: Any, self: Array, dim: int, index: Array, source: Array, *, al
     dim = check_dim(dim, self.ndim)
     _source("index_add_", self, dim, index, source)
     target = self if self.ndim else self.reshape(1)
-    places = _places(xp, target, dim, index)
+    places = _places(xp, target, dim, index, error=RuntimeError)
     source = source if alpha == 1 else (source * alpha).astype(self.dtype, copy=False)
     add_at(xp, target, places, source if self.ndim else source.reshape(1))
     return self
@@ -113,7 +122,8 @@ def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> A
     dim = check_dim(dim, self.ndim)
     _source("index_copy_", self, dim, index, source)
     target = self if self.ndim else self.reshape(1)
-    target[_places(xp, target, dim, index)] = source if self.ndim else source.reshape(1)
+    wording = "index_copy_(): index {index} is out of bounds for dimension {dim} with size {size}"
+    target[_places(xp, target, dim, index, wording)] = source if self.ndim else source.reshape(1)
     return self
 
 
@@ -160,7 +170,9 @@ def index_reduce(
 
 def _flat_places(xp: Any, self: Array, index: Array, name: str) -> Array:
     if FROM_NUMPY[index.dtype] is not int64:
-        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {FROM_NUMPY[index.dtype].name}")
+        raise RuntimeError(
+            f"{name}(): Expected a long tensor for index, but got {SCALAR_TYPES[FROM_NUMPY[index.dtype].name]}"
+        )
     if index.size and not self.size:
         raise IndexError(f"{name}(): tried to take from an empty tensor")
     if index.size:
@@ -201,11 +213,11 @@ def put(xp: Any, self: Array, index: Array, source: Array, accumulate: bool = Fa
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.size}, index.numel() = {index.size}"
         )
-    places = xp.unravel_index(_flat_places(xp, self, index, "put_").reshape(-1), self.shape)
-    if not self.ndim:
-        self[...] = self + source.sum() if accumulate else source.reshape(-1)[-1]
-    elif accumulate:
-        add_at(xp, self, places, source.reshape(-1))
+    flat = _flat_places(xp, self, index, "put_").reshape(-1)
+    target = self if self.ndim else self.reshape(1)
+    places = xp.unravel_index(flat, target.shape)
+    if accumulate:
+        add_at(xp, target, places, source.reshape(-1))
     else:
-        self[places] = source.reshape(-1)
+        target[places] = source.reshape(-1)
     return self

@@ -12,7 +12,7 @@ from types import EllipsisType, NoneType
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import BOOL, FROM_NUMPY, INTEGER, bool_, int64, uint8
+from minitorch.dtypes import BOOL, FROM_NUMPY, INTEGER, SCALAR_TYPES, bool_, int64, uint8
 from minitorch.ops.accumulation import add_at
 from minitorch.ops.declaration import METHODS, declare
 from minitorch.ops.promotion import is_number
@@ -78,7 +78,7 @@ def index_(xp: Any, self: Array, indices: Sequence[Array | None]) -> Array:
     try:
         if len(places) == 1 and places[0].dtype != bool:
             return xp.take(self, places[0], axis=0)  # several times faster than self[...]
-        return self[places]
+        return xp.asarray(self[places], order="C")
     except IndexError as error:
         raise _translate(error, indices) from None
 
@@ -100,8 +100,8 @@ def index_put(xp: Any, self: Array, indices: Sequence[Array | None], values: Arr
     if self.dtype != values.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
-            f"{FROM_NUMPY[self.dtype].name.capitalize()} for the destination and "
-            f"{FROM_NUMPY[values.dtype].name.capitalize()} for the source."
+            f"{SCALAR_TYPES[FROM_NUMPY[self.dtype].name]} for the destination and "
+            f"{SCALAR_TYPES[FROM_NUMPY[values.dtype].name]} for the source."
         )
     places = _numpy_index(xp, self, indices)
     try:

@@ -40,8 +40,6 @@ def _cat_backward(grad: Tensor, shapes: list[tuple[int, ...]], dim: int) -> list
 )
 def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors one behind the other along `dim`. https://pytorch.org/docs/stable/generated/torch.cat.html"""
-    if not tensors:
-        raise RuntimeError("expected a non-empty list of Tensors")
     present = [each for each in tensors if not _skipped(each.shape)] or tensors
     for position, each in enumerate(tensors):
         if not each.ndim:
@@ -69,8 +67,6 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
 )
 def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors side by side along a new dimension. https://pytorch.org/docs/stable/generated/torch.stack.html"""
-    if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
     shape = tensors[0].shape
     for position, each in enumerate(tensors):
         if each.shape != shape:

@@ -143,12 +143,12 @@ def roll(xp: Any, self: Array, shifts: int | Sequence[int], dims: Dims = ()) -> 
     if not steps:
         raise RuntimeError("`shifts` required")
     if not along and len(steps) == 1:
-        return xp.ascontiguousarray(xp.roll(self, steps[0]))
+        return xp.asarray(xp.roll(self, steps[0]), order="C")
     if len(steps) != len(along):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(along)}")
     if not self.ndim:
         return self.copy()
-    return xp.ascontiguousarray(xp.roll(self, steps, checked_dims(along, self.ndim)))
+    return xp.asarray(xp.roll(self, steps, checked_dims(along, self.ndim)), order="C")
 
 
 @declare(derivatives={"self": lambda grad, k, dims: rot90(grad, -k, dims)})

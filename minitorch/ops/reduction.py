@@ -243,6 +243,6 @@ def logsumexp(xp: Any, self: Array, dim: Dims, keepdim: bool = False) -> Array:
 def trace(xp: Any, self: Array) -> Array:
     """Σ of a matrix's diagonal. https://pytorch.org/docs/stable/generated/torch.trace.html"""
     if self.ndim != 2:
-        raise RuntimeError("trace: expected a matrix")
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     kind = sum_type(self, None)
     return _rounded(add_up(xp, xp.diagonal(self), (0,), False, kind), kind)

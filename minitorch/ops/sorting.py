@@ -35,13 +35,13 @@ def _refuse_complex(self: Array, name: str) -> None:
 
 @declare(
     variants="",
-    node="SortBackward0",
+    node=lambda self, dim, descending, stable: "SortBackward0" if stable is None else "SortBackward1",
     outputs=return_types.sort,
     derivatives={
         "self": lambda grad, self_shape, dim, result1: selected_backward(grad, self_shape, dim, result1, True)
     },
 )
-def sorted_along(xp: Any, self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
+def sorted_along(xp: Any, self: Array, dim: int, descending: bool, stable: bool | None = None) -> tuple[Array, Array]:
     _refuse_complex(self, "Sort")
     dim = check_dim(dim, self.ndim)
     if not self.ndim:
@@ -50,9 +50,9 @@ def sorted_along(xp: Any, self: Array, dim: int, descending: bool) -> tuple[Arra
 
 
 @composite()
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None) -> Any:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = None, *, out: Any = None) -> Any:
     """The elements in order along `dim` and the indices they had. https://pytorch.org/docs/stable/generated/torch.sort.html"""
-    result = sorted_along(input, dim, descending)
+    result = sorted_along(input, dim, descending, stable)
     return result if out is None else write_out(out, result)
 
 
@@ -100,7 +100,7 @@ def _ranked(xp: Any, name: str, self: Array, rank: Any, dim: int, keepdim: bool)
     if not self.ndim:
         return self.copy(), xp.zeros((), xp.int64)
     if not self.shape[dim]:
-        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+        raise IndexError(f"{name.removeprefix('nan')}(): Expected reduction dim {dim} to have non-zero size.")
     order = order_of(xp, self, dim)
     if isinstance(rank, int):
         places = order[(*(slice(None),) * dim, slice(rank, rank + 1))]
@@ -295,5 +295,5 @@ def nanquantile(
     out: Tensor | None = None,
 ) -> Tensor:
     """The q-quantiles of what isn't NaN. https://pytorch.org/docs/stable/generated/torch.nanquantile.html"""
-    result = _quantile("nanquantile", input, q, dim, keepdim, interpolation, ignore_nan=True)
+    result = _quantile("quantile", input, q, dim, keepdim, interpolation, ignore_nan=True)
     return result if out is None else write_out(out, result)

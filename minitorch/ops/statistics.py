@@ -24,7 +24,7 @@ def _variance(xp: Any, name: str, self: Array, dim: Dims, correction: Number, ke
     """Σ|x − mean|² / max(n − correction, 0) along `dim`, and the mean: in two passes, as differences don't cancel."""
     kind = FROM_NUMPY[self.dtype]
     if kind.category < FLOATING:
-        raise RuntimeError(f"{name} only support floating point and complex dtypes")
+        raise RuntimeError("std and var only support floating point and complex dtypes")
     dims = dims_of(dim, self.ndim)
     n = count_of(self.shape, dim)
     if n - correction <= 0:

@@ -218,10 +218,10 @@ def _resize_output(self: Tensor, shape: tuple[int, ...]) -> None:
     """Makes a tensor that was given as `out=` fit the result."""
     if self._array.size:
         warnings.warn(
-            f"An output with one or more elements was resized since it had shape {list(self.shape)}, which does "
-            f"not match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch release "
-            "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
-            "resizing it, inplace, to zero elements with t.resize_(0).",
+            f"An output with one or more elements was resized since it had shape {list(self.shape)}, which does not "
+            f"match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch "
+            "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
+            "tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
             UserWarning,
             stacklevel=4,
         )
