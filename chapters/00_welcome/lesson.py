@@ -36,8 +36,8 @@ sigmoid = OPS["sigmoid"].kernel
 print(inspect.getsource(sigmoid))
 
 # %% [markdown]
-# With none: `xp` is handed in. The tensor's device says which array library that is: NumPy for `cpu`, CuPy, a NumPy for
-# NVIDIA cards, for `cuda`. So nothing hinders you from handing in one of your own, a NumPy that announces what is asked
+# With none: `xp` is handed in. The tensor's device says which array library that is: NumPy for `cpu`, CuPy (a NumPy for
+# NVIDIA cards) for `cuda`. So nothing hinders you from handing in one of your own, a NumPy that announces what is asked
 # of it.
 
 
@@ -161,37 +161,10 @@ from pathlib import Path
 import yaml
 from IPython.display import Markdown
 
-CHAPTERS = {
-    "00_welcome": "What PyTorch is",
-    "01_global_settings": "Default device and dtype, how tensors print",
-    "02_tensors_and_storage": "What a tensor is made of, dtypes, NumPy",
-    "03_views_and_layout": "Strides, views, contiguity, in-place operations",
-    "04_broadcasting_indexing_joining": "Broadcasting, indexing, joining, gather and scatter",
-    "05_devices": "Devices, `to`, CUDA semantics",
-    "06_computation_graph": "The graph, leaves, `.grad`, the chain rule",
-    "07_backward_in_depth": "`backward` in depth, `no_grad`, `detach`, hooks, custom functions",
-    "08_static_and_dynamic_graphs": "Static and dynamic graphs, both built",
-    "09_modules_and_parameters": "Modules, parameters, linear layers",
-    "10_activations_and_initialization": "Activations, initialisation, vanishing gradients",
-    "11_convolution": "Convolution, in several ways",
-    "12_norm_dropout_and_modes": "Normalisation, dropout, train and eval",
-    "13_embeddings": "Embeddings",
-    "14_attention": "Attention, a Transformer block, a small GPT",
-    "15_recurrent_networks": "RNN, LSTM, GRU",
-    "16_losses_and_optimizers": "Losses, SGD, Adam",
-    "17_learning_rate_schedules": "Learning rate schedules",
-    "18_data": "Datasets, samplers, loaders",
-    "19_training_loop": "The six steps of training",
-    "20_saving_and_loading": "Saving and loading",
-    "21_features_and_visualization": "Hooks, feature maps, ResNet",
-    "22_mixed_precision": "Half precision, `autocast`, `GradScaler`",
-    "23_multi_gpu": "Several GPUs, several processes",
-    "24_capstone": "Everything, on your own code",
-    "25_mock_interview": "All questions, timed",
-}
-places = [place for each in yaml.safe_load(Path("topics.yml").read_text(encoding="utf-8")).values() for place in each]
+chapters, topics = (yaml.safe_load(Path(name).read_text(encoding="utf-8")) for name in ("chapters.yml", "topics.yml"))
+places = [place for each in topics.values() for place in each]
 lines = ["| | chapter | questions |", "|---|---|---|"]
-for chapter, subject in CHAPTERS.items():
+for chapter, subject in chapters.items():
     questions = dict.fromkeys(q for place in places if place["chapter"] == chapter for q in place["questions"])
     title = f"[{subject}]({chapter}.ipynb)" if questions else subject
     lines.append(f"| {chapter[:2]} | {title} | {'<br>'.join(questions) or '*not written yet*'} |")

@@ -146,6 +146,8 @@ def test_the_welcome_maps_every_chapter() -> None:
         if "text/markdown" in output.get("data", {})
     ]
     rows = shown.splitlines()[2:]
+    subjects = yaml.safe_load((COURSE.notebooks / "chapters.yml").read_text(encoding="utf-8"))
+    assert list(subjects) == list(TOPICS)
     assert [row.split("|")[1].strip() for row in rows] == [chapter[:2] for chapter in TOPICS]
     linked = {name for row in rows for name in re.findall(r"\]\((\w+)\.ipynb\)", row)}
     assert linked == {path.parent.name for path in COURSE.chapters.glob("*/lesson.py")}
