@@ -163,8 +163,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
     requiring = [(i, each) for i, each in enumerate(inputs) if isinstance(each, Tensor) and each.requires_grad]
     if not requiring:
         raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have "
-            "requires_grad=True."
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
         )
     for index, tensor in requiring:
         if tensor.dtype.to_real().itemsize < 8:

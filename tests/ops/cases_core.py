@@ -1,12 +1,14 @@
-"""Sample inputs of the ops that the engine itself needs."""
+"""Sample inputs of operators that the engine itself needs."""
 
 from __future__ import annotations
 
-from tests.ops.case import args, case
+from collections.abc import Sequence
 
-case(
-    "Tensor.__add__ Tensor.__radd__ Tensor.__iadd__ Tensor.__mul__ Tensor.__rmul__ Tensor.__imul__",
-    lambda make: [
+from tests.ops.case import Make, Sample, args, case
+
+
+def operands(make: Make) -> Sequence[Sample]:
+    return [
         args(make(2, 3), make(2, 3)),
         args(make(2, 3), make(3)),
         args(make(2, 3, layout="transposed"), make(2, 3)),
@@ -17,9 +19,12 @@ case(
         args(make(2), 0.5),
         args(make(), True),
         args(make(0, 3), make(3)),
-    ],
-    errors=lambda make: [
-        args(make(2), make(3)),
-        args(make(2, 3), make(3, 2)),
-    ],
+    ]
+
+
+case(
+    "Tensor.__add__ Tensor.__iadd__ Tensor.__mul__ Tensor.__imul__",
+    operands,
+    errors=lambda make: [args(make(2), make(3)), args(make(2, 3), make(3, 2))],
 )
+case("Tensor.__radd__ Tensor.__rmul__", operands)
