@@ -2,6 +2,7 @@
 
 from minitorch.ops import (  # noqa: F401
     activation,
+    attention,
     bitwise,
     comparison,
     complex,

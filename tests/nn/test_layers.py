@@ -79,6 +79,35 @@ LAYERS = [
         for name in ("MaxPool3d(2)", "AvgPool3d(2)", "AdaptiveAvgPool3d(2)", "BatchNorm3d(3)", "ReplicationPad3d(1)")
     ],
     ("nn.BatchNorm1d(3)", "x(4, 3)"),
+    *[
+        (f"nn.{name}", "x(4, 2, 3)")
+        for name in (
+            "RNN(3, 5)", "RNN(3, 5, 2, nonlinearity='relu', bidirectional=True)", "LSTM(3, 5)",
+            "LSTM(3, 5, 2, batch_first=True, bidirectional=True)", "LSTM(3, 5, bias=False)", "LSTM(3, 5, proj_size=2)",
+            "GRU(3, 5)", "GRU(3, 5, 2, dropout=0.5).eval()",
+        )
+    ],
+    ("nn.LSTM(3, 5)", "x(4, 3)"),
+    ("nn.GRU(3, 5)", "x(4, 2, 3), x(1, 2, 5)"),
+    ("nn.LSTM(3, 5, bidirectional=True)", "nn.utils.rnn.pack_padded_sequence(x(4, 3, 3), [2, 4, 1], enforce_sorted=False)"),
+    ("nn.RNNCell(3, 5)", "x(2, 3)"),
+    ("nn.GRUCell(3, 5)", "x(2, 3), x(2, 5)"),
+    ("nn.LSTMCell(3, 5)", "x(3)"),
+    ("nn.MultiheadAttention(6, 2)", "x(4, 3, 6), x(5, 3, 6), x(5, 3, 6)"),
+    ("nn.MultiheadAttention(6, 2, add_bias_kv=True, add_zero_attn=True)", "x(4, 3, 6), x(5, 3, 6), x(5, 3, 6)"),
+    ("nn.MultiheadAttention(6, 2, kdim=3, vdim=4, batch_first=True)", "x(2, 4, 6), x(2, 5, 3), x(2, 5, 4)"),
+    (
+        "nn.MultiheadAttention(6, 2)",
+        "x(4, 6), x(5, 6), x(5, 6), torch.tensor([False] * 4 + [True]), True, torch.zeros(4, 5), False",
+    ),
+    ("nn.TransformerEncoderLayer(6, 2, 8, dropout=0.0)", "x(4, 3, 6)"),
+    ("nn.TransformerEncoderLayer(6, 2, 8, 0.0, 'gelu', norm_first=True, batch_first=True, bias=False)", "x(4, 3, 6)"),
+    (
+        "nn.TransformerEncoder(nn.TransformerEncoderLayer(6, 2, 8, dropout=0.0), 2, nn.LayerNorm(6))",
+        "x(4, 3, 6), nn.Transformer.generate_square_subsequent_mask(4)",
+    ),
+    ("nn.TransformerDecoderLayer(6, 2, 8, dropout=0.0)", "x(4, 3, 6), x(5, 3, 6)"),
+    ("nn.Transformer(6, 2, 1, 1, 8, dropout=0.0)", "x(4, 3, 6), x(5, 3, 6)"),
     ("nn.Embedding(5, 3)", "torch.tensor([[0, 2], [4, 2]])"),
     ("nn.Embedding(5, 3, padding_idx=2)", "torch.tensor([[0, 2], [4, 2]])"),
     ("nn.EmbeddingBag(5, 3)", "torch.tensor([[0, 2], [4, 2]])"),
@@ -88,9 +117,10 @@ LAYERS = [
         for name in (
             "L1Loss()", "MSELoss()", "MSELoss(reduction='sum')", "SmoothL1Loss(beta=0.5)", "HuberLoss(delta=0.3)",
             "BCEWithLogitsLoss(pos_weight=torch.tensor(2.0))", "KLDivLoss(reduction='batchmean')", "PoissonNLLLoss()",
-            "HingeEmbeddingLoss()", "SoftMarginLoss()", "MultiLabelSoftMarginLoss()",
+            "HingeEmbeddingLoss()", "MultiLabelSoftMarginLoss()",
         )
     ],
+    ("nn.SoftMarginLoss()", "x(3), torch.tensor([1.0, -1, 1])"),
     ("nn.BCELoss()", "x(3, 4).sigmoid(), x(3, 4).sigmoid()"),
     ("nn.GaussianNLLLoss()", "x(3, 4), x(3, 4), x(3, 4).exp()"),
     ("nn.CrossEntropyLoss()", "x(3, 4), torch.tensor([0, 3, 1])"),
@@ -118,6 +148,7 @@ def run(torch: Any, layer: str, call: str) -> Any:
     first = [repr(module), sorted(module.state_dict())]
     output = module(*arguments)
     total = output[0] if isinstance(output, tuple) else output
+    total = total[0] if isinstance(total, tuple) else total  # a packed sequence
     if total.requires_grad:
         (total * torch.linspace(0.5, 1.5, total.numel()).to(total.dtype).reshape(total.shape)).sum().backward()
     return [

@@ -14,7 +14,9 @@ from minitorch.nn.modules import (
     normalization,
     padding,
     pooling,
+    rnn,
     sparse,
+    transformer,
 )
 from minitorch.nn.modules.module import Module
 
@@ -32,7 +34,9 @@ _FILES = (
     normalization,
     padding,
     pooling,
+    rnn,
     sparse,
+    transformer,
 )
 
 # Every public module of every file.
