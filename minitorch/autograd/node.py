@@ -129,7 +129,7 @@ class OpNode(Node):
         saved: list[Any] = []
         for source, index in plan.saved:
             if source == RESULT:
-                saved.append(SavedTensor(results[index], True))
+                saved.append(SavedTensor(results[index], results[index]._dtype.is_differentiable))
                 continue
             value = args[index]
             if isinstance(value, Tensor):

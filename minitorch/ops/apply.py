@@ -182,15 +182,15 @@ def _record(op: Op, args: Sequence[Any], outputs: Sequence[Tensor], mask: int) -
     plan = op.plan(mask)
     if not plan.inputs:
         return
+    for number in range(1, len(outputs)):
+        outputs[number]._output_nr = number  # before the node saves any of them
     node = None
-    for number, output in enumerate(outputs):
+    for output in outputs:
         if output._dtype.category >= FLOATING:
             if node is None:
                 node = OpNode(op, plan, args, outputs)
             output._grad_fn = node
             output._requires_grad = True
-            if number:
-                output._output_nr = number
 
 
 def _write(target: Tensor, array: Any, shape: tuple[int, ...]) -> None:
