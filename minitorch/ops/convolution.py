@@ -234,7 +234,7 @@ def _check(
         )
     if weight.dim() != n + 2:
         raise RuntimeError(
-            f"weight should have at least three dimensions"
+            "weight should have at least three dimensions"
             if weight.dim() < 3
             else f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight {list(weight.shape)}, but "
             f"got {input.dim()}-dimensional input of size {list(input.shape)} instead"

@@ -7,8 +7,8 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.declaration import composite, declare
-from minitorch.ops.reduction import dims_of, unreduced
 from minitorch.ops.matmul import type_name
+from minitorch.ops.reduction import dims_of, unreduced
 from minitorch.tensor import Tensor
 
 Dims = Any

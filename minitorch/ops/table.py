@@ -6,6 +6,7 @@ from minitorch.ops import (  # noqa: F401
     bitwise,
     comparison,
     complex,
+    contraction,
     conversion,
     convolution,
     counting,

@@ -1,0 +1,227 @@
+"""Sums of products over chosen dimensions: einsum, tensordot, kron and the cross product.
+
+Source: https://pytorch.org/docs/stable/generated/torch.einsum.html
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from minitorch.ops.declaration import composite
+from minitorch.ops.linalg import _cross
+from minitorch.ops.matmul import bmm
+from minitorch.tensor import Tensor
+
+ELLIPSIS = "."
+"""The subscript that stands for the dimensions of "..."; they are flattened into names of their own before use."""
+
+
+def _operands(equation: Any, operands: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
+    """The equation as a string, also where the subscripts are lists of numbers after each operand."""
+    if isinstance(equation, str):
+        flat = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+        return equation.replace(" ", ""), list(flat)
+    pairs = [equation, *operands]
+
+    def letters(numbers: Any) -> str:
+        return "".join(
+            "..." if n is Ellipsis else chr(ord("A") + n) if n < 26 else chr(ord("a") + n - 26) for n in numbers
+        )
+
+    tensors, subscripts = pairs[0 : len(pairs) - 1 : 2], pairs[1::2]
+    text = ",".join(map(letters, subscripts))
+    if len(pairs) % 2:
+        text += "->" + letters(pairs[-1])
+    return text, tensors
+
+
+def _labels(term: str, ndim: int, number: int, widest: int) -> list[str]:
+    """One name for each dimension: a letter, or a number for those of the ellipsis, counted from the right."""
+    before, dots, after = term.partition("...")
+    named = len(before) + len(after)
+    if named > ndim or (not dots and named < ndim):
+        fewer = "more" if named < ndim else "less"
+        raise RuntimeError(
+            f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions ({ndim}) for "
+            f"operand {number} and no ellipsis was given"
+            if fewer == "more"
+            else f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions ({ndim}) "
+            f"for operand {number}"
+        )
+    inside = [f"{ELLIPSIS}{widest - k}" for k in range(ndim - named, 0, -1)]
+    return [*before, *inside, *after]
+
+
+def _diagonals(x: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
+    """Takes the diagonal over dimensions of the same name."""
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            if x.shape[first] != x.shape[second]:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand but the sizes don't match, {x.shape[second]} != "
+                    f"{x.shape[first]}"
+                )
+            x = x.diagonal(0, first, second)
+            labels = [each for d, each in enumerate(labels) if d not in (first, second)] + [label]
+    return x, labels
+
+
+def _product(a: Tensor, left: list[str], b: Tensor, right: list[str], kept: set[str]) -> tuple[Tensor, list[str]]:
+    """Multiplies two operands and sums over the names that nothing later needs, as one batched matrix product."""
+    only_left = [each for each in left if each not in right and each not in kept]
+    only_right = [each for each in right if each not in left and each not in kept]
+    a = a.sum([left.index(each) for each in only_left]) if only_left else a
+    b = b.sum([right.index(each) for each in only_right]) if only_right else b
+    left = [each for each in left if each not in only_left]
+    right = [each for each in right if each not in only_right]
+    shared = [each for each in left if each in right]
+    batch = [each for each in shared if each in kept]
+    summed = [each for each in shared if each not in kept]
+    rows = [each for each in left if each not in shared]
+    columns = [each for each in right if each not in shared]
+
+    def sizes(names: list[str]) -> list[int]:
+        # A dimension of size 1 on one side is broadcast.
+        return [max((x.shape[at.index(n)] for x, at in ((a, left), (b, right)) if n in at), key=lambda s: s != 1) for n in names]
+
+    def arranged(x: Tensor, at: list[str], first: list[str], second: list[str]) -> Tensor:
+        order = [*batch, *first, *second]
+        x = x.permute([at.index(each) for each in order]).expand(sizes(order))
+        return x.reshape(prod(sizes(batch)), prod(sizes(first)), prod(sizes(second)))
+
+    result = bmm(arranged(a, left, rows, summed), arranged(b, right, summed, columns))
+    return result.reshape(sizes([*batch, *rows, *columns])), [*batch, *rows, *columns]
+
+
+@composite(variants="function")
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """Σ of products in Einstein's notation: "ij,jk->ik" is the matrix product, "ii" the trace.
+
+    https://pytorch.org/docs/stable/generated/torch.einsum.html
+    """
+    text, tensors = _operands(equation, operands)
+    if not tensors:
+        raise RuntimeError("einsum(): must provide at least one operand")
+    inputs, arrow, output = text.partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(tensors):
+        more = "more" if len(tensors) > len(terms) else "fewer"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    widest = max((x.dim() - len(term.replace("...", "")) for x, term in zip(tensors, terms, strict=True) if "..." in term), default=0)  # fmt: skip
+    labels = [
+        _labels(term, x.dim(), number, widest) for number, (x, term) in enumerate(zip(tensors, terms, strict=True))
+    ]
+    dots = [f"{ELLIPSIS}{k}" for k in range(widest)]
+    if arrow:
+        before, found, after = output.partition("...")
+        wanted = [*before, *(dots if found else []), *after]
+    else:
+        names = [each for each in inputs if each.isalpha()]
+        wanted = dots + sorted(each for each in set(names) if names.count(each) == 1)
+    known = {each for term in labels for each in term}
+    for each in wanted:
+        if each not in known:
+            raise RuntimeError(
+                f"einsum(): output subscript {each} does not appear in the equation for any input operand"
+            )
+        if wanted.count(each) > 1:
+            raise RuntimeError(f"einsum(): output subscript {each} appears more than once in the output")
+    _check_sizes(tensors, labels)
+    parts = [_diagonals(x, each) for x, each in zip(tensors, labels, strict=True)]
+    result, at = parts[0]
+    for number, (other, other_at) in enumerate(parts[1:], 1):
+        kept = {*wanted, *(each for _, later in parts[number + 1 :] for each in later)}
+        result, at = _product(result, at, other, other_at, kept)
+    rest = [d for d, each in enumerate(at) if each not in wanted]
+    if rest:
+        result = result.sum(rest)
+        at = [each for each in at if each in wanted]
+    return result.permute([at.index(each) for each in wanted]) if at != wanted else result
+
+
+def _check_sizes(tensors: list[Tensor], labels: list[list[str]]) -> None:
+    sizes: dict[str, tuple[int, int]] = {}
+    for number, (x, names) in enumerate(zip(tensors, labels, strict=True)):
+        for name, size in zip(names, x.shape, strict=True):
+            known = sizes.get(name, (number, 1))
+            if size != known[1] and 1 not in (size, known[1]):
+                raise RuntimeError(
+                    f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: subscript {name} has size "
+                    f"{size} for operand {number} which does not broadcast with previously seen size {known[1]}"
+                )
+            if known[1] == 1:
+                sizes[name] = (number, size)
+
+
+@composite(variants="function")
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
+    """Sums over the last `dims` dimensions of a and the first of b, or over two lists of dimensions.
+
+    https://pytorch.org/docs/stable/generated/torch.tensordot.html
+    """
+    if out is not None:
+        raise NotImplementedError("tensordot: out is not supported")
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims = (list(range(a.dim() - dims, a.dim())), list(range(dims)))
+    left = [d % a.dim() for d in dims[0]]
+    right = [d % b.dim() for d in dims[1]]
+    if len(left) != len(right):
+        raise RuntimeError("both dimension lists should have same length")
+    for one, other in zip(left, right, strict=True):
+        if a.shape[one] != b.shape[other]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[one]} in dim {one} and second has size "
+                f"{b.shape[other]} in dim {other}"
+            )
+    rows = [d for d in range(a.dim()) if d not in left]
+    columns = [d for d in range(b.dim()) if d not in right]
+    size = prod(a.shape[d] for d in left)
+    one = a.permute([*rows, *left]).reshape(prod(a.shape[d] for d in rows), size)
+    other = b.permute([*right, *columns]).reshape(size, prod(b.shape[d] for d in columns))
+    return (one @ other).reshape([*(a.shape[d] for d in rows), *(b.shape[d] for d in columns)])  # type: ignore[no-any-return]
+
+
+@composite()
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """The Kronecker product: every element of `input` times the whole of `other`.
+
+    https://pytorch.org/docs/stable/generated/torch.kron.html
+    """
+    ndim = max(input.dim(), other.dim())
+    a = [1] * (ndim - input.dim()) + list(input.shape)
+    b = [1] * (ndim - other.dim()) + list(other.shape)
+    left = input.reshape([size for each in a for size in (each, 1)])
+    right = other.reshape([size for each in b for size in (1, each)])
+    return (left * right).reshape([x * y for x, y in zip(a, b, strict=True)])  # type: ignore[no-any-return]
+
+
+@composite()
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The cross product along `dim`, by default the first dimension of size 3.
+
+    https://pytorch.org/docs/stable/generated/torch.cross.html
+    """
+    if input.dim() != other.dim():
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    if dim is None:
+        dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return _cross("linalg.cross", input, other, dim)
+
+
+@composite(variants="function")
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """The product of several matrices. https://pytorch.org/docs/stable/generated/torch.chain_matmul.html"""
+    from minitorch.ops.linalg import multi_dot
+
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)  # type: ignore[no-any-return]
