@@ -8,6 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.ops.declaration import NAMESPACES
+from minitorch.ops.linalg import _LinAlgError as LinAlgError
+
+__all__ = ["LinAlgError"]
 
 globals().update(NAMESPACES["linalg"])
 

@@ -12,9 +12,9 @@ from minitorch.tensor import Tensor, _as_subclass, _TensorType
 
 
 class _ParameterType(_TensorType):
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(self, instance: Any) -> bool:
         return super().__instancecheck__(instance) or (
-            cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
+            self is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
         )
 
 
@@ -45,9 +45,9 @@ class Parameter(Tensor, metaclass=_ParameterType):
 
 
 class _BufferType(_TensorType):
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(self, instance: Any) -> bool:
         return super().__instancecheck__(instance) or (
-            cls is Buffer and isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+            self is Buffer and isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
         )
 
 

@@ -41,13 +41,11 @@ def _labels(term: str, ndim: int, number: int, widest: int) -> list[str]:
     before, dots, after = term.partition("...")
     named = len(before) + len(after)
     if named > ndim or (not dots and named < ndim):
-        fewer = "more" if named < ndim else "less"
+        problem = "is more than" if dots else "does not match"
         raise RuntimeError(
-            f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions ({ndim}) for "
-            f"operand {number} and no ellipsis was given"
-            if fewer == "more"
-            else f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions ({ndim}) "
-            f"for operand {number}"
+            f"einsum(): the number of subscripts in the equation ({named}) {problem} the number of dimensions "
+            f"({ndim}) for "
+            f"operand {number}" + ("" if dots else " and no ellipsis was given")
         )
     inside = [f"{ELLIPSIS}{widest - k}" for k in range(ndim - named, 0, -1)]
     return [*before, *inside, *after]
@@ -61,7 +59,8 @@ def _diagonals(x: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
             second = labels.index(label, first + 1)
             if x.shape[first] != x.shape[second]:
                 raise RuntimeError(
-                    f"einsum(): subscript {label} is repeated for operand but the sizes don't match, {x.shape[second]} != "
+                    f"einsum(): subscript {label} is repeated for operand but the sizes don't match, "
+                    f"{x.shape[second]} != "
                     f"{x.shape[first]}"
                 )
             x = x.diagonal(0, first, second)
@@ -85,7 +84,10 @@ def _product(a: Tensor, left: list[str], b: Tensor, right: list[str], kept: set[
 
     def sizes(names: list[str]) -> list[int]:
         # A dimension of size 1 on one side is broadcast.
-        return [max((x.shape[at.index(n)] for x, at in ((a, left), (b, right)) if n in at), key=lambda s: s != 1) for n in names]
+        return [
+            max((x.shape[at.index(n)] for x, at in ((a, left), (b, right)) if n in at), key=lambda s: s != 1)
+            for n in names
+        ]
 
     def arranged(x: Tensor, at: list[str], first: list[str], second: list[str]) -> Tensor:
         order = [*batch, *first, *second]
@@ -110,7 +112,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     if len(terms) != len(tensors):
         more = "more" if len(tensors) > len(terms) else "fewer"
         raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
-    widest = max((x.dim() - len(term.replace("...", "")) for x, term in zip(tensors, terms, strict=True) if "..." in term), default=0)  # fmt: skip
+    dotted = [x.dim() - len(term) + 3 for x, term in zip(tensors, terms, strict=True) if "..." in term]
+    widest = max(dotted, default=0)
     labels = [
         _labels(term, x.dim(), number, widest) for number, (x, term) in enumerate(zip(tensors, terms, strict=True))
     ]
@@ -149,8 +152,8 @@ def _check_sizes(tensors: list[Tensor], labels: list[list[str]]) -> None:
             known = sizes.get(name, (number, 1))
             if size != known[1] and 1 not in (size, known[1]):
                 raise RuntimeError(
-                    f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: subscript {name} has size "
-                    f"{size} for operand {number} which does not broadcast with previously seen size {known[1]}"
+                    f"einsum(): subscript {name} has size {size} for operand {number} which does not broadcast with "
+                    f"previously seen size {known[1]}"
                 )
             if known[1] == 1:
                 sizes[name] = (number, size)
@@ -179,7 +182,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
     for one, other in zip(left, right, strict=True):
         if a.shape[one] != b.shape[other]:
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a.shape[one]} in dim {one} and second has size "
+                f"contracted dimensions need to match, but first has size {a.shape[one]} in dim {one} and second has "
+                "size "
                 f"{b.shape[other]} in dim {other}"
             )
     rows = [d for d in range(a.dim()) if d not in left]

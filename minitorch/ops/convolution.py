@@ -3,7 +3,7 @@
 out[n, o, y] = Σ_{c, k} weight[o, c, k] · input[n, c, stride · y + dilation · k − padding]
 
 is linear in the input and in the weight. With its two adjoints it makes three ops, each of which is the derivative of
-the others: `convolution`, `transposed_convolution` (the gradient of the input) and `convolution_weight` (of the weight).
+the others: `convolution`, `transposed_convolution` (the input's gradient), `convolution_weight` (the weight's).
 Source: https://pytorch.org/docs/stable/generated/torch.nn.Conv2d.html
 """
 
@@ -30,7 +30,9 @@ FEW_POSITIONS = 128
 def windows(xp: Any, array: Array, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
     """A view (N, C, *kernel, *output) of (N, C, *spatial): what the kernel sees at each output position."""
     n = len(kernel)
-    size = [(s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(array.shape[2:], kernel, stride, dilation, strict=True)]
+    size = [
+        (s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(array.shape[2:], kernel, stride, dilation, strict=True)
+    ]
     steps = array.strides[2:]
     inner = [step * d for step, d in zip(steps, dilation, strict=True)]
     outer = [step * t for step, t in zip(steps, stride, strict=True)]
@@ -44,7 +46,9 @@ def padded(xp: Any, array: Array, padding: Ints) -> Array:
     """The array with zeros before and after each spatial dimension."""
     if not any(padding):
         return array
-    result = xp.zeros((*array.shape[:2], *(s + 2 * p for s, p in zip(array.shape[2:], padding, strict=True))), array.dtype)
+    result = xp.zeros(
+        (*array.shape[:2], *(s + 2 * p for s, p in zip(array.shape[2:], padding, strict=True))), array.dtype
+    )
     result[(..., *(slice(p, p + s) for s, p in zip(array.shape[2:], padding, strict=True)))] = array
     return result
 
@@ -78,7 +82,7 @@ def _correlate(xp: Any, x: Array, weight: Array, stride: Ints, dilation: Ints, g
 
 
 def _scatter(xp: Any, grad: Array, weight: Array, shape: Ints, stride: Ints, dilation: Ints, groups: int) -> Array:
-    """The adjoint of `_correlate` in x, whose shape is `shape`: every output position adds its kernel to what it saw."""
+    """The adjoint of `_correlate` in x, of shape `shape`: every output position adds its kernel to what it saw."""
     n = weight.ndim - 2
     result = xp.zeros(shape, grad.dtype)
     kernel, size = weight.shape[2:], grad.shape[2:]
@@ -218,7 +222,8 @@ def expanded(value: Any, n: int, name: str) -> Ints:
         return values * n
     if len(values) != n:
         raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {n} values to match the convolution dimensions, "
+            f"expected {name} to be a single integer value or a list of {n} values to match the convolution "
+            "dimensions, "
             f"but got {name}={list(values)}"
         )
     return values
@@ -234,10 +239,8 @@ def _check(
         )
     if weight.dim() != n + 2:
         raise RuntimeError(
-            "weight should have at least three dimensions"
-            if weight.dim() < 3
-            else f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight {list(weight.shape)}, but "
-            f"got {input.dim()}-dimensional input of size {list(input.shape)} instead"
+            f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight {list(weight.shape)}, "
+            f"but got {input.dim()}-dimensional input of size {list(input.shape)} instead"
         )
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(
@@ -248,12 +251,14 @@ def _check(
     shape = list(weight.shape)
     if shape[0] < groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {shape} "
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{shape} "
             "instead"
         )
     if shape[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            "size "
             f"[{shape}] instead"
         )
     sizes = list(input.shape) if input.dim() == n + 2 else [1, *input.shape]
@@ -261,7 +266,8 @@ def _check(
     if sizes[1] != channels:
         kind = "transposed=1, weight of size" if transposed else f"groups={groups}, weight of size"
         raise RuntimeError(
-            f"Given {kind} {shape}, expected input{sizes} to have {channels} channels, but got {sizes[1]} channels instead"
+            f"Given {kind} {shape}, expected input{sizes} to have {channels} channels, but got {sizes[1]} channels "
+            "instead"
         )
     outputs = shape[1] * groups if transposed else shape[0]
     if bias is not None and list(bias.shape) != [outputs]:

@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/nn.functional.html#sparse-functions
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
@@ -135,18 +136,23 @@ def embedding_bag(
     if per_sample_weights is not None:
         if mode != "sum":
             raise NotImplementedError(
-                "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+                "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+                "(got "
                 f"mode='{mode}'). Please open a feature request on GitHub."
             )
         if per_sample_weights.shape != input.shape:
             raise ValueError(
-                f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, then it must have "
+                f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, then it must "
+                "have "
                 f"the same shape as the input ({tuple(input.shape)})"
             )
         per_sample_weights = per_sample_weights.reshape(-1)
     if input.dim() == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found offsets of type " + type(offsets).__name__)  # fmt: skip
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets).__name__}"
+            )
         bags, length = input.shape
         starts = [bag * length for bag in range(bags + 1)]
         input = input.reshape(-1)
@@ -170,7 +176,7 @@ def _bagged(rows: Tensor, input: Tensor, starts: list[int], mode: str, padding_i
     if padding_idx is not None:
         kept = input != padding_idx
     bags = []
-    for start, end in zip(starts, starts[1:], strict=False):
+    for start, end in pairwise(starts):
         bag = rows[start:end]
         if padding_idx is not None:
             bag = bag[kept[start:end]]
@@ -190,9 +196,13 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         )
     outputs, one, other = weight.shape
     if input1.shape[-1] != one:
-        raise RuntimeError(f"bilinear(): input1 size does not match weight size: got {input1.shape[-1]} but expected {one}")
+        raise RuntimeError(
+            f"bilinear(): input1 size does not match weight size: got {input1.shape[-1]} but expected {one}"
+        )
     if input2.shape[-1] != other:
-        raise RuntimeError(f"bilinear(): input2 size does not match weight size: got {input2.shape[-1]} but expected {other}")
+        raise RuntimeError(
+            f"bilinear(): input2 size does not match weight size: got {input2.shape[-1]} but expected {other}"
+        )
     left = input1.reshape(-1, one) @ weight.permute(1, 0, 2).reshape(one, outputs * other)
     result = (left.view(-1, outputs, other) * input2.reshape(-1, 1, other)).sum(-1)
     result = result.view(*input1.shape[:-1], outputs)

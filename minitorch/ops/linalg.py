@@ -7,6 +7,7 @@ Source: https://pytorch.org/docs/stable/linalg.html
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from minitorch import return_types
@@ -38,10 +39,39 @@ def _adjoint(x: Tensor) -> Tensor:
     return transposed.conj() if x.is_complex() else transposed  # type: ignore[no-any-return]
 
 
-def _singular(name: str, where: str = "") -> Exception:
-    return RuntimeError(
-        f"linalg.{name}: {where}The diagonal element 1 is zero, the inversion could not be completed because the input "
-        "matrix is singular."
+class _LinAlgError(RuntimeError):
+    """What factorizations raise that can't be completed; public as `linalg.LinAlgError`."""
+
+
+def _batch_element(xp: Any, A: Array, fails: Callable[[Array], bool]) -> tuple[str, Array]:
+    """The first matrix of a batch that fails, and how errors name it."""
+    matrices = A.reshape(-1, *A.shape[-2:])
+    number = next((i for i, each in enumerate(matrices) if fails(each)), 0)
+    return ("" if A.ndim == 2 else f"(Batch element {number}): "), matrices[number]
+
+
+def _singular(xp: Any, A: Array) -> Exception:
+    where, matrix = _batch_element(xp, A, lambda each: int(xp.linalg.matrix_rank(each)) < len(each))
+    return _LinAlgError(
+        f"linalg.inv: {where}The diagonal element {int(xp.linalg.matrix_rank(matrix)) + 1} is zero, the inversion "
+        "could "
+        "not be completed because the input matrix is singular."
+    )
+
+
+def _not_positive(xp: Any, A: Array) -> Exception:
+    def fails(matrix: Array) -> bool:
+        try:
+            xp.linalg.cholesky(matrix)
+        except xp.linalg.LinAlgError:
+            return True
+        return False
+
+    where, matrix = _batch_element(xp, A, fails)
+    order = next(k for k in range(1, len(matrix) + 1) if fails(matrix[:k, :k]))
+    return _LinAlgError(
+        f"linalg.cholesky: {where}The factorization could not be completed because the input is not positive-definite "
+        f"(the leading minor of order {order} is not positive-definite)."
     )
 
 
@@ -58,7 +88,7 @@ def inv(xp: Any, A: Array) -> Array:
     try:
         return xp.linalg.inv(A)
     except xp.linalg.LinAlgError:
-        raise _singular("inv") from None
+        raise _singular(xp, A) from None
 
 
 @declare(
@@ -66,8 +96,9 @@ def inv(xp: Any, A: Array) -> Array:
     namespace="linalg",
     node="LinalgDetBackward0",
     derivatives={
-        "A": lambda grad, A, result: (grad * (result.conj() if result.is_complex() else result))[..., None, None]
-        * _adjoint(inv(A))
+        "A": lambda grad, A, result: (
+            (grad * (result.conj() if result.is_complex() else result))[..., None, None] * _adjoint(inv(A))
+        )
     },
 )
 def det(xp: Any, A: Array) -> Array:
@@ -137,7 +168,8 @@ def solve(xp: Any, A: Array, B: Array, *, left: bool = True) -> Array:
     if rows != A.shape[-1]:
         n, m = A.shape[-2:]
         raise RuntimeError(
-            f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({n}x{m} and "
+            f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({n}x{m} "
+            "and "
             f"{right.shape[-2]}x{right.shape[-1]})"
         )
     try:
@@ -146,7 +178,7 @@ def solve(xp: Any, A: Array, B: Array, *, left: bool = True) -> Array:
         else:
             result = xp.linalg.solve(A.swapaxes(-1, -2), right.swapaxes(-1, -2)).swapaxes(-1, -2)
     except xp.linalg.LinAlgError:
-        raise RuntimeError("torch.linalg.solve: The solver failed because the input matrix is singular.") from None
+        raise _LinAlgError("torch.linalg.solve: The solver failed because the input matrix is singular.") from None
     return result[..., 0] if vector else result
 
 
@@ -191,9 +223,7 @@ def lower_cholesky(xp: Any, A: Array) -> Array:
     try:
         return xp.linalg.cholesky(A)
     except xp.linalg.LinAlgError:
-        raise RuntimeError(
-            "linalg.cholesky: The factorization could not be completed because the input is not positive-definite."
-        ) from None
+        raise _not_positive(xp, A) from None
 
 
 @composite(variants="function", namespace="linalg")
@@ -246,7 +276,9 @@ def qr(xp: Any, A: Array, mode: str = "reduced") -> tuple[Array, Array]:
     https://pytorch.org/docs/stable/generated/torch.linalg.qr.html
     """
     if mode not in ("reduced", "complete", "r"):
-        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
     if A.ndim < 2:
         raise RuntimeError("linalg.qr: The input tensor A must have at least 2 dimensions.")
     _check_float("qr", A)
@@ -267,7 +299,7 @@ def _svd_gradient(grads: Any, result0: Tensor, result1: Tensor, result2: Tensor,
     middle = s.new_zeros((*s.shape, s.shape[-1])) if of_s is None else of_s.diag_embed()
     squares = s * s
     gaps = squares.unsqueeze(-2) - squares.unsqueeze(-1)
-    factor = gaps.reciprocal().masked_fill(gaps == 0, 0)
+    factor = gaps.masked_fill(gaps == 0, math.inf).reciprocal()
     if of_u is not None:
         product = _adjoint(u) @ of_u
         middle = middle + (factor * (product - _adjoint(product))) * s.unsqueeze(-2)
@@ -313,7 +345,7 @@ def _eigh_gradient(grads: Any, result0: Tensor, result1: Tensor) -> Tensor:
     middle = values.new_zeros((*values.shape, values.shape[-1])) if of_values is None else of_values.diag_embed()
     if of_vectors is not None:
         gaps = values.unsqueeze(-2) - values.unsqueeze(-1)
-        factor = gaps.reciprocal().masked_fill(gaps == 0, 0)
+        factor = gaps.masked_fill(gaps == 0, math.inf).reciprocal()
         middle = middle + factor * (_adjoint(vectors) @ of_vectors)
     return vectors @ middle.to(vectors.dtype) @ _adjoint(vectors)  # type: ignore[no-any-return]
 
@@ -375,7 +407,7 @@ def pinv(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fal
     else:
         u, values, vh = svd(A, False)
     small = values.abs() <= _bound(A, values.abs().detach(), atol, rtol).unsqueeze(-1)
-    inverse = values.reciprocal().masked_fill(small, 0.0)
+    inverse = values.masked_fill(small, math.inf).reciprocal()
     return (_adjoint(vh) * inverse.unsqueeze(-2).to(vh.dtype)) @ _adjoint(u)
 
 
@@ -386,9 +418,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     https://pytorch.org/docs/stable/generated/torch.linalg.lstsq.html
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
-        raise RuntimeError(
-            f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
-        )
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     vector = B.dim() == A.dim() - 1
     right = B.unsqueeze(-1) if vector else B
     solution = pinv(A, rtol=rcond) @ right
@@ -398,10 +428,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         residuals = (A @ solution - right).abs().square().sum(-2)
         residuals = residuals.squeeze(-1) if vector else residuals
     empty = A.new_zeros(0)
-    if driver in (None, "gels"):
-        rank = empty.long() if driver == "gels" else matrix_rank(A)
-    else:
-        rank = matrix_rank(A)
+    rank = empty.long() if driver == "gels" else matrix_rank(A)
     values = svdvals(A) if driver in ("gelsd", "gelss") else empty
     return return_types.linalg_lstsq(solution.squeeze(-1) if vector else solution, residuals, rank, values)
 
@@ -486,7 +513,10 @@ def _cross(name: str, input: Tensor, other: Tensor, dim: int) -> Tensor:
 
 @composite(variants="function", namespace="linalg")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The cross product along a dimension of size 3. https://pytorch.org/docs/stable/generated/torch.linalg.cross.html"""
+    """The cross product along a dimension of size 3.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.cross.html
+    """
     if input.dim() != other.dim():
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     return _cross("linalg.cross", input, other, dim)

@@ -155,7 +155,8 @@ def _check_normalized_shape(
     for name, each in (("weight", weight), ("bias", bias)):
         if each is not None and tuple(each.shape) != normalized:
             raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(each.shape)} and "
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(each.shape)} "
+                "and "
                 f"normalized_shape = {list(normalized)}"
             )
     if tuple(input.shape)[-len(normalized) :] != normalized or input.dim() < len(normalized):
@@ -202,7 +203,8 @@ def group_norm(
     for name, each in (("weight", weight), ("bias", bias)):
         if each is not None and tuple(each.shape) != (channels,):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                "shape "
                 f"{list(each.shape)} and input of shape {list(input.shape)}"
             )
     shape = (input.shape[0], num_groups, channels // num_groups, *input.shape[2:])
@@ -337,15 +339,15 @@ def instance_norm(
 
 
 @composite(variants="function", namespace="nn.functional")
-def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Tensor:
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """x / (k + α · mean of x² over `size` neighbouring channels)ᵝ (Krizhevsky et al. 2012).
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.local_response_norm.html
     """
     if input.dim() < 3:
-        raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.dim()} dimensions)")
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got {input.dim()} dimensions)"
+        )
     if not input.numel():
         return input
     squares = input * input

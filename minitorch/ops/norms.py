@@ -51,8 +51,7 @@ def vector_norm(
     low = self.dtype.itemsize == 2 and self.dtype.kind != "i"
     if self.dtype.kind in "biu":
         raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-            f"{type_name(self)}"
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {type_name(self)}"
         )
     target = self.real.dtype if dtype is None else dtype.numpy
     if dtype is not None and dtype.is_complex:

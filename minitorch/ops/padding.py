@@ -26,10 +26,12 @@ def constant_pad(xp: Any, self: Array, pads: Pads, value: Any) -> Array:
     """The array within a frame of `value`; negative pads cut off."""
     shape = tuple(size + before + after for size, (before, after) in zip(self.shape, pads, strict=True))
     result = xp.full(shape, value, self.dtype) if value else xp.zeros(shape, self.dtype)
-    sizes = list(zip(self.shape, pads, strict=True))
-    source = tuple(slice(max(-before, 0), size - max(-after, 0)) for size, (before, after) in sizes)
-    target = tuple(slice(max(before, 0), max(before, 0) + each.stop - each.start) for (_, (before, _)), each in zip(sizes, source, strict=True))  # fmt: skip
-    result[target] = self[source]
+    source, target = [], []
+    for size, (before, after) in zip(self.shape, pads, strict=True):
+        start, stop = max(-before, 0), size - max(-after, 0)
+        source.append(slice(start, stop))
+        target.append(slice(max(before, 0), max(before, 0) + stop - start))
+    result[tuple(target)] = self[tuple(source)]
     return result
 
 
@@ -84,7 +86,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     """
     pad = [int(each) for each in pad]
     if len(pad) % 2:
-        raise RuntimeError(f"Padding length must be divisible by 2")
+        raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) // 2 > input.dim():
         raise RuntimeError(
             f"Padding length should be less than or equal to two times the input dimension but got padding length "
@@ -110,7 +112,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         limit = size if mode == "circular" else size - 1
         if mode == "reflect" and max(before, after) > limit:
             raise RuntimeError(
-                f"Argument #{4 + 2 * (input.dim() - 1 - dim)}: Padding size should be less than the corresponding input "
+                f"Argument #{4 + 2 * (input.dim() - 1 - dim)}: Padding size should be less than the corresponding "
+                "input "
                 f"dimension, but got: padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}"
             )
         if mode == "circular" and max(before, after) > limit:
@@ -123,7 +126,8 @@ def _constant(input: Tensor, pad: list[int], value: float | None) -> Tensor:
     for dim, (size, (before, after)) in enumerate(zip(input.shape, pads, strict=True)):
         if size + before + after < 0:
             raise RuntimeError(
-                f"The input size {size}, plus negative padding {before} and {after} resulted in a negative output size, which "
+                f"The input size {size}, plus negative padding {before} and {after} resulted in a negative output "
+                "size, which "
                 f"is invalid. Check dimension {dim} of your input."
             )
     return constant_pad(input, pads, 0 if value is None else value)  # type: ignore[no-any-return]

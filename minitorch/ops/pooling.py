@@ -79,9 +79,7 @@ def max_pool(
 
 
 def _output(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
-    return tuple(
-        pooled_size(*each, ceil_mode) for each in zip(size, kernel, stride, padding, dilation, strict=True)
-    )
+    return tuple(pooled_size(*each, ceil_mode) for each in zip(size, kernel, stride, padding, dilation, strict=True))
 
 
 @declare(
@@ -126,8 +124,8 @@ def _gather_planes(values: Tensor, index: Tensor, n: int) -> Tensor:
     variants="",
     node=lambda self, kernel, *rest: f"AvgPool{len(kernel)}DBackward0",
     derivatives={
-        "self": lambda grad, self_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor: avg_pool_backward(
-            grad, self_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor
+        "self": lambda grad, self_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor: (
+            avg_pool_backward(grad, self_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
         )
     },
 )
@@ -248,7 +246,9 @@ def adaptive_avg_pool(xp: Any, self: Array, output: Ints) -> Array:
     upcast=True,
     promotion="keep",
     variants="",
-    derivatives={"grad_output": lambda grad, grad_output_shape, size: adaptive_avg_pool(grad, grad_output_shape[-len(size) :])},
+    derivatives={
+        "grad_output": lambda grad, grad_output_shape, size: adaptive_avg_pool(grad, grad_output_shape[-len(size) :])
+    },
 )
 def adaptive_avg_pool_backward(xp: Any, grad_output: Array, size: Ints) -> Array:
     output = grad_output.shape[-len(size) :]
@@ -261,7 +261,9 @@ def adaptive_avg_pool_backward(xp: Any, grad_output: Array, size: Ints) -> Array
     promotion="keep",
     variants="",
     node=lambda self, output: f"AdaptiveMaxPool{len(output)}DBackward0",
-    derivatives={"self": lambda grad, self_shape, result1, output: scatter_planes(grad, result1, self_shape, len(output))},
+    derivatives={
+        "self": lambda grad, self_shape, result1, output: scatter_planes(grad, result1, self_shape, len(output))
+    },
 )
 def adaptive_max_pool(xp: Any, self: Array, output: Ints) -> tuple[Array, Array]:
     """The largest element of as many windows as are asked for, and its index in the plane."""
@@ -304,7 +306,9 @@ def _geometry(name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, p
         kinds = f"{n + 1}D or {n + 2}D (batch mode) tensor"
         if n > 1:
             raise RuntimeError(f"non-empty {kinds} expected for input")
-        raise RuntimeError(f"{name}: Expected {kinds} with optional 0 dim batch size for input, but got:{list(input.shape)}")
+        raise RuntimeError(
+            f"{name}: Expected {kinds} with optional 0 dim batch size for input, but got:{list(input.shape)}"
+        )
     kernel = expanded(kernel_size, n, "kernel_size")
     steps = kernel if stride is None or stride == [] else expanded(stride, n, "stride")
     pads, spread = expanded(padding, n, "padding"), expanded(dilation, n, "dilation")
@@ -339,9 +343,7 @@ def _max_pool(
     if n > 1:
         return max_pool(input, kernel, steps, pads, spread, ceil_mode)  # type: ignore[no-any-return]
     # PyTorch too pools one dimension as two, of which the first has size 1.
-    flat = max_pool(
-        input.unsqueeze(-2), (1, *kernel), (1, *steps), (0, *pads), (1, *spread), ceil_mode
-    )
+    flat = max_pool(input.unsqueeze(-2), (1, *kernel), (1, *steps), (0, *pads), (1, *spread), ceil_mode)
     return flat[0].squeeze(-2), flat[1].squeeze(-2)
 
 
@@ -448,7 +450,9 @@ def _adaptive_size(input: Tensor, output_size: Any, n: int) -> Ints:
     if len(sizes) != n:
         raise RuntimeError(f"adaptive_avg_pool{n}d: output_size must be {n}")
     if input.dim() not in (n + 1, n + 2):
-        raise RuntimeError(f"adaptive_avg_pool{n}d(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input.shape)}")
+        raise RuntimeError(
+            f"adaptive_avg_pool{n}d(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input.shape)}"
+        )
     return tuple(s if o is None else o for s, o in zip(input.shape[-n:], sizes, strict=True))
 
 
@@ -465,16 +469,12 @@ def _lp_pool(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: 
 
 
 @composite(variants="function", namespace="nn.functional")
-def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Tensor:
+def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """(Σ xᵖ)^(1/p) of each window. https://pytorch.org/docs/stable/generated/torch.nn.functional.lp_pool1d.html"""
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @composite(variants="function", namespace="nn.functional")
-def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Tensor:
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """(Σ xᵖ)^(1/p) of each window. https://pytorch.org/docs/stable/generated/torch.nn.functional.lp_pool2d.html"""
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)

@@ -140,7 +140,9 @@ class BatchNorm3d(_BatchNorm):
 class _LazyNorm(LazyModuleMixin):
     """Takes `num_features` from its first input."""
 
-    def __init__(self: Any, *args: Any, device: Any = None, dtype: Any = None, bias: bool = True, **kwargs: Any) -> None:
+    def __init__(
+        self: Any, *args: Any, device: Any = None, dtype: Any = None, bias: bool = True, **kwargs: Any
+    ) -> None:
         super().__init__(0, *args, device=device, dtype=dtype, bias=bias, **kwargs)
         if self.affine:
             self.weight = UninitializedParameter(device=device, dtype=dtype)

@@ -125,7 +125,18 @@ class _Conv(_ConvNd):
         dtype: Any = None,
     ) -> None:
         super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            0,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
         )
 
     def forward(self, input: Tensor) -> Tensor:
@@ -270,7 +281,8 @@ class _LazyConv(LazyModuleMixin):
             channels = input.shape[-self.n - 1] if input.dim() in (self.n + 1, self.n + 2) else 0
             if not channels:
                 raise RuntimeError(
-                    f"Expected {self.n + 1}D (unbatched) or {self.n + 2}D (batched) input to {type(self).__name__}, but got "
+                    f"Expected {self.n + 1}D (unbatched) or {self.n + 2}D (batched) input to {type(self).__name__}, "
+                    "but got "
                     f"input of size: {input.shape}"
                 )
             self.in_channels = channels

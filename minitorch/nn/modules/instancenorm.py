@@ -36,7 +36,8 @@ class _InstanceNorm(_NormBase):
                     f"{input.shape[dim]}."
                 )
             warnings.warn(
-                f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing in "
+                f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing "
+                "in "
                 "num_features, which is not used because affine=False",
                 stacklevel=2,
             )

@@ -90,13 +90,15 @@ class GroupNorm(_Affine):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
-        )
+        sizes = f"{self.num_groups}, {self.num_channels}"
+        return f"{sizes}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
 
 
 class RMSNorm(_Affine):
-    """Divides by the root of the mean square. Source: https://pytorch.org/docs/stable/generated/torch.nn.RMSNorm.html"""
+    """Divides by the root of the mean square.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.RMSNorm.html
+    """
 
     def __init__(
         self,

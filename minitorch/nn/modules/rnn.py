@@ -95,7 +95,8 @@ class RNNBase(Module):
             )
         if dropout > 0 and num_layers == 1:
             warnings.warn(
-                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                "num_layers "
                 f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
                 stacklevel=3,
             )
@@ -152,12 +153,14 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters, layer by layer and direction by direction."""
-        names = ["weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"]
+        names = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if self.bias else [])]
+        if self.proj_size:
+            names.append("weight_hr")
         return [
-            [getattr(self, self._name(name, layer, direction)) for name in names if self._weight(name, layer, direction) is not None]
+            [getattr(self, self._name(name, layer, direction)) for name in names]
             for layer in range(self.num_layers)
             for direction in range(self._directions)
-        ]  # fmt: skip
+        ]
 
     def reset_parameters(self) -> None:
         """Draws new weights, uniform in ±1/√hidden_size."""
@@ -169,7 +172,7 @@ class RNNBase(Module):
         """Does nothing: only cuDNN wants its weights in one piece."""
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """The outputs of the last layer at every step, and the last states of all layers (num_layers · directions, N, H)."""
+        """The last layer's output at every step, and the last states of all layers (num_layers · directions, N, H)."""
         if isinstance(input, PackedSequence):
             return self._packed(input, hx)
         name = "RNN" if self.mode.startswith("RNN") else self.mode
@@ -231,7 +234,9 @@ class RNNBase(Module):
             outputs = []
             for direction in range(self._directions):
                 number = layer * self._directions + direction
-                gates = F.linear(data, self._weight("weight_ih", layer, direction), self._weight("bias_ih", layer, direction))
+                gates = F.linear(
+                    data, self._weight("weight_ih", layer, direction), self._weight("bias_ih", layer, direction)
+                )
                 first = tuple(each[number] for each in state)
                 made, final = _walk(list(gates.split(sizes)), first, self._step(layer, direction), direction == 1)
                 outputs.append(cat(made))
@@ -252,7 +257,14 @@ class RNNBase(Module):
 
     def extra_repr(self) -> str:
         shown = f"{self.input_size}, {self.hidden_size}"
-        defaults = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
+        defaults = {
+            "proj_size": 0,
+            "num_layers": 1,
+            "bias": True,
+            "batch_first": False,
+            "dropout": 0,
+            "bidirectional": False,
+        }
         for name, default in defaults.items():
             if getattr(self, name) != default:
                 shown += f", {name}={getattr(self, name)}"
@@ -260,7 +272,10 @@ class RNNBase(Module):
 
 
 class RNN(RNNBase):
-    """h' = tanh(W x + b + U h + c), or ReLU of it. Source: https://pytorch.org/docs/stable/generated/torch.nn.RNN.html"""
+    """h' = tanh(W x + b + U h + c), or ReLU of it.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.RNN.html
+    """
 
     def __init__(
         self,
@@ -375,7 +390,10 @@ class GRUCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM; its state is (h, c). Source: https://pytorch.org/docs/stable/generated/torch.nn.LSTMCell.html"""
+    """One step of an LSTM; its state is (h, c).
+
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.LSTMCell.html
+    """
 
     mode = "LSTM"
 

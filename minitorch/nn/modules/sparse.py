@@ -57,7 +57,10 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """Indices (…) → vectors (…, embedding_dim). Source: https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html"""
+    """Indices (…) → vectors (…, embedding_dim).
+
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html
+    """
 
     def __init__(
         self,
@@ -155,9 +158,7 @@ class EmbeddingBag(_Table):
         self.include_last_offset = include_last_offset
         self._make(_weight, False, device, dtype)
 
-    def forward(
-        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(
             input,
             self.weight,

@@ -29,7 +29,10 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class MultiheadAttention(Module):
-    """Attention in several subspaces at once. Source: https://pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html"""
+    """Attention in several subspaces at once.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html
+    """
 
     bias_k: Parameter | None
     bias_v: Parameter | None
@@ -51,7 +54,8 @@ class MultiheadAttention(Module):
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead"
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
+                "instead"
             )
         where = {"device": device, "dtype": dtype}
         self.embed_dim = embed_dim
@@ -169,7 +173,9 @@ class _Layer(Module):
         where: dict[str, Any],
     ) -> None:
         for name in attentions:
-            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias=bias, batch_first=batch_first, **where))
+            setattr(
+                self, name, MultiheadAttention(d_model, nhead, dropout, bias=bias, batch_first=batch_first, **where)
+            )
         self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
@@ -217,8 +223,8 @@ class TransformerEncoderLayer(_Layer):
         super().__init__()
         where = {"device": device, "dtype": dtype}
         self._make(
-            ("self_attn",), d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first,
-            bias, where,
+            ("self_attn",), d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
+            norm_first, bias, where,
         )  # fmt: skip
 
     def forward(
@@ -398,7 +404,8 @@ class Transformer(Module):
     ) -> None:
         super().__init__()
         options = (
-            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype,
+            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias,
+            device, dtype,
         )  # fmt: skip
 
         def norm() -> LayerNorm:

@@ -1,11 +1,14 @@
-"""Batches of sequences of different length. Source: https://pytorch.org/docs/stable/nn.html#utility-functions-in-other-modules"""
+"""Batches of sequences of different length.
+
+Source: https://pytorch.org/docs/stable/nn.html#utility-functions-in-other-modules
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from minitorch import as_tensor, cat, empty_like, arange, int64, stack, tensor
+from minitorch import arange, as_tensor, cat, empty_like, int64, stack, tensor
 from minitorch.tensor import Tensor
 
 
@@ -76,11 +79,14 @@ def pack_padded_sequence(
             f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={input.shape[1]})"
         )
     if min(sizes) <= 0:
-        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+        )
     if sizes != sorted(sizes, reverse=True):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
+            "do not "
             "need ONNX exportability."
         )
     counts = [sum(size > step for size in sizes) for step in range(sizes[0])]
@@ -121,7 +127,9 @@ def pad_sequence(
 ) -> Tensor:
     """A batch (T, N, …) of sequences (Tₙ, …), filled up to the longest."""
     if not isinstance(sequences, Iterable):
-        raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
     listed = list(sequences)
     length = max(each.shape[0] for each in listed)
     padded = []
