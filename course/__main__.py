@@ -134,6 +134,19 @@ def reset(course: Course, name: str) -> None:
         raise click.ClickException(str(error)) from error
 
 
+@main.command()
+@click.argument("archive", type=click.Path(dir_okay=False, path_type=Path))
+@click.pass_obj
+def release(course: Course, archive: Path) -> None:
+    """Write the zip file ARCHIVE for students: everything in git, without the solutions."""
+    from course.release import release as write_release
+
+    try:
+        click.echo(f"{archive}: {write_release(course, archive)} files")
+    except FileNotFoundError as error:
+        raise click.ClickException(str(error)) from error
+
+
 @main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
