@@ -227,7 +227,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Normal numbers, of which the fraction `sparsity` of each column is set to zero (Martens 2010)."""
-    from minitorch import randperm
+    from minitorch.ops.sampling import randperm
 
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")

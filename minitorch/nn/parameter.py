@@ -40,8 +40,8 @@ class Parameter(Tensor, metaclass=_ParameterType):
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]  # type: ignore[no-any-return]
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
-        return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)
+    def __repr__(self, **options: Any) -> str:
+        return "Parameter containing:\n" + super().__repr__(**options)
 
 
 class _BufferType(_TensorType):
@@ -74,7 +74,7 @@ class _Uninitialized:
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Makes this an ordinary parameter or buffer of the given shape, with arbitrary values."""
-        from minitorch import empty
+        from minitorch.ops.creation import empty
 
         tensor: Any = self
         with no_grad():
@@ -94,12 +94,12 @@ class _Uninitialized:
             "initialize the parameters before accessing their attributes."
         )
 
-    def __repr__(self) -> str:
+    def __repr__(self, **options: Any) -> str:
         return f"<{type(self).__name__}>"
 
 
 def _uninitialized(cls: type, device: Any, dtype: Any) -> Any:
-    from minitorch import empty
+    from minitorch.ops.creation import empty
 
     return _as_subclass(empty(0, device=device, dtype=dtype), cls)
 

@@ -73,7 +73,7 @@ def _rows_of_gradient(grad: Tensor, indices: Tensor, padding_idx: int, scale_gra
     if scale_grad_by_freq:
         raise NotImplementedError("embedding: the second derivative with scale_grad_by_freq is not supported")
     rows: Tensor = embedding_rows(grad, indices, padding_idx, False)
-    return rows if padding_idx < 0 else rows.masked_fill((indices == padding_idx).unsqueeze(-1), 0)  # type: ignore[no-any-return]
+    return rows if padding_idx < 0 else rows.masked_fill(indices.eq(padding_idx).unsqueeze(-1), 0)  # type: ignore[no-any-return]
 
 
 def _limited(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
@@ -171,10 +171,10 @@ def embedding_bag(
 
 
 def _bagged(rows: Tensor, input: Tensor, starts: list[int], mode: str, padding_idx: int | None) -> Tensor:
-    from minitorch import stack
+    from minitorch.ops.joining import stack
 
     if padding_idx is not None:
-        kept = input != padding_idx
+        kept = input.ne(padding_idx)
     bags = []
     for start, end in pairwise(starts):
         bag = rows[start:end]

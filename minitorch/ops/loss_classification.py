@@ -191,7 +191,7 @@ def cross_entropy(
     # The part of the target that is spread over all classes.
     if weight is not None:
         log_probabilities = log_probabilities * weight.view([-1 if d == class_dim else 1 for d in range(input.dim())])
-    ignored = target == ignore_index
+    ignored = target.eq(ignore_index)
     smooth = (-log_probabilities.sum(class_dim)).masked_fill(ignored, 0.0)
     if reduction == "sum":
         smooth = smooth.sum()

@@ -27,8 +27,8 @@ def hinge_embedding_loss(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.hinge_embedding_loss.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    far = (margin - input).clamp_min(0).masked_fill(target == 1, 0)
-    return reduced(far + input.masked_fill(target == -1, 0), reduction)  # type: ignore[no-any-return]
+    far = (margin - input).clamp_min(0).masked_fill(target.eq(1), 0)
+    return reduced(far + input.masked_fill(target.eq(-1), 0), reduction)  # type: ignore[no-any-return]
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -241,7 +241,7 @@ def cosine_embedding_loss(
     dim = target.dim()
     squares = ((input1 * input1).sum(dim) + 1e-12) * ((input2 * input2).sum(dim) + 1e-12)
     cosine = (input1 * input2).sum(dim) / squares.sqrt()
-    loss = (1 - cosine).masked_fill(target != 1, 0) + (cosine - margin).clamp_min(0).masked_fill(target != -1, 0)
+    loss = (1 - cosine).masked_fill(target.ne(1), 0) + (cosine - margin).clamp_min(0).masked_fill(target.ne(-1), 0)
     return reduced(loss, reduction)  # type: ignore[no-any-return]
 
 

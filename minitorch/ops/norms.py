@@ -22,16 +22,16 @@ def _vector_norm_gradient(grad: Any, self: Any, ord: float, dim: Dims, keepdim: 
     if ord == 1:
         return self.sgn() * grad
     if ord == 2:
-        return grad * (self / norm).masked_fill(norm == 0, 0)
+        return grad * (self / norm).masked_fill(norm.eq(0), 0)
     size = self.abs()
     if math.isinf(ord):
         # All elements of extreme size share the gradient.
         extreme = (size == norm) | size.isnan()
         return self.sgn() * extreme * (grad / extreme.sum(dims_of(dim, self.dim()), keepdim=True))
     if ord < 1:
-        return self.sgn() * size.pow(ord - 1).masked_fill(self == 0, 0) * grad * norm.pow(1 - ord)
+        return self.sgn() * size.pow(ord - 1).masked_fill(self.eq(0), 0) * grad * norm.pow(1 - ord)
     slope = self.sgn() * size.pow(ord - 1) if ord < 2 else self * size.pow(ord - 2)
-    return slope * (grad / norm.pow(ord - 1)).masked_fill(norm == 0, 0)
+    return slope * (grad / norm.pow(ord - 1)).masked_fill(norm.eq(0), 0)
 
 
 @declare(

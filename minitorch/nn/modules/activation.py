@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch import full
 from minitorch.nn import functional as F
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter
+from minitorch.ops.creation import full
 from minitorch.tensor import Tensor
 
 
@@ -71,7 +71,7 @@ class RReLU(_Activation):
 class Hardtanh(_Activation):
     """x, but at least `min_val` and at most `max_val`."""
 
-    _shown = ("min_val", "max_val")
+    _shown: tuple[str, ...] = ("min_val", "max_val")
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()

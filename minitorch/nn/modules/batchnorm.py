@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch import empty, int64, ones, tensor, zeros
+from minitorch.dtypes import int64
 from minitorch.nn import functional as F
 from minitorch.nn import init
 from minitorch.nn.modules.lazy import LazyModuleMixin
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from minitorch.ops.creation import empty, ones, zeros
+from minitorch.ops.data import tensor
 from minitorch.tensor import Tensor
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minitorch import empty
 from minitorch.nn import functional as F
 from minitorch.nn import init
 from minitorch.nn.modules.lazy import LazyModuleMixin
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter, UninitializedParameter
+from minitorch.ops.creation import empty
 from minitorch.tensor import Tensor
 
 

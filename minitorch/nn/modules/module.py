@@ -383,7 +383,7 @@ class Module(ModuleHooks, ModuleState):
 
         Raises TypeError for a dtype that is not floating point or complex.
         """
-        from minitorch import dtype as Dtype
+        from minitorch.dtypes import dtype as Dtype
 
         for value in (*args, *kwargs.values()):
             kind = value.dtype if isinstance(value, Tensor) else value
@@ -408,7 +408,7 @@ class Module(ModuleHooks, ModuleState):
 
     def to_empty(self: Self, *, device: Any, recurse: bool = True) -> Self:
         """Moves all parameters and buffers to a device without copying their values."""
-        from minitorch import empty_like
+        from minitorch.ops.creation import empty_like
 
         return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch import empty
 from minitorch.nn import functional as F
 from minitorch.nn import init
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter
+from minitorch.ops.creation import empty
 from minitorch.tensor import Tensor
 
 

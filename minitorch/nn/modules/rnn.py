@@ -12,12 +12,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from minitorch import cat, empty, stack
 from minitorch.nn import functional as F
 from minitorch.nn import init
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter
 from minitorch.nn.utils.rnn import PackedSequence
+from minitorch.ops.creation import empty
+from minitorch.ops.joining import cat, stack
 from minitorch.tensor import Tensor
 
 State = tuple[Tensor, ...]

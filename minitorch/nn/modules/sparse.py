@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch import empty
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.nn import functional as F
 from minitorch.nn import init
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter
+from minitorch.ops.creation import empty
 from minitorch.tensor import Tensor
 
 

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from minitorch import empty, full
 from minitorch.nn import functional as F
 from minitorch.nn import init
 from minitorch.nn.modules.container import ModuleList
@@ -19,6 +18,7 @@ from minitorch.nn.modules.linear import Linear
 from minitorch.nn.modules.module import Module
 from minitorch.nn.modules.normalization import LayerNorm
 from minitorch.nn.parameter import Parameter
+from minitorch.ops.creation import empty, full
 from minitorch.tensor import Tensor
 
 Activation = str | Callable[[Tensor], Tensor]
@@ -312,7 +312,7 @@ def _is_causal(mask: Tensor | None, is_causal: bool | None, size: int) -> bool:
     if is_causal is not None or mask is None:
         return bool(is_causal)
     causal = Transformer.generate_square_subsequent_mask(size, mask.device, mask.dtype)
-    return mask.shape == causal.shape and bool((mask == causal).all())
+    return mask.shape == causal.shape and bool(mask.eq(causal).all())
 
 
 class TransformerEncoder(Module):

@@ -6,9 +6,10 @@ import types
 import warnings
 from collections.abc import Iterable
 
-from minitorch import stack, zeros
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.linalg import vector_norm
+from minitorch.ops.creation import zeros
+from minitorch.ops.joining import stack
 from minitorch.tensor import Tensor
 
 Tensors = Tensor | Iterable[Tensor]

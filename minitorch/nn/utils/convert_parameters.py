@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from minitorch import cat
+from minitorch.ops.joining import cat
 from minitorch.tensor import Tensor
 
 

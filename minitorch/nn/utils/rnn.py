@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from minitorch import arange, as_tensor, cat, empty_like, int64, stack, tensor
+from minitorch.dtypes import int64
+from minitorch.ops.creation import arange, empty_like
+from minitorch.ops.data import as_tensor, tensor
+from minitorch.ops.joining import cat, stack
 from minitorch.tensor import Tensor
 
 
