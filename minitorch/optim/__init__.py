@@ -1,5 +1,10 @@
 """Optimizers. Source: https://pytorch.org/docs/stable/optim.html"""
 
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
 from minitorch.optim import lr_scheduler
 from minitorch.optim.adadelta import Adadelta
 from minitorch.optim.adagrad import Adagrad
@@ -7,6 +12,7 @@ from minitorch.optim.adam import Adam
 from minitorch.optim.adamax import Adamax
 from minitorch.optim.adamw import AdamW
 from minitorch.optim.asgd import ASGD
+from minitorch.optim.lbfgs import LBFGS
 from minitorch.optim.nadam import NAdam
 from minitorch.optim.optimizer import Optimizer
 from minitorch.optim.radam import RAdam
@@ -16,6 +22,7 @@ from minitorch.optim.sgd import SGD
 
 __all__ = [
     "ASGD",
+    "LBFGS",
     "SGD",
     "Adadelta",
     "Adagrad",
@@ -29,3 +36,9 @@ __all__ = [
     "Rprop",
     "lr_scheduler",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "swa_utils":  # loaded when first used: it needs all of nn
+        return importlib.import_module("minitorch.optim.swa_utils")
+    raise AttributeError(f"module 'torch.optim' has no attribute '{name}'")

@@ -1,0 +1,115 @@
+"""Averaged weights against torch."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch
+import minitorch.nn
+import minitorch.optim
+
+
+def oracle() -> Any:
+    return pytest.importorskip("torch", reason="torch is the oracle of the averages: pip install torch==2.13.0")
+
+
+def swa_of(lib: Any) -> Any:
+    return importlib.import_module(f"{lib.__name__}.optim.swa_utils")
+
+
+def network(lib: Any) -> Any:
+    lib.manual_seed(0)
+    return lib.nn.Sequential(lib.nn.Linear(3, 4), lib.nn.BatchNorm1d(4), lib.nn.Linear(4, 2))
+
+
+def change(lib: Any, model: Any, step: int) -> None:
+    random = np.random.default_rng(step)
+    for each in [*model.parameters(), *model.buffers()]:
+        if each.is_floating_point():
+            each.detach().copy_(lib.from_numpy(np.asarray(random.normal(size=tuple(each.shape)), np.float32)))
+
+
+AVERAGES: dict[str, Callable[[Any, Any], Any]] = {
+    "mean": lambda s, model: s.AveragedModel(model),
+    "mean with buffers": lambda s, model: s.AveragedModel(model, use_buffers=True),
+    "ema": lambda s, model: s.AveragedModel(model, avg_fn=s.get_ema_avg_fn(0.9)),
+    "ema of lists": lambda s, model: s.AveragedModel(model, multi_avg_fn=s.get_ema_multi_avg_fn(0.9), use_buffers=True),
+    "swa of lists": lambda s, model: s.AveragedModel(model, multi_avg_fn=s.get_swa_multi_avg_fn()),
+    "own": lambda s, model: s.AveragedModel(model, avg_fn=lambda averaged, new, n: averaged * 0.5 + new * (n + 1)),
+}
+
+
+@pytest.mark.parametrize("name", AVERAGES)
+def test_averages(name: str) -> None:
+    results = []
+    for lib in (oracle(), minitorch):
+        model = network(lib)
+        averaged = AVERAGES[name](swa_of(lib), model)
+        for step in range(4):
+            change(lib, model, step)
+            averaged.update_parameters(model)
+        results.append({key: value.numpy() for key, value in averaged.state_dict().items()})
+    assert list(results[0]) == list(results[1])
+    for key, value in results[0].items():
+        np.testing.assert_allclose(results[1][key], value, 1e-5, 1e-6, err_msg=key)
+
+
+def test_update_bn() -> None:
+    results = []
+    for lib in (oracle(), minitorch):
+        model = network(lib).eval()
+        change(lib, model, 0)
+        batches = np.random.default_rng(0).normal(size=(3, 5, 3)).astype(np.float32)
+        swa_of(lib).update_bn([(lib.from_numpy(batch), 0) for batch in batches], model)
+        assert not model.training
+        assert model[1].momentum == 0.1
+        results.append([model[1].running_mean.numpy(), model[1].running_var.numpy()])
+    np.testing.assert_allclose(results[1], results[0], 1e-4, 1e-6)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"anneal_epochs": 3}, {"anneal_strategy": "linear"}, {"anneal_epochs": 0}], ids=str
+)
+def test_swalr(options: dict[str, Any]) -> None:
+    results = []
+    for lib in (oracle(), minitorch):
+        first, second = (lib.from_numpy(np.ones(1, np.float32)).requires_grad_() for _ in range(2))
+        optimizer = lib.optim.SGD([{"params": [first]}, {"params": [second], "lr": 0.5}], lr=0.1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scheduler = swa_of(lib).SWALR(optimizer, [0.02, 0.9], **options)
+            rates = [scheduler.get_last_lr()]
+            for _ in range(13):
+                optimizer.step()
+                scheduler.step()
+                rates.append(scheduler.get_last_lr())
+        results.append(rates)
+    np.testing.assert_allclose(results[1], results[0], 1e-12)
+
+
+INVALID: list[Callable[[Any, Any, Any], Any]] = [
+    lambda s, model, optimizer: s.SWALR(optimizer, [0.1, 0.2]),
+    lambda s, model, optimizer: s.SWALR(optimizer, 0.1, anneal_strategy="sin"),
+    lambda s, model, optimizer: s.SWALR(optimizer, 0.1, anneal_epochs=-1),
+    lambda s, model, optimizer: s.get_ema_avg_fn(2),
+    lambda s, model, optimizer: s.get_ema_multi_avg_fn(-1),
+    lambda s, model, optimizer: s.AveragedModel(model, avg_fn=max, multi_avg_fn=max),
+]
+
+
+@pytest.mark.parametrize("number", range(len(INVALID)))
+def test_errors_are_torchs(number: int) -> None:
+    errors = []
+    for lib in (oracle(), minitorch):
+        model = network(lib)
+        with pytest.raises(Exception) as caught:
+            INVALID[number](swa_of(lib), model, lib.optim.SGD(model.parameters(), lr=0.1))
+        errors.append(caught.value)
+    assert type(errors[0]) is type(errors[1])
+    assert str(errors[0]) == str(errors[1])
