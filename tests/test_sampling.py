@@ -16,6 +16,7 @@ import pytest
 
 from minitorch import random, sampling
 from minitorch.random import Generator
+from minitorch.sampling import rejection
 
 torch = pytest.importorskip("torch", reason="torch, which the numbers are compared with, is not installed")
 
@@ -136,6 +137,7 @@ RANGES = [
     (16777210, 16777300),
     (2040, 2100),
     (-5000, -1000),
+    (4097, 5000),
     (0, 65504),
     (0, 65519),
 ]
@@ -414,6 +416,12 @@ def test_binomial(dtype: str) -> None:
     assert_same(drawn, torch.binomial(count, prob.expand(2, 3), generator=reference))
 
 
+@pytest.mark.parametrize("k", [0, 1, 5, 9, 10, 11, 30, 1000])
+def test_what_stirlings_formula_leaves_out(k: int) -> None:
+    stirling = (k + 0.5) * math.log(k + 1) - (k + 1) + 0.5 * math.log(2 * math.pi)
+    assert rejection._stirling_rest(k) == pytest.approx(math.log(math.factorial(k)) - stirling, abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "arguments"),
     [
@@ -429,9 +437,7 @@ def test_binomial(dtype: str) -> None:
         (sampling.binomial, torch.binomial, [torch.ones(1).half(), torch.ones(1).half()]),
     ],
 )
-def test_errors_of_rejection_samplers(
-    ours: Callable[..., Any], theirs: Callable[..., Any], arguments: list[Any]
-) -> None:
+def test_rejection_sampler_errors(ours: Callable[..., Any], theirs: Callable[..., Any], arguments: list[Any]) -> None:
     assert_same_error(
         lambda: ours(*(argument.numpy() for argument in arguments), Generator()),
         lambda: theirs(*arguments),
@@ -555,6 +561,18 @@ def test_state_goes_to_torch_and_back(drawn: int) -> None:
     sampling.normal_(array, generator)
     assert_same(array, torch.randn(9, generator=reference))
     assert_same_state(generator, reference)
+
+
+def test_state_as_a_tensor() -> None:
+    random.manual_seed(5)
+    state = random.get_rng_state()
+    assert (tuple(state.shape), str(state.dtype)) == ((5056,), "torch.uint8")
+    first, second = np.empty(9), np.empty(9)
+    sampling.normal_(first, random.default_generator)
+    random.set_rng_state(state)
+    sampling.normal_(second, random.default_generator)
+    np.testing.assert_array_equal(first, second)
+    assert_same_error(lambda: random.default_generator.set_state([1]), lambda: torch.Generator().set_state([1]))
 
 
 def test_state_errors() -> None:

@@ -45,7 +45,6 @@ def _with_replacement(rows: Array, uniform: Array) -> Array:
     working = np.float64 if rows.dtype == np.float64 else np.float32
     shares = np.cumsum(rows.astype(working), axis=-1)
     shares /= shares[:, -1:]
-    shares[:, -1] = 1
     return np.stack([np.searchsorted(*each) for each in zip(shares.astype(np.float64), uniform, strict=True)])
 
 
