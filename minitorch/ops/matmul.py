@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import broadcast_clash
 from minitorch.ops.pointwise import conj
@@ -309,12 +310,13 @@ def _check_dot(name: str, self: Array, other: Array) -> None:
 
 
 @composite(aliases="ger")
-def outer(input: Tensor, vec2: Tensor) -> Tensor:
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """inputᵢ · vec2ⱼ. https://pytorch.org/docs/stable/generated/torch.outer.html"""
     for name, each in (("self", input), ("vec2", vec2)):
         if each.dim() != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {each.dim()}-D")
-    return input.reshape(-1, 1) * vec2
+    result = input.reshape(-1, 1) * vec2
+    return result if out is None else write_out(out, result)
 
 
 @composite()
@@ -357,13 +359,15 @@ def unsafe_view(xp: Any, self: Array, size: tuple[int, ...]) -> Array:
 
 
 @composite()
-def matmul(input: Tensor, other: Tensor) -> Tensor:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product with NumPy's rules: vectors are rows or columns, leading dimensions are batches and broadcast.
 
     https://pytorch.org/docs/stable/generated/torch.matmul.html
     """
     if not isinstance(other, Tensor):
         raise TypeError(f"matmul(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+    if out is not None:
+        return write_out(out, matmul(input, other))  # type: ignore[no-any-return]
     m, n = input._array.ndim, other._array.ndim
     if m == n == 2:
         return mm(input, other)  # type: ignore[no-any-return]
