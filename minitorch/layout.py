@@ -74,10 +74,15 @@ def is_contiguous(array: Array, format: memory_format) -> bool:
     return array.ndim == len(format.order) and bool(array.transpose(format.order).flags.c_contiguous)
 
 
+def kept_order(array: Array) -> str:
+    """The `order` that makes NumPy keep the order of strides when it copies; expanded arrays go row by row."""
+    return "C" if 0 in array.strides else "K"
+
+
 def copy_in(xp: Any, array: Array, dtype: Any, format: memory_format) -> Array:
     """A copy of the array, in another dtype, whose memory is in the order of the format."""
     if format is preserve_format:
-        return array.astype(dtype, order="K")
+        return array.astype(dtype, order=kept_order(array))
     if format.order is None:
         return array.astype(dtype, order="C")
     ordered = in_format(xp, array, format).astype(dtype, order="C")

@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/torch.html#comparison-ops
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from minitorch.backend import Array
@@ -16,13 +17,30 @@ from minitorch.tensor import Tensor
 Number = Any
 
 
-@pointwise(operators="__eq__", upcast=False)
+def _flat(grad: Tensor) -> Tensor:
+    zeros: Tensor = grad.new_zeros(grad.shape)
+    return zeros
+
+
+def compares(**options: Any) -> Callable[[Any], Callable[..., Any]]:
+    """Declares a comparison. In place it leaves zeros and ones, whose gradient is zero."""
+
+    def generate(kernel: Any) -> Callable[..., Any]:
+        def node(self: Any, other: Any) -> str:
+            return f"{kernel.__name__.capitalize()}Backward{int(isinstance(other, Tensor))}"
+
+        return pointwise(upcast=False, derivatives={"self": _flat, "other": _flat}, node=node, **options)(kernel)
+
+    return generate
+
+
+@compares(operators="__eq__")
 def eq(xp: Any, self: Array, other: Array | Number) -> Array:
     """self = other. https://pytorch.org/docs/stable/generated/torch.eq.html"""
     return xp.equal(self, other)
 
 
-@pointwise(operators="__ne__", aliases="not_equal", upcast=False)
+@compares(operators="__ne__", aliases="not_equal")
 def ne(xp: Any, self: Array, other: Array | Number) -> Array:
     """self ≠ other. https://pytorch.org/docs/stable/generated/torch.ne.html"""
     return xp.not_equal(self, other)
@@ -34,25 +52,25 @@ def _ordered(self: Array, kernel: str) -> Array:
     return self
 
 
-@pointwise(operators="__lt__", aliases="less", upcast=False)
+@compares(operators="__lt__", aliases="less")
 def lt(xp: Any, self: Array, other: Array | Number) -> Array:
     """self < other. https://pytorch.org/docs/stable/generated/torch.lt.html"""
     return xp.less(_ordered(self, "lt_cpu"), other)
 
 
-@pointwise(operators="__le__", aliases="less_equal", upcast=False)
+@compares(operators="__le__", aliases="less_equal")
 def le(xp: Any, self: Array, other: Array | Number) -> Array:
     """self ≤ other. https://pytorch.org/docs/stable/generated/torch.le.html"""
     return xp.less_equal(_ordered(self, "le_cpu"), other)
 
 
-@pointwise(operators="__gt__", aliases="greater", upcast=False)
+@compares(operators="__gt__", aliases="greater")
 def gt(xp: Any, self: Array, other: Array | Number) -> Array:
     """self > other. https://pytorch.org/docs/stable/generated/torch.gt.html"""
     return xp.greater(_ordered(self, "gt_cpu"), other)
 
 
-@pointwise(operators="__ge__", aliases="greater_equal", upcast=False)
+@compares(operators="__ge__", aliases="greater_equal")
 def ge(xp: Any, self: Array, other: Array | Number) -> Array:
     """self ≥ other. https://pytorch.org/docs/stable/generated/torch.ge.html"""
     return xp.greater_equal(_ordered(self, "ge_cpu"), other)
@@ -64,19 +82,19 @@ def ge(xp: Any, self: Array, other: Array | Number) -> Array:
 @declare()
 def isnan(xp: Any, self: Array) -> Array:
     """Whether x is not a number. https://pytorch.org/docs/stable/generated/torch.isnan.html"""
-    return xp.isnan(self) if self.dtype.kind not in "biu" else xp.zeros(self.shape, "bool")
+    return xp.isnan(self) if self.dtype.kind not in "biu" else xp.zeros_like(self, "bool")
 
 
 @declare()
 def isinf(xp: Any, self: Array) -> Array:
     """Whether x is infinite. https://pytorch.org/docs/stable/generated/torch.isinf.html"""
-    return xp.isinf(self) if self.dtype.kind not in "biu" else xp.zeros(self.shape, "bool")
+    return xp.isinf(self) if self.dtype.kind not in "biu" else xp.zeros_like(self, "bool")
 
 
 @declare()
 def isfinite(xp: Any, self: Array) -> Array:
     """Whether x is neither infinite nor NaN. https://pytorch.org/docs/stable/generated/torch.isfinite.html"""
-    return xp.isfinite(self) if self.dtype.kind not in "biu" else xp.ones(self.shape, "bool")
+    return xp.isfinite(self) if self.dtype.kind not in "biu" else xp.ones_like(self, "bool")
 
 
 def _check_real(self: Array, function: str) -> None:
@@ -101,7 +119,7 @@ def isneginf(xp: Any, self: Array) -> Array:
 @declare()
 def isreal(xp: Any, self: Array) -> Array:
     """Whether the imaginary part is 0. https://pytorch.org/docs/stable/generated/torch.isreal.html"""
-    return self.imag == 0 if self.dtype.kind == "c" else xp.ones(self.shape, "bool")
+    return self.imag == 0 if self.dtype.kind == "c" else xp.ones_like(self, "bool")
 
 
 @declare(variants="function method out")
@@ -172,7 +190,9 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 @composite(variants="function")
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False, out: Tensor | None = None
+) -> Tensor:
     """Whether each element is one of `test_elements`. https://pytorch.org/docs/stable/generated/torch.isin.html"""
     for each in (elements, test_elements):
         if isinstance(each, Tensor) and (each._dtype is bool_ or each._dtype.is_complex):
@@ -181,11 +201,11 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     elements, test_elements = (
         each if isinstance(each, Tensor) else like.new_tensor(each) for each in (elements, test_elements)
     )
-    result: Tensor = _is_in(elements, test_elements, invert)
+    result: Tensor = _is_in(elements, test_elements, invert, **({} if out is None else {"out": out}))
     return result
 
 
-@declare(variants="", promotion="keep")
+@declare(variants="out", promotion="keep")
 def _is_in(xp: Any, elements: Array, test_elements: Array, invert: bool) -> Array:
     return xp.isin(elements, test_elements, invert=invert)
 

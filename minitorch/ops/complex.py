@@ -54,7 +54,7 @@ def view_as_complex(xp: Any, self: Array) -> Array:
 @composite(variants="function")
 def real(input: Tensor) -> Tensor:
     """The real parts, a view. A real tensor is its own. https://pytorch.org/docs/stable/generated/torch.real.html"""
-    return view_as_real(input).select(-1, 0) if input._dtype.is_complex else input  # type: ignore[no-any-return]
+    return view_as_real(input).select(-1, 0) if input._dtype.is_complex else input
 
 
 @composite(variants="function")
@@ -62,7 +62,7 @@ def imag(input: Tensor) -> Tensor:
     """The imaginary parts, a view. https://pytorch.org/docs/stable/generated/torch.imag.html"""
     if not input._dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return view_as_real(input).select(-1, 1)  # type: ignore[no-any-return]
+    return view_as_real(input).select(-1, 1)
 
 
 METHODS["real"] = property(real, lambda self, value: _assign(real(self), value))  # type: ignore[assignment]
@@ -84,7 +84,7 @@ def _conj(xp: Any, self: Array) -> Array:
 @composite(aliases="resolve_conj")
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor is its own. https://pytorch.org/docs/stable/generated/torch.conj.html"""
-    return _conj(input) if input._dtype.is_complex else input  # type: ignore[no-any-return]
+    return _conj(input) if input._dtype.is_complex else input
 
 
 @pointwise(
@@ -127,15 +127,30 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     _check_parts(real, imag)
     result: Tensor = _complex(real, imag)
-    return result if out is None else out.copy_(result)  # type: ignore[no-any-return]
+    return result if out is None else out.copy_(result)
+
+
+@pointwise(
+    variants="",
+    node="PolarBackward0",
+    derivatives={
+        "abs": lambda grad, result: (grad.conj() * result.sgn()).real,
+        "angle": lambda grad, result: (grad.conj() * (result * 1j)).real,
+    },
+)
+def _polar(xp: Any, abs: Array, angle: Array) -> Array:
+    parts = xp.broadcast_arrays(abs, angle)
+    result = xp.empty(parts[0].shape, "complex64" if abs.dtype == "float32" else "complex128")
+    result.real, result.imag = parts[0] * xp.cos(parts[1]), parts[0] * xp.sin(parts[1])
+    return result
 
 
 @composite(variants="function")
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """abs · (cos angle + i sin angle). https://pytorch.org/docs/stable/generated/torch.polar.html"""
     _check_parts(abs, angle)
-    result: Tensor = _complex(abs * angle.cos(), abs * angle.sin())
-    return result if out is None else out.copy_(result)  # type: ignore[no-any-return]
+    result: Tensor = _polar(abs, angle)
+    return result if out is None else out.copy_(result)
 
 
 def _check_parts(real: Tensor, imag: Tensor) -> None:

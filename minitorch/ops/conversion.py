@@ -170,13 +170,13 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 @composite(variants="method")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor in the dtype and on the device of `other`."""
-    return METHODS["to"](self, other)  # type: ignore[no-any-return]
+    return METHODS["to"](self, other)
 
 
 @composite(variants="method")
 def cpu(self: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
     """This tensor in host memory; itself where it is there already."""
-    return METHODS["to"](self, "cpu", memory_format=memory_format)  # type: ignore[no-any-return]
+    return METHODS["to"](self, "cpu", memory_format=memory_format)
 
 
 @composite(variants="method")
@@ -185,7 +185,7 @@ def cuda(
 ) -> Tensor:
     """This tensor on a GPU, by default the current one; itself where it is there already."""
     where = "cuda" if device is None else device
-    return METHODS["to"](self, where, memory_format=memory_format)  # type: ignore[no-any-return]
+    return METHODS["to"](self, where, memory_format=memory_format)
 
 
 @declare(derivatives={"self": lambda grad: grad})

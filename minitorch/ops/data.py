@@ -119,7 +119,7 @@ def _converted(elements: Sequence[Any], kind: dtype, target: dtype) -> Array:
         kind.category
     ]
     try:
-        array = np.array(elements, exact)
+        array: Array = np.array(elements, exact)
     except OverflowError:
         raise ValueError("Overflow when unpacking long long") from None
     except (TypeError, ValueError):

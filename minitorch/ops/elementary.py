@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.layout import copy_in, preserve_format
 from minitorch.ops.declaration import pointwise
 from minitorch.ops.errors import floating, not_implemented
 from minitorch.ops.pointwise import conj
@@ -253,7 +254,7 @@ def _flat(grad: Tensor) -> Tensor:
 
 def _rounded(xp: Any, function: Any, array: Array, name: str) -> Array:
     if array.dtype.kind in "fiu":
-        return function(array) if array.dtype.kind == "f" else array.copy()
+        return function(array) if array.dtype.kind == "f" else copy_in(xp, array, array.dtype, preserve_format)
     if array.dtype.kind == "c" and name != "round":
         raise NotImplementedError(f"{name} is not supported for complex inputs")
     raise not_implemented(f"{name}_vml_cpu", array.dtype.name)

@@ -139,13 +139,13 @@ def _check_divisor(xp: Any, self: Array | Number, other: Array | Number, kernel:
     kind = (self if hasattr(self, "dtype") else other).dtype
     if kind.kind in "bc":
         raise not_implemented(kernel, kind.name)
-    if kind.kind in "iu" and not xp.all(other) and getattr(self, "size", 1):
+    if kind.kind in "iu" and not xp.all(other) and not (hasattr(self, "size") and self.size == 0):
         raise RuntimeError("ZeroDivisionError")
 
 
 @pointwise(
     operators="__floordiv__ __rfloordiv__ __ifloordiv__",
-    node="NotImplemented",
+    node="torch::autograd::NotImplemented",
     derivatives={"self, other": no_derivative("floor_divide")},
 )
 def floor_divide(xp: Any, self: Array | Number, other: Array | Number) -> Array:
@@ -161,7 +161,7 @@ def _flat(grad: Tensor) -> Any:
     return grad.new_zeros(grad.shape)
 
 
-@pointwise(variants="inplace", node="DivBackward2", derivatives={"self": _flat, "other": _flat})
+@pointwise(variants="inplace out", node="DivBackward2", derivatives={"self": _flat, "other": _flat})
 def _div_trunc(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """self / other, rounded towards zero."""
     _check_divisor(xp, self, other, "div_trunc_cpu")
@@ -170,7 +170,7 @@ def _div_trunc(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     return xp.trunc(xp.true_divide(self, other))
 
 
-@pointwise(variants="inplace", node="DivBackward2", derivatives={"self": _flat, "other": _flat})
+@pointwise(variants="inplace out", node="DivBackward2", derivatives={"self": _flat, "other": _flat})
 def _div_floor(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """⌊self / other⌋, with gradient zero."""
     _check_divisor(xp, self, other, "div_floor_cpu")
@@ -208,7 +208,11 @@ def _scalar_or_tensor(name: str) -> Any:
     """The node's name: PyTorch has one overload for numbers and one for tensors."""
 
     def node(self: Any, other: Any) -> str:
-        return f"{name}Backward{int(isinstance(other, Tensor))}" if isinstance(self, Tensor) else "NotImplemented"
+        return (
+            f"{name}Backward{int(isinstance(other, Tensor))}"
+            if isinstance(self, Tensor)
+            else "torch::autograd::NotImplemented"
+        )
 
     return node
 
@@ -264,6 +268,7 @@ def _pow_grad_exponent(grad: Tensor, self: Any, exponent: Any, result: Tensor) -
     """d(xʸ)/dy = xʸ ln x, and 0 for x = 0 where y ≥ 0."""
     if not isinstance(self, Tensor):
         self = result.new_tensor(self)
+    self = self.to(result._dtype)
     steep = grad * conj(result * self.log())
     nonnegative = exponent.real >= 0 if exponent._dtype.is_complex else exponent >= 0
     return steep.masked_fill((self == 0) & nonnegative, 0)

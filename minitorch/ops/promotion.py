@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from minitorch.dtypes import FLOATING, dtype, float32, get_default_dtype, promote_types, scalar_type
+from minitorch.layout import kept_order
 from minitorch.tensor import Tensor
 
 
@@ -38,7 +39,8 @@ def common_type(values: Iterable[Any]) -> dtype:
         if result is None:
             result = candidate
         elif candidate.category > result.category:
-            result = promote_types(result, candidate)
+            floating = result.category == FLOATING  # and the candidate complex, whose precision doesn't count
+            result = result.to_complex() if floating else promote_types(result, candidate)
     assert result is not None
     return result
 
@@ -86,7 +88,7 @@ def convert(values: list[Any], originals: Any, positions: Iterable[int], floats:
 
 
 def _cast(array: Any, target: dtype) -> Any:
-    return array if array.dtype == target.numpy else array.astype(target.numpy)
+    return array if array.dtype == target.numpy else array.astype(target.numpy, order=kept_order(array))
 
 
 def _number(value: Any, target: dtype) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FLOATING, FROM_NUMPY, bool_, finfo, from_numpy_dtype, scalar_type, uint8
+from minitorch.layout import copy_in, kept_order, preserve_format
 from minitorch.ops.creation import scalar_tensor
 from minitorch.ops.declaration import METHODS, composite, pointwise
 from minitorch.ops.errors import no_derivative, not_implemented
@@ -51,10 +52,9 @@ def clamp(xp: Any, self: Array, min: Array | Number | None = None, max: Array | 
 
     https://pytorch.org/docs/stable/generated/torch.clamp.html
     """
-    if self.dtype.kind == "c":
-        raise NotImplementedError("clamp is not supported for complex types")
+    _refuse_complex(self, "clamp")
     if self.dtype == "bool":
-        raise not_implemented("clamp_scalar_cpu", "bool")
+        raise not_implemented(f"clamp{'_min' * (max is None)}{'_max' * (min is None)}_scalar_cpu", "bool")
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     result = self if min is None else xp.maximum(self, min)
@@ -70,6 +70,7 @@ def clamp(xp: Any, self: Array, min: Array | Number | None = None, max: Array | 
 )
 def clamp_min(xp: Any, self: Array, min: Array | Number) -> Array:
     """max(self, min)."""
+    _refuse_complex(self, "clamp")
     return xp.maximum(self, min)
 
 
@@ -82,6 +83,7 @@ def clamp_min(xp: Any, self: Array, min: Array | Number) -> Array:
 )
 def clamp_max(xp: Any, self: Array, max: Array | Number) -> Array:
     """min(self, max)."""
+    _refuse_complex(self, "clamp")
     return xp.minimum(self, max)
 
 
@@ -118,6 +120,8 @@ def minimum(xp: Any, self: Array, other: Array) -> Array:
 
 def _refuse_complex(self: Array, function: str) -> None:
     if self.dtype.kind == "c":
+        if function == "clamp":
+            raise NotImplementedError("clamp is not supported for complex types")
         raise RuntimeError(f"{function} not implemented for complex tensors.")
 
 
@@ -148,7 +152,7 @@ def fmin(xp: Any, self: Array, other: Array) -> Array:
 
 
 @pointwise(
-    variants="",
+    variants="out",
     upcast=False,
     promoted=("self", "other"),
     node="WhereBackward0",
@@ -158,7 +162,8 @@ def fmin(xp: Any, self: Array, other: Array) -> Array:
     },
 )
 def _where(xp: Any, condition: Array, self: Array | Number, other: Array | Number) -> Array:
-    return xp.where(condition, self, other)
+    kind = (self if isinstance(self, xp.ndarray) else other).dtype
+    return xp.where(condition, xp.asarray(self, kind), xp.asarray(other, kind))
 
 
 @composite(variants="function")
@@ -178,7 +183,15 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     return _where(condition, input, other) if out is None else _where(condition, input, other, out=out)
 
 
-METHODS["where"] = lambda self, condition, other: where(condition, self, other)
+@composite(variants="method")
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """This tensor where the condition holds, else `other`. See `torch.where`."""
+    if not isinstance(condition, Tensor):
+        raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
+    return where(condition, self, other)
+
+
+METHODS["where"] = METHODS.pop("_where_method")
 
 
 @pointwise(
@@ -235,7 +248,7 @@ def addcmul(xp: Any, self: Array, tensor1: Array, tensor2: Array, *, value: Numb
     if self.dtype.kind in "iu":
         value = int(value)
     product = tensor1 * tensor2
-    return self + (product if value == 1 else value * product)
+    return _sum(xp, self, product if value == 1 else value * product)
 
 
 @pointwise(
@@ -254,7 +267,14 @@ def addcdiv(xp: Any, self: Array, tensor1: Array, tensor2: Array, *, value: Numb
     """
     _check_quotient(self, tensor1, tensor2)
     quotient = tensor1 / tensor2
-    return self + (quotient if value == 1 else value * quotient)
+    return _sum(xp, self, quotient if value == 1 else value * quotient)
+
+
+def _sum(xp: Any, self: Array, term: Array) -> Array:
+    """self + term, in memory of the order of self where the shapes are the same."""
+    if self.shape != term.shape or not self.ndim:
+        return self + term
+    return xp.add(self, term, out=xp.empty_like(self, order=kept_order(self)))
 
 
 def _check_quotient(self: Any, tensor1: Any, tensor2: Any, value: Number = 1) -> None:
@@ -289,7 +309,7 @@ def sign(xp: Any, self: Array) -> Array:
 def _direction(xp: Any, self: Array) -> Array:
     """x/|x|; 0 for 0, and for a real NaN."""
     if self.dtype.kind == "b":
-        return self.copy()
+        return copy_in(xp, self, self.dtype, preserve_format)
     if self.dtype.kind == "c":
         size = xp.abs(self)
         return xp.where(size == 0, xp.zeros((), self.dtype), self / size)
@@ -325,7 +345,10 @@ def copysign(xp: Any, self: Array, other: Array | Number) -> Array:
 
 
 @pointwise(
-    promotion="none", upcast=False, node="NotImplemented", derivatives={"self, values": no_derivative("heaviside")}
+    promotion="none",
+    upcast=False,
+    node="torch::autograd::NotImplemented",
+    derivatives={"self, values": no_derivative("heaviside")},
 )
 def heaviside(xp: Any, self: Array, values: Array) -> Array:
     """0 for negative numbers, 1 for positive ones, `values` for 0. Raises RuntimeError for different dtypes.
@@ -346,7 +369,7 @@ def nan_to_num(
     https://pytorch.org/docs/stable/generated/torch.nan_to_num.html
     """
     if self.dtype.kind in "biu":
-        return self.copy()
+        return copy_in(xp, self, self.dtype, preserve_format)
     if posinf is None:
         posinf = finfo(FROM_NUMPY[self.dtype]).max
     if neginf is None:

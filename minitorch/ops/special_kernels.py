@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.layout import kept_order
 
-Kernel = Callable[[Any, Array], Array]
+Kernel = Callable[..., Array]
 
 
 def in_double(kernel: Kernel) -> Kernel:
@@ -20,8 +21,8 @@ def in_double(kernel: Kernel) -> Kernel:
 
     @functools.wraps(kernel)
     def compute(xp: Any, x: Array, *more: Any) -> Array:
-        kind = x.dtype
-        return xp.asarray(kernel(xp, xp.asarray(x, "float64"), *more)).astype(kind, copy=False)
+        double = x.astype("float64", order=kept_order(x), copy=x.dtype != "float64" or 0 in x.strides)
+        return xp.asarray(kernel(xp, double, *more)).astype(x.dtype, copy=False)
 
     return compute
 
