@@ -291,6 +291,16 @@ def test_workers_stop() -> None:
     assert set(multiprocessing.active_children()) == before
 
 
+def test_a_pass_that_was_given_up_leaves_nothing_behind() -> None:
+    order = [0, 1, 2, 3, 4, 5]
+    loader = minitorch.utils.data.DataLoader(
+        range(10), 1, sampler=order, num_workers=2, persistent_workers=True, collate_fn=list
+    )
+    next(iter(loader))
+    order[:] = [9, 8, 7]
+    assert list(loader) == [[9], [8], [7]]
+
+
 def test_spawned_workers() -> None:
     loader = minitorch.utils.data.DataLoader(Failing("never"), 1, sampler=[0, 1, 3], num_workers=1)
     spawned = minitorch.utils.data.DataLoader(
