@@ -35,7 +35,7 @@ def diamonds(count: int) -> Any:
     x = leaf(minitorch, 1.0, 2.0)
     z = x
     for _ in range(count):
-        z = z * 0.5 + z * 0.5
+        z = (z + z * 3.0) * 0.25  # one side longer than the other, so that order by first visit is wrong
     return x, z
 
 
@@ -52,7 +52,7 @@ def test_every_node_comes_before_those_it_feeds() -> None:
 def test_ten_thousand_diamonds_take_linear_work_and_the_gradient_is_one() -> None:
     x, z = diamonds(10_000)
     z.sum().backward()
-    assert x.grad.tolist() == [1.0, 1.0]  # d/dx of x/2 + x/2, ten thousand times
+    assert x.grad.tolist() == [1.0, 1.0]  # d/dx of (x + 3x) / 4, ten thousand times
 
 
 def test_a_chain_of_a_hundred_thousand_ops_does_not_recurse() -> None:
