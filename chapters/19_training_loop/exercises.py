@@ -242,7 +242,7 @@ check.show(
 # %% [markdown] hint="training_sgd_step"
 # First step: `state["momentum_buffer"] = grad.clone()`. Later: `state["momentum_buffer"].mul_(momentum).add_(grad * (1
 # - dampening))`. Then the direction is the buffer, or `grad + momentum * buffer` with nesterov. Make new tensors from
-# `parameter.grad` (`grad + …`, `-grad`), never `grad.add_`.
+#   `parameter.grad` (`grad + …`, `-grad`), never `grad.add_`.
 
 
 # %% mutant="training_sgd_step"
@@ -335,11 +335,19 @@ def step(self, closure=None):
 #   ignored.
 #
 # Write it with `exp`, `log`, `sum`, `max` and indexing; the package's own softmaxes, `logsumexp` and losses are locked
-# while the check runs. The less common arguments are passed on to the package for you. The check calls your function
-# through `nn.CrossEntropyLoss`, forwards and backwards.
+# while the check runs. Bad targets and the less common arguments are passed on to the package for you. The check calls
+# your function through `nn.CrossEntropyLoss`, forwards and backwards.
 
 # %% setup=true
 package_cross_entropy = F.cross_entropy
+
+
+def is_common(input, target, ignore_index, reduction, *others):
+    """Whether these are logits (N, C) and N class numbers that exist, a known reduction, and no other arguments."""
+    if input.dim() != 2 or input.shape[:1] != target.shape or target.dtype != torch.int64:
+        return False
+    exists = (target >= 0) & (target < input.shape[1]) | (target == ignore_index)
+    return bool(exists.all()) and reduction in ("none", "sum", "mean") and all(each is None for each in others)
 
 
 # %% solution="training_cross_entropy"
@@ -347,13 +355,7 @@ def cross_entropy(
     input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
 ):
     """The negative logarithm of the probability that softmax gives to the target class."""
-    common = (
-        input.dim() == 2
-        and target.dim() == 1
-        and not target.is_floating_point()
-        and reduction in ("none", "sum", "mean")
-    )
-    if not common or weight is not None or label_smoothing or size_average is not None or reduce is not None:
+    if not is_common(input, target, ignore_index, reduction, weight, size_average, reduce, label_smoothing or None):
         return package_cross_entropy(
             input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing
         )
@@ -958,14 +960,14 @@ class EarlyStopping:
 # the 26 losses, from before the first step to after the last. Training **diverges** if the last loss is not below the
 # first one or not a number.
 #
-# Find by experiment the smallest integer `k` from -12 to 4 for which `train(2.0**k)` diverges. The check asks for three
-# problems: without momentum, with momentum 0.9, and with brighter images. Compare your three numbers: momentum raises
-# the limit (by $1 + \mu$, almost one power of two), brightness lowers it (pixels twice as bright, a quarter of the
-# rate).
+# Find by experiment the smallest integer `k` from -12 to 4 for which `train(2.0**k)` diverges. The check asks for four
+# problems, with and without momentum, their pixels multiplied by some brightness. Compare your four numbers: momentum
+# raises the limit (by a factor $1 + \mu$, almost one power of two), brightness lowers it (pixels twice as bright: up to
+# a quarter of the rate).
 
 
 # %% setup=true
-def line_through_digits(generator, momentum=0.0, brightness=1.0):
+def line_through_digits(generator, momentum, brightness):
     """A function train(lr): the losses of 25 steps of SGD on the mean squared error of a linear layer."""
     ((images, labels),) = digits_batches(generator, 100)
     images, labels = images * brightness, labels.float().unsqueeze(1)
@@ -999,17 +1001,12 @@ def smallest_diverging_exponent(train) -> int:
 
 # %% check="training_divergence"
 generator = check.rng()
-brightness = float(generator.choice([2.0, 4.0, 8.0]))
-check.show(
-    {
-        "no momentum": smallest_diverging_exponent(line_through_digits(generator)),
-        "momentum 0.9": smallest_diverging_exponent(line_through_digits(generator, momentum=0.9)),
-        f"{brightness:.0f} times as bright": smallest_diverging_exponent(
-            line_through_digits(generator, brightness=brightness)
-        ),
-    },
-    text="The learning rate is 2 to the power of these.",
-)
+values = {}
+for momentum in (0.0, 0.9):
+    for brightness in np.exp(generator.uniform(np.log(0.3), np.log(5.0), size=2)):
+        train = line_through_digits(generator, momentum, float(brightness))
+        values[f"momentum {momentum}, brightness {brightness:.2f}"] = smallest_diverging_exponent(train)
+check.show(values, text="The learning rate is 2 to the power of these.")
 
 # %% [markdown] hint="training_divergence"
 # Call `train(2.0**-12)` and look at the first and last loss. Then a rate twice as large, and so on.
