@@ -111,9 +111,37 @@ def _erf_double(xp: Any, x: Array) -> Array:
     )
 
 
+# In float32, where erf is 1 from 4 on: x P(x²)/Q(x²), fitted to the double precision one with a relative error of 2.5e-8.
+_SINGLE_P = (
+    1.1283791394067952, 0.19354645491399664, 0.05310175418192397, 0.0038833397010464943, 0.0002845554294225829,
+    1.986648191719066e-06,
+)  # fmt: skip
+_SINGLE_Q = (
+    1.0, 0.504858637334628, 0.11535041196745431, 0.015207271334547082, 0.0011855494001490417, 3.7418207200037584e-05,
+)  # fmt: skip
+_BLOCK = 2**15  # elements whose intermediate results fit into the processor's cache
+
+
+def _erf_single(xp: Any, x: Array, out: Array) -> None:
+    x = xp.minimum(xp.maximum(x, -4), 4)
+    square = x * x
+    x *= polynomial(square, _SINGLE_P)
+    x /= polynomial(square, _SINGLE_Q)
+    xp.minimum(xp.maximum(x, -1), 1, out=out)
+
+
 def erf(xp: Any, x: Array) -> Array:
-    """2/√π ∫₀ˣ exp(−t²) dt."""
-    return _erf_double(xp, x)
+    """2/√π ∫₀ˣ exp(−t²) dt, to 3 units in the last place."""
+    if x.dtype != "float32":
+        return _erf_double(xp, x)
+    result = xp.empty_like(x, order=kept_order(x))
+    if xp.__name__ == "numpy" and x.flags.c_contiguous and x.size > _BLOCK:
+        flat, out = x.reshape(-1), result.reshape(-1)
+        for start in range(0, x.size, _BLOCK):
+            _erf_single(xp, flat[start : start + _BLOCK], out[start : start + _BLOCK])
+    else:
+        _erf_single(xp, x[...], result)
+    return result
 
 
 @in_double
