@@ -111,7 +111,7 @@ def _erf_double(xp: Any, x: Array) -> Array:
     )
 
 
-# In float32, where erf is 1 from 4 on: x P(x²)/Q(x²), fitted to erf in double precision with a relative error of 2.5e-8.
+# In float32, where erf is 1 from 4 on: x P(x²)/Q(x²), fitted to the above with a relative error of 2.5e-8.
 _SINGLE_P = (
     1.1283791394067952, 0.19354645491399664, 0.05310175418192397, 0.0038833397010464943, 0.0002845554294225829,
     1.986648191719066e-06,
