@@ -116,7 +116,6 @@ def merge(executed: NotebookNode, submission: Submission) -> NotebookNode:
         if role(cell) == "solution":
             name = exercise_of(cell)
             cell.source = submission.solutions.get(name, cell.metadata[OURS]["stub"])
-            cell.outputs = []
         elif role(cell) == "check":
             cell.metadata[OURS]["mutants"] = about[exercise_of(cell)]["mutants"]
     return notebook

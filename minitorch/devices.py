@@ -5,7 +5,6 @@ Source: https://pytorch.org/docs/stable/tensor_attributes.html#torch.device
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, ClassVar
 
 from minitorch.backend import Backend, backend_for
@@ -29,7 +28,7 @@ class device:
     """The array library that computes on this device."""
     xp: Any
     """The array module of the backend: the first argument of every kernel."""
-    array_type: type[Any]
+    array_type: Any
     """The class of the backend's arrays."""
 
     def __new__(cls, type: str | int | device, index: int | None = None) -> device:
@@ -58,9 +57,7 @@ class device:
         _set(self)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         _set(self._entered.pop())
 
     def __str__(self) -> str:

@@ -213,7 +213,7 @@ class finfo:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
             )
-        limits = ml_dtypes.finfo(type.to_real().numpy)
+        limits = ml_dtypes.finfo(type.to_real().numpy)  # type: ignore[no-untyped-call]
         self.dtype = type.to_real().name
         self.bits = type.to_real().itemsize * 8
         self.eps = float(limits.eps)

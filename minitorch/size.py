@@ -23,7 +23,7 @@ class Size(tuple[int, ...]):
         item = super().__getitem__(index)
         return Size(item) if isinstance(index, slice) else item
 
-    def __add__(self, other: Any, /) -> Size:  # type: ignore[override]
+    def __add__(self, other: Any, /) -> Size:
         return Size(super().__add__(tuple(other)))
 
     def __radd__(self, other: Any, /) -> Size:

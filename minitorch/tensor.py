@@ -503,12 +503,12 @@ class Tensor(metaclass=_TensorType):
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Tensor, int, float, complex, bool)):
-            return bool(cast(Tensor, self == element).any().item())
+            return bool((self == element).any().item())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     __hash__ = object.__hash__
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self) -> str:
         from minitorch.printing import tensor_repr
 
         return tensor_repr(self)

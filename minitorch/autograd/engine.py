@@ -69,7 +69,7 @@ def sum_to_size(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     if stretched:
         summed = grad.sum([*range(leading), *stretched], keepdim=True)
     elif leading:
-        return grad.sum(list(range(leading)))  # type: ignore[no-any-return]
+        return grad.sum(list(range(leading)))
     return summed.reshape(shape) if leading else summed
 
 

@@ -9,7 +9,9 @@ import functools
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Self, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class GradMode(threading.local):
@@ -35,13 +37,13 @@ class _Mode:
     def _copy(self) -> _Mode:
         return type(self)()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         @functools.wraps(function)
         def decorated(*args: Any, **kwargs: Any) -> Any:
             with self._copy():
                 return function(*args, **kwargs)
 
-        return decorated
+        return cast(F, decorated)
 
     def __enter__(self) -> None:
         raise NotImplementedError
@@ -55,9 +57,9 @@ class _Mode:
 class no_grad(_Mode):
     """Inside, ops are not recorded and their results have `requires_grad=False`."""
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Self:
         mode = super().__new__(cls)
-        return mode if function is None else mode(function)
+        return mode if function is None else cast(Self, mode(function))
 
     def __enter__(self) -> None:
         self._previous = state.enabled
@@ -67,9 +69,9 @@ class no_grad(_Mode):
 class enable_grad(_Mode):
     """Inside, ops are recorded, also within `no_grad`."""
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Self:
         mode = super().__new__(cls)
-        return mode if function is None else mode(function)
+        return mode if function is None else cast(Self, mode(function))
 
     def __enter__(self) -> None:
         self._previous = state.enabled
@@ -87,7 +89,7 @@ class set_grad_enabled(_Mode):
     def _copy(self) -> _Mode:
         return set_grad_enabled(self.mode)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         state.enabled = self._previous
         return super().__call__(function)
 
@@ -112,7 +114,7 @@ class inference_mode(_Mode):
     mode: bool
 
     def _copy(self) -> _Mode:
-        return inference_mode(self.mode)  # type: ignore[no-any-return]
+        return inference_mode(self.mode)
 
     def __enter__(self) -> None:
         self._previous = state.enabled, state.inference

@@ -12,7 +12,7 @@ Array = np.ndarray[Any, Any]
 class NumPyBackend:
     """The backend of `device("cpu")`."""
 
-    xp = np
+    xp: Any = np
 
     def strided(
         self, buffer: Array, dtype: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]

@@ -47,13 +47,13 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fills with numbers from [a, b)."""
-    return tensor.uniform_(a, b, generator=generator)  # type: ignore[no-any-return]
+    return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fills with normally distributed numbers."""
-    return tensor.normal_(mean, std, generator=generator)  # type: ignore[no-any-return]
+    return tensor.normal_(mean, std, generator=generator)
 
 
 @no_grad()
@@ -85,7 +85,7 @@ def trunc_normal_(
         while outside.any():
             drawn = tensor.new_empty(tensor.shape).normal_(mean, std, generator=generator).where(outside, drawn)
             outside = (drawn < low) | (drawn > high)
-        return tensor.copy_(drawn)  # type: ignore[no-any-return]
+        return tensor.copy_(drawn)
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     drawn, outside = tensor, None
     while outside is None or outside.any():
@@ -94,7 +94,7 @@ def trunc_normal_(
         density = candidates.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
         rejected = tensor.new_empty(tensor.shape).uniform_(generator=generator).log_().gt(density)
         outside = rejected if outside is None else outside & rejected
-    return tensor.copy_(drawn)  # type: ignore[no-any-return]
+    return tensor.copy_(drawn)
 
 
 def _normal_cdf(x: float) -> float:
@@ -104,7 +104,7 @@ def _normal_cdf(x: float) -> float:
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fills with `val`."""
-    return tensor.fill_(val)  # type: ignore[no-any-return]
+    return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
@@ -115,7 +115,7 @@ def ones_(tensor: Tensor) -> Tensor:
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
     """Fills with 0."""
-    return tensor.zero_()  # type: ignore[no-any-return]
+    return tensor.zero_()
 
 
 @no_grad()
@@ -215,13 +215,13 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     rows = tensor.size(0)
     columns = tensor.numel() // rows
     normal: Any = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-    from minitorch.linalg import qr
+    from minitorch.ops.linalg import qr
 
     q, r = qr(normal.t() if rows < columns else normal)
     # With these signs the distribution is uniform over all orthogonal matrices (Mezzadri 2007).
     q = q * r.diagonal().sign()
     tensor.copy_((q.t() if rows < columns else q).reshape(tensor.shape))
-    return tensor.mul_(gain)  # type: ignore[no-any-return]
+    return tensor.mul_(gain)
 
 
 @no_grad()

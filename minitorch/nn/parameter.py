@@ -38,10 +38,10 @@ class Parameter(Tensor, metaclass=_ParameterType):
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
-        return memo[id(self)]  # type: ignore[no-any-return]
+        return memo[id(self)]
 
-    def __repr__(self, **options: Any) -> str:
-        return "Parameter containing:\n" + super().__repr__(**options)
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
 
 
 class _BufferType(_TensorType):
@@ -94,7 +94,7 @@ class _Uninitialized:
             "initialize the parameters before accessing their attributes."
         )
 
-    def __repr__(self, **options: Any) -> str:
+    def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
 
@@ -117,7 +117,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
     def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
-        return memo[id(self)]  # type: ignore[no-any-return]
+        return memo[id(self)]
 
 
 class UninitializedBuffer(_Uninitialized, Tensor):

@@ -64,7 +64,7 @@ def _float_mask(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
         return mask
     if mask.dtype is not bool_:
         raise AssertionError(f"only bool and floating types of {name} are supported")
-    return like.new_zeros(mask.shape).masked_fill_(mask, -math.inf)  # type: ignore[no-any-return]
+    return like.new_zeros(mask.shape).masked_fill_(mask, -math.inf)
 
 
 def _projected(
@@ -138,7 +138,7 @@ def multi_head_attention_forward(
     padding = _float_mask(key_padding_mask, "key_padding_mask", q)
 
     def longer(each: Tensor | None) -> Tensor | None:
-        return None if each is None else pad(each, (0, 1))  # type: ignore[no-any-return]
+        return None if each is None else pad(each, (0, 1))
 
     if bias_k is not None and bias_v is not None:
         k, v = cat([k, bias_k.repeat(1, batch, 1)]), cat([v, bias_v.repeat(1, batch, 1)])
@@ -172,4 +172,4 @@ def _checked_mask(mask: Tensor, heads: int, rows: int, columns: int) -> Tensor:
     expected = (rows, columns) if mask.dim() == 2 else (heads, rows, columns)
     if tuple(mask.shape) != expected:
         raise RuntimeError(f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {expected}.")
-    return mask.unsqueeze(0) if mask.dim() == 2 else mask  # type: ignore[no-any-return]
+    return mask.unsqueeze(0) if mask.dim() == 2 else mask

@@ -191,7 +191,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
     size = prod(a.shape[d] for d in left)
     one = a.permute([*rows, *left]).reshape(prod(a.shape[d] for d in rows), size)
     other = b.permute([*right, *columns]).reshape(size, prod(b.shape[d] for d in columns))
-    return (one @ other).reshape([*(a.shape[d] for d in rows), *(b.shape[d] for d in columns)])  # type: ignore[no-any-return]
+    return (one @ other).reshape([*(a.shape[d] for d in rows), *(b.shape[d] for d in columns)])
 
 
 @composite()
@@ -205,7 +205,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     b = [1] * (ndim - other.dim()) + list(other.shape)
     left = input.reshape([size for each in a for size in (each, 1)])
     right = other.reshape([size for each in b for size in (1, each)])
-    return (left * right).reshape([x * y for x, y in zip(a, b, strict=True)])  # type: ignore[no-any-return]
+    return (left * right).reshape([x * y for x, y in zip(a, b, strict=True)])
 
 
 @composite()
@@ -228,4 +228,4 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices. https://pytorch.org/docs/stable/generated/torch.chain_matmul.html"""
     from minitorch.ops.linalg import multi_dot
 
-    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)  # type: ignore[no-any-return]
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)

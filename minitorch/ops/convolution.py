@@ -131,7 +131,7 @@ def _plus_bias(result: Array, bias: Array | None) -> Array:
 
 
 def _bias_gradient(grad: Tensor) -> Tensor:
-    return grad.sum([0, *range(2, grad.dim())])  # type: ignore[no-any-return]
+    return grad.sum([0, *range(2, grad.dim())])
 
 
 @declare(
@@ -314,7 +314,7 @@ def _convolve(
             f"({' x '.join(map(str, needed))}). Kernel size can't be greater than actual input size"
         )
     result = convolution(batched, weight, bias, stride, padding, dilation, groups)
-    return result if batched.dim() == input.dim() else result.squeeze(0)  # type: ignore[no-any-return]
+    return result if batched.dim() == input.dim() else result.squeeze(0)
 
 
 def _padded_by_name(input: Tensor, padding: str, kernel: Ints, stride: Ints, dilation: Ints) -> tuple[Tensor, Ints]:
@@ -362,7 +362,7 @@ def _convolve_transposed(
         for s, t, p, d, k, e in zip(batched.shape[2:], stride, padding, dilation, weight.shape[2:], extra, strict=True)
     )
     result = transposed_convolution(batched, weight, bias, stride, padding, dilation, groups, size)
-    return result if batched.dim() == input.dim() else result.squeeze(0)  # type: ignore[no-any-return]
+    return result if batched.dim() == input.dim() else result.squeeze(0)
 
 
 def _public(n: int) -> None:

@@ -179,7 +179,7 @@ class Derivative:
         )
         self.mask = sum(1 << position for position in self.inputs)
         self.formula = formula
-        code = formula.__code__  # type: ignore[attr-defined]
+        code = formula.__code__
         self.sources = tuple(_source(op, name) for name in code.co_varnames[: code.co_argcount])
 
 

@@ -40,7 +40,7 @@ def _dropped(input: Tensor, shape: tuple[int, ...], p: float, training: bool, in
             f"{input.type().rpartition('.')[2].removesuffix('Tensor')}"
         )
     noise = _noise(input, shape, p)
-    return input.mul_(noise) if inplace else input * noise  # type: ignore[no-any-return]
+    return input.mul_(noise) if inplace else input * noise
 
 
 def _alpha_dropped(input: Tensor, shape: tuple[int, ...], p: float, training: bool, inplace: bool) -> Tensor:
@@ -49,12 +49,12 @@ def _alpha_dropped(input: Tensor, shape: tuple[int, ...], p: float, training: bo
         return input
     if p == 1:
         zero = input.new_zeros(())
-        return input.mul_(zero) if inplace else input * zero  # type: ignore[no-any-return]
+        return input.mul_(zero) if inplace else input * zero
     keep = input.new_empty(shape).bernoulli_(1 - p)
     scale = 1 / math.sqrt((_SELU_LIMIT**2 * p + 1) * (1 - p))
     shift = (keep - 1) * (_SELU_LIMIT * scale) + _SELU_LIMIT * scale * p
     keep = keep * scale
-    return input.mul_(keep).add_(shift) if inplace else input * keep + shift  # type: ignore[no-any-return]
+    return input.mul_(keep).add_(shift) if inplace else input * keep + shift
 
 
 def _channels(input: Tensor) -> tuple[int, ...]:
@@ -137,7 +137,7 @@ def _batched(input: Tensor, unbatched: int, p: float, training: bool, inplace: b
     if input.dim() != unbatched:
         return _dropped(input, _channels(input), p, training, inplace)
     batch = input.unsqueeze(0)
-    return _dropped(batch, _channels(batch), p, training, inplace).squeeze(0)  # type: ignore[no-any-return]
+    return _dropped(batch, _channels(batch), p, training, inplace).squeeze(0)
 
 
 def _warn_dimensions(name: str, ndim: int, spatial: int, expected: str) -> None:

@@ -73,12 +73,12 @@ def _rows_of_gradient(grad: Tensor, indices: Tensor, padding_idx: int, scale_gra
     if scale_grad_by_freq:
         raise NotImplementedError("embedding: the second derivative with scale_grad_by_freq is not supported")
     rows: Tensor = embedding_rows(grad, indices, padding_idx, False)
-    return rows if padding_idx < 0 else rows.masked_fill(indices.eq(padding_idx).unsqueeze(-1), 0)  # type: ignore[no-any-return]
+    return rows if padding_idx < 0 else rows.masked_fill(indices.eq(padding_idx).unsqueeze(-1), 0)
 
 
 def _limited(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Scales the rows that are used, in place, where their norm exceeds `max_norm`."""
-    from minitorch.linalg import vector_norm
+    from minitorch.ops.norms import vector_norm
 
     with no_grad():
         used = indices.unique()
@@ -110,7 +110,7 @@ def embedding(
         padding_idx %= rows
     if max_norm is not None:
         _limited(weight, input, max_norm, norm_type)
-    return embedding_rows(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)  # type: ignore[no-any-return]
+    return embedding_rows(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -184,7 +184,7 @@ def _bagged(rows: Tensor, input: Tensor, starts: list[int], mode: str, padding_i
             bags.append(rows.new_zeros(rows.shape[-1]))
         else:
             bags.append(bag.amax(0) if mode == "max" else bag.mean(0) if mode == "mean" else bag.sum(0))
-    return stack(bags) if bags else rows.new_zeros((0, rows.shape[-1]))  # type: ignore[no-any-return]
+    return stack(bags) if bags else rows.new_zeros((0, rows.shape[-1]))
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -206,4 +206,4 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     left = input1.reshape(-1, one) @ weight.permute(1, 0, 2).reshape(one, outputs * other)
     result = (left.view(-1, outputs, other) * input2.reshape(-1, 1, other)).sum(-1)
     result = result.view(*input1.shape[:-1], outputs)
-    return result if bias is None else result + bias  # type: ignore[no-any-return]
+    return result if bias is None else result + bias

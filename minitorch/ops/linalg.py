@@ -36,7 +36,7 @@ def _check_float(name: str, array: Array) -> None:
 
 def _adjoint(x: Tensor) -> Tensor:
     transposed = x.transpose(-2, -1)
-    return transposed.conj() if x.is_complex() else transposed  # type: ignore[no-any-return]
+    return transposed.conj() if x.is_complex() else transposed
 
 
 class _LinAlgError(RuntimeError):
@@ -142,7 +142,7 @@ def _solve_gradients(grad: Tensor, A: Tensor, B: Tensor, result: Tensor, left: b
 
 
 def _turned(x: Tensor) -> Tensor:
-    return x.transpose(-2, -1)  # type: ignore[no-any-return]
+    return x.transpose(-2, -1)
 
 
 @declare(
@@ -184,7 +184,7 @@ def solve(xp: Any, A: Array, B: Array, *, left: bool = True) -> Array:
 
 def _triangle_of(x: Tensor, upper: bool, unitriangular: bool) -> Tensor:
     diagonal = 1 if unitriangular else 0
-    return x.triu(diagonal) if upper else x.tril(-diagonal)  # type: ignore[no-any-return]
+    return x.triu(diagonal) if upper else x.tril(-diagonal)
 
 
 @composite(variants="function", namespace="linalg")
@@ -196,19 +196,19 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     A = _triangle_of(A, upper, unitriangular)
     if unitriangular:
         A = A + A.new_ones(A.shape[-1]).diag_embed()
-    return solve(A, B, left=left)  # type: ignore[no-any-return]
+    return solve(A, B, left=left)
 
 
 def _half(x: Tensor) -> Tensor:
     """The lower triangle with half of the diagonal."""
-    return x.tril() - (x.diagonal(0, -2, -1) * 0.5).diag_embed()  # type: ignore[no-any-return]
+    return x.tril() - (x.diagonal(0, -2, -1) * 0.5).diag_embed()
 
 
 def _cholesky_gradient(grad: Tensor, result: Tensor) -> Tensor:
     inverse = inv(result)
     middle = _half(_adjoint(result) @ grad)
     whole = _adjoint(inverse) @ middle @ inverse
-    return (whole + _adjoint(whole)) * 0.5  # type: ignore[no-any-return]
+    return (whole + _adjoint(whole)) * 0.5
 
 
 @declare(
@@ -233,7 +233,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     https://pytorch.org/docs/stable/generated/torch.linalg.cholesky.html
     """
     lower = lower_cholesky(A)
-    return _adjoint(lower) if upper else lower  # type: ignore[no-any-return]
+    return _adjoint(lower) if upper else lower
 
 
 def _qr_gradient(grads: Any, result0: Tensor, result1: Tensor, A: Tensor, mode: str) -> Tensor:
@@ -251,7 +251,7 @@ def _qr_gradient(grads: Any, result0: Tensor, result1: Tensor, A: Tensor, mode: 
     if rows >= columns:
         middle = r @ _adjoint(of_r) - _adjoint(of_q) @ q
         symmetric = middle.tril() + _adjoint(middle.tril(-1))
-        return (of_q + q @ symmetric) @ _adjoint(inv(r))  # type: ignore[no-any-return]
+        return (of_q + q @ symmetric) @ _adjoint(inv(r))
     # A = Q [U V]: the right part follows from Q alone.
     u, v = r[..., :rows], A[..., rows:]
     of_u, of_v = of_r[..., :rows], of_r[..., rows:]
@@ -260,7 +260,7 @@ def _qr_gradient(grads: Any, result0: Tensor, result1: Tensor, A: Tensor, mode: 
     symmetric = middle.tril() + _adjoint(middle.tril(-1))
     from minitorch.ops.joining import cat
 
-    return cat([(of_q + q @ symmetric) @ _adjoint(inv(u)), q @ of_v], -1)  # type: ignore[no-any-return]
+    return cat([(of_q + q @ symmetric) @ _adjoint(inv(u)), q @ of_v], -1)
 
 
 @declare(
@@ -314,7 +314,7 @@ def _svd_gradient(grads: Any, result0: Tensor, result1: Tensor, result2: Tensor,
     if of_vh is not None and vh.shape[-1] > vh.shape[-2]:
         rest = of_vh - (of_vh @ _adjoint(vh)) @ vh
         result = result + u @ (rest / s.unsqueeze(-1))
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 @declare(
@@ -336,7 +336,7 @@ def svd(xp: Any, A: Array, full_matrices: bool = True) -> tuple[Array, Array, Ar
 @composite(variants="function", namespace="linalg")
 def svdvals(A: Tensor) -> Tensor:
     """The singular values. https://pytorch.org/docs/stable/generated/torch.linalg.svdvals.html"""
-    return svd(A, False)[1]  # type: ignore[no-any-return]
+    return svd(A, False)[1]
 
 
 def _eigh_gradient(grads: Any, result0: Tensor, result1: Tensor) -> Tensor:
@@ -347,7 +347,7 @@ def _eigh_gradient(grads: Any, result0: Tensor, result1: Tensor) -> Tensor:
         gaps = values.unsqueeze(-2) - values.unsqueeze(-1)
         factor = gaps.masked_fill(gaps == 0, math.inf).reciprocal()
         middle = middle + factor * (_adjoint(vectors) @ of_vectors)
-    return vectors @ middle.to(vectors.dtype) @ _adjoint(vectors)  # type: ignore[no-any-return]
+    return vectors @ middle.to(vectors.dtype) @ _adjoint(vectors)
 
 
 @declare(
@@ -373,7 +373,7 @@ def eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
 @composite(variants="function", namespace="linalg")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of a Hermitian matrix. https://pytorch.org/docs/stable/generated/torch.linalg.eigvalsh.html"""
-    return eigh(A, UPLO)[0]  # type: ignore[no-any-return]
+    return eigh(A, UPLO)[0]
 
 
 @composite(variants="function", namespace="linalg")
@@ -383,7 +383,7 @@ def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: boo
     https://pytorch.org/docs/stable/generated/torch.linalg.matrix_rank.html
     """
     values = eigvalsh(A).abs() if hermitian else svdvals(A)
-    return (values > _bound(A, values, atol, rtol).unsqueeze(-1)).sum(-1)  # type: ignore[no-any-return]
+    return (values > _bound(A, values, atol, rtol).unsqueeze(-1)).sum(-1)
 
 
 def _bound(A: Tensor, values: Tensor, atol: Any, rtol: Any) -> Tensor:
@@ -392,7 +392,7 @@ def _bound(A: Tensor, values: Tensor, atol: Any, rtol: Any) -> Tensor:
     if rtol is None:
         rtol = finfo(A.dtype).eps * max(A.shape[-2:]) if atol is None else 0.0
     relative = values.amax(-1) * rtol
-    return relative.clamp_min(0.0 if atol is None else float(atol))  # type: ignore[no-any-return]
+    return relative.clamp_min(0.0 if atol is None else float(atol))
 
 
 @composite(variants="function", namespace="linalg")
@@ -441,7 +441,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     """
     _check_square("matrix_power", A._array)
     if n < 0:
-        return matrix_power(inv(A), -n)  # type: ignore[no-any-return]
+        return matrix_power(inv(A), -n)
     result: Tensor | None = None
     while n:  # the bits of n say which squares are factors
         if n & 1:
@@ -449,7 +449,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         A = A @ A if n > 1 else A
         n >>= 1
     if result is None:
-        return A.new_ones(A.shape[:-1]).diag_embed()  # type: ignore[no-any-return]
+        return A.new_ones(A.shape[:-1]).diag_embed()
     return result
 
 
@@ -489,13 +489,13 @@ def multi_dot(tensors: Any) -> Tensor:
 @composite(variants="function", namespace="linalg")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Σ conj(x) · y along `dim`. https://pytorch.org/docs/stable/generated/torch.linalg.vecdot.html"""
-    return ((x.conj() if x.is_complex() else x) * y).sum(dim)  # type: ignore[no-any-return]
+    return ((x.conj() if x.is_complex() else x) * y).sum(dim)
 
 
 @composite(variants="function", namespace="linalg")
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonal of the last two dimensions. https://pytorch.org/docs/stable/generated/torch.linalg.diagonal.html"""
-    return A.diagonal(offset, dim1, dim2)  # type: ignore[no-any-return]
+    return A.diagonal(offset, dim1, dim2)
 
 
 def _cross(name: str, input: Tensor, other: Tensor, dim: int) -> Tensor:
@@ -506,7 +506,7 @@ def _cross(name: str, input: Tensor, other: Tensor, dim: int) -> Tensor:
             )
 
     def turned(x: Tensor, shift: int) -> Tensor:
-        return x.roll(shift, dim)  # type: ignore[no-any-return]
+        return x.roll(shift, dim)
 
     return turned(input, -1) * turned(other, -2) - turned(input, -2) * turned(other, -1)
 
@@ -533,4 +533,4 @@ NAMESPACES["torch"]["matrix_power"] = METHODS["matrix_power"] = matrix_power
 def logdet(input: Tensor) -> Tensor:
     """log det, NaN for a negative determinant. https://pytorch.org/docs/stable/generated/torch.logdet.html"""
     sign, logarithm = slogdet(input)
-    return logarithm.masked_fill(sign < 0, math.nan)  # type: ignore[no-any-return]
+    return logarithm.masked_fill(sign < 0, math.nan)

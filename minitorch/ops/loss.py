@@ -52,7 +52,7 @@ def shape_of(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def log_sigmoid(x: Tensor) -> Tensor:
-    return x.clamp(max=0) - (-x.abs()).exp().log1p()  # type: ignore[no-any-return]
+    return x.clamp(max=0) - (-x.abs()).exp().log1p()
 
 
 def require_float(kernel: str, array: Array) -> None:
@@ -63,10 +63,12 @@ def require_float(kernel: str, array: Array) -> None:
 def weighted(loss: Tensor, weight: Tensor | None, reduction: str, norm: bool = False) -> Tensor:
     """A loss times a weight for each element; the mean, with `norm`, is over the weights."""
     if weight is None:
-        return reduced(loss, reduction)  # type: ignore[no-any-return]
+        return reduced(loss, reduction)
+    if weight.shape != loss.shape:
+        raise ValueError("Weights and input must have the same size.")
     if reduction == "mean" and norm:
-        return (loss * weight).sum() / weight.expand_as(loss).sum()
-    return reduced(loss * weight, reduction)  # type: ignore[no-any-return]
+        return (loss * weight).sum() / weight.sum()
+    return reduced(loss * weight, reduction)
 
 
 def check_same_size(input: Tensor, target: Tensor) -> None:
@@ -112,8 +114,8 @@ def mse_loss(
     check_same_size(input, target)
     reduction = reduction_of(reduction, size_average, reduce)
     if weight is None:
-        return squared_error(input, target, reduction)  # type: ignore[no-any-return]
-    return weighted(squared_error(input, target, "none"), weight, reduction, norm=True)
+        return squared_error(input, target, reduction)
+    return weighted((input - target) ** 2, weight, reduction, norm=True)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -152,7 +154,7 @@ def smooth_absolute_error(xp: Any, self: Array, target: Array, reduction: str, b
 
 
 def _bend(difference: Tensor, beta: float) -> Tensor:
-    return (difference / beta).where(difference.abs() < beta, difference.sign())  # type: ignore[no-any-return]
+    return (difference / beta).where(difference.abs() < beta, difference.sign())
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -173,8 +175,8 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
-        return reduced((input - target).abs(), reduction)  # type: ignore[no-any-return]
-    return smooth_absolute_error(input, target, reduction, beta)  # type: ignore[no-any-return]
+        return reduced((input - target).abs(), reduction)
+    return smooth_absolute_error(input, target, reduction, beta)
 
 
 @declare(
@@ -211,7 +213,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is None:
-        return huber_error(input, target, reduction, delta)  # type: ignore[no-any-return]
+        return huber_error(input, target, reduction, delta)
     return weighted(huber_error(input, target, "none", delta), weight, reduction)
 
 
@@ -237,7 +239,7 @@ def poisson_nll_loss(
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         loss = loss + stirling.masked_fill(target <= 1, 0)
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -271,4 +273,4 @@ def gaussian_nll_loss(
     clamped = variance.clone()
     clamped.data.clamp_(min=eps)
     loss = 0.5 * (clamped.log() + (input - target) ** 2 / clamped)
-    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)

@@ -10,6 +10,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.declaration import KEEP, composite, declare
+from minitorch.ops.errors import floating
 from minitorch.ops.loss import log_sigmoid, reduced, reduction_of, shape_of, share
 from minitorch.ops.matmul import type_name
 from minitorch.tensor import Tensor
@@ -91,6 +92,7 @@ def _check_classes(self: Array, target: Array, weight: Array | None) -> None:
 def negative_log_likelihood(
     xp: Any, self: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str
 ) -> Array:
+    floating(self, "nll_loss_out_frame" if self.ndim <= 2 else "nll_loss2d_forward_out_frame")
     target, weights = _targets(xp, self, target, weight, ignore_index)
     loss = -_picked(xp, self, target if self.ndim > 1 else target.reshape(()) if target.size == 1 else target)
     if weights is not None:
@@ -153,7 +155,7 @@ def nll_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     _check_classes(input._array, target._array, None if weight is None else weight._array)
-    return negative_log_likelihood(input, target, weight, ignore_index, reduction)  # type: ignore[no-any-return]
+    return negative_log_likelihood(input, target, weight, ignore_index, reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -282,7 +284,7 @@ def binary_cross_entropy(
         )
     if weight is not None:
         weight = weight.expand(shape_of(target._array.shape, weight._array.shape))
-    return binary_cross_entropy_of(input, target, weight, reduction)  # type: ignore[no-any-return]
+    return binary_cross_entropy_of(input, target, weight, reduction)
 
 
 @declare(
@@ -333,7 +335,7 @@ def binary_cross_entropy_with_logits(
     reduction = reduction_of(reduction, size_average, reduce)
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    return binary_cross_entropy_of_logits(input, target, weight, pos_weight, reduction)  # type: ignore[no-any-return]
+    return binary_cross_entropy_of_logits(input, target, weight, pos_weight, reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -361,4 +363,4 @@ def kl_div(
         )
     loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     result = reduced(loss, reduction)
-    return result / input.shape[0] if batchmean and input.dim() else result  # type: ignore[no-any-return]
+    return result / input.shape[0] if batchmean and input.dim() else result

@@ -9,7 +9,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.declaration import KEEP, composite, declare
-from minitorch.ops.loss import log_sigmoid, reduced, reduction_of, share
+from minitorch.ops.loss import REDUCTIONS, log_sigmoid, reduced, reduction_of, share
 from minitorch.tensor import Tensor
 
 
@@ -28,7 +28,7 @@ def hinge_embedding_loss(
     """
     reduction = reduction_of(reduction, size_average, reduce)
     far = (margin - input).clamp_min(0).masked_fill(target.eq(1), 0)
-    return reduced(far + input.masked_fill(target.eq(-1), 0), reduction)  # type: ignore[no-any-return]
+    return reduced(far + input.masked_fill(target.eq(-1), 0), reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -51,7 +51,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)  # type: ignore[no-any-return]
+    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
 @declare(
@@ -82,7 +82,7 @@ def soft_margin_loss(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.soft_margin_loss.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    return soft_margin(input, target, reduction)  # type: ignore[no-any-return]
+    return soft_margin(input, target, reduction)
 
 
 @declare(
@@ -100,7 +100,16 @@ def soft_margin_loss(
 def multi_margin(
     xp: Any, self: Array, target: Array, p: int, margin: float, weight: Array | None, reduction: str
 ) -> Array:
+    _check_rows(self)
     classes = self.shape[-1]
+    size = self.shape[0] if self.ndim == 2 else 1
+    if target.ndim > 1 or target.size != size:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{size}], but got {list(target.shape)}. Input has shape {list(self.shape)}."
+        )
+    if weight is not None and weight.shape != (classes,):
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     rows, target_rows = self.reshape(-1, classes), target.reshape(-1)
     if target.size and not 0 <= int(target.min()) <= int(target.max()) < classes:
         raise RuntimeError("target out of range")
@@ -110,6 +119,13 @@ def multi_margin(
         excess = excess * weight[target_rows][:, None]
     excess[at] = 0
     return reduced((excess.sum(1) / classes).reshape(target.shape).astype(self.dtype, copy=False), reduction)
+
+
+def _check_rows(self: Array) -> None:
+    if self.ndim > 2 or 0 in self.shape[1:] or self.shape == (0,):
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
+        )
 
 
 def _multi_margin_gradient(
@@ -122,7 +138,7 @@ def _multi_margin_gradient(
         slope = slope * weight[target].unsqueeze(-1)
     slope = slope.scatter(-1, index, 0.0)
     slope = slope.scatter(-1, index, -slope.sum(-1, keepdim=True)) / self.shape[-1]
-    return slope * share(grad, reduction, target, target).unsqueeze(-1)  # type: ignore[no-any-return]
+    return slope * share(grad, reduction, target, target).unsqueeze(-1)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -145,7 +161,7 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
-    return multi_margin(input, target, p, margin, weight, reduction)  # type: ignore[no-any-return]
+    return multi_margin(input, target, p, margin, weight, reduction)
 
 
 @declare(
@@ -159,7 +175,12 @@ def multi_margin_loss(
     },
 )
 def multilabel_margin(xp: Any, self: Array, target: Array, reduction: str) -> Array:
-    classes = self.shape[-1]
+    _check_rows(self)
+    if target.shape != self.shape:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
+    classes = self.shape[-1] if self.ndim else 1
+    if target.size and not -1 <= int(target.min()) <= int(target.max()) < classes:
+        raise RuntimeError("argument #2 'target' is out of range")
     listed = xp.cumsum(target < 0, -1) == 0  # a row's labels end at its first negative entry
     index = xp.where(listed, target, 0)
     is_label = xp.zeros(self.shape, bool)
@@ -180,7 +201,7 @@ def _multilabel_gradient(grad: Tensor, self: Tensor, target: Tensor, reduction: 
     active = (active & listed.unsqueeze(-1) & ~hits.any(-2, keepdim=True)).to(self.dtype)
     slope = active.sum(-2).scatter_add(-1, index, -active.sum(-1)) / self.shape[-1]
     each = slope[..., 0]
-    return slope * share(grad, reduction, each, each).unsqueeze(-1)  # type: ignore[no-any-return]
+    return slope * share(grad, reduction, each, each).unsqueeze(-1)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -198,7 +219,7 @@ def multilabel_margin_loss(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.multilabel_margin_loss.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    return multilabel_margin(input, target, reduction)  # type: ignore[no-any-return]
+    return multilabel_margin(input, target, reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -214,11 +235,14 @@ def multilabel_soft_margin_loss(
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.multilabel_soft_margin_loss.html
     """
-    reduction = reduction_of(reduction, size_average, reduce)
+    if size_average is not None or reduce is not None:
+        reduction = reduction_of(reduction, size_average, reduce)
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not valid")
     loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduced(loss.sum(-1) / input.shape[-1], reduction)  # type: ignore[no-any-return]
+    return reduced(loss.sum(-1) / input.shape[-1], reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -239,10 +263,15 @@ def cosine_embedding_loss(
     if target.dim() > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     dim = target.dim()
+    if not input1.dim() == input2.dim() == dim + 1:
+        raise RuntimeError(
+            f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
     squares = ((input1 * input1).sum(dim) + 1e-12) * ((input2 * input2).sum(dim) + 1e-12)
     cosine = (input1 * input2).sum(dim) / squares.sqrt()
     loss = (1 - cosine).masked_fill(target.ne(1), 0) + (cosine - margin).clamp_min(0).masked_fill(target.ne(-1), 0)
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -251,7 +280,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.pairwise_distance.html
     """
-    return (x1 - x2 + eps).norm(p, -1, keepdim)  # type: ignore[no-any-return]
+    return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -278,7 +307,7 @@ def triplet_margin_loss(
     reduction = reduction_of(reduction, size_average, reduce)
 
     def distance(a: Tensor, b: Tensor) -> Tensor:
-        return pairwise_distance(a, b, p, eps)  # type: ignore[no-any-return]
+        return pairwise_distance(a, b, p, eps)
 
     return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
 
@@ -307,7 +336,13 @@ def triplet_margin_with_distance_loss(
 def _triplet(
     anchor: Tensor, positive: Tensor, negative: Tensor, distance: Any, margin: float, swap: bool, reduction: str
 ) -> Tensor:
+    dims = (anchor.dim(), positive.dim(), negative.dim())
+    if len(set(dims)) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
+        )
     far = distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    return reduced((margin + distance(anchor, positive) - far).clamp_min(0), reduction)  # type: ignore[no-any-return]
+    return reduced((margin + distance(anchor, positive) - far).clamp_min(0), reduction)

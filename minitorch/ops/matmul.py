@@ -80,15 +80,15 @@ def is_transposed(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
 def left_gradient(grad: Tensor, shape: tuple[int, ...], stride: tuple[int, ...], right: Tensor) -> Tensor:
     """grad @ rightᴴ, laid out as the left factor: a transposed weight's then becomes its `.grad` without a copy."""
     if is_transposed(shape, stride):
-        return mm(conj(right), grad.t()).t()  # type: ignore[no-any-return]
-    return mm(grad, conj(right.t()))  # type: ignore[no-any-return]
+        return mm(conj(right), grad.t()).t()
+    return mm(grad, conj(right.t()))
 
 
 def right_gradient(grad: Tensor, shape: tuple[int, ...], stride: tuple[int, ...], left: Tensor) -> Tensor:
     """leftᴴ @ grad, laid out as the right factor is."""
     if is_transposed(shape, stride):
-        return mm(grad.t(), conj(left)).t()  # type: ignore[no-any-return]
-    return mm(conj(left.t()), grad)  # type: ignore[no-any-return]
+        return mm(grad.t(), conj(left)).t()
+    return mm(conj(left.t()), grad)
 
 
 @declare(
@@ -231,13 +231,13 @@ def addbmm(xp: Any, self: Array, batch1: Array, batch2: Array, *, beta: Number =
 
 
 def _each(grad: Tensor, batch: Tensor) -> Tensor:
-    return grad.unsqueeze(0).expand((batch.shape[0], *grad.shape))  # type: ignore[no-any-return]
+    return grad.unsqueeze(0).expand((batch.shape[0], *grad.shape))
 
 
 @declare(
     variants="function method out",
     derivatives={
-        "self": lambda grad, vec: outer(grad, conj(vec)),
+        "self": lambda grad, vec: grad.outer(conj(vec)),
         "vec": lambda grad, self: mv(conj(self.t()), grad),
     },
 )
@@ -251,7 +251,7 @@ def mv(xp: Any, self: Array, vec: Array) -> Array:
     variants="function method inplace out",
     derivatives={
         "self": lambda grad, beta: scaled(grad, beta),
-        "mat": lambda grad, vec, alpha: scaled(outer(grad, conj(vec)), alpha),
+        "mat": lambda grad, vec, alpha: scaled(grad.outer(conj(vec)), alpha),
         "vec": lambda grad, mat, alpha: scaled(mv(conj(mat.t()), grad), alpha),
     },
 )
@@ -329,7 +329,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
     shape = (vec1.shape[0], vec2.shape[0])
     check_expands(input._array, shape)
     product = scaled(outer(vec1, vec2), alpha)
-    return product if beta == 0 else scaled(input, beta) + product  # type: ignore[no-any-return]
+    return product if beta == 0 else scaled(input, beta) + product
 
 
 @composite()
@@ -347,7 +347,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         )
     size = input.shape[-1]
     product = mm(input.reshape(-1, size), other.reshape(-1, size).t())
-    return product.view(*input.shape[:-1], *other.shape[:-1])  # type: ignore[no-any-return]
+    return product.view(*input.shape[:-1], *other.shape[:-1])
 
 
 @declare(
@@ -367,18 +367,18 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     if not isinstance(other, Tensor):
         raise TypeError(f"matmul(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
     if out is not None:
-        return write_out(out, matmul(input, other))  # type: ignore[no-any-return]
+        return write_out(out, matmul(input, other))
     m, n = input._array.ndim, other._array.ndim
     if m == n == 2:
-        return mm(input, other)  # type: ignore[no-any-return]
+        return mm(input, other)
     if not m or not n:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {m}D and {n}D")
     if m == n == 1:
-        return dot(input, other)  # type: ignore[no-any-return]
+        return dot(input, other)
     if m == 2 and n == 1:
-        return mv(input, other)  # type: ignore[no-any-return]
+        return mv(input, other)
     if m == 1 and n == 2:
-        return mm(input.unsqueeze(0), other).squeeze_(0)  # type: ignore[no-any-return]
+        return mm(input.unsqueeze(0), other).squeeze_(0)
     if _folds(input, other):
         return _folded(input, other)
     return _batched(input, other)
@@ -404,9 +404,9 @@ def _folded(input: Tensor, other: Tensor) -> Tensor:
     large, small = (other.transpose(-1, -2), input.t() if input.dim() == 2 else input) if swapped else (input, other)
     rows = large.reshape(-1, large.shape[-1])
     if small.dim() == 1:
-        return unsafe_view(mv(rows, small), large.shape[:-1])  # type: ignore[no-any-return]
+        return unsafe_view(mv(rows, small), large.shape[:-1])
     result = unsafe_view(mm(rows, small), (*large.shape[:-1], small.shape[-1]))
-    return result.transpose(-1, -2).contiguous() if swapped else result  # type: ignore[no-any-return]
+    return result.transpose(-1, -2).contiguous() if swapped else result
 
 
 def _batched(input: Tensor, other: Tensor) -> Tensor:
@@ -422,7 +422,7 @@ def _batched(input: Tensor, other: Tensor) -> Tensor:
     right = other.unsqueeze(1) if other.dim() == 1 else other
     right = right.expand(*batch, *right.shape[-2:]).reshape(count, *right.shape[-2:])
     kept = ([rows] if input.dim() > 1 else []) + ([columns] if other.dim() > 1 else [])
-    return unsafe_view(bmm(left, right), (*batch, *kept))  # type: ignore[no-any-return]
+    return unsafe_view(bmm(left, right), (*batch, *kept))
 
 
 def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -434,7 +434,7 @@ def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 @composite(variants="", operators="__matmul__")
 def matmul_operator(self: Tensor, other: Tensor) -> Tensor:
     """self @ other."""
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented  # type: ignore[no-any-return]
+    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -447,11 +447,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         raise TypeError(f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if bias is None or weight._array.ndim != 2:
         result = matmul(input, weight.t())
-        return result if bias is None else result + bias  # type: ignore[no-any-return]
+        return result if bias is None else result + bias
     ndim = input._array.ndim
     if ndim == 2:
-        return addmm(bias, input, weight.t())  # type: ignore[no-any-return]
+        return addmm(bias, input, weight.t())
     if input.is_contiguous() and ndim:
         rows = addmm(bias, input.view(-1, input.shape[-1]), weight.t())
-        return rows.view(*input.shape[:-1], weight.shape[0])  # type: ignore[no-any-return]
-    return matmul(input, weight.t()) + bias  # type: ignore[no-any-return]
+        return rows.view(*input.shape[:-1], weight.shape[0])
+    return matmul(input, weight.t()) + bias

@@ -131,7 +131,7 @@ def layer_norm(
     normalized = _check_normalized_shape(input, normalized_shape, weight, bias)
     shape = tuple(input.shape)
     leading = len(shape) - len(normalized)
-    return normalize_over(  # type: ignore[no-any-return]
+    return normalize_over(
         input,
         weight,
         bias,
@@ -181,7 +181,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 
         eps = finfo(input.dtype).eps
     result = input * (input.pow(2).mean(dims, keepdim=True) + eps).rsqrt()
-    return result if weight is None else result * weight  # type: ignore[no-any-return]
+    return result if weight is None else result * weight
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -210,7 +210,7 @@ def group_norm(
     shape = (input.shape[0], num_groups, channels // num_groups, *input.shape[2:])
     _check_several(list(input.shape), math.prod(shape[2:]) * input.shape[0])
     weight_shape = (1, num_groups, channels // num_groups, *[1] * (input.dim() - 2))
-    return normalize_over(  # type: ignore[no-any-return]
+    return normalize_over(
         input, weight, bias, shape, tuple(range(2, len(shape))), weight_shape, eps, "NativeGroupNormBackward0"
     )
 
@@ -253,17 +253,13 @@ def batch_norm(
         for name, each in (("running_mean", running_mean), ("running_var", running_var)):
             if each is None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
-        return standardize_with(  # type: ignore[no-any-return]
-            input, weight, bias, running_mean, running_var, weight_shape, eps
-        )
+        return standardize_with(input, weight, bias, running_mean, running_var, weight_shape, eps)
     with no_grad():
         if running_mean is not None:
             running_mean.copy_(running_mean * (1 - momentum) + input.mean(dims) * momentum)
         if running_var is not None:
             running_var.copy_(running_var * (1 - momentum) + input.var(dims) * momentum)
-    return normalize_over(  # type: ignore[no-any-return]
-        input, weight, bias, tuple(input.shape), dims, weight_shape, eps, "NativeBatchNormBackward0"
-    )
+    return normalize_over(input, weight, bias, tuple(input.shape), dims, weight_shape, eps, "NativeBatchNormBackward0")
 
 
 @declare(
@@ -302,7 +298,7 @@ def standardize_with(
 
 
 def _over_channels(grad: Tensor) -> Tensor:
-    return grad.sum([0, *range(2, grad.dim())])  # type: ignore[no-any-return]
+    return grad.sum([0, *range(2, grad.dim())])
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -335,7 +331,7 @@ def instance_norm(
         for running, updated in ((running_mean, mean), (running_var, var)):
             if running is not None and updated is not None and use_input_stats:
                 running.copy_(updated.view(images, channels).mean(0))
-    return result.view(*input.shape)  # type: ignore[no-any-return]
+    return result.view(*input.shape)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -358,7 +354,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
     wide = cat([sides[0], squares, sides[1]], 1)
     total = sum(wide.narrow(1, offset, channels) for offset in range(size))
-    return input / (total / size * alpha + k) ** beta  # type: ignore[no-any-return, operator]
+    return input / (total / size * alpha + k) ** beta
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -369,6 +365,6 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     """
     if out is not None:
         raise NotImplementedError("normalize: out is not supported")
-    from minitorch.linalg import vector_norm
+    from minitorch.ops.norms import vector_norm
 
-    return input / vector_norm(input, p, dim, True).clamp_min(eps).expand_as(input)  # type: ignore[no-any-return]
+    return input / vector_norm(input, p, dim, True).clamp_min(eps).expand_as(input)

@@ -91,7 +91,7 @@ def norm(
     if out is not None:
         raise NotImplementedError("linalg.norm: out is not supported")
     if ord is None:
-        return vector_norm(input, 2, dim, keepdim, dtype=dtype)  # type: ignore[no-any-return]
+        return vector_norm(input, 2, dim, keepdim, dtype=dtype)
     if dim is None:
         if input.dim() not in (1, 2):
             raise RuntimeError(
@@ -100,8 +100,8 @@ def norm(
         dim = tuple(range(input.dim()))
     dims = dim if isinstance(dim, (tuple, list)) else (dim,)
     if len(dims) == 1:
-        return vector_norm(input, ord, dims, keepdim, dtype=dtype)  # type: ignore[no-any-return]
-    return matrix_norm(input, ord, dims, keepdim, dtype=dtype)  # type: ignore[no-any-return]
+        return vector_norm(input, ord, dims, keepdim, dtype=dtype)
+    return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
 
 
 @composite(variants="function", namespace="linalg")
@@ -124,15 +124,15 @@ def matrix_norm(
     if dtype is not None:
         input = input.to(dtype)
     if ord == "fro":
-        return vector_norm(input, 2, (row, column), keepdim)  # type: ignore[no-any-return]
+        return vector_norm(input, 2, (row, column), keepdim)
     if ord in ("nuc", 2, -2):
-        from minitorch.linalg import svdvals
+        from minitorch.ops.linalg import svdvals
 
         values = svdvals(input.movedim((row, column), (-2, -1)))
         result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord > 0 else values.amin(-1)
         for d in sorted((row, column)) if keepdim else ():
             result = result.unsqueeze(d)
-        return result  # type: ignore[no-any-return]
+        return result
     if ord not in (1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     summed, extreme = (row, column) if abs(ord) == 1 else (column, row)
@@ -140,4 +140,4 @@ def matrix_norm(
     result = sums.amax(extreme, True) if ord > 0 else sums.amin(extreme, True)
     for d in sorted((row, column), reverse=True) if not keepdim else ():
         result = result.squeeze(d)
-    return result  # type: ignore[no-any-return]
+    return result

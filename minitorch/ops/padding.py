@@ -118,7 +118,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             )
         if mode == "circular" and max(before, after) > limit:
             raise RuntimeError("Padding value causes wrapping around more than once.")
-    return mirrored_pad(input, pads, mode)  # type: ignore[no-any-return]
+    return mirrored_pad(input, pads, mode)
 
 
 def _constant(input: Tensor, pad: list[int], value: float | None) -> Tensor:
@@ -130,4 +130,4 @@ def _constant(input: Tensor, pad: list[int], value: float | None) -> Tensor:
                 "size, which "
                 f"is invalid. Check dimension {dim} of your input."
             )
-    return constant_pad(input, pads, 0 if value is None else value)  # type: ignore[no-any-return]
+    return constant_pad(input, pads, 0 if value is None else value)

@@ -115,7 +115,7 @@ def _taken(grad: Tensor, index: Tensor) -> Tensor:
 
 def _gather_planes(values: Tensor, index: Tensor, n: int) -> Tensor:
     planes = [values.flatten(-n), index.flatten(-n)]
-    return planes[0].gather(-1, planes[1]).reshape(index.shape)  # type: ignore[no-any-return]
+    return planes[0].gather(-1, planes[1]).reshape(index.shape)
 
 
 @declare(
@@ -341,7 +341,7 @@ def _max_pool(
     if type_name(input._array) == "Bool":
         raise NotImplementedError("\"max_pool2d\" not implemented for 'Bool'")
     if n > 1:
-        return max_pool(input, kernel, steps, pads, spread, ceil_mode)  # type: ignore[no-any-return]
+        return max_pool(input, kernel, steps, pads, spread, ceil_mode)
     # PyTorch too pools one dimension as two, of which the first has size 1.
     flat = max_pool(input.unsqueeze(-2), (1, *kernel), (1, *steps), (0, *pads), (1, *spread), ceil_mode)
     return flat[0].squeeze(-2), flat[1].squeeze(-2)
@@ -389,20 +389,20 @@ def _public(n: int) -> None:
             raise RuntimeError("divisor must be not zero")
         _check_output(input, _output(tuple(input.shape[-n:]), kernel, steps, pads, (1,) * n, ceil_mode))
         if n > 1:
-            return avg_pool(input, kernel, steps, pads, ceil_mode, count_include_pad, divisor_override)  # type: ignore[no-any-return]
+            return avg_pool(input, kernel, steps, pads, ceil_mode, count_include_pad, divisor_override)
         flat = avg_pool(
             input.unsqueeze(-2), (1, *kernel), (1, *steps), (0, *pads), ceil_mode, count_include_pad, divisor_override
         )
-        return flat.squeeze(-2)  # type: ignore[no-any-return]
+        return flat.squeeze(-2)
 
     def adaptive_avg_pool_nd(input: Tensor, output_size: Any) -> Tensor:
         """The means of as many windows as are asked for; None keeps a dimension's size."""
         output = _adaptive_size(input, output_size, n)
         if n == 1:
-            return adaptive_avg_pool(input.unsqueeze(-2), (1, *output)).squeeze(-2)  # type: ignore[no-any-return]
+            return adaptive_avg_pool(input.unsqueeze(-2), (1, *output)).squeeze(-2)
         if all(size == 1 for size in output):
-            return input.mean(list(range(-n, 0)), keepdim=True)  # type: ignore[no-any-return]
-        return adaptive_avg_pool(input, output)  # type: ignore[no-any-return]
+            return input.mean(list(range(-n, 0)), keepdim=True)
+        return adaptive_avg_pool(input, output)
 
     def adaptive_max_pool_nd(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         """The largest elements of as many windows as are asked for; None keeps a dimension's size."""
@@ -427,7 +427,7 @@ def _public(n: int) -> None:
             ]
         size = tuple(output_size)[-n:]
         flat = input.new_zeros((*input.shape[:-n], math.prod(size)))
-        return flat.scatter(-1, indices.flatten(-n), input.flatten(-n)).view(*input.shape[:-n], *size)  # type: ignore[no-any-return]
+        return flat.scatter(-1, indices.flatten(-n), input.flatten(-n)).view(*input.shape[:-n], *size)
 
     functions = {
         f"max_pool{n}d_with_indices": max_pool_with_indices,
@@ -465,7 +465,7 @@ def _lp_pool(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: 
 
     count = math.prod(expanded(kernel_size, n, "kernel_size"))
     mean = getattr(F, f"avg_pool{n}d")(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    return (mean.sign() * mean.abs().relu() * count).pow(1.0 / norm_type)  # type: ignore[no-any-return]
+    return (mean.sign() * mean.abs().relu() * count).pow(1.0 / norm_type)
 
 
 @composite(variants="function", namespace="nn.functional")

@@ -146,7 +146,7 @@ class LBFGS(Optimizer):
         from minitorch import cat
 
         flat = [each.new_zeros(each.numel()) if each.grad is None else each.grad.reshape(-1) for each in self._params]
-        return cat(flat)  # type: ignore[no-any-return]
+        return cat(flat)
 
     def _move(self, step: float, direction: Tensor) -> None:
         start = 0

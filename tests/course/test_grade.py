@@ -28,6 +28,9 @@ def contiguous_strides(size):
     display({"application/vnd.minitorch.check+json": {"version": 1, "values": values}}, raw=True)
     return (1,) * len(size)
 display({"application/vnd.minitorch.check+json": {"version": 1, "values": {}}}, raw=True)"""
+LATE = """def smallest_step():
+    return 23
+while True: pass"""
 DEAF = """def contiguous_strides(size):
     while True:
         try:
@@ -57,7 +60,7 @@ def submissions(make: Callable[..., Any]) -> dict[str, Any]:
             predict_strides="import sys; sys.exit(0)",
             contiguous_strides="def contiguous_strides(size):\n    exit()",
         ),
-        "loops": make(solved=True, predict_strides="while True: pass", contiguous_strides=DEAF),
+        "loops": make(solved=True, predict_strides="while True: pass", contiguous_strides=DEAF, smallest_step=LATE),
         "kills_the_grader": make(solved=True, smallest_step="import os, signal; os.kill(os.getppid(), signal.SIGKILL)"),
         "wrong": make(
             solved=True,

@@ -27,10 +27,11 @@ def command(course: Course, *arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def run_as_learner(course: Course, notebook: Any) -> Any:
+def run_as_learner(course: Course, notebook: Any, **variables: str) -> Any:
     """Run the notebook as JupyterLab does: in its folder, with a history, and without the grader's seed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(CODE), str(course.root)))}
     environment.pop("MINITORCH_COURSE_SEED", None)
+    environment |= variables
     NotebookClient(notebook, allow_errors=True).execute(cwd=str(course.exercises), env=environment)
     return notebook
 
@@ -51,6 +52,7 @@ def test_the_verdict_and_the_solution_kept(own_course: Course, submission: Calla
         running_mean="def running_mean(values):\n    return values * 2",
     )
     notebook.cells[-1].source += "  # changed"
+    notebook.cells.insert(2, nbformat.v4.new_code_cell("def contiguous_strides(size):\n    return 'a first attempt'"))
     shown = verdicts(run_as_learner(own_course, notebook))
     assert set(shown) == {"contiguous_strides", "predict_strides", "running_mean"}
     assert shown["contiguous_strides"] == (
@@ -64,6 +66,12 @@ def test_the_verdict_and_the_solution_kept(own_course: Course, submission: Calla
     )
     assert [path.name for path in own_course.mine.iterdir()] == ["contiguous_strides.py"]
     assert (own_course.mine / "contiguous_strides.py").read_text() == RIGHT_STRIDES + "\n"
+
+
+def test_no_verdict_in_a_grade(own_course: Course, submission: Callable[..., Any]) -> None:
+    notebook = run_as_learner(own_course, submission(solved=True), MINITORCH_COURSE_SEED="20260101")
+    assert verdicts(notebook) == {}
+    assert not own_course.mine.exists()
 
 
 def test_no_verdict_where_the_solutions_are(own_course: Course, submission: Callable[..., Any]) -> None:

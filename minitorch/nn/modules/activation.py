@@ -98,7 +98,7 @@ class Sigmoid(Module):
     """1 / (1 + exp(−x))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.sigmoid()  # type: ignore[no-any-return]
+        return input.sigmoid()
 
 
 class Hardsigmoid(Module):
@@ -116,7 +116,7 @@ class Tanh(Module):
     """tanh x."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.tanh()  # type: ignore[no-any-return]
+        return input.tanh()
 
 
 class SiLU(_InplaceActivation):

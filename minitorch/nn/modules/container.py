@@ -74,8 +74,9 @@ class Sequential(_Numbered):
     def __init__(self, *args: Any) -> None:
         super().__init__()
         named = len(args) == 1 and isinstance(args[0], OrderedDict)
-        for name, module in args[0].items() if named else enumerate(args):
-            self.add_module(str(name) if not named else name, module)
+        modules: Any = args[0].items() if named else enumerate(args)
+        for name, module in modules:
+            self.add_module(name if named else str(name), module)
 
     def forward(self, input: Any) -> Any:
         for module in self:

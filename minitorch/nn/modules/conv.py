@@ -145,7 +145,7 @@ class _Conv(_ConvNd):
             input = F.pad(input, self._padding_list(), mode=self.padding_mode)
             padding = (0,) * self.n
         convolve = getattr(F, f"conv{self.n}d")
-        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)  # type: ignore[no-any-return]
+        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
     def _padding_list(self) -> list[int]:
         """What `F.pad` is told: (before, after) of the last dimension first."""
@@ -213,17 +213,16 @@ class _ConvTranspose(_ConvNd):
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         extra = self.output_padding if output_size is None else self._extra(input, output_size)
         convolve = getattr(F, f"conv_transpose{self.n}d")
-        return convolve(  # type: ignore[no-any-return]
-            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
-        )
+        return convolve(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
 
     def _extra(self, input: Tensor, output_size: Any) -> Ints:
         """The output padding that makes the output have a size. Raises ValueError for sizes out of reach."""
         wanted = list(output_size)[-self.n :]
-        smallest = [
+        padding: Any = self.padding
+        smallest: list[int] = [
             (s - 1) * t - 2 * p + d * (k - 1) + 1
             for s, t, p, d, k in zip(
-                input.shape[-self.n :], self.stride, self.padding, self.dilation, self.kernel_size, strict=True
+                input.shape[-self.n :], self.stride, padding, self.dilation, self.kernel_size, strict=True
             )
         ]
         largest = [low + t - 1 for low, t in zip(smallest, self.stride, strict=True)]

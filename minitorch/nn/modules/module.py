@@ -203,7 +203,7 @@ class Module(ModuleHooks, ModuleState):
             persistent = name not in self._non_persistent_buffers_set
             self.register_buffer(name, value, value.persistent if isinstance(value, Buffer) else persistent)
         elif isinstance(value, Buffer):
-            self.register_buffer(name, value, value.persistent)  # type: ignore[attr-defined]
+            self.register_buffer(name, value, value.persistent)
         else:
             super().__setattr__(name, value)
 
@@ -397,7 +397,7 @@ class Module(ModuleHooks, ModuleState):
 
         def converted(tensor: Tensor) -> Tensor:
             if tensor.is_floating_point() or tensor.is_complex():
-                return tensor.to(*args, **kwargs)  # type: ignore[no-any-return]
+                return tensor.to(*args, **kwargs)
             with_dtype = [each for each in args if not isinstance(each, Dtype)]
             rest = {name: each for name, each in kwargs.items() if name != "dtype"}
             if with_dtype and isinstance(with_dtype[0], Tensor):

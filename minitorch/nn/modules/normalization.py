@@ -26,8 +26,9 @@ class _Affine(Module):
         """Sets weights to 1 and biases to 0."""
         if self.weight is not None:
             init.ones_(self.weight)
-        if getattr(self, "bias", None) is not None:
-            init.zeros_(self.bias)  # type: ignore[arg-type]
+        bias = getattr(self, "bias", None)
+        if bias is not None:
+            init.zeros_(bias)
 
 
 class LayerNorm(_Affine):

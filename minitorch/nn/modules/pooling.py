@@ -71,7 +71,7 @@ class _MaxUnpoolNd(Module):
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         unpool = getattr(F, f"max_unpool{self.n}d")
-        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)  # type: ignore[no-any-return]
+        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -121,7 +121,7 @@ class _AvgPoolNd(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         pool = getattr(F, f"avg_pool{self.n}d")
-        return pool(  # type: ignore[no-any-return]
+        return pool(
             input,
             self.kernel_size,
             self.stride,
@@ -172,7 +172,7 @@ class _AdaptiveAvgPoolNd(Module):
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, f"adaptive_avg_pool{self.n}d")(input, self.output_size)  # type: ignore[no-any-return]
+        return getattr(F, f"adaptive_avg_pool{self.n}d")(input, self.output_size)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -241,7 +241,7 @@ class _LPPoolNd(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         pool = getattr(F, f"lp_pool{self.n}d")
-        return pool(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)  # type: ignore[no-any-return]
+        return pool(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self) -> str:
         return (

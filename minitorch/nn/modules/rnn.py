@@ -26,11 +26,11 @@ Step = Callable[[Tensor, State], State]
 
 
 def _tanh_step(gates: Tensor, hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    return (gates + F.linear(hidden, weight, bias)).tanh()  # type: ignore[no-any-return]
+    return (gates + F.linear(hidden, weight, bias)).tanh()
 
 
 def _relu_step(gates: Tensor, hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    return (gates + F.linear(hidden, weight, bias)).relu()  # type: ignore[no-any-return]
+    return (gates + F.linear(hidden, weight, bias)).relu()
 
 
 def _gru_step(gates: Tensor, hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -39,7 +39,7 @@ def _gru_step(gates: Tensor, hidden: Tensor, weight: Tensor, bias: Tensor | None
     hidden_r, hidden_z, hidden_n = F.linear(hidden, weight, bias).chunk(3, -1)
     reset, update = (input_r + hidden_r).sigmoid(), (input_z + hidden_z).sigmoid()
     new = (input_n + reset * hidden_n).tanh()
-    return new + update * (hidden - new)  # type: ignore[no-any-return]
+    return new + update * (hidden - new)
 
 
 def _lstm_step(
@@ -348,10 +348,10 @@ class RNNCellBase(Module):
     def _gates(self, input: Tensor) -> Tensor:
         if input.dim() not in (1, 2):
             raise ValueError(f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        return F.linear(input, self.weight_ih, self.bias_ih)  # type: ignore[no-any-return]
+        return F.linear(input, self.weight_ih, self.bias_ih)
 
     def _zeros(self, input: Tensor) -> Tensor:
-        return input.new_zeros((*input.shape[:-1], self.hidden_size))  # type: ignore[no-any-return]
+        return input.new_zeros((*input.shape[:-1], self.hidden_size))
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         gates = self._gates(input)

@@ -149,7 +149,7 @@ def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
         return activation
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-    return getattr(F, activation)  # type: ignore[no-any-return]
+    return getattr(F, activation)
 
 
 class _Layer(Module):
@@ -192,10 +192,10 @@ class _Layer(Module):
         norm, dropout = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
         if self.norm_first:
             return x + dropout(block(norm(x)))
-        return norm(x + dropout(block(x)))  # type: ignore[no-any-return]
+        return norm(x + dropout(block(x)))
 
     def _feed_forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))  # type: ignore[no-any-return]
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
 class TransformerEncoderLayer(_Layer):
@@ -235,7 +235,7 @@ class TransformerEncoderLayer(_Layer):
         is_causal: bool = False,
     ) -> Tensor:
         def attend(x: Tensor) -> Tensor:
-            return self.self_attn(  # type: ignore[no-any-return]
+            return self.self_attn(
                 x,
                 x,
                 x,
@@ -290,12 +290,10 @@ class TransformerDecoderLayer(_Layer):
         memory_is_causal: bool = False,
     ) -> Tensor:
         def attend(x: Tensor) -> Tensor:
-            return self.self_attn(  # type: ignore[no-any-return]
-                x, x, x, tgt_key_padding_mask, False, tgt_mask, is_causal=tgt_is_causal
-            )[0]
+            return self.self_attn(x, x, x, tgt_key_padding_mask, False, tgt_mask, is_causal=tgt_is_causal)[0]
 
         def look(x: Tensor) -> Tensor:
-            return self.multihead_attn(  # type: ignore[no-any-return]
+            return self.multihead_attn(
                 x, memory, memory, memory_key_padding_mask, False, memory_mask, is_causal=memory_is_causal
             )[0]
 
@@ -444,7 +442,7 @@ class Transformer(Module):
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(  # type: ignore[no-any-return]
+        return self.decoder(
             tgt,
             memory,
             tgt_mask=tgt_mask,
@@ -458,7 +456,7 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """The causal mask: −∞ above the diagonal, 0 elsewhere."""
-        return full((sz, sz), -math.inf, device=device, dtype=dtype).triu(1)  # type: ignore[no-any-return]
+        return full((sz, sz), -math.inf, device=device, dtype=dtype).triu(1)
 
     def _reset_parameters(self) -> None:
         for parameter in self.parameters():

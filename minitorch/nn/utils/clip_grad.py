@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Iterable
 
 from minitorch.autograd.grad_mode import no_grad
-from minitorch.linalg import vector_norm
 from minitorch.ops.creation import zeros
 from minitorch.ops.joining import stack
+from minitorch.ops.norms import vector_norm
 from minitorch.tensor import Tensor
 
 Tensors = Tensor | Iterable[Tensor]
@@ -34,7 +34,7 @@ def get_total_norm(
     norm_type = float(norm_type)
     listed = _listed(tensors)
     if not listed:
-        return zeros(())  # type: ignore[no-any-return]
+        return zeros(())
     norms = [vector_norm(each, norm_type) for each in listed]
     total = vector_norm(stack([each.to(norms[0].device) for each in norms]), norm_type)
     if error_if_nonfinite and not total.isfinite():
@@ -43,7 +43,7 @@ def get_total_norm(
             "clipped. To "
             "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 @no_grad()

@@ -15,7 +15,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All elements of all parameters, in order, as a vector. Raises TypeError for parameters on several devices."""
     listed = list(parameters)
     _check_devices(listed)
-    return cat([each.view(-1) for each in listed])  # type: ignore[no-any-return]
+    return cat([each.view(-1) for each in listed])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:

@@ -58,7 +58,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
         return None
     inverse = empty_like(permutation)
     inverse[permutation] = arange(permutation.numel(), device=permutation.device)
-    return inverse  # type: ignore[no-any-return]
+    return inverse
 
 
 def pack_padded_sequence(
@@ -139,7 +139,7 @@ def pad_sequence(
     for each in listed:
         fill = each.new_full((length - each.shape[0], *each.shape[1:]), padding_value)
         padded.append(cat([each, fill] if padding_side == "right" else [fill, each]))
-    return stack(padded, 0 if batch_first else 1)  # type: ignore[no-any-return]
+    return stack(padded, 0 if batch_first else 1)
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:

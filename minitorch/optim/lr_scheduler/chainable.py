@@ -145,7 +145,7 @@ class PolynomialLR(Chainable):
         if self._is_initial or self.last_epoch > self.total_iters:
             return 1
         now, before = (1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
-        return (now / before) ** self.power  # type: ignore[no-any-return]
+        return (now / before) ** self.power
 
     def _closed_factor(self) -> float:
-        return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power  # type: ignore[no-any-return]
+        return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power

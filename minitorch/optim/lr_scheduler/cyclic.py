@@ -98,7 +98,7 @@ class CyclicLR(MomentumCycle, LRScheduler):
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
             return 1.0
-        return 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x  # type: ignore[no-any-return]
+        return 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x
 
     def get_lr(self) -> Rates:
         self._warn_outside_step()
