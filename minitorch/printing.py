@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from minitorch.dtypes import bool_, float16, get_default_dtype, int64
+from minitorch.dtypes import bool_, complex64, complex128, float64, get_default_dtype, int64
 
 
 @dataclasses.dataclass
@@ -133,9 +133,7 @@ def _suffixes(tensor: Any) -> list[str]:
     default = get_default_dtype()
     # From no elements nothing can be inferred, so only the default dtype goes without saying.
     hidden = tensor.is_meta or 0 in tensor.shape
-    inferred = {default} if hidden else {default, int64, bool_}
-    if not hidden and default is not float16:  # whose complex counterpart minitorch doesn't have
-        inferred.add(default.to_complex())
+    inferred = {default} if hidden else {default, complex128 if default is float64 else complex64, int64, bool_}
     show_size = tensor.is_meta or (len(tensor.shape) != 1 if hidden else not PRINT_OPTS.edgeitems)
 
     suffixes = []
