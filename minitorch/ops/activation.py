@@ -12,8 +12,10 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.apply import in_place_of
-from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, pointwise
-from minitorch.ops.errors import floating, not_implemented
+from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare, pointwise
+from minitorch.ops.elementary import tanh
+from minitorch.ops.errors import check_dim, floating, not_implemented
+from minitorch.ops.joining import cat
 from minitorch.ops.masking import keep, masked
 from minitorch.ops.pointwise import conj
 from minitorch.ops.special_kernels import erf
@@ -60,7 +62,8 @@ def activation(
 # ReLU and its kind.
 
 
-def _flat(grad: Tensor) -> Any:
+def flat(grad: Tensor) -> Any:
+    """The derivative of a slope that is constant but for its jumps."""
     return grad.new_zeros(grad.shape)
 
 
@@ -68,7 +71,7 @@ def _flat(grad: Tensor) -> Any:
     variants="",
     derivatives={
         "grad_output": lambda grad, self, threshold: threshold_backward(grad, self, threshold),
-        "self": _flat,
+        "self": flat,
     },
 )
 def threshold_backward(xp: Any, grad_output: Array, self: Array, threshold: float) -> Array:
@@ -102,65 +105,6 @@ def threshold(xp: Any, self: Array, threshold: float, value: float) -> Array:
     if self.dtype == "bool":
         raise not_implemented("threshold_cpu", "bool")
     return xp.where(self <= threshold, xp.asarray(value, self.dtype), self)
-
-
-@pointwise(
-    variants="",
-    derivatives={
-        "grad_output": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope),
-        "self": _flat,
-    },
-)
-def leaky_relu_backward(xp: Any, grad_output: Array, self: Array, negative_slope: float) -> Array:
-    """grad_output where self > 0, else negative_slope · grad_output."""
-    return grad_output * xp.asarray([negative_slope, 1], grad_output.dtype)[(self > 0).view("int8")]
-
-
-@activation(
-    twin=True,
-    derivatives={"self": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope)},
-)
-def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Array:
-    """x for x > 0, else negative_slope · x. https://pytorch.org/docs/stable/generated/torch.nn.functional.leaky_relu.html"""
-    floating(self, "leaky_relu_cpu")
-    if 0 <= negative_slope <= 1:
-        return xp.maximum(self, self * negative_slope)
-    return xp.where(self > 0, self, self * negative_slope)
-
-
-def _prelu_weight(input: Tensor, weight: Tensor) -> Tensor:
-    """The slopes in a shape that broadcasts along the channels of the input."""
-    channels = input.size(1) if input.dim() > 1 else 1
-    if weight.dim() > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
-    if weight.numel() not in (1, channels):
-        raise RuntimeError(
-            "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-            f"{weight.numel()} and channel size = {channels}."
-        )
-    return weight.reshape([1, -1] + [1] * (input.dim() - 2)) if input.dim() > 1 else weight.reshape([1] * input.dim())
-
-
-@pointwise(
-    variants="",
-    node="PreluKernelBackward0",
-    derivatives={
-        "self": lambda grad, self, weight: grad.where(self > 0, weight * grad),
-        "weight": lambda grad, self: (grad * self).masked_fill(self > 0, 0),
-    },
-)
-def _prelu(xp: Any, self: Array, weight: Array) -> Array:
-    return xp.where(floating(self, "prelu_cpu") > 0, self, self * weight)
-
-
-@composite()
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x for x > 0, else weight · x, with a weight for each channel or one for all.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.prelu.html
-    """
-    result: Tensor = _prelu(input, _prelu_weight(input, weight))
-    return result
 
 
 @activation(
@@ -279,6 +223,10 @@ def sigmoid(xp: Any, self: Array) -> Array:
     return xp.true_divide(1, result)
 
 
+composite(variants="function", namespace="nn.functional")(sigmoid)
+composite(variants="function", namespace="nn.functional")(tanh)
+
+
 @pointwise(
     variants="",
     derivatives={
@@ -311,6 +259,36 @@ def silu(xp: Any, self: Array) -> Array:
     divisor = xp.exp(-self)
     divisor += 1
     return self / divisor
+
+
+def _glu_gradient(grad: Tensor, self: Tensor, dim: int) -> Tensor:
+    linear, gate = self.chunk(2, dim)
+    opening = gate.sigmoid()
+    result: Tensor = cat([grad * opening, grad * linear * opening * (1 - opening)], dim)
+    return result
+
+
+@declare(variants="", upcast=True, node="GluBackward0", derivatives={"self": _glu_gradient})
+def _glu(xp: Any, self: Array, dim: int) -> Array:
+    if not self.ndim:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    dim = check_dim(dim, self.ndim)
+    if self.shape[dim] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {self.shape[dim]}")
+    linear, gate = xp.split(floating(self, "glu_cpu"), 2, axis=dim)
+    divisor = xp.exp(-gate)
+    divisor += 1
+    return linear / divisor
+
+
+@composite(variants="function", namespace="nn.functional")
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """a · sigmoid(b), of the halves a and b of the input along `dim`. Dauphin et al. 2017, https://arxiv.org/abs/1612.08083
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.glu.html
+    """
+    result: Tensor = _glu(input, dim)
+    return result
 
 
 # Gauss: x Φ(x), Φ the normal distribution; or Φ approximated by tanh(√(2/π) (x + 0.044715 x³)).

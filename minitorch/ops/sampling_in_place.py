@@ -22,7 +22,7 @@ Sampler = Callable[..., None]
 
 def no_gradient(grad: Tensor) -> Tensor:
     """What a parameter gets whose values no longer show in the result."""
-    zeros: Tensor = grad.newno_gradient(grad.shape)
+    zeros: Tensor = grad.new_zeros(grad.shape)
     return zeros
 
 

@@ -169,3 +169,21 @@ def _functional(name: str, function: Any, sign: int = 1) -> None:
 _functional("softmax", softmax)
 _functional("log_softmax", log_softmax)
 _functional("softmin", softmax, sign=-1)
+
+
+@composite(variants="function", namespace="nn.functional")
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """softmax((logits + g)/tau) with Gumbel noise g; with `hard` its largest as one-hot, with the soft gradient.
+
+    `eps` has no effect. Jang et al. 2017, https://arxiv.org/abs/1611.01144
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.gumbel_softmax.html
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    noise = -logits.new_empty(logits.shape).exponential_().log()
+    soft: Tensor = softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    largest = soft.max(dim, keepdim=True)[1]
+    one_hot: Tensor = soft.new_zeros(soft.shape).scatter_(dim, largest, 1.0)
+    return one_hot - soft.detach() + soft

@@ -20,6 +20,7 @@ from minitorch.ops import (  # noqa: F401
     index_ops,
     indexing,
     joining,
+    leaky,
     linalg,
     loss,
     loss_classification,

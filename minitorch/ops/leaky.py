@@ -1,0 +1,159 @@
+"""ReLUs that leak: below 0 they have a slope, which is fixed, learned or random.
+
+Source: https://pytorch.org/docs/stable/nn.functional.html#non-linear-activation-functions
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitorch import sampling
+from minitorch.backend import Array
+from minitorch.dtypes import SCALAR_TYPES
+from minitorch.ops.activation import activation, flat
+from minitorch.ops.apply import in_place_of
+from minitorch.ops.declaration import NAMESPACES, OPS, composite, declare, pointwise
+from minitorch.ops.errors import floating, not_implemented
+from minitorch.ops.sampling_in_place import draw
+from minitorch.random import Generator
+from minitorch.tensor import Tensor
+
+
+@pointwise(
+    variants="",
+    derivatives={
+        "grad_output": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope),
+        "self": flat,
+    },
+)
+def leaky_relu_backward(xp: Any, grad_output: Array, self: Array, negative_slope: float) -> Array:
+    """grad_output where self > 0, else negative_slope · grad_output."""
+    return grad_output * xp.asarray([negative_slope, 1], grad_output.dtype)[(self > 0).view("int8")]
+
+
+@activation(
+    twin=True,
+    derivatives={"self": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope)},
+)
+def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Array:
+    """x for x > 0, else negative_slope · x. https://pytorch.org/docs/stable/generated/torch.nn.functional.leaky_relu.html"""
+    floating(self, "leaky_relu_cpu")
+    if 0 <= negative_slope <= 1:
+        return xp.maximum(self, self * negative_slope)
+    return xp.where(self > 0, self, self * negative_slope)
+
+
+def _prelu_weight(input: Tensor, weight: Tensor) -> Tensor:
+    """The slopes in a shape that broadcasts along the channels of the input."""
+    channels = input.size(1) if input.dim() > 1 else 1
+    if weight.dim() > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
+    if weight.numel() not in (1, channels):
+        raise RuntimeError(
+            "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+            f"{weight.numel()} and channel size = {channels}."
+        )
+    return weight.reshape([1, -1] + [1] * (input.dim() - 2)) if input.dim() > 1 else weight.reshape([1] * input.dim())
+
+
+@pointwise(
+    variants="",
+    node="PreluKernelBackward0",
+    derivatives={
+        "self": lambda grad, self, weight: grad.where(self > 0, weight * grad),
+        "weight": lambda grad, self: (grad * self).masked_fill(self > 0, 0),
+    },
+)
+def _prelu(xp: Any, self: Array, weight: Array) -> Array:
+    return xp.where(floating(self, "prelu_cpu") > 0, self, self * weight)
+
+
+@composite()
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x for x > 0, else weight · x, with a weight for each channel or one for all.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.prelu.html
+    """
+    if input._dtype is not weight._dtype:
+        one, other = (SCALAR_TYPES[each._dtype.name] for each in (input, weight))
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {one} and {other}")
+    result: Tensor = _prelu(input, _prelu_weight(input, weight))
+    return result
+
+
+composite(variants="function", namespace="nn.functional")(prelu)
+
+
+@declare(variants="")
+def rrelu_slopes(
+    xp: Any, self: Array, lower: float, upper: float, training: bool, generator: Generator | None
+) -> Array:
+    """1 for x > 0; below, in training a number uniform in [lower, upper), else the middle of the two."""
+    if not training:
+        return xp.where(floating(self, "leaky_relu_cpu") > 0, 1, (lower + upper) / 2).astype(self.dtype)
+    if self.dtype not in ("float32", "float64"):
+        raise not_implemented("rrelu_with_noise_out_cpu", self.dtype.name)
+    slopes = xp.ones(self.shape, self.dtype)
+    leaks = self <= 0
+    # A number is drawn only where one is needed, and always in double precision.
+    slopes[leaks] = draw(xp, xp.empty(int(leaks.sum())), sampling.uniform_, generator, lower, upper)
+    return slopes
+
+
+@pointwise(
+    variants="",
+    node=lambda self, slopes, in_place: f"RreluWithNoiseBackward{int(in_place)}",
+    derivatives={"self": lambda grad, slopes: grad * slopes},
+)
+def _rrelu(xp: Any, self: Array, slopes: Array, in_place: bool) -> Array:
+    return self * slopes
+
+
+_rrelu_in_place = in_place_of(OPS["_rrelu"])
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Generator | None = None,
+    *,
+    inplace: bool = False,
+) -> Tensor:
+    """x for x > 0, else a · x: in training with a uniform in [lower, upper) for each element, else (lower + upper)/2.
+
+    Xu et al. 2015, https://arxiv.org/abs/1505.00853
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.rrelu.html
+    """
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound:g}")
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    slopes = rrelu_slopes(input, lower, upper, training, generator)
+    result: Tensor = (_rrelu_in_place if inplace else _rrelu)(input, slopes, inplace)
+    return result
+
+
+def _rrelu_(
+    input: Tensor,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    """rrelu that writes into its input."""
+    return rrelu(input, lower, upper, training, generator, inplace=True)
+
+
+def _rrelu_functional(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    return rrelu(input, lower, upper, training, inplace=inplace)
+
+
+_rrelu_functional.__name__, _rrelu_functional.__doc__ = "rrelu", rrelu.__doc__
+NAMESPACES["torch"].update({"rrelu": rrelu, "rrelu_": _rrelu_})
+NAMESPACES["nn.functional"].update({"rrelu": _rrelu_functional, "rrelu_": _rrelu_})
