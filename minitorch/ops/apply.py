@@ -32,7 +32,10 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
         if mask and grad_mode.enabled:
             _record(op, args, outputs, mask)
         return tuple(outputs) if op.outputs is None else op.outputs(*outputs)
-    output = _wrap(op, args, result, where)
+    if result.__class__ is where.array_type and not op.is_view:
+        output = make_tensor(result, FROM_NUMPY[result.dtype], where)
+    else:
+        output = _wrap(op, args, result, where)
     if mask and grad_mode.enabled:
         _record(op, args, (output,), mask)
     return output
@@ -71,7 +74,7 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
         )
     for target, array in zip(targets, arrays if isinstance(arrays, (tuple, list)) else (arrays,), strict=True):
         if target._array.shape != array.shape:
-            target._resize_output(array.shape)
+            target._resize_output(array)
         _write(target, array, array.shape)
     return out
 
@@ -86,14 +89,14 @@ def write_out(out: Any, result: Any) -> Any:
                 "requires grad."
             )
         if target._array.shape != each._array.shape:
-            target._resize_output(each._array.shape)
+            target._resize_output(each._array)
         _write(target, each._array, each._array.shape)
     return type(result)(*out) if several else out
 
 
 def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, device, int]:
     """The kernel's result on the arguments' arrays, the device, and the bit set of arguments that require gradients."""
-    values = list(args)
+    values = [*args]
     where: device | None = None
     common: dtype | None = None
     mask = 0
@@ -263,7 +266,7 @@ def operator_of(op: Op, operator: str) -> Callable[..., Any]:
     def method(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS) and not promotion.is_number(other):
             return NotImplemented
-        return run(op, (other, self, *rest) if swapped else (self, other, *rest))
+        return run(op, ((other, self) if swapped else (self, other)) + rest)
 
     return method
 

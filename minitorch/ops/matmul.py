@@ -77,18 +77,38 @@ def is_transposed(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
     return stride[0] == 1 and stride[1] == shape[0]
 
 
-def left_gradient(grad: Tensor, shape: tuple[int, ...], stride: tuple[int, ...], right: Tensor) -> Tensor:
+@declare(
+    variants="",
+    node="MmBackward0",
+    derivatives={
+        "grad_": lambda grad, right: mm(grad, right),
+        "right": lambda grad, grad_: mm(conj(grad.t()), grad_),
+    },
+)
+def mm_left_backward(xp: Any, grad_: Array, right: Array, transposed: bool) -> Array:
     """grad @ rightᴴ, laid out as the left factor: a transposed weight's then becomes its `.grad` without a copy."""
-    if is_transposed(shape, stride):
-        return mm(conj(right), grad.t()).t()
-    return mm(grad, conj(right.t()))
+    return product(xp, right.conj(), grad_.T).T if transposed else product(xp, grad_, right.conj().T)
+
+
+@declare(
+    variants="",
+    node="MmBackward0",
+    derivatives={
+        "grad_": lambda grad, left: mm(left, grad),
+        "left": lambda grad, grad_: mm(grad_, conj(grad.t())),
+    },
+)
+def mm_right_backward(xp: Any, grad_: Array, left: Array, transposed: bool) -> Array:
+    """leftᴴ @ grad, laid out as the right factor is."""
+    return product(xp, grad_.T, left.conj()).T if transposed else product(xp, left.conj().T, grad_)
+
+
+def left_gradient(grad: Tensor, shape: tuple[int, ...], stride: tuple[int, ...], right: Tensor) -> Tensor:
+    return mm_left_backward(grad, right, is_transposed(shape, stride))
 
 
 def right_gradient(grad: Tensor, shape: tuple[int, ...], stride: tuple[int, ...], left: Tensor) -> Tensor:
-    """leftᴴ @ grad, laid out as the right factor is."""
-    if is_transposed(shape, stride):
-        return mm(grad.t(), conj(left)).t()
-    return mm(conj(left.t()), grad)
+    return mm_right_backward(grad, left, is_transposed(shape, stride))
 
 
 @declare(

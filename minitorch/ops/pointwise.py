@@ -47,7 +47,7 @@ def _times(factor: Number, array: Array | Number, like: Array | Number) -> Any:
 )
 def add(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
     """self + alpha · other. https://pytorch.org/docs/stable/generated/torch.add.html"""
-    return xp.add(self, _times(alpha, other, self))
+    return xp.add(self, other if alpha.__class__ is int and alpha == 1 else _times(alpha, other, self))
 
 
 _TWO_BOOLS = (
