@@ -78,7 +78,7 @@ def finish(array: Array, where: Any, requires_grad: bool, pin_memory: bool = Fal
 def write_out(out: Tensor, array: Array) -> Tensor:
     """Puts a factory's array into the tensor that was given as `out=`."""
     if out._array.shape != array.shape:
-        out._resize_output(array.shape)
+        out._resize_output(array)
     out._array[...] = array
     out._bump_version()
     return out

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.layout import contiguous_format
+from minitorch.layout import contiguous_format, inverse
 from minitorch.ops import declaration
 from minitorch.ops.declaration import METHODS, composite, declare
 from minitorch.ops.shape import in_place_view, sizes_of, strided
@@ -214,8 +214,9 @@ METHODS["set_"] = set_
 METHODS["resize_as_"] = lambda self, other: resize_(self, other.shape)
 
 
-def _resize_output(self: Tensor, shape: tuple[int, ...]) -> None:
-    """Makes a tensor that was given as `out=` fit the result."""
+def _resize_output(self: Tensor, result: Array) -> None:
+    """Makes a tensor that was given as `out=` fit the result: in shape, and in the order of dimensions in memory."""
+    shape = result.shape
     if self._array.size:
         warnings.warn(
             f"An output with one or more elements was resized since it had shape {list(self.shape)}, which does not "
@@ -225,7 +226,11 @@ def _resize_output(self: Tensor, shape: tuple[int, ...]) -> None:
             UserWarning,
             stacklevel=4,
         )
-    resize_(self, shape)
+    order = list(range(result.ndim))
+    if not result.flags.c_contiguous and 0 not in result.strides:
+        order.sort(key=lambda dim: -result.strides[dim])
+    resize_(self, [shape[dim] for dim in order])
+    self._array = self._array.transpose(inverse(tuple(order)))
 
 
 METHODS["_resize_output"] = _resize_output
