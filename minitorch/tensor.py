@@ -518,6 +518,16 @@ class Tensor(metaclass=_TensorType):
 
         return tensor_format(self, spec)
 
+    def _is_view(self) -> bool:
+        """Whether this tensor is a differentiable view of another."""
+        return self._base is not None
+
+    def __copy__(self) -> Tensor:
+        copy = _as_subclass(self._alias(), type(self))
+        copy._requires_grad = self._requires_grad
+        copy._grad = self._grad
+        return copy
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.grad_fn is not None:
             raise RuntimeError(
