@@ -351,10 +351,12 @@ def _convolve_transposed(
     dilation, extra = expanded(dilation, n, "dilation"), expanded(output_padding, n, "output_padding")
     _check_geometry(stride, padding, dilation)
     if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
+        # PyTorch's one dimension is the width of two.
+        heights = (0, 1, 1) if n == 1 else (extra[0], stride[0], dilation[0])
         raise RuntimeError(
             "output padding must be smaller than either stride or dilation, but got output_padding_height: "
-            f"{extra[0]} output_padding_width: {extra[-1]} stride_height: {stride[0]} stride_width: {stride[-1]} "
-            f"dilation_height: {dilation[0]} dilation_width: {dilation[-1]}"
+            f"{heights[0]} output_padding_width: {extra[-1]} stride_height: {heights[1]} stride_width: {stride[-1]} "
+            f"dilation_height: {heights[2]} dilation_width: {dilation[-1]}"
         )
     batched = input if input.dim() == n + 2 else input.unsqueeze(0)
     size = tuple(

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.ops.convolution import expanded
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.matmul import type_name
 from minitorch.tensor import Tensor
@@ -87,7 +86,7 @@ def _output(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Int
     promotion="keep",
     promoted=("grad_output",),
     variants="",
-    derivatives={"grad_output": lambda grad, index: _taken(grad, index)},
+    derivatives={"grad_output": lambda grad, index, kernel: _gather_planes(grad, index, len(kernel))},
 )
 def max_pool_backward(
     xp: Any,
@@ -106,11 +105,6 @@ def max_pool_backward(
     for outputs, inputs in _slices(size, index.shape[-len(kernel) :], kernel, stride, padding, dilation):
         result[inputs] += grad_output[outputs] * (index[outputs] == plane[inputs[1:]])
     return result
-
-
-def _taken(grad: Tensor, index: Tensor) -> Tensor:
-    n = grad.dim() - (grad.dim() - 2 if grad.dim() > 3 else grad.dim() - 1)
-    return _gather_planes(grad, index, n)
 
 
 def _gather_planes(values: Tensor, index: Tensor, n: int) -> Tensor:
@@ -272,6 +266,8 @@ def adaptive_max_pool(xp: Any, self: Array, output: Ints) -> tuple[Array, Array]
     best = xp.empty((*leading, *output), self.dtype)
     index = xp.empty(best.shape, xp.int64)
     plane = xp.arange(math.prod(size)).reshape(size)
+    if not best.size:
+        return best, index
     for position in itertools.product(*map(range, output)):
         window = tuple(slice(*_bounds(s, o)[i]) for s, o, i in zip(size, output, position, strict=True))
         flat = self[(..., *window)].reshape(*leading, -1)
@@ -297,7 +293,44 @@ def scatter_planes(xp: Any, self: Array, index: Array, shape: Ints, n: int) -> A
     return result.reshape(shape)
 
 
+@declare(
+    promoted=("self",),
+    promotion="keep",
+    variants="",
+    node=lambda self, indices, size: f"MaxUnpool{len(size)}DBackward0",
+    derivatives={"self": lambda grad, indices, size: _gather_planes(grad, indices, len(size))},
+)
+def max_unpool(xp: Any, self: Array, indices: Array, size: Ints) -> Array:
+    """Zeros, with every element at its index in the plane of the given size."""
+    if self.shape != indices.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) but got indices "
+            f"tensor with shape: {list(indices.shape)}"
+        )
+    outside = indices[(indices < 0) | (indices >= math.prod(size))]
+    if outside.size:
+        raise RuntimeError(
+            f"Found an invalid max index: {int(outside[0])} (output volumes are of size {'x'.join(map(str, size))})"
+        )
+    leading = self.shape[: -len(size)]
+    planes = math.prod(leading)
+    result = xp.zeros((planes, math.prod(size)), self.dtype)
+    result[xp.arange(planes)[:, None], indices.reshape(planes, -1)] = self.reshape(planes, -1)
+    return result.reshape(*leading, *size)
+
+
 # The public functions
+
+
+def _per_dimension(name: str, n: int, value: Any, what: str) -> Ints:
+    """An int for every dimension, or a sequence of one or n ints."""
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if len(values) not in (1, n):
+        if n == 1:
+            raise RuntimeError(f"{name}() argument '{what}' should contain one int (got {len(values)})")
+        count = "two" if n == 2 else "three"
+        raise RuntimeError(f"{name}: {what} must either be a single int, or a tuple of {count} ints")
+    return values * n if len(values) == 1 else values
 
 
 def _geometry(name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> Any:
@@ -306,12 +339,13 @@ def _geometry(name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, p
         kinds = f"{n + 1}D or {n + 2}D (batch mode) tensor"
         if n > 1:
             raise RuntimeError(f"non-empty {kinds} expected for input")
-        raise RuntimeError(
-            f"{name}: Expected {kinds} with optional 0 dim batch size for input, but got:{list(input.shape)}"
-        )
-    kernel = expanded(kernel_size, n, "kernel_size")
-    steps = kernel if stride is None or stride == [] else expanded(stride, n, "stride")
-    pads, spread = expanded(padding, n, "padding"), expanded(dilation, n, "dilation")
+        raise _wrong_dimensions(name, input)
+    kernel = _per_dimension(name, n, kernel_size, "kernel_size")
+    steps = kernel if stride is None or stride == [] else _per_dimension(name, n, stride, "stride")
+    pads, spread = (
+        _per_dimension(name, n, padding, "padding"),
+        _per_dimension(name, n, dilation, "dilation"),
+    )
     if any(s <= 0 for s in steps):
         raise RuntimeError("stride should not be zero")
     if any(p < 0 for p in pads) or any(p > k // 2 for p, k in zip(pads, kernel, strict=True)):
@@ -325,11 +359,19 @@ def _geometry(name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, p
     return kernel, steps, pads, spread
 
 
+def _wrong_dimensions(name: str, input: Tensor) -> RuntimeError:
+    return RuntimeError(
+        f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking "
+        f"arguments for {name})"
+    )
+
+
 def _check_output(input: Tensor, output: Ints) -> None:
     if any(size < 1 for size in output):
         n = len(output)
-        given = "x".join(map(str, input.shape[-n - 1 :]))
-        made = "x".join(map(str, (input.shape[-n - 1], *output)))
+        one = (1,) * (n == 1)  # PyTorch's one dimension is the width of two
+        given = "x".join(map(str, (input.shape[-n - 1], *one, *input.shape[-n:])))
+        made = "x".join(map(str, (input.shape[-n - 1], *one, *output)))
         raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({made}). Output size is too small")
 
 
@@ -371,6 +413,8 @@ def _public(n: int) -> None:
         return_indices: bool = False,
     ) -> Any:
         """The largest element of each window; with `return_indices`, also where in its plane it is."""
+        if n == 1 and not return_indices and not input.is_floating_point():
+            raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{type_name(input._array)}'")
         pooled = _max_pool(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
         return pooled if return_indices else pooled[0]
 
@@ -397,7 +441,7 @@ def _public(n: int) -> None:
 
     def adaptive_avg_pool_nd(input: Tensor, output_size: Any) -> Tensor:
         """The means of as many windows as are asked for; None keeps a dimension's size."""
-        output = _adaptive_size(input, output_size, n)
+        output = _adaptive_size(f"adaptive_avg_pool{n}d", input, output_size, n)
         if n == 1:
             return adaptive_avg_pool(input.unsqueeze(-2), (1, *output)).squeeze(-2)
         if all(size == 1 for size in output):
@@ -406,7 +450,7 @@ def _public(n: int) -> None:
 
     def adaptive_max_pool_nd(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         """The largest elements of as many windows as are asked for; None keeps a dimension's size."""
-        output = _adaptive_size(input, output_size, n)
+        output = _adaptive_size(f"adaptive_max_pool{n}d", input, output_size, n)
         if n == 1:
             values, index = adaptive_max_pool(input.unsqueeze(-2), (1, *output))
             values, index = values.squeeze(-2), index.squeeze(-2)
@@ -418,16 +462,18 @@ def _public(n: int) -> None:
         input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
     ) -> Tensor:
         """Zeros, with the elements of `input` at the places in the plane that `indices` name."""
-        kernel = expanded(kernel_size, n, "kernel_size")
-        steps = kernel if stride is None else expanded(stride, n, "stride")
-        pads = expanded(padding, n, "padding")
-        if output_size is None:
-            output_size = [
-                (s - 1) * t + k - 2 * p for s, t, k, p in zip(input.shape[-n:], steps, kernel, pads, strict=True)
-            ]
-        size = tuple(output_size)[-n:]
-        flat = input.new_zeros((*input.shape[:-n], math.prod(size)))
-        return flat.scatter(-1, indices.flatten(-n), input.flatten(-n)).view(*input.shape[:-n], *size)
+        kernel = _per_dimension(f"max_unpool{n}d", n, kernel_size, "kernel_size")
+        steps = kernel if stride is None else _per_dimension(f"max_unpool{n}d", n, stride, "stride")
+        pads = _per_dimension(f"max_unpool{n}d", n, padding, "padding")
+        if n > 1 and input.dim() not in (n + 1, n + 2):
+            raise RuntimeError(
+                f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a tensor with "
+                f"{input.dim()} dimensions."
+            )
+        size = _unpooled_size(tuple(input.shape[-n:]), kernel, steps, pads, output_size)
+        if n > 1:
+            return max_unpool(input, indices, size)
+        return max_unpool(input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1)).squeeze(-1)
 
     functions = {
         f"max_pool{n}d_with_indices": max_pool_with_indices,
@@ -445,14 +491,37 @@ def _public(n: int) -> None:
         composite(variants="function", namespace="nn.functional")(function)
 
 
-def _adaptive_size(input: Tensor, output_size: Any, n: int) -> Ints:
-    sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
-    if len(sizes) != n:
-        raise RuntimeError(f"adaptive_avg_pool{n}d: output_size must be {n}")
-    if input.dim() not in (n + 1, n + 2):
-        raise RuntimeError(
-            f"adaptive_avg_pool{n}d(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input.shape)}"
+def _unpooled_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, wanted: Any) -> Ints:
+    """The size that was pooled: several may have given the pool's, within a stride of each other."""
+    default = tuple((s - 1) * t + k - 2 * p for s, k, t, p in zip(size, kernel, stride, padding, strict=True))
+    if wanted is None:
+        return default
+    n = len(size)
+    if len(wanted) not in (n, n + 2):
+        raise ValueError(
+            f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of "
+            f"'{len(wanted)}'"
         )
+    chosen = wanted[-n:]
+    for d in range(n):
+        least, most = default[d] - stride[d], default[d] + stride[d]
+        if not least < chosen[d] < most:
+            raise ValueError(f'invalid output_size "{chosen}" (dim {d} must be between {least} and {most})')
+    return tuple(chosen)
+
+
+def _adaptive_size(name: str, input: Tensor, output_size: Any, n: int) -> Ints:
+    sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    if input.dim() not in (n + 1, n + 2):
+        if n == 1:
+            raise _wrong_dimensions(name, input)
+        colon = ":" if "max" in name else ""
+        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(input.shape)}")
+    if len(sizes) != n:
+        if n == 1:
+            raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(sizes)})")
+        kind = "(): internal error: output_size.size()" if "max" in name else ": output_size"
+        raise RuntimeError(f"{name}{kind} must be {n}")
     return tuple(s if o is None else o for s, o in zip(input.shape[-n:], sizes, strict=True))
 
 
@@ -463,7 +532,7 @@ for _n in (1, 2, 3):
 def _lp_pool(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
     from minitorch.nn import functional as F
 
-    count = math.prod(expanded(kernel_size, n, "kernel_size"))
+    count = math.prod(_per_dimension(f"lp_pool{n}d", n, kernel_size, "kernel_size"))
     mean = getattr(F, f"avg_pool{n}d")(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     return (mean.sign() * mean.abs().relu() * count).pow(1.0 / norm_type)
 
