@@ -47,7 +47,7 @@ test: setup ## everything that must pass, the fast things first
 	$(RUN) mypy
 	$(RUN) course build --check
 	$(PYTEST)
-	$(PYTEST) --nbval --nbval-current-env notebooks solutions
+	$(PYTEST) --nbval --nbval-current-env -p course.nbval_plugin notebooks solutions
 
 bench: setup ## minitorch, PyTorch and plain NumPy at the same work
 	$(RUN) benchmarks $(ARGS)
