@@ -34,6 +34,11 @@ def scaled_dot_product_attention(
     queries share one of keys.
     https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html
     """
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     rows, columns = query.shape[-2], key.shape[-2]
@@ -114,6 +119,7 @@ def multi_head_attention_forward(
             f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor"
         )
     batched = query.dim() == 3
+    _check_dimensions(query.dim(), key, value, key_padding_mask, attn_mask)
     if not batched:
         query, key, value = (each.unsqueeze(1) for each in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
@@ -166,9 +172,25 @@ def multi_head_attention_forward(
     return (output, weights) if batched else (output.squeeze(1), weights.squeeze(0))
 
 
+def _check_dimensions(
+    n: int, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None
+) -> None:
+    kind = f"For {'batched' if n == 3 else 'unbatched'} ({n}-D) `query`, expected"
+    if not key.dim() == value.dim() == n:
+        raise AssertionError(
+            f"{kind} `key` and `value` to be {n}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively"
+        )
+    if key_padding_mask is not None and key_padding_mask.dim() != n - 1:
+        raise AssertionError(
+            f"{kind} `key_padding_mask` to be `None` or {n - 1}-D but found {key_padding_mask.dim()}-D tensor instead"
+        )
+    if attn_mask is not None and attn_mask.dim() not in (2, 3):
+        raise AssertionError(
+            f"{kind} `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D tensor instead"
+        )
+
+
 def _checked_mask(mask: Tensor, heads: int, rows: int, columns: int) -> Tensor:
-    if mask.dim() not in (2, 3):
-        raise RuntimeError(f"attn_mask's dimension {mask.dim()} is not supported")
     expected = (rows, columns) if mask.dim() == 2 else (heads, rows, columns)
     if tuple(mask.shape) != expected:
         raise RuntimeError(f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {expected}.")

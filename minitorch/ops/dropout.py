@@ -31,9 +31,16 @@ def _noise(input: Tensor, shape: tuple[int, ...], p: float) -> Tensor:
     return make_tensor(draw(xp, array, sampling.dropout_mask, None, p), input._dtype, input._device)
 
 
+def _zeros(input: Tensor, inplace: bool) -> Tensor:
+    zero = input.new_zeros(())
+    return input.mul_(zero) if inplace else input * zero
+
+
 def _dropped(input: Tensor, shape: tuple[int, ...], p: float, training: bool, inplace: bool) -> Tensor:
     if not training or p == 0 or not input.numel():
         return input
+    if p == 1:
+        return _zeros(input, inplace)
     if not input.is_floating_point() and not input.is_complex():
         raise RuntimeError(
             "result type Float can't be cast to the desired output type "
@@ -48,8 +55,7 @@ def _alpha_dropped(input: Tensor, shape: tuple[int, ...], p: float, training: bo
     if not training or p == 0 or not input.numel():
         return input
     if p == 1:
-        zero = input.new_zeros(())
-        return input.mul_(zero) if inplace else input * zero
+        return _zeros(input, inplace)
     keep = input.new_empty(shape).bernoulli_(1 - p)
     scale = 1 / math.sqrt((_SELU_LIMIT**2 * p + 1) * (1 - p))
     shift = (keep - 1) * (_SELU_LIMIT * scale) + _SELU_LIMIT * scale * p
@@ -71,13 +77,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """
     _checked(p)
     return _dropped(input, input._array.shape, p, training, inplace)
-
-
-@composite(variants="function", namespace="nn.functional")
-def feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, …)."""
-    _checked(p)
-    return _dropped(input, _channels(input), p, training, inplace)
 
 
 @composite(variants="function", namespace="nn.functional")

@@ -142,16 +142,16 @@ def embedding_bag(
             )
         if per_sample_weights.shape != input.shape:
             raise ValueError(
-                f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, then it must "
+                f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must "
                 "have "
-                f"the same shape as the input ({tuple(input.shape)})"
+                f"the same shape as the input ({input.shape})"
             )
         per_sample_weights = per_sample_weights.reshape(-1)
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-                f"sequences. However, found offsets of type {type(offsets).__name__}"
+                f"sequences. However, found offsets of type {type(offsets)}"
             )
         bags, length = input.shape
         starts = [bag * length for bag in range(bags + 1)]
@@ -190,10 +190,11 @@ def _bagged(rows: Tensor, input: Tensor, starts: list[int], mode: str, padding_i
 @composite(variants="function", namespace="nn.functional")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """yₖ = x₁ᵀ Wₖ x₂ + bₖ for every k. https://pytorch.org/docs/stable/generated/torch.nn.functional.bilinear.html"""
-    if input1.shape[:-1] != input2.shape[:-1]:
-        raise RuntimeError(
-            f"bilinear(): input batch dimensions do not match: {list(input1.shape)} and {list(input2.shape)}"
-        )
+    if input1.dim() != input2.dim():
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
+    for dim, (left, right) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        if left != right:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {dim}: got {left} and {right}")
     outputs, one, other = weight.shape
     if input1.shape[-1] != one:
         raise RuntimeError(
@@ -203,7 +204,11 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): input2 size does not match weight size: got {input2.shape[-1]} but expected {other}"
         )
-    left = input1.reshape(-1, one) @ weight.permute(1, 0, 2).reshape(one, outputs * other)
-    result = (left.view(-1, outputs, other) * input2.reshape(-1, 1, other)).sum(-1)
+    if bias is not None and bias.shape[0] != outputs:
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {outputs}"
+        )
+    product = input1.reshape(-1, one) @ weight.permute(1, 0, 2).reshape(one, outputs * other)
+    result = (product.view(-1, outputs, other) * input2.reshape(-1, 1, other)).sum(-1)
     result = result.view(*input1.shape[:-1], outputs)
     return result if bias is None else result + bias

@@ -144,7 +144,7 @@ def layer_norm(
 
 
 def _check_normalized_shape(
-    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None = None
+    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None = None, star: str = "*, "
 ) -> Shape:
     normalized = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if not normalized:
@@ -160,9 +160,9 @@ def _check_normalized_shape(
                 f"normalized_shape = {list(normalized)}"
             )
     if tuple(input.shape)[-len(normalized) :] != normalized or input.dim() < len(normalized):
-        expected = "".join(f", {size}" for size in normalized)
+        expected = star + ", ".join(map(str, normalized))
         raise RuntimeError(
-            f"Given normalized_shape={list(normalized)}, expected input with shape [*{expected}], but got input of "
+            f"Given normalized_shape={list(normalized)}, expected input with shape [{expected}], but got input of "
             f"size{list(input.shape)}"
         )
     return normalized
@@ -174,7 +174,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.rms_norm.html
     """
-    normalized = _check_normalized_shape(input, normalized_shape, weight)
+    normalized = _check_normalized_shape(input, normalized_shape, weight, star="*")
     dims = list(range(input.dim() - len(normalized), input.dim()))
     if eps is None:
         from minitorch.dtypes import finfo
@@ -247,6 +247,8 @@ def batch_norm(
     ):
         if each is not None and each.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {each.numel()}")
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
     dims = (0, *range(2, input.dim()))
     weight_shape = (1, channels, *[1] * (input.dim() - 2))
     if not training:

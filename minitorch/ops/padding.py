@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import bool_
 from minitorch.ops.declaration import composite, declare
+from minitorch.ops.errors import not_implemented
 from minitorch.tensor import Tensor
 
 Pads = tuple[tuple[int, int], ...]
@@ -107,6 +109,9 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
+    if input.dtype is bool_ and mode != "circular":
+        kind = "reflection" if mode == "reflect" else "replication"
+        raise not_implemented(f"{kind}_pad{n}d", "bool")
     pads = pairs(pad, input.dim())
     for size, (before, after), dim in zip(input.shape, pads, range(input.dim()), strict=True):
         limit = size if mode == "circular" else size - 1
@@ -123,6 +128,10 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
 def _constant(input: Tensor, pad: list[int], value: float | None) -> Tensor:
     pads = pairs(pad, input.dim())
+    if all(each <= 0 for each in pad) and any(
+        size + sum(each) < 0 for size, each in zip(input.shape, pads, strict=True)
+    ):
+        raise RuntimeError("narrow(): length must be non-negative.")
     for dim, (size, (before, after)) in enumerate(zip(input.shape, pads, strict=True)):
         if size + before + after < 0:
             raise RuntimeError(
