@@ -11,16 +11,20 @@ What the numbers don't tell (device, size, dtype, gradient) follows as suffixes.
 Source of the rules: https://pytorch.org/docs/stable/generated/torch.set_printoptions.html and torch/_tensor_str.py.
 """
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from minitorch.dtypes import bool_, complex64, complex128, float64, get_default_dtype, int64
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 @dataclasses.dataclass

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minitorch.devices import device as Device
 
 if TYPE_CHECKING:
     from numpy.random import MT19937
+    from numpy.typing import NDArray
 
     from minitorch.tensor import Tensor
 
