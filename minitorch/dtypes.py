@@ -107,6 +107,21 @@ SCALAR_TYPES: Final = {
     "complex128": "ComplexDouble",
 }
 """The names that PyTorch's older messages and its tensor types use."""
+C_NAMES: Final = {
+    "bool": "bool",
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+"""Names of dtypes in error messages that come from C++."""
 
 FROM_NUMPY: Final = {each.numpy: each for each in DTYPES}
 _REAL: Final = {complex64: float32, complex128: float64}

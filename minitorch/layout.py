@@ -5,6 +5,8 @@ Source: https://pytorch.org/docs/stable/tensor_attributes.html#torch-layout
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 from minitorch.backend import Array
@@ -65,6 +67,11 @@ def in_format(xp: Any, array: Array, format: memory_format) -> Array:
     if array.ndim != len(order):
         raise RuntimeError(f"required rank {len(order)} tensor to use {format.name} format")
     return array.transpose(order)
+
+
+def contiguous_stride(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides, in elements, of a tensor that lies row by row; as PyTorch's, never zero."""
+    return tuple([math.prod([max(size, 1) for size in shape[dim + 1 :]]) for dim in range(len(shape))])
 
 
 def is_contiguous(array: Array, format: memory_format) -> bool:

@@ -76,7 +76,7 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
         if target._array.shape != array.shape:
             target._resize_output(array)
         _write(target, array, array.shape)
-    return out
+    return out if op.outputs is None else op.outputs(*out)
 
 
 def write_out(out: Any, result: Any) -> Any:

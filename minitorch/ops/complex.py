@@ -9,6 +9,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import SCALAR_TYPES
+from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import METHODS, composite, declare, pointwise, view
 from minitorch.tensor import Tensor
 
@@ -127,7 +128,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     _check_parts(real, imag)
     result: Tensor = _complex(real, imag)
-    return result if out is None else out.copy_(result)
+    return result if out is None else write_out(out, result)
 
 
 @pointwise(
@@ -150,7 +151,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """abs · (cos angle + i sin angle). https://pytorch.org/docs/stable/generated/torch.polar.html"""
     _check_parts(abs, angle)
     result: Tensor = _polar(abs, angle)
-    return result if out is None else out.copy_(result)
+    return result if out is None else write_out(out, result)
 
 
 def _check_parts(real: Tensor, imag: Tensor) -> None:

@@ -12,7 +12,7 @@ from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, int32, int64
 from minitorch.ops.accumulation import add_at, checked_places
 from minitorch.ops.declaration import declare
 from minitorch.ops.errors import check_dim
-from minitorch.ops.scattering import BOTH, reduce_at
+from minitorch.ops.scattering import ALL, BOTH, reduce_at
 from minitorch.tensor import Tensor
 
 Number = Any
@@ -87,7 +87,7 @@ def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> No
 
 
 @declare(
-    variants=BOTH,
+    variants=ALL,
     edits=True,
     derivatives={
         "self": lambda grad: grad,
@@ -110,7 +110,7 @@ def _taken(grad: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Ten
 
 
 @declare(
-    variants=BOTH,
+    variants=ALL,
     edits=True,
     derivatives={
         "self": lambda grad, dim, index: grad.index_fill(dim, index, 0),
@@ -151,7 +151,7 @@ def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Array | Numb
 
 
 @declare(
-    variants=BOTH,
+    variants=ALL,
     edits=True,
 )
 def index_reduce(
@@ -184,6 +184,7 @@ def _flat_places(xp: Any, self: Array, index: Array, name: str) -> Array:
 
 
 @declare(
+    variants="function method out",
     derivatives={
         "self": lambda grad, self_shape, index: grad.new_zeros(self_shape).put(index, grad, accumulate=True),
     },

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, bool_
+from minitorch.dtypes import C_NAMES, FROM_NUMPY, SCALAR_TYPES, bool_
 from minitorch.ops.apply import in_place_of, write_out
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
 from minitorch.ops.shape import broadcast_shapes, broadcast_tensors
@@ -17,25 +17,11 @@ from minitorch.tensor import Tensor
 
 Number = Any
 
-_C_NAMES = {
-    "uint8": "unsigned char",
-    "int8": "signed char",
-    "int16": "short int",
-    "int32": "int",
-    "int64": "long int",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
-
 
 def _check_mask(name: str, mask: Array) -> None:
     kind = FROM_NUMPY[mask.dtype]
     if kind is not bool_:
-        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {_C_NAMES[kind.name]}")
+        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {C_NAMES[kind.name]}")
 
 
 def _widened(input: Tensor, mask: Tensor) -> Tensor:
@@ -65,7 +51,7 @@ def fill_where(xp: Any, self: Array, mask: Array, value: Array | Number) -> Arra
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
     if isinstance(value, complex) and self.dtype.kind != "c":
-        kind = _C_NAMES[FROM_NUMPY[self.dtype].name]
+        kind = C_NAMES[FROM_NUMPY[self.dtype].name]
         raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
     xp.copyto(self, value, where=mask, casting="unsafe")
     return self

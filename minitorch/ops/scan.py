@@ -9,16 +9,17 @@ from typing import Any
 
 from minitorch import return_types
 from minitorch.backend import Array
+from minitorch.dtypes import C_NAMES, bool_, float32
 from minitorch.dtypes import dtype as DType
-from minitorch.dtypes import float32
-from minitorch.ops.declaration import composite, declare
+from minitorch.ops.apply import in_place_of, write_out
+from minitorch.ops.declaration import METHODS, OPS, composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.joining import cat
 from minitorch.ops.reduction import sum_type
 from minitorch.ops.slicing import select, slice_
 from minitorch.tensor import Tensor
 
-ALL = "function method inplace out"
+OUT = "function method out"
 
 
 def _scan(xp: Any, accumulate: Any, self: Array, dim: int, dtype: DType | None) -> Array:
@@ -30,10 +31,28 @@ def _scan(xp: Any, accumulate: Any, self: Array, dim: int, dtype: DType | None) 
     return accumulate(wide, axis=dim).astype(kind.numpy, copy=False)
 
 
-@declare(variants=ALL, derivatives={"self": lambda grad, dim: _sum_of_later(grad, dim)})
+@declare(variants=OUT, derivatives={"self": lambda grad, dim: _sum_of_later(grad, dim)})
 def cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
     """y_i = Σ_{j ≤ i} x_j. https://pytorch.org/docs/stable/generated/torch.cumsum.html"""
     return _scan(xp, xp.cumsum, self, dim, dtype)
+
+
+def _in_place(name: str) -> Any:
+    """The in-place form of a scan, which computes in the tensor's own dtype."""
+    scan = in_place_of(OPS[name])
+
+    def method(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+        if dtype is not None and dtype is not self._dtype:
+            raise RuntimeError(
+                f"Bad in-place call: input tensor dtype {C_NAMES[self._dtype.name]} and output tensor dtype "
+                f"{C_NAMES[dtype.name]} should match"
+            )
+        if self._dtype is bool_ and self.dim() and self.numel():
+            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+        result: Tensor = scan(self, dim, dtype=self._dtype)
+        return result
+
+    return method
 
 
 def _sum_of_later(grad: Tensor, dim: int) -> Tensor:
@@ -42,7 +61,7 @@ def _sum_of_later(grad: Tensor, dim: int) -> Tensor:
 
 
 @declare(
-    variants=ALL,
+    variants=OUT,
     derivatives={"self": lambda grad, self, result, dim: _cumprod_backward(grad, self, result, dim)},
 )
 def cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
@@ -68,10 +87,14 @@ def _cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> T
     return cat(grads, dim)
 
 
+METHODS["cumsum_"] = _in_place("cumsum")
+METHODS["cumprod_"] = _in_place("cumprod")
+
+
 @declare(
     promotion="to float",
     upcast=True,
-    variants="function method out",
+    variants=OUT,
     derivatives={"self": lambda grad, self, result, dim: _logcumsumexp_backward(grad, self, result, dim)},
 )
 def logcumsumexp(xp: Any, self: Array, dim: int) -> Array:
@@ -113,6 +136,7 @@ def _running_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
 
 
 @declare(
+    variants=OUT,
     outputs=return_types.cummax,
     derivatives={"self": lambda grad, result1, dim: _running_backward(grad, result1, dim)},
 )
@@ -122,6 +146,7 @@ def cummax(xp: Any, self: Array, dim: int) -> tuple[Array, Array]:
 
 
 @declare(
+    variants=OUT,
     outputs=return_types.cummin,
     derivatives={"self": lambda grad, result1, dim: _running_backward(grad, result1, dim)},
 )
@@ -132,7 +157,13 @@ def cummin(xp: Any, self: Array, dim: int) -> tuple[Array, Array]:
 
 @composite()
 def diff(
-    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The n-th differences of neighbours along `dim`. https://pytorch.org/docs/stable/generated/torch.diff.html"""
     if not input.dim():
@@ -145,6 +176,8 @@ def diff(
     for _ in range(min(n, result.shape[dim])):
         later, earlier = slice_(result, dim, 1, None), slice_(result, dim, 0, -1)
         result = later ^ earlier if result._dtype.category == 0 else later - earlier
+    if out is not None:
+        return write_out(out, result)
     return result.clone() if n == 0 else result
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, int32, int64
 from minitorch.ops.accumulation import add_at
-from minitorch.ops.apply import in_place_of
+from minitorch.ops.apply import in_place_of, write_out
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.promotion import is_number
@@ -20,6 +20,7 @@ from minitorch.tensor import Tensor
 
 Number = Any
 BOTH = "function method inplace"
+ALL = "function method inplace out"
 
 
 def _check_index(name: str, index: Array) -> None:
@@ -147,7 +148,7 @@ def _gathered(grad: Tensor, dim: int, index: Tensor, shape: tuple[int, ...]) -> 
 
 
 @declare(
-    variants=BOTH,
+    variants=ALL,
     edits=True,
     derivatives={
         "self": lambda grad: grad,
@@ -220,7 +221,7 @@ def _scatter_reduce_backward(
 
 
 @declare(
-    variants=BOTH,
+    variants=ALL,
     edits=True,
     derivatives={
         "self, src": lambda grad, self, dim, index, src, reduce, include_self, result: _scatter_reduce_backward(
@@ -252,21 +253,31 @@ def _scatter(in_place: bool) -> Any:
     of_value = in_place_of(OPS["scatter_value"]) if in_place else scatter_value
     folding = in_place_of(OPS["scatter_reduce"]) if in_place else scatter_reduce
 
+    def compute(input: Tensor, dim: int, index: Tensor, given: Any, reduce: str | None) -> Any:
+        if reduce is None:
+            return of_value(input, dim, index, given) if is_number(given) else of_src(input, dim, index, given)
+        if reduce not in ("add", "multiply"):
+            raise RuntimeError("reduce argument must be either add or multiply.")
+        if is_number(given):
+            given = input.new_full(index.shape, given)
+        return folding(input, dim, index, given, "sum" if reduce == "add" else "prod")
+
     def scatter(
-        input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+        input: Tensor,
+        dim: int,
+        index: Tensor,
+        src: Any = None,
+        *,
+        value: Any = None,
+        reduce: str | None = None,
+        out: Tensor | None = None,
     ) -> Any:
         """Writes `src`, a tensor or number, to the elements at `index` along `dim`.
 
         https://pytorch.org/docs/stable/generated/torch.Tensor.scatter_.html
         """
-        given = value if src is None else src
-        if reduce is not None:
-            if reduce not in ("add", "multiply"):
-                raise RuntimeError("reduce argument must be either add or multiply.")
-            if is_number(given):
-                given = input.new_full(index.shape, given)
-            return folding(input, dim, index, given, "sum" if reduce == "add" else "prod")
-        return of_value(input, dim, index, given) if is_number(given) else of_src(input, dim, index, given)
+        result = compute(input, dim, index, value if src is None else src, reduce)
+        return result if out is None else write_out(out, result)
 
     return scatter
 

@@ -57,9 +57,12 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
 
 
 @composite()
-def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """The indices that sort along `dim`. https://pytorch.org/docs/stable/generated/torch.argsort.html"""
-    return sorted_along(input, dim, descending)[1]
+    result = sorted_along(input, dim, descending)[1]
+    return result if out is None else write_out(out, result)
 
 
 @composite()
@@ -110,7 +113,7 @@ def _ranked(xp: Any, name: str, self: Array, rank: Any, dim: int, keepdim: bool)
 
 
 @declare(
-    variants="function method",
+    variants=OUT,
     outputs=return_types.kthvalue,
     derivatives={
         "self": lambda grad, self_shape, dim, keepdim, result1: selected_backward(
@@ -201,6 +204,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, o
 
 
 @declare(
+    variants=OUT,
     outputs=return_types.mode,
     derivatives={
         "self": lambda grad, self_shape, dim, keepdim, result1: selected_backward(

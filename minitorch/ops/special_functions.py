@@ -11,6 +11,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops import special_kernels as kernels
+from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, pointwise
 from minitorch.ops.errors import floating, not_implemented
 from minitorch.ops.pointwise import conj
@@ -73,19 +74,19 @@ def _polygamma(xp: Any, self: Array, n: int) -> Array:
 
 
 @composite(variants="function")
-def polygamma(n: int, input: Tensor) -> Tensor:
+def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The n-th derivative of digamma. https://pytorch.org/docs/stable/special.html#torch.special.polygamma"""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     result: Tensor = _polygamma(input, n)
-    return result
+    return result if out is None else write_out(out, result)
 
 
 METHODS["polygamma"] = lambda self, n: polygamma(n, self)
 
 
 @composite()
-def mvlgamma(input: Tensor, p: int) -> Tensor:
+def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """p(p − 1)/4 ln π + Σ lgamma(x − i/2) over i < p. Raises RuntimeError unless x > (p − 1)/2.
 
     https://pytorch.org/docs/stable/special.html#torch.special.multigammaln
@@ -93,7 +94,11 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     shifts = input.new_tensor([-i / 2 for i in range(p)])
-    return (input.unsqueeze(-1) + shifts).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+    result = (input.unsqueeze(-1) + shifts).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+    return result if out is None else write_out(out, result)
+
+
+METHODS["mvlgamma_"] = lambda self, p: self.copy_(mvlgamma(self, p))
 
 
 @pointwise(
@@ -279,12 +284,27 @@ def log_ndtr(xp: Any, self: Array) -> Array:
 
 
 @composite(variants="function", namespace="special")
-def zeta(input: Any, other: Any) -> Tensor:
-    """Hurwitz' ζ(x, q) = Σ (q + k)⁻ˣ over k ≥ 0. https://pytorch.org/docs/stable/special.html#torch.special.zeta"""
+def zeta(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """Hurwitz' ζ(x, q) = Σ (q + k)⁻ˣ over k ≥ 0, differentiable in q.
+
+    https://pytorch.org/docs/stable/special.html#torch.special.zeta
+    """
     result: Tensor = _zeta(input, other)
-    return result
+    return result if out is None else write_out(out, result)
 
 
-@pointwise(promotion="to float", variants="")
+def _no_derivative(grad: Tensor) -> Tensor:
+    raise NotImplementedError("the derivative for 'self' is not implemented")
+
+
+@pointwise(
+    promotion="to float",
+    variants="",
+    node="SpecialZetaBackward0",
+    derivatives={
+        "self": _no_derivative,
+        "other": lambda grad, self, other: grad * -self * zeta(self + 1, other),
+    },
+)
 def _zeta(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     return kernels.zeta(xp, xp.asarray(other), self)

@@ -335,8 +335,8 @@ def digamma(xp: Any, x: Array) -> Array:
 @in_double
 def zeta(xp: Any, q: Array, s: float) -> Array:
     """Hurwitz' ζ(s, q) = Σ (q + k)⁻ˢ over k ≥ 0, for s > 1 and q > 0, by the Euler-Maclaurin formula."""
-    total = xp.zeros_like(q)
-    for k in range(12):
+    total = q**-s
+    for k in range(1, 12):
         total += (q + k) ** -s
     q = q + 12
     total += q ** (1 - s) / (s - 1) + 0.5 * q**-s

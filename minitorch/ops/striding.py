@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.layout import contiguous_format, inverse
+from minitorch.layout import contiguous_format, contiguous_stride, inverse
 from minitorch.ops import declaration
 from minitorch.ops.declaration import METHODS, composite, declare
 from minitorch.ops.shape import in_place_view, sizes_of, strided
@@ -165,7 +165,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     shape = sizes_of(sizes)
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
-    stride = _contiguous_stride(shape)
+    stride = contiguous_stride(shape)
     itemsize, start = self._dtype.itemsize, self.storage_offset()
     storage = self.untyped_storage()
     needed = (start + _extent(shape, stride)) * itemsize
@@ -174,14 +174,6 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     steps = tuple(step * itemsize for step in stride)
     self._array = self._device.backend.strided(storage._bytes, self._dtype.numpy, start * itemsize, shape, steps)
     return self
-
-
-def _contiguous_stride(shape: Ints) -> tuple[int, ...]:
-    steps, step = [], 1
-    for size in reversed(shape):
-        steps.append(step)
-        step *= max(size, 1)
-    return tuple(reversed(steps))
 
 
 def set_(
@@ -202,7 +194,7 @@ def set_(
     storage = storage.untyped_storage() if isinstance(storage, Tensor) else storage
     itemsize = self._dtype.itemsize
     shape = (storage.nbytes() // itemsize - storage_offset,) if size is None else sizes_of((size,))
-    steps = [step * itemsize for step in (_contiguous_stride(shape) if stride is None else stride)]
+    steps = [step * itemsize for step in (contiguous_stride(shape) if stride is None else stride)]
     start = storage_offset * itemsize
     self._array = self._device.backend.strided(storage._bytes, self._dtype.numpy, start, shape, tuple(steps))
     self._storage = storage

@@ -177,6 +177,8 @@ class Make:
 
 def tensor_of(lib: Any, data: Any) -> Any:
     """A NumPy array, of any strides, as a tensor of a library."""
+    if not data.size:  # NumPy's strides are zero there
+        return lib.zeros(data.shape, dtype=getattr(lib, data.dtype.name))
     if lib.__name__ == "torch" and data.dtype.name == "bfloat16":
         return lib.from_numpy(data.view(np.int16)).view(lib.bfloat16)
     return lib.from_numpy(np.asarray(data))

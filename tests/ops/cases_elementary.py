@@ -82,9 +82,10 @@ case(
     lambda make: [args(*each.args, 2) for each in unary(2, 4)(make)],
     dtypes=FLOAT,
     tolerance=10,
+    strides=False,  # those of a sum
     grad_fn=False,
 )
-case("special.ndtr", unary(-2, 2), dtypes=FLOAT, grad_fn=False)
+case("special.ndtr", unary(-2, 2), dtypes="float32 float64", grad_fn=False)  # torch rounds 16 bits midway
 case(
     "special.erfcx special.log_ndtr special.i0e special.i1 special.i1e",
     unary(0.5, 2),

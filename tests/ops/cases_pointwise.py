@@ -110,8 +110,13 @@ case(
     dtypes="float16 bfloat16 float32 float64 complex64 complex128",
 )
 case(
-    "Tensor.__sub__ Tensor.__isub__ Tensor.__truediv__ Tensor.__itruediv__ Tensor.__pow__ Tensor.__ipow__",
+    "Tensor.__sub__ Tensor.__truediv__ Tensor.__pow__",
     binary,
+    errors=mismatched,
+)
+case(
+    "Tensor.__isub__ Tensor.__itruediv__ Tensor.__ipow__",
+    lambda make: [each.kink() if number == 3 else each for number, each in enumerate(binary(make))],  # 3 doesn't fit
     errors=mismatched,
 )
 case(
@@ -240,6 +245,7 @@ case(
         args(make(0, 3), make(3, low=1, high=9)),
     ],
     errors=lambda make: [args(make(2, dtype="int64"), make(3, dtype="int64"))],
+    gradcheck=False,  # of integers
 )
 case(
     "bitwise_left_shift bitwise_right_shift",
@@ -250,6 +256,7 @@ case(
         args(make(3, low=1, high=9, layout="sliced"), 2),
         args(make(0, 3), make(3, low=1, high=3)),
     ],
+    gradcheck=False,  # of integers
 )
 case(
     "Tensor.__and__ Tensor.__or__ Tensor.__xor__ Tensor.__rand__ Tensor.__ror__ Tensor.__rxor__ Tensor.__lshift__ "
@@ -278,6 +285,7 @@ case(
         args(make()),
         args(make(0)),
     ],
+    gradcheck=False,  # of integers
 )
 
 
