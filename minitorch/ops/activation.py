@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import FROM_NUMPY
 from minitorch.ops.apply import in_place_of
+from minitorch.ops.creation import cast_number
 from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare, pointwise
 from minitorch.ops.elementary import tanh
 from minitorch.ops.errors import check_dim, floating, not_implemented
@@ -25,18 +28,20 @@ Number = Any
 
 
 def activation(
-    *, public: str = "nn.functional", twin: bool = False, methods: str = "", **options: Any
+    *, public: str = "nn.functional", twin: str = "", methods: str = "", variants: str = "", **options: Any
 ) -> Callable[[Any], Callable[..., Any]]:
     """Declares an elementwise op as function of `nn.functional` that takes `inplace=` last.
 
-    `public` are all the modules it is in, `methods` the forms that tensors have ("method inplace"); `twin` adds the
-    function `name_`, which writes in place.
+    `public` are all the modules it is in, `methods` the forms that tensors have ("method inplace"), `variants` may add
+    "out"; `twin` adds the function `name_`, which writes in place, and says what the node of that form is called.
     """
 
     def generate(kernel: Any) -> Callable[..., Any]:
         name = kernel.__name__
-        new = pointwise(variants="", **options)(kernel)
-        in_place = in_place_of(OPS[name])
+        new = pointwise(variants=variants, **options)(kernel)
+        writing = copy(OPS[name])
+        writing.node_name = twin or writing.node_name
+        in_place = in_place_of(writing)
         count = len(OPS[name].parameters)
 
         def function(*args: Any, inplace: bool = False, **kwargs: Any) -> Any:
@@ -82,7 +87,7 @@ def threshold_backward(xp: Any, grad_output: Array, self: Array, threshold: floa
 @activation(
     public="torch nn.functional",
     methods="method inplace",
-    twin=True,
+    twin="ReluBackward0",
     upcast=False,
     derivatives={"self": lambda grad, result: threshold_backward(grad, result, 0)},
 )
@@ -97,35 +102,54 @@ def relu(xp: Any, self: Array) -> Array:
 
 @activation(
     public="torch nn.functional",
-    twin=True,
+    twin="ThresholdBackward1",
+    variants="out",
     derivatives={"self": lambda grad, self, threshold: threshold_backward(grad, self, threshold)},
 )
 def threshold(xp: Any, self: Array, threshold: float, value: float) -> Array:
     """x where x > threshold, else `value`."""
-    if self.dtype == "bool":
-        raise not_implemented("threshold_cpu", "bool")
-    return xp.where(self <= threshold, xp.asarray(value, self.dtype), self)
+    if self.dtype == "bool" or self.dtype.kind == "c":
+        raise not_implemented("threshold_cpu", self.dtype.name)
+    if self.dtype.kind == "u" and min(threshold, value) < 0:
+        raise RuntimeError("value cannot be converted to type uint8_t without overflow")
+    return xp.where(self <= threshold, xp.asarray(cast_number(value, FROM_NUMPY[self.dtype]), self.dtype), self)
 
 
 @activation(
-    twin=True,
-    derivatives={"self": lambda grad, self, min_val, max_val: masked(grad, self, (self > min_val) & (self < max_val))},
+    twin="HardtanhBackward0",
+    derivatives={
+        "self": lambda grad, self, min_val, max_val: masked(grad, self, ~((self <= min_val) | (self >= max_val)))
+    },
 )
 def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """x clamped to [min_val, max_val]. https://pytorch.org/docs/stable/generated/torch.nn.functional.hardtanh.html"""
     if self.dtype == "bool":
         raise RuntimeError("Bool inputs not supported for hardtanh")
+    if self.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
     if self.dtype.kind == "u" and min(min_val, max_val) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    if min_val > max_val:
-        raise RuntimeError("min_val cannot be greater than max_val")
     return xp.minimum(xp.maximum(self, self.dtype.type(min_val)), self.dtype.type(max_val))
+
+
+_clamped = NAMESPACES["nn.functional"]["hardtanh"]
+
+
+def _hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    result: Tensor = _clamped(input, min_val, max_val, inplace)
+    return result
+
+
+_hardtanh.__name__, _hardtanh.__doc__ = "hardtanh", _clamped.__doc__
+NAMESPACES["nn.functional"]["hardtanh"] = _hardtanh
 
 
 @composite(variants="function", namespace="nn.functional")
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """x clamped to [0, 6]."""
-    result: Tensor = NAMESPACES["nn.functional"]["hardtanh"](input, 0.0, 6.0, inplace)
+    result: Tensor = _hardtanh(input, 0.0, 6.0, inplace)
     return result
 
 
@@ -146,17 +170,17 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 def elu_backward(xp: Any, grad_output: Array, self: Array, alpha: float, scale: float, input_scale: float) -> Array:
     """scale · grad for x > 0, else scale · α · input_scale · exp(input_scale · x) · grad."""
     slope = xp.exp(xp.minimum(self, 0) * input_scale) * (alpha * scale * input_scale)
-    return grad_output * xp.where(self > 0, xp.asarray(scale, self.dtype), slope)
+    return grad_output * xp.where(self <= 0, slope, xp.asarray(scale, self.dtype))
 
 
 @pointwise(
     variants="",
-    node=lambda self, alpha, scale, input_scale, name: f"{name}Backward0",
+    node=lambda self, alpha, scale, input_scale, node: node,
     derivatives={
         "self": lambda grad, self, alpha, scale, input_scale: elu_backward(grad, self, alpha, scale, input_scale)
     },
 )
-def _elu(xp: Any, self: Array, alpha: float, scale: float, input_scale: float, name: str) -> Array:
+def _elu(xp: Any, self: Array, alpha: float, scale: float, input_scale: float, node: str) -> Array:
     """scale · x for x > 0, else scale · α · (exp(input_scale · x) − 1)."""
     floating(self, "elu_cpu")
     negative = xp.expm1(xp.minimum(self, 0) * input_scale) * (alpha * scale)
@@ -166,30 +190,32 @@ def _elu(xp: Any, self: Array, alpha: float, scale: float, input_scale: float, n
 _elu_in_place = in_place_of(OPS["_elu"])
 
 
-def _elu_like(name: str, documentation: str, parameters: Callable[..., tuple[Any, ...]], public: str) -> None:
+def _elu_like(name: str, documentation: str, parameters: Callable[..., tuple[float, ...]], public: str) -> None:
+    node = "CeluBackward" if name == "celu" else "EluBackward"
+
     def function(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
         if args and isinstance(args[-1], bool):
             *args, inplace = args  # type: ignore[assignment]
-        return (_elu_in_place if inplace else _elu)(input, *parameters(*args, **kwargs))
+        return in_place(input, *args, **kwargs) if inplace else _elu(input, *parameters(*args, **kwargs), node + "0")
 
     def in_place(input: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return _elu_in_place(input, *parameters(*args, **kwargs))
+        return _elu_in_place(input, *parameters(*args, **kwargs), node + "1")
 
     function.__name__, function.__doc__ = name, documentation
     for module in public.split():
         NAMESPACES.setdefault(module, {}).update({name: function, name + "_": in_place})
 
 
-def _celu_parameters(alpha: float = 1.0) -> tuple[Any, ...]:
+def _celu_parameters(alpha: float = 1.0) -> tuple[float, ...]:
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return alpha, 1.0, 1 / alpha, "Celu"
+    return alpha, 1.0, 1 / alpha
 
 
 # Klambauer et al. 2017, https://arxiv.org/abs/1706.02515
-_SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0, "Elu")
+_SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0)
 
-_elu_like("elu", "x for x > 0, else α(eˣ − 1).", lambda alpha=1.0: (alpha, 1.0, 1.0, "Elu"), "nn.functional")
+_elu_like("elu", "x for x > 0, else α(eˣ − 1).", lambda alpha=1.0: (alpha, 1.0, 1.0), "nn.functional")
 _elu_like("selu", "Scaled elu, which keeps mean 0 and variance 1.", lambda: _SELU, "torch nn.functional")
 _elu_like("celu", "x for x > 0, else α(exp(x/α) − 1).", _celu_parameters, "torch nn.functional")
 
@@ -268,7 +294,7 @@ def _glu_gradient(grad: Tensor, self: Tensor, dim: int) -> Tensor:
     return result
 
 
-@declare(variants="", upcast=True, node="GluBackward0", derivatives={"self": _glu_gradient})
+@declare(promotion="keep", upcast=True, variants="", node="GluBackward0", derivatives={"self": _glu_gradient})
 def _glu(xp: Any, self: Array, dim: int) -> Array:
     if not self.ndim:
         raise RuntimeError("glu does not support scalars because halving size must be even")
@@ -385,12 +411,30 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     return result
 
 
-def _mish_gradient(grad: Tensor, self: Tensor) -> Any:
-    t, s = softplus(self).tanh(), self.sigmoid()
-    return grad * (t + self * s * (1 - t * t))
+def _mish_slope(x: Tensor) -> Any:
+    t, s = softplus(x).tanh(), x.sigmoid()
+    return t + x * s * (1 - t * t)
 
 
-@activation(derivatives={"self": _mish_gradient})
+def _mish_curvature(x: Tensor) -> Any:
+    t, s = softplus(x).tanh(), x.sigmoid()
+    return (1 - t * t) * s * (2 + x * (1 - s - 2 * t * s))
+
+
+@pointwise(
+    variants="",
+    derivatives={
+        "grad_output": lambda grad, self: grad * _mish_slope(self),
+        "self": lambda grad, grad_output, self: grad * grad_output * _mish_curvature(self),
+    },
+)
+def mish_backward(xp: Any, grad_output: Array, self: Array) -> Array:
+    """grad · (t + x s (1 − t²)), t = tanh(ln(1 + eˣ)), s = sigmoid(x)."""
+    t, s = xp.tanh(xp.logaddexp(self, 0)), 1 / (1 + xp.exp(-self))
+    return grad_output * (t + self * s * (1 - t * t))
+
+
+@activation(derivatives={"self": lambda grad, self: mish_backward(grad, self)})
 def mish(xp: Any, self: Array) -> Array:
     """x · tanh(ln(1 + eˣ)). https://pytorch.org/docs/stable/generated/torch.nn.functional.mish.html"""
     return floating(self, "mish_cpu") * xp.tanh(xp.log1p(xp.exp(self)))
@@ -398,7 +442,7 @@ def mish(xp: Any, self: Array) -> Array:
 
 @pointwise(variants="", node="LogSigmoidBackward0", derivatives={"self": lambda grad, self: grad * (-self).sigmoid()})
 def _log_sigmoid(xp: Any, self: Array) -> Array:
-    floating(self, "log_sigmoid_cpu")
+    self = xp.asarray(floating(self, "log_sigmoid_cpu"), order="C")  # as PyTorch lays its result out
     return xp.minimum(self, 0) - xp.log1p(xp.exp(-xp.abs(self)))
 
 

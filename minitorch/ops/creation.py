@@ -108,7 +108,8 @@ def factory(function: Callable[..., Array]) -> Any:
             return finish(function(where.xp, kind, *args, **named), where, requires_grad, pin_memory)
         if kind is not None and kind is not out._dtype:
             raise RuntimeError(f"dtype {kind} does not match dtype of out parameter ({out._dtype})")
-        return write_out(out, function(out._device.xp, out._dtype, *args, **named))
+        write_out(out, function(out._device.xp, out._dtype, *args, **named))
+        return out.requires_grad_() if requires_grad else out
 
     functools.update_wrapper(create, function)
     return composite(variants="function")(create)
@@ -216,6 +217,8 @@ def arange(xp: Any, dtype: dtype | None, *args: Number, **named: Number) -> Arra
     kind = dtype or _inferred((start, end, step))
     if kind is dtypes.bool_ or kind.is_complex:
         raise not_implemented(kind.numpy, "arange_cpu")
+    if kind is int64:
+        start, end, step = int(start), int(end), int(step)
     return _stepped(xp, start, step, math.ceil((end - start) / step), kind)
 
 

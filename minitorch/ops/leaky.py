@@ -10,7 +10,7 @@ from typing import Any
 
 from minitorch import sampling
 from minitorch.backend import Array
-from minitorch.dtypes import SCALAR_TYPES
+from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES
 from minitorch.ops.activation import activation, flat
 from minitorch.ops.apply import in_place_of
 from minitorch.ops.declaration import NAMESPACES, OPS, composite, declare, pointwise
@@ -33,13 +33,13 @@ def leaky_relu_backward(xp: Any, grad_output: Array, self: Array, negative_slope
 
 
 @activation(
-    twin=True,
+    twin="LeakyReluBackward1",
     derivatives={"self": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope)},
 )
 def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Array:
     """x for x > 0, else negative_slope · x. https://pytorch.org/docs/stable/generated/torch.nn.functional.leaky_relu.html"""
     floating(self, "leaky_relu_cpu")
-    if 0 <= negative_slope <= 1:
+    if 0 < negative_slope <= 1:
         return xp.maximum(self, self * negative_slope)
     return xp.where(self > 0, self, self * negative_slope)
 
@@ -75,6 +75,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.prelu.html
     """
+    if not isinstance(weight, Tensor):
+        raise TypeError(f"prelu(): argument 'weight' (position 2) must be Tensor, not {type(weight).__name__}")
     if input._dtype is not weight._dtype:
         one, other = (SCALAR_TYPES[each._dtype.name] for each in (input, weight))
         raise RuntimeError(f"prelu: Type promoting not supported. Got {one} and {other}")
@@ -90,11 +92,14 @@ def rrelu_slopes(
     xp: Any, self: Array, lower: float, upper: float, training: bool, generator: Generator | None
 ) -> Array:
     """1 for x > 0; below, in training a number uniform in [lower, upper), else the middle of the two."""
-    if not training:
-        return xp.where(floating(self, "leaky_relu_cpu") > 0, 1, (lower + upper) / 2).astype(self.dtype)
-    if self.dtype not in ("float32", "float64"):
-        raise not_implemented("rrelu_with_noise_out_cpu", self.dtype.name)
     slopes = xp.ones(self.shape, self.dtype)
+    if not training:
+        if FROM_NUMPY[self.dtype].category != FLOATING:
+            raise not_implemented("leaky_relu_cpu", self.dtype.name)
+        slopes[~(self > 0)] = (lower + upper) / 2
+        return slopes
+    if self.dtype not in ("bfloat16", "float32", "float64"):
+        raise not_implemented("rrelu_with_noise_out_cpu", self.dtype.name)
     leaks = self <= 0
     # A number is drawn only where one is needed, and always in double precision.
     slopes[leaks] = draw(xp, xp.empty(int(leaks.sum())), sampling.uniform_, generator, lower, upper)
@@ -107,7 +112,7 @@ def rrelu_slopes(
     derivatives={"self": lambda grad, slopes: grad * slopes},
 )
 def _rrelu(xp: Any, self: Array, slopes: Array, in_place: bool) -> Array:
-    return self * slopes
+    return xp.asarray(self, order="C") * slopes
 
 
 _rrelu_in_place = in_place_of(OPS["_rrelu"])

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim, floating
 from minitorch.tensor import Tensor
@@ -40,7 +41,7 @@ def _by_rows(xp: Any, dim: int, compute: Any, *arrays: Array) -> Array:
     dim = check_dim(dim, first.ndim)
     if not first.ndim:
         return _by_rows(xp, 0, compute, *(each.reshape(1) for each in arrays)).reshape(())
-    if first.size:
+    if first.size or first.dtype.kind == "c":
         floating(first, "softmax_lastdim_kernel_impl" if dim == first.ndim - 1 else "softmax_kernel_impl")
     if dim == first.ndim - 1 or first.size == 0:
         out = xp.empty(first.shape, first.dtype)
@@ -129,20 +130,20 @@ def _log_softmax(xp: Any, self: Array, dim: int) -> Array:
 
 
 @composite()
-def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """exp(xᵢ) / Σ exp(xⱼ) along `dim`. https://pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html"""
     result: Tensor = _softmax(input if dtype is None else input.to(dtype), dim)
-    return result
+    return result if out is None else write_out(out, result)
 
 
 @composite()
-def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """xᵢ − ln Σ exp(xⱼ) along `dim`.
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.log_softmax.html
     """
     result: Tensor = _log_softmax(input if dtype is None else input.to(dtype), dim)
-    return result
+    return result if out is None else write_out(out, result)
 
 
 def _implicit_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
