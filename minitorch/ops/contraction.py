@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite
 from minitorch.ops.linalg import _cross
 from minitorch.ops.matmul import bmm
@@ -51,7 +52,7 @@ def _labels(term: str, ndim: int, number: int, widest: int) -> list[str]:
     return [*before, *inside, *after]
 
 
-def _diagonals(x: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
+def _diagonals(x: Tensor, labels: list[str], number: int) -> tuple[Tensor, list[str]]:
     """Takes the diagonal over dimensions of the same name."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
@@ -59,9 +60,8 @@ def _diagonals(x: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
             second = labels.index(label, first + 1)
             if x.shape[first] != x.shape[second]:
                 raise RuntimeError(
-                    f"einsum(): subscript {label} is repeated for operand but the sizes don't match, "
-                    f"{x.shape[second]} != "
-                    f"{x.shape[first]}"
+                    f"einsum(): subscript {label} is repeated for operand {number} but the sizes don't match, "
+                    f"{x.shape[second]} != {x.shape[first]}"
                 )
             x = x.diagonal(0, first, second)
             labels = [each for d, each in enumerate(labels) if d not in (first, second)] + [label]
@@ -106,7 +106,10 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     """
     text, tensors = _operands(equation, operands)
     if not tensors:
-        raise RuntimeError("einsum(): must provide at least one operand")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
     inputs, arrow, output = text.partition("->")
     terms = inputs.split(",")
     if len(terms) != len(tensors):
@@ -132,8 +135,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
             )
         if wanted.count(each) > 1:
             raise RuntimeError(f"einsum(): output subscript {each} appears more than once in the output")
-    _check_sizes(tensors, labels)
-    parts = [_diagonals(x, each) for x, each in zip(tensors, labels, strict=True)]
+    parts = [_diagonals(x, each, n) for n, (x, each) in enumerate(zip(tensors, labels, strict=True))]
+    _check_sizes(parts)
     result, at = parts[0]
     for number, (other, other_at) in enumerate(parts[1:], 1):
         kept = {*wanted, *(each for _, later in parts[number + 1 :] for each in later)}
@@ -145,9 +148,9 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     return result.permute([at.index(each) for each in wanted]) if at != wanted else result
 
 
-def _check_sizes(tensors: list[Tensor], labels: list[list[str]]) -> None:
+def _check_sizes(parts: list[tuple[Tensor, list[str]]]) -> None:
     sizes: dict[str, tuple[int, int]] = {}
-    for number, (x, names) in enumerate(zip(tensors, labels, strict=True)):
+    for number, (x, names) in enumerate(parts):
         for name, size in zip(names, x.shape, strict=True):
             known = sizes.get(name, (number, 1))
             if size != known[1] and 1 not in (size, known[1]):
@@ -165,8 +168,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.tensordot.html
     """
-    if out is not None:
-        raise NotImplementedError("tensordot: out is not supported")
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, int):
@@ -174,28 +175,29 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(a.dim(), b.dim()):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
-        dims = (list(range(a.dim() - dims, a.dim())), list(range(dims)))
-    left = [d % a.dim() for d in dims[0]]
-    right = [d % b.dim() for d in dims[1]]
-    if len(left) != len(right):
+        dims = (list(range(-dims, 0)), list(range(dims)))
+    if len(dims[0]) != len(dims[1]):
         raise RuntimeError("both dimension lists should have same length")
-    for one, other in zip(left, right, strict=True):
+    for one, other in zip(*dims, strict=True):
         if a.shape[one] != b.shape[other]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.shape[one]} in dim {one} and second has "
                 "size "
                 f"{b.shape[other]} in dim {other}"
             )
+    left = [d % a.dim() for d in dims[0]]
+    right = [d % b.dim() for d in dims[1]]
     rows = [d for d in range(a.dim()) if d not in left]
     columns = [d for d in range(b.dim()) if d not in right]
     size = prod(a.shape[d] for d in left)
     one = a.permute([*rows, *left]).reshape(prod(a.shape[d] for d in rows), size)
     other = b.permute([*right, *columns]).reshape(size, prod(b.shape[d] for d in columns))
-    return (one @ other).reshape([*(a.shape[d] for d in rows), *(b.shape[d] for d in columns)])
+    result = (one @ other).reshape([*(a.shape[d] for d in rows), *(b.shape[d] for d in columns)])
+    return result if out is None else write_out(out, result)
 
 
 @composite()
-def kron(input: Tensor, other: Tensor) -> Tensor:
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: every element of `input` times the whole of `other`.
 
     https://pytorch.org/docs/stable/generated/torch.kron.html
@@ -205,11 +207,12 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     b = [1] * (ndim - other.dim()) + list(other.shape)
     left = input.reshape([size for each in a for size in (each, 1)])
     right = other.reshape([size for each in b for size in (1, each)])
-    return (left * right).reshape([x * y for x, y in zip(a, b, strict=True)])
+    result = (left * right).reshape([x * y for x, y in zip(a, b, strict=True)])
+    return result if out is None else write_out(out, result)
 
 
 @composite()
-def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The cross product along `dim`, by default the first dimension of size 3.
 
     https://pytorch.org/docs/stable/generated/torch.cross.html
@@ -220,12 +223,14 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-    return _cross("linalg.cross", input, other, dim)
+    result = _cross("linalg.cross", input, other, dim)
+    return result if out is None else write_out(out, result)
 
 
 @composite(variants="function")
-def chain_matmul(*matrices: Tensor) -> Tensor:
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of several matrices. https://pytorch.org/docs/stable/generated/torch.chain_matmul.html"""
     from minitorch.ops.linalg import multi_dot
 
-    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
+    result = matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)
+    return result if out is None else write_out(out, result)

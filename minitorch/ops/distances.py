@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite
 from minitorch.ops.norms import matrix_norm, vector_norm
 from minitorch.tensor import Tensor
@@ -17,11 +18,11 @@ def norm(
 
     https://pytorch.org/docs/stable/generated/torch.norm.html
     """
-    if out is not None:
-        raise NotImplementedError("norm: out is not supported")
     if isinstance(p, str) and p != "fro":
-        return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
+        result = matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    else:
+        result = vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
+    return result if out is None else write_out(out, result)
 
 
 @composite(variants="function method")

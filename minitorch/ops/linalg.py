@@ -8,30 +8,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from minitorch import return_types
 from minitorch.backend import Array
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, declare
+from minitorch.ops.errors import not_implemented
 from minitorch.ops.matmul import matmul, type_name
 from minitorch.tensor import Tensor
 
 
 def _check_square(name: str, array: Any) -> None:
     if array.ndim < 2:
-        raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     rows, columns = array.shape[-2:]
     if rows != columns:
-        raise RuntimeError(
-            f"linalg.{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices"
-        )
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
 
 
 def _check_float(name: str, array: Array) -> None:
     if array.dtype.kind not in "fc" or array.dtype.itemsize == 2:
-        raise RuntimeError(
-            f"linalg.{name}: Expected a floating point or complex tensor as input. Got {type_name(array)}"
-        )
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {type_name(array)}")
 
 
 def _adjoint(x: Tensor) -> Tensor:
@@ -83,8 +81,8 @@ def _not_positive(xp: Any, A: Array) -> Exception:
 )
 def inv(xp: Any, A: Array) -> Array:
     """A⁻¹. https://pytorch.org/docs/stable/generated/torch.linalg.inv.html"""
-    _check_square("inv", A)
-    _check_float("inv", A)
+    _check_square("linalg.inv", A)
+    _check_float("linalg.inv", A)
     try:
         return xp.linalg.inv(A)
     except xp.linalg.LinAlgError:
@@ -103,9 +101,18 @@ def inv(xp: Any, A: Array) -> Array:
 )
 def det(xp: Any, A: Array) -> Array:
     """The determinant. https://pytorch.org/docs/stable/generated/torch.linalg.det.html"""
-    _check_square("det", A)
-    _check_float("det", A)
+    _check_square("linalg.det", A)
+    _check_float("linalg.det", A)
     return xp.asarray(xp.linalg.det(A), A.dtype)
+
+
+def _slogdet_gradient(of_sign: Tensor | None, of_log: Tensor | None, A: Tensor, sign: Tensor) -> Tensor | None:
+    scale: Any = of_log
+    if of_sign is not None and A.is_complex():  # the sign turns with the imaginary part of log det
+        turn = of_sign * sign.conj()
+        turn = (turn - turn.conj()) * 0.5
+        scale = turn if scale is None else scale + turn
+    return None if scale is None else scale[..., None, None] * _adjoint(inv(A))
 
 
 @declare(
@@ -113,15 +120,15 @@ def det(xp: Any, A: Array) -> Array:
     namespace="linalg",
     node="LinalgSlogdetBackward0",
     outputs=return_types.linalg_slogdet,
-    derivatives={"A": lambda grads, A: None if grads[1] is None else grads[1][..., None, None] * _adjoint(inv(A))},
+    derivatives={"A": lambda grads, A, result0: _slogdet_gradient(*grads, A, result0)},
 )
 def slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
     """The sign of the determinant and the logarithm of its size.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.slogdet.html
     """
-    _check_square("slogdet", A)
-    _check_float("slogdet", A)
+    _check_square("linalg.slogdet", A)
+    _check_float("linalg.slogdet", A)
     sign, logarithm = xp.linalg.slogdet(A)
     return xp.asarray(sign, A.dtype), xp.asarray(logarithm, A.real.dtype)
 
@@ -129,6 +136,14 @@ def slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
 def _is_vector(A: Any, B: Any) -> bool:
     """Whether B is a vector, or a batch of vectors, rather than of matrices."""
     return len(B.shape) == 1 or (len(A.shape) - 1 == len(B.shape) and A.shape[:-1] == B.shape)
+
+
+def _check_solvable(name: str, A: Any, B: Any, left: bool) -> None:
+    if B.shape[-2 if left else -1] != A.shape[-1]:
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+        )
 
 
 def _solve_gradients(grad: Tensor, A: Tensor, B: Tensor, result: Tensor, left: bool) -> tuple[Tensor, Tensor]:
@@ -153,24 +168,20 @@ def _turned(x: Tensor) -> Tensor:
 )
 def solve(xp: Any, A: Array, B: Array, *, left: bool = True) -> Array:
     """The X of A X = B, or of X A = B. https://pytorch.org/docs/stable/generated/torch.linalg.solve.html"""
-    _check_square("solve", A)
-    _check_float("solve", A)
+    _check_square("linalg.solve", A)
+    _check_float("linalg.solve", A)
     if A.dtype != B.dtype:
         raise RuntimeError(
             f"linalg.solve: Expected A and B to have the same dtype, but found A of type {type_name(A)} and B of type "
             f"{type_name(B)} instead"
         )
     vector = _is_vector(A, B)
-    if vector and not left:
-        raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False.")
     right = B[..., None] if vector else B
-    rows = right.shape[-2 if left else -1]
-    if rows != A.shape[-1]:
-        n, m = A.shape[-2:]
+    _check_solvable("linalg.solve", A, right, left)
+    if vector and not left:
         raise RuntimeError(
-            f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({n}x{m} "
-            "and "
-            f"{right.shape[-2]}x{right.shape[-1]})"
+            "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+            "linalg.solve is equivalent to B / A.squeeze(-1)"
         )
     try:
         if left:
@@ -193,47 +204,42 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
     https://pytorch.org/docs/stable/generated/torch.linalg.solve_triangular.html
     """
+    _check_square("linalg.solve_triangular", A._array)
+    if B.dim() < 2:
+        raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
+    _check_solvable("linalg.solve_triangular", A, B, left)
     A = _triangle_of(A, upper, unitriangular)
     if unitriangular:
         A = A + A.new_ones(A.shape[-1]).diag_embed()
     return solve(A, B, left=left)
 
 
-def _half(x: Tensor) -> Tensor:
-    """The lower triangle with half of the diagonal."""
-    return x.tril() - (x.diagonal(0, -2, -1) * 0.5).diag_embed()
-
-
-def _cholesky_gradient(grad: Tensor, result: Tensor) -> Tensor:
+def _cholesky_gradient(grad: Tensor, result: Tensor, upper: bool) -> Tensor:
+    if upper:
+        grad, result = _adjoint(grad), _adjoint(result)
     inverse = inv(result)
-    middle = _half(_adjoint(result) @ grad)
-    whole = _adjoint(inverse) @ middle @ inverse
-    return (whole + _adjoint(whole)) * 0.5
+    middle = (_adjoint(result) @ grad).tril()
+    return _adjoint(inverse) @ ((middle + _adjoint(middle.tril(-1))) * 0.5) @ inverse
 
 
 @declare(
-    variants="",
+    variants="function out",
+    namespace="linalg",
     node="LinalgCholeskyExBackward0",
-    derivatives={"A": lambda grad, result: _cholesky_gradient(grad, result)},
+    derivatives={"A": lambda grad, result, upper: _cholesky_gradient(grad, result, upper)},
 )
-def lower_cholesky(xp: Any, A: Array) -> Array:
-    """The lower triangular L with L Lᴴ = A."""
-    _check_square("cholesky", A)
-    _check_float("cholesky", A)
-    try:
-        return xp.linalg.cholesky(A)
-    except xp.linalg.LinAlgError:
-        raise _not_positive(xp, A) from None
-
-
-@composite(variants="function", namespace="linalg")
-def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The triangular L with L Lᴴ = A, for a positive definite A.
+def cholesky(xp: Any, A: Array, *, upper: bool = False) -> Array:
+    """The lower triangular L with L Lᴴ = A, or its adjoint, for a positive definite A.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.cholesky.html
     """
-    lower = lower_cholesky(A)
-    return _adjoint(lower) if upper else lower
+    _check_square("linalg.cholesky", A)
+    _check_float("linalg.cholesky", A)
+    try:
+        lower = xp.linalg.cholesky(A)
+    except xp.linalg.LinAlgError:
+        raise _not_positive(xp, A) from None
+    return lower.swapaxes(-1, -2).conj() if upper else lower
 
 
 def _qr_gradient(grads: Any, result0: Tensor, result1: Tensor, A: Tensor, mode: str) -> Tensor:
@@ -281,7 +287,7 @@ def qr(xp: Any, A: Array, mode: str = "reduced") -> tuple[Array, Array]:
         )
     if A.ndim < 2:
         raise RuntimeError("linalg.qr: The input tensor A must have at least 2 dimensions.")
-    _check_float("qr", A)
+    _check_float("linalg.qr", A)
     if mode == "r":
         return xp.zeros((0,), A.dtype), xp.linalg.qr(A, "r")
     q, r = xp.linalg.qr(A, mode)
@@ -328,7 +334,7 @@ def svd(xp: Any, A: Array, full_matrices: bool = True) -> tuple[Array, Array, Ar
     """U, S, Vᴴ with U diag(S) Vᴴ = A. https://pytorch.org/docs/stable/generated/torch.linalg.svd.html"""
     if A.ndim < 2:
         raise RuntimeError("linalg.svd: The input tensor A must have at least 2 dimensions.")
-    _check_float("svd", A)
+    _check_float("linalg.svd", A)
     u, s, vh = xp.linalg.svd(A, full_matrices=full_matrices)
     return u, s, vh
 
@@ -346,7 +352,8 @@ def _eigh_gradient(grads: Any, result0: Tensor, result1: Tensor) -> Tensor:
     if of_vectors is not None:
         gaps = values.unsqueeze(-2) - values.unsqueeze(-1)
         factor = gaps.masked_fill(gaps == 0, math.inf).reciprocal()
-        middle = middle + factor * (_adjoint(vectors) @ of_vectors)
+        product = _adjoint(vectors) @ of_vectors
+        middle = middle + factor * (product - _adjoint(product)) * 0.5
     return vectors @ middle.to(vectors.dtype) @ _adjoint(vectors)
 
 
@@ -362,8 +369,9 @@ def eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
 
     https://pytorch.org/docs/stable/generated/torch.linalg.eigh.html
     """
-    _check_square("eigh", A)
-    _check_float("eigh", A)
+    _check_square("linalg.eigh", A)
+    if A.dtype.kind not in "fc" or A.dtype.itemsize == 2:
+        raise not_implemented("linalg_eigh_cpu", A.dtype.name)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     values, vectors = xp.linalg.eigh(A, UPLO.upper())
@@ -382,6 +390,8 @@ def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: boo
 
     https://pytorch.org/docs/stable/generated/torch.linalg.matrix_rank.html
     """
+    if A.dim() < 2:
+        raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
     values = eigvalsh(A).abs() if hermitian else svdvals(A)
     return (values > _bound(A, values, atol, rtol).unsqueeze(-1)).sum(-1)
 
@@ -391,7 +401,8 @@ def _bound(A: Tensor, values: Tensor, atol: Any, rtol: Any) -> Tensor:
 
     if rtol is None:
         rtol = finfo(A.dtype).eps * max(A.shape[-2:]) if atol is None else 0.0
-    relative = values.amax(-1) * rtol
+    largest = values.amax(-1) if values.shape[-1] else values.new_zeros(values.shape[:-1])
+    relative = largest * rtol
     return relative.clamp_min(0.0 if atol is None else float(atol))
 
 
@@ -417,19 +428,21 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
     https://pytorch.org/docs/stable/generated/torch.linalg.lstsq.html
     """
+    if A.dim() < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     vector = B.dim() == A.dim() - 1
     right = B.unsqueeze(-1) if vector else B
     solution = pinv(A, rtol=rcond) @ right
     rows, columns = A.shape[-2:]
-    residuals = A.new_zeros(0)
-    if rows > columns:
-        residuals = (A @ solution - right).abs().square().sum(-2)
-        residuals = residuals.squeeze(-1) if vector else residuals
     empty = A.new_zeros(0)
     rank = empty.long() if driver == "gels" else matrix_rank(A)
-    values = svdvals(A) if driver in ("gelsd", "gelss") else empty
+    residuals = solution.reshape(-1)[:0]
+    # The default driver, "gelsy", computes no residuals.
+    if rows > columns and driver not in (None, "gelsy") and bool((rank == columns).all()):
+        residuals = (A @ solution - right).abs().square().sum(-2)
+    values = svdvals(A).detach() if driver in ("gelsd", "gelss") else empty
     return return_types.linalg_lstsq(solution.squeeze(-1) if vector else solution, residuals, rank, values)
 
 
@@ -439,7 +452,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.linalg.matrix_power.html
     """
-    _check_square("matrix_power", A._array)
+    _check_square("linalg.matrix_power", A._array)
     if n < 0:
         return matrix_power(inv(A), -n)
     result: Tensor | None = None
@@ -449,8 +462,23 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         A = A @ A if n > 1 else A
         n >>= 1
     if result is None:
-        return A.new_ones(A.shape[:-1]).diag_embed()
-    return result
+        return A.clone().copy_(A.new_ones(A.shape[:-1]).diag_embed())
+    return result.clone() if result is A else result
+
+
+def _check_chain(tensors: list[Tensor]) -> None:
+    for name, each in (("first", tensors[0]), ("last", tensors[-1])):
+        if each.dim() not in (1, 2):
+            raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {each.dim()}D")
+    for number, each in enumerate(tensors[1:-1], 1):
+        if each.dim() != 2:
+            raise RuntimeError(f"multi_dot(): tensor {number} must be 2D but got {each.dim()}D")
+    for number, (left, right) in enumerate(pairwise(tensors)):
+        if left.shape[-1] != right.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {number} and {number + 1} with shapes {list(left.shape)} and "
+                f"{list(right.shape)} cannot be multiplied"
+            )
 
 
 @composite(variants="function", namespace="linalg")
@@ -462,6 +490,7 @@ def multi_dot(tensors: Any) -> Tensor:
     listed = list(tensors)
     if len(listed) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(listed)}")
+    _check_chain(listed)
     first, last = listed[0].dim() == 1, listed[-1].dim() == 1
     if first:
         listed[0] = listed[0].unsqueeze(0)
@@ -524,13 +553,21 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 # Functions that are in `torch` too, some under another name, and methods.
 NAMESPACES["linalg"]["matmul"] = matmul
-for _name, _old in (("det", "det"), ("slogdet", "slogdet"), ("inv", "inverse"), ("pinv", "pinverse")):
+for _name, _old in (("det", "det"), ("slogdet", "slogdet"), ("inv", "inverse")):
     NAMESPACES["torch"][_old] = METHODS[_old] = NAMESPACES["linalg"][_name]
 NAMESPACES["torch"]["matrix_power"] = METHODS["matrix_power"] = matrix_power
+
+
+@composite()
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """`linalg.pinv` with rtol = rcond. https://pytorch.org/docs/stable/generated/torch.pinverse.html"""
+    return pinv(input, rtol=rcond)
 
 
 @composite(variants="function method")
 def logdet(input: Tensor) -> Tensor:
     """log det, NaN for a negative determinant. https://pytorch.org/docs/stable/generated/torch.logdet.html"""
+    _check_square("logdet", input._array)
+    _check_float("logdet", input._array)
     sign, logarithm = slogdet(input)
     return logarithm.masked_fill(sign < 0, math.nan)

@@ -10,7 +10,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.apply import write_out
-from minitorch.ops.declaration import composite, declare
+from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import broadcast_clash
 from minitorch.ops.pointwise import conj
 from minitorch.sampling.fill import NAMES
@@ -339,27 +339,36 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     return result if out is None else write_out(out, result)
 
 
-@composite()
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+@declare(
+    promotion=KEEP,
+    variants="function method inplace out",
+    derivatives={
+        "self": lambda grad, beta: scaled(grad, beta),
+        "vec1": lambda grad, vec2, alpha: scaled(mv(grad, conj(vec2)), alpha),
+        "vec2": lambda grad, vec1, alpha: scaled(mv(grad.t(), conj(vec1)), alpha),
+    },
+)
+def addr(xp: Any, self: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """β input + α vec1 ⊗ vec2. https://pytorch.org/docs/stable/generated/torch.addr.html"""
-    if vec1.dim() != 1:
-        raise RuntimeError(f"addr: Expected 1-D argument vec1, but got {vec1.dim()}-D")
-    if vec2.dim() != 1:
-        raise RuntimeError(f"addr: Expected 1-D argument vec2, but got {vec2.dim()}-D")
-    shape = (vec1.shape[0], vec2.shape[0])
-    check_expands(input._array, shape)
-    product = scaled(outer(vec1, vec2), alpha)
-    return product if beta == 0 else scaled(input, beta) + product
+    for name, each in (("vec1", vec1), ("vec2", vec2)):
+        if each.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {each.ndim}-D")
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if self.dtype.kind in "biu" and isinstance(factor, float):
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    check_expands(self, (vec1.size, vec2.size))
+    return plus(self, vec1[:, None] * vec2, beta, alpha)
 
 
 @composite()
-def inner(input: Tensor, other: Tensor) -> Tensor:
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Σₖ input[…, k] · other[…, k]; with a 0-dim tensor, the product.
 
     https://pytorch.org/docs/stable/generated/torch.inner.html
     """
     if not input.dim() or not other.dim():
-        return input * other
+        result = input * other
+        return result if out is None else write_out(out, result)
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "
@@ -367,7 +376,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         )
     size = input.shape[-1]
     product = mm(input.reshape(-1, size), other.reshape(-1, size).t())
-    return product.view(*input.shape[:-1], *other.shape[:-1])
+    result = product.view(*input.shape[:-1], *other.shape[:-1])
+    return result if out is None else write_out(out, result)
 
 
 @declare(

@@ -34,6 +34,16 @@ def _vector_norm_gradient(grad: Any, self: Any, ord: float, dim: Dims, keepdim: 
     return slope * (grad / norm.pow(ord - 1)).masked_fill(norm.eq(0), 0)
 
 
+def _check_identity(shape: tuple[int, ...], ord: float, axes: tuple[int, ...] | None) -> None:
+    """Raises RuntimeError where an extreme is taken of no element."""
+    empty = [axis for axis in axes or () if not shape[axis]]
+    if empty or axes is None:
+        of = f"the dimension {empty[0]}because this dimension is empty and" if empty else "an empty tensor because"
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord:g} norm on {of} the operation does not have an identity"
+        )
+
+
 @declare(
     upcast=True,
     variants="function out",
@@ -62,6 +72,8 @@ def vector_norm(
         self = self.astype("f4")
     axes = dims_of(dim, self.ndim)
     p = float(ord)
+    if not self.size and (p < 0 or math.isinf(p)):
+        _check_identity(self.shape, ord, None if dim is None else axes)
     if p == 2 and len(axes) == self.ndim and self.dtype.kind == "f" and self.flags.c_contiguous:
         flat = self.reshape(-1)
         result = xp.sqrt(xp.dot(flat, flat))
@@ -117,7 +129,8 @@ def matrix_norm(
     if input.dim() < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:
-        raise RuntimeError("linalg.matrix_norm: dim must be a 2-tuple")
+        given = " ".join(map(str, dim)) if isinstance(dim, (tuple, list)) else dim
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {given}")
     row, column = (d % input.dim() for d in dim)
     if row == column:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")

@@ -1,0 +1,96 @@
+"""Factorizations whose vectors have free signs: what is true of them with any signs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch
+from minitorch.autograd.gradcheck import gradcheck, gradgradcheck
+
+WEIGHTS = np.random.default_rng(1).uniform(-1, 1, (3, 3))
+
+
+def matrices(*shape: int) -> Any:
+    data = np.random.default_rng(0).uniform(-1, 1, shape) + np.diag([1.0, 2.0, 4.0])[: shape[-2], : shape[-1]]
+    return minitorch.tensor(data.tolist(), dtype=minitorch.float64, requires_grad=True)
+
+
+def symmetric(x: Any) -> Any:
+    return x + x.mT
+
+
+def weights(rows: int, columns: int) -> Any:
+    return minitorch.tensor(WEIGHTS[:rows, :columns].tolist(), dtype=minitorch.float64)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 2), (2, 3), (2, 3, 3)])
+@pytest.mark.parametrize("full", [True, False])
+def test_svd_factorizes(shape: tuple[int, ...], full: bool) -> None:
+    x = matrices(*shape)
+    u, s, vh = minitorch.linalg.svd(x, full)
+    k = min(shape[-2:])
+    assert np.allclose((u[..., :k] * s.unsqueeze(-2) @ vh[..., :k, :]).tolist(), x.tolist())
+    assert np.allclose((u.mT @ u).tolist(), np.eye(u.shape[-1]))
+    assert np.allclose((vh @ vh.mT).tolist(), np.eye(vh.shape[-2]))
+    assert (s.diff() <= 0).all() and (s >= 0).all()
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 2), (2, 3)])
+def test_derivatives_of_svd(shape: tuple[int, int]) -> None:
+    """Of products in which signs cancel."""
+
+    def function(x: Any) -> Any:
+        u, s, vh = minitorch.linalg.svd(x, False)
+        k = s.shape[-1]
+        return (u * weights(1, k)) @ (vh * s.unsqueeze(-1)), (u * weights(1, k)) @ u.mT, vh.mT @ (vh * weights(k, 1))
+
+    assert gradcheck(function, [matrices(*shape)])
+    assert gradgradcheck(function, [matrices(*shape)])
+
+
+@pytest.mark.parametrize("uplo", ["L", "U"])
+def test_eigh_factorizes(uplo: str) -> None:
+    x = matrices(2, 3, 3)
+    triangle = x.tril() if uplo == "L" else x.triu()
+    values, vectors = minitorch.linalg.eigh(x, uplo)
+    whole = triangle + (triangle - (x.diagonal(0, -2, -1)).diag_embed()).mT
+    assert np.allclose((vectors * values.unsqueeze(-2) @ vectors.mT).tolist(), whole.tolist())
+    assert np.allclose((vectors.mT @ vectors).tolist(), [np.eye(3)] * 2)
+    assert (values.diff() >= 0).all()
+
+
+def test_derivatives_of_eigh() -> None:
+    """Of products in which signs cancel; of a symmetric matrix, as the gradient is meant."""
+
+    def function(x: Any) -> Any:
+        values, vectors = minitorch.linalg.eigh(symmetric(x))
+        return values, (vectors * weights(1, 3)) @ vectors.mT
+
+    assert gradcheck(function, [matrices(3, 3)])
+    assert gradgradcheck(function, [matrices(3, 3)])
+
+
+def test_derivatives_of_cholesky() -> None:
+    """Of a symmetric matrix, as the gradient is meant."""
+
+    def function(x: Any) -> Any:
+        square = x @ x.mT
+        return minitorch.linalg.cholesky(square), minitorch.linalg.cholesky(square, upper=True)
+
+    assert gradcheck(function, [matrices(3, 3)])
+    assert gradgradcheck(function, [matrices(3, 3)])
+
+
+@pytest.mark.parametrize("name", ["svd", "eigh"])
+def test_errors(name: str) -> None:
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+    raised = []
+    for lib in (torch, minitorch):
+        for wrong in (lib.ones(2), lib.ones(2, 2, dtype=lib.int64)):
+            with pytest.raises(RuntimeError) as error:
+                getattr(lib.linalg, name)(wrong)
+            raised.append((error.type, str(error.value)))
+    assert raised[:2] == raised[2:]
