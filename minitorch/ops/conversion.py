@@ -14,7 +14,7 @@ from minitorch.autograd.node import Gradients, Node, gradient_edge
 from minitorch.backend import Array
 from minitorch.devices import device as Device
 from minitorch.devices import tensor_device
-from minitorch.dtypes import COMPLEX, DTYPES, FROM_NUMPY, dtype
+from minitorch.dtypes import COMPLEX, DTYPES, FROM_NUMPY, SCALAR_TYPES, dtype
 from minitorch.layout import contiguous_format, copy_in, is_contiguous, memory_format, preserve_format
 from minitorch.ops.creation import cast_number, checked_dtype
 from minitorch.ops.declaration import METHODS, composite, declare
@@ -134,22 +134,6 @@ for _name, _kind in {
     _cast_method(_name, _kind)
 
 
-_TYPE_NAMES = {
-    "bool": "Bool",
-    "uint8": "Byte",
-    "int8": "Char",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "float32": "Float",
-    "float64": "Double",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}
-
-
 @composite(variants="method")
 def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The old name of dtype and device, "torch.FloatTensor"; or this tensor in the dtype of that name.
@@ -158,9 +142,9 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """
     prefix = "torch." if self._device.type == "cpu" else f"torch.{self._device.type}."
     if dtype is None:
-        return f"{prefix}{_TYPE_NAMES[self._dtype.name]}Tensor"
+        return f"{prefix}{SCALAR_TYPES[self._dtype.name]}Tensor"
     if isinstance(dtype, str):
-        by_name = {f"torch.{_TYPE_NAMES[each.name]}Tensor": each for each in DTYPES}
+        by_name = {f"torch.{SCALAR_TYPES[each.name]}Tensor": each for each in DTYPES}
         if dtype not in by_name:
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = by_name[dtype]
