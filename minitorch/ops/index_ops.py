@@ -12,7 +12,7 @@ from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, int32, int64
 from minitorch.ops.accumulation import add_at, checked_places
 from minitorch.ops.declaration import declare
 from minitorch.ops.errors import check_dim
-from minitorch.ops.scattering import ALL, BOTH, reduce_at
+from minitorch.ops.scattering import ALL, BOTH, reduce_at, scatter_reduce_backward
 from minitorch.tensor import Tensor
 
 Number = Any
@@ -153,6 +153,11 @@ def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Array | Numb
 @declare(
     variants=ALL,
     edits=True,
+    derivatives={
+        "self, source": lambda grad, self, dim, index, source, reduce, include_self, result: scatter_reduce_backward(
+            grad, self, dim, _for_each(index, source, dim), source, reduce, include_self, result
+        ),
+    },
 )
 def index_reduce(
     xp: Any, self: Array, dim: int, index: Array, source: Array, reduce: str, *, include_self: bool = True
@@ -163,9 +168,14 @@ def index_reduce(
     dim = check_dim(dim, self.ndim)
     _source("index_reduce_", self, dim, index, source)
     target = self if self.ndim else self.reshape(1)
-    places = _places(xp, target, dim, index)
+    places = _places(xp, target, dim, index, "index out of range in self")
     reduce_at(xp, target, places, source if self.ndim else source.reshape(1), reduce, include_self)
     return self
+
+
+def _for_each(index: Tensor, source: Tensor, dim: int) -> Tensor:
+    """A vector of indices along `dim`, as index of every element of `source`."""
+    return index.reshape([-1 if d == dim % source.dim() else 1 for d in range(source.dim())]).expand(source.shape)
 
 
 def _flat_places(xp: Any, self: Array, index: Array, name: str) -> Array:

@@ -246,7 +246,8 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     part, indices = _resolve(self, index)
     if not indices:
         if isinstance(value, Tensor):
-            part.copy_(_without_leading_ones(value, part._array.ndim))
+            source, shape = _without_leading_ones(value, part._array.ndim), part._array.shape
+            part.copy_(source if source._array.shape == shape else source.expand(shape))
         else:
             part.fill_(value)
         return

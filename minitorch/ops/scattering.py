@@ -190,7 +190,19 @@ def _highest(xp: Any, array: Array) -> Any:
     return xp.iinfo(array.dtype).max if array.dtype.kind in "iu" else xp.inf
 
 
-def _scatter_reduce_backward(
+def _products_of_others(
+    self: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool, result: Tensor
+) -> Tensor:
+    """For each element of src the product of the other factors of its place: by division, unless it's the only zero."""
+    is_zero = src.eq(0)
+    zeros = scatter_add(self.new_zeros(self.shape), dim, index, is_zero.to(self.dtype)).gather(dim, index)
+    only_zero = is_zero & zeros.eq(1)
+    without = scatter_reduce(self, dim, index, src.masked_fill(only_zero, 1), "prod", include_self=include_self)
+    quotients = result.gather(dim, index) / src.masked_fill(is_zero, 1)
+    return without.gather(dim, index).where(only_zero, quotients)
+
+
+def scatter_reduce_backward(
     grad: Tensor,
     self: Tensor,
     dim: int,
@@ -210,8 +222,9 @@ def _scatter_reduce_backward(
         count = count.masked_fill(count.eq(0), 1)
         of_self, of_src = grad / count, (grad / count).gather(dim, index)
     elif reduce == "prod":
-        of_self = (grad * result / self).masked_fill(self.eq(0), 0)
-        of_src = (grad * result).gather(dim, index) / src
+        nonzero = self.masked_fill(self.eq(0), 1)
+        of_self = grad * scatter_reduce(nonzero, dim, index, src, "prod", include_self=include_self) / nonzero
+        of_src = grad.gather(dim, index) * _products_of_others(self, dim, index, src, include_self, result)
     else:
         is_self, is_src = self.eq(result), src.eq(result.gather(dim, index))
         count = scatter_add(is_self.to(grad.dtype), dim, index, is_src.to(grad.dtype))
@@ -224,7 +237,7 @@ def _scatter_reduce_backward(
     variants=ALL,
     edits=True,
     derivatives={
-        "self, src": lambda grad, self, dim, index, src, reduce, include_self, result: _scatter_reduce_backward(
+        "self, src": lambda grad, self, dim, index, src, reduce, include_self, result: scatter_reduce_backward(
             grad, self, dim, index, src, reduce, include_self, result
         ),
     },

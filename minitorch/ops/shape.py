@@ -324,7 +324,7 @@ def _conjugate_t(input: Tensor) -> Tensor:
 METHODS["T"] = property(_numpy_t)  # type: ignore[assignment]
 METHODS["H"] = property(_conjugate_t)  # type: ignore[assignment]
 METHODS["mT"] = property(lambda input: _swapped_matrices(input, "mT"))  # type: ignore[assignment]
-METHODS["mH"] = property(adjoint)  # type: ignore[assignment]
+METHODS["mH"] = property(lambda input: _swapped_matrices(input, "mH").conj())  # type: ignore[assignment]
 
 
 @declaration.view(variants="method", derivatives={"self": lambda grad: grad})
@@ -372,18 +372,17 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
 @composite(variants="function")
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to. Raises RuntimeError when they don't."""
-    result: tuple[int, ...] = ()
-    for each in shapes:
-        shape = (each,) if isinstance(each, int) else tuple(each)
-        clash = broadcast_clash(result, shape)
-        if clash is not None:
-            raise RuntimeError(
-                "Shape mismatch: objects cannot be broadcast to a single shape. "
-                f"Mismatch is between {result} and {shape}"
-            )
-        width = max(len(result), len(shape))
-        result, shape = ((1,) * (width - len(one)) + tuple(one) for one in (result, shape))
-        result = tuple(b if a == 1 else a for a, b in zip(result, shape, strict=True))
+    given = [(each,) if isinstance(each, int) else tuple(each) for each in shapes]
+    result = [1] * max(map(len, given), default=0)
+    for number, shape in enumerate(given):
+        for dim in range(-1, -len(shape) - 1, -1):
+            if result[dim] == 1:
+                result[dim] = shape[dim]
+            elif shape[dim] not in (1, result[dim]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at "
+                    f"index {number} had {shape}; but expected shape should be broadcastable to {result}"
+                )
     return Size(result)
 
 

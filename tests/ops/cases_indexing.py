@@ -280,3 +280,60 @@ case(
     ],
     strides=False,
 )
+case(
+    "scatter_reduce",
+    lambda make: [
+        args(make.of([0.0, 2.0, 3.0]), 0, index(make, 0, 0, 1), make.of([2.0, 3.0, 4.0]), "prod"),
+        args(make.of([5.0, 2.0, 3.0]), 0, index(make, 0, 0, 1), make.of([2.0, 0.0, 0.0]), "prod"),
+        args(make.of([5.0, 2.0, 3.0]), 0, index(make, 0, 0, 1), make.of([0.0, 0.0, 2.0]), "prod"),
+        args(make.of([5.0, 2.0]), 0, index(make, 0, 0), make.of([3.0, 0.0]), "prod", include_self=False),
+    ],
+    dtypes="float32 float64",
+    twice=False,  # the second derivative at a zero would need the products of all but two factors
+)
+case(
+    "index_reduce",
+    lambda make: [
+        *(args(make(2, 3), 0, index(make, 1, 0, 1), make(3, 3), reduce) for reduce in ("prod", "mean", "amax", "amin")),
+        *(
+            args(make(2, 3), 0, index(make, 1, 1), make(2, 3), reduce, include_self=False)
+            for reduce in ("prod", "mean", "amax", "amin")
+        ),
+        args(make(2, 3, layout="transposed"), -1, index(make, 0, 2), make(2, 2), "prod"),
+        args(make(3), 0, make.index(0, below=3), make(0), "amax"),
+    ],
+    errors=lambda make: [
+        args(make(2, 3), 0, index(make, 0), make(1, 3), "sum"),
+        args(make(2, 3), 0, index(make, 0), make(2, 3), "prod"),
+        args(make(2, 3), 0, index(make, 2), make(1, 3), "prod"),
+    ],
+    dtypes="int64 float32 float64",
+    strides=False,
+)
+case(
+    "Tensor.__setitem__",
+    lambda make: [
+        args(make(2, 3), 1, 2),
+        args(make(2, 3), -1, make(3)),
+        args(make(4, 3), slice(1, None, 2), make(2, 3)),
+        args(make(2, 3, layout="transposed"), (slice(None), 0), make()),
+        args(make(2, 3, 4), (..., 1), make(1, 2, 3)),
+        args(make(), ..., 1),
+        args(make(2, 3), ([0, 1], [2, 2]), make(2)),
+        args(make(2, 3), (slice(None), [2, 0]), make(2, 1)),
+        args(make(2, 3), make.mask(2, 3), 1),
+        args(make(2, 3), make.mask(2, 3), make()),
+        args(make(2, 3), make.mask(2), make(3)),
+        args(make(2, 3), None, make(2, 3)),
+        args(make(0, 3), slice(None), 1),
+        args(make(3), True, 1),
+    ],
+    errors=lambda make: [
+        args(make(2), 2, 1),
+        args(make(2, 3), 0, make(2)),
+        args(make(2, 3), [0, 2], 1),
+        args(make(2), 0, "a"),
+        args(make(2), make.lib.tensor([0, 1]), make(3)),
+    ],
+    grad_fn=False,  # torch writes through other ops
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.ops.case import Sample, args, case
+from tests.ops.case import UNTESTED, Sample, args, case
 
 INF, NAN = float("inf"), float("nan")
 REAL = "uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64"
@@ -407,7 +407,7 @@ case(
     gradcheck=False,  # torch has no derivative of it
 )
 case(
-    "sign",
+    "sign sgn",
     lambda make: [
         args(make(2, 3)),
         args(make(2, 3, layout="transposed")),
@@ -438,3 +438,9 @@ case(
     lambda make: [args(make.of([NAN, INF, -INF, 1.0]), nan=1.0, posinf=2.0, neginf=3.0).kink()],
     dtypes=FLOAT,
 )
+case(
+    "sgn",
+    lambda make: [args(make.of([0.0, 3 + 4j, -2j, 1.0])).kink()],
+    dtypes="complex64 complex128",
+)
+UNTESTED["Tensor._div_trunc_"] = UNTESTED["Tensor._div_floor_"] = "reached through div_"

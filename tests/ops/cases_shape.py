@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.ops.case import args, case
+from tests.ops.case import UNTESTED, args, case
 
 case(
     "reshape",
@@ -372,3 +372,57 @@ case(
     strides=False,
     # torch 2.13 gives self the gradient inside the view, which is overwritten, and not that outside of it
 )
+case(
+    "broadcast_shapes",
+    lambda make: [
+        args((2, 1), (3,)),
+        args((2, 3)),
+        args(2, (3, 1)),
+        args((0, 3), (1,)),
+        args((), ()),
+    ],
+    errors=lambda make: [args((2,), (3,)), args((2, 3), (3, 3))],
+)
+case(
+    "Tensor.T Tensor.H Tensor.mT Tensor.mH",
+    lambda make: [
+        args(make(2, 3)),
+        args(make(2, 3, layout="transposed")),
+        args(make(4, 2, layout="sliced")),
+        args(make(1, 3)),
+        args(make(0, 3)),
+    ],
+    dtypes="int64 float32 float64",
+)
+case(
+    "Tensor.mT Tensor.mH",
+    lambda make: [args(make(2, 3, 4))],
+    errors=lambda make: [args(make(3))],
+    dtypes="int64 float32 float64",
+)
+case(
+    "Tensor.resize_",
+    lambda make: [
+        args(make(2, 3, requires_grad=False), 3, 2),
+        args(make(2, 3, requires_grad=False), (2, 2)),
+        args(make(2, 3, requires_grad=False), []),
+        args(make(2, 3, requires_grad=False), 0),
+        args(make(0, 3, requires_grad=False), 0, 2),
+    ],
+    errors=lambda make: [args(make(2), 3)],
+)
+case(
+    "Tensor.resize_as_",
+    lambda make: [args(make(2, 3, requires_grad=False), make(shape, requires_grad=False)) for shape in (1, 2, 3, 6, 0)],
+)
+case(
+    "Tensor.set_",
+    lambda make: [
+        args(make(2, 3, requires_grad=False), make(4, requires_grad=False)),
+        args(make(2, 3, requires_grad=False), make(3, 2, requires_grad=False, layout="transposed")),
+        args(make(2, 3, requires_grad=False), make(requires_grad=False)),
+        args(make(requires_grad=False), make(0, 2, requires_grad=False)),
+        args(make(2, 3, requires_grad=False), make(6, requires_grad=False), 1, (2, 2), (2, 1)),
+    ],
+)
+UNTESTED["Tensor._resize_output"] = "reached through out="

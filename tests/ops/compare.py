@@ -50,7 +50,7 @@ def resolve(lib: Any, name: str) -> Callable[..., Any]:
     found = lib
     for part in name.split("."):
         found = getattr(found, part)
-    return found
+    return found if callable(found) else found.__get__  # of a property such as Tensor.T
 
 
 def call(function: Callable[..., Any], make: Make, sample: Sample, grad: bool = False, writes: bool = False) -> Outcome:
@@ -79,6 +79,8 @@ def call(function: Callable[..., Any], make: Make, sample: Sample, grad: bool = 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             outcome.value = function(*positional, **outcome.kwargs)
+        if writes and outcome.value is None:
+            outcome.value = positional[0]
     except Exception as error:
         outcome.error = error
     return outcome
@@ -89,6 +91,7 @@ def numbers(tensor: Any) -> Any:
     if hasattr(tensor, "_array"):
         return np.array(tensor._array, np.float32 if tensor._array.dtype.name == "bfloat16" else None)
     tensor = tensor.detach().resolve_conj().resolve_neg()
+    tensor = tensor.clone() if tensor._is_zerotensor() else tensor
     return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy().copy()
 
 
@@ -207,7 +210,7 @@ def metadata_differences(case: Case, a: Any, b: Any, what: str, theirs: Outcome,
         yield f"{what} {'is not' if a._is_view() else 'is'} a view in the sense of autograd, unlike torch's"
     before = viewed._version
     b._bump_version()
-    if viewed._version == before:
+    if viewed._version == before and not case.in_place:  # set_ shares the memory alone
         yield f"{what} does not share its version counter with input {source}"
 
 
