@@ -120,7 +120,7 @@ def _slogdet_gradient(of_sign: Tensor | None, of_log: Tensor | None, A: Tensor, 
     namespace="linalg",
     node="LinalgSlogdetBackward0",
     outputs=return_types.linalg_slogdet,
-    derivatives={"A": lambda grads, A, result0: _slogdet_gradient(*grads, A, result0)},
+    derivatives={"A": lambda grads, A, result0: _slogdet_gradient(grads[0], grads[1], A, result0)},
 )
 def slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
     """The sign of the determinant and the logarithm of its size.
@@ -406,20 +406,45 @@ def _bound(A: Tensor, values: Tensor, atol: Any, rtol: Any) -> Tensor:
     return relative.clamp_min(0.0 if atol is None else float(atol))
 
 
-@composite(variants="function", namespace="linalg")
-def pinv(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
+def _pinv_gradient(grad: Tensor, A: Tensor, result: Tensor) -> Tensor:
+    """Golub and Pereyra (1973), *The differentiation of pseudo-inverses*: the rank is taken to be constant."""
+    adjoint, grad = _adjoint(result), _adjoint(grad)
+    if A.shape[-2] <= A.shape[-1]:
+        inner = grad @ result
+        outer = inner @ adjoint
+        return -_adjoint(result @ inner) + outer - A @ (result @ outer) + adjoint @ (result @ (grad - inner @ A))
+    inner = result @ grad
+    outer = adjoint @ inner
+    return -_adjoint(inner @ result) + outer - outer @ result @ A + (grad - A @ inner) @ result @ adjoint
+
+
+@declare(
+    variants="function out",
+    namespace="linalg",
+    node="LinalgPinvBackward0",
+    derivatives={"A": lambda grad, A, result: _pinv_gradient(grad, A, result)},
+)
+def pinv(xp: Any, A: Array, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Array:
     """The Moore-Penrose inverse; singular values up to max(atol, rtol · the largest) count as zero.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.pinv.html
     """
+    if A.ndim < 2 or A.dtype.kind not in "fc" or A.dtype.itemsize == 2:
+        raise RuntimeError(
+            f"linalg.pinv({type_name(A)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, "
+            "double, cfloat or cdouble types"
+        )
     if hermitian:
-        values, vectors = eigh(A)
-        u, vh = vectors, _adjoint(vectors)
+        values, u = xp.linalg.eigh(A)
+        vh = u.swapaxes(-1, -2).conj()
     else:
-        u, values, vh = svd(A, False)
-    small = values.abs() <= _bound(A, values.abs().detach(), atol, rtol).unsqueeze(-1)
-    inverse = values.masked_fill(small, math.inf).reciprocal()
-    return (_adjoint(vh) * inverse.unsqueeze(-2).to(vh.dtype)) @ _adjoint(u)
+        u, values, vh = xp.linalg.svd(A, full_matrices=False)
+    size = xp.abs(values)
+    if rtol is None:
+        rtol = float(xp.finfo(A.dtype).eps) * max(A.shape[-2:]) if atol is None else 0.0
+    bound = xp.maximum(size.max(-1, keepdims=True, initial=0) * float(rtol), float(atol or 0.0))
+    inverse = xp.where(size > bound, 1 / values, 0).astype(values.dtype, copy=False)
+    return (vh.swapaxes(-1, -2).conj() * inverse[..., None, :]) @ u.swapaxes(-1, -2).conj()
 
 
 @composite(variants="function", namespace="linalg")
