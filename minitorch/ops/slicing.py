@@ -12,7 +12,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.ops import declaration
 from minitorch.ops.apply import write_out
-from minitorch.ops.declaration import OPS, composite, declare
+from minitorch.ops.declaration import METHODS, OPS, composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.shape import strided
 from minitorch.tensor import Tensor
@@ -269,6 +269,15 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
             f"split_size can only be 0 if dimension size is 0, but got dimension size of {tensor._array.shape[dim]}"
         )
     return split_evenly(tensor, size, dim)
+
+
+def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    return split(self, split_size, dim)
+
+
+_split_method.__qualname__ = "Tensor.split"
+_split_method.__doc__ = split.__doc__
+METHODS["split"] = _split_method
 
 
 @composite()

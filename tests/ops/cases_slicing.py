@@ -267,3 +267,14 @@ case(
     errors=lambda make: [args(make(2, 2))],
     grad_fn=False,  # torch's reshape of an expanded tensor, before the stack, is recorded differently
 )
+case(
+    "Tensor.split",
+    lambda make: [
+        args(make(5), split_size=2),
+        args(make(2, 3), split_size=[1, 2], dim=1),
+        args(make(2, 3, layout="transposed"), 2, dim=-1),
+        args(make(4, layout="sliced"), 4),
+        args(make(0, 3), 1),
+    ],
+    errors=lambda make: [args(make(2)), args(make(3), 0), args(make(3), [1, 1])],
+)
