@@ -215,7 +215,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     rows = tensor.size(0)
     columns = tensor.numel() // rows
     normal: Any = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-    from minitorch.ops.linalg import qr
+    from minitorch.ops.decompositions import qr
 
     q, r = qr(normal.t() if rows < columns else normal)
     # With these signs the distribution is uniform over all orthogonal matrices (Mezzadri 2007).

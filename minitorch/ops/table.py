@@ -12,6 +12,7 @@ from minitorch.ops import (  # noqa: F401
     counting,
     creation,
     data,
+    decompositions,
     distances,
     dropout,
     elementary,

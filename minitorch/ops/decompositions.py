@@ -1,0 +1,252 @@
+"""Decompositions: QR, singular values, eigenvalues, and what follows from them; each works on batches (…, n, m).
+
+Source: https://pytorch.org/docs/stable/linalg.html
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitorch import return_types
+from minitorch.backend import Array
+from minitorch.ops.declaration import composite, declare
+from minitorch.ops.errors import not_implemented
+from minitorch.ops.linalg import adjoint, check_float, check_square, inv
+from minitorch.ops.matmul import type_name
+from minitorch.tensor import Tensor
+
+
+def _qr_gradient(grads: Any, result0: Tensor, result1: Tensor, A: Tensor, mode: str) -> Tensor:
+    if mode != "reduced" and A.shape[-2] > A.shape[-1]:
+        raise RuntimeError(
+            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+            if mode == "complete"
+            else "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+            "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
+        )
+    q, r = result0, result1
+    of_q = q.new_zeros(q.shape) if grads[0] is None else grads[0]
+    of_r = r.new_zeros(r.shape) if grads[1] is None else grads[1]
+    rows, columns = A.shape[-2:]
+    if rows >= columns:
+        middle = r @ adjoint(of_r) - adjoint(of_q) @ q
+        symmetric = middle.tril() + adjoint(middle.tril(-1))
+        return (of_q + q @ symmetric) @ adjoint(inv(r))
+    # A = Q [U V]: the right part follows from Q alone.
+    u, v = r[..., :rows], A[..., rows:]
+    of_u, of_v = of_r[..., :rows], of_r[..., rows:]
+    of_q = of_q + v @ adjoint(of_v)
+    middle = u @ adjoint(of_u) - adjoint(of_q) @ q
+    symmetric = middle.tril() + adjoint(middle.tril(-1))
+    from minitorch.ops.joining import cat
+
+    return cat([(of_q + q @ symmetric) @ adjoint(inv(u)), q @ of_v], -1)
+
+
+@declare(
+    variants="function",
+    namespace="linalg",
+    node="LinalgQrBackward0",
+    outputs=return_types.linalg_qr,
+    derivatives={"A": _qr_gradient},
+)
+def qr(xp: Any, A: Array, mode: str = "reduced") -> tuple[Array, Array]:
+    """Orthonormal columns Q and upper triangular R with Q R = A.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.qr.html
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    if A.ndim < 2:
+        raise RuntimeError("linalg.qr: The input tensor A must have at least 2 dimensions.")
+    check_float("linalg.qr", A)
+    if mode == "r":
+        return xp.zeros((0,), A.dtype), xp.linalg.qr(A, "r")
+    q, r = xp.linalg.qr(A, mode)
+    return q, r
+
+
+def _svd_gradient(grads: Any, result0: Tensor, result1: Tensor, result2: Tensor, full_matrices: bool) -> Tensor:
+    if full_matrices and result0.shape[-2] != result2.shape[-1]:
+        raise RuntimeError(
+            "svd_backward: The singular vectors in the case of full_matrices=True are not differentiable: use "
+            "full_matrices=False"
+        )
+    u, s, vh = result0, result1, result2
+    of_u, of_s, of_vh = grads
+    middle = s.new_zeros((*s.shape, s.shape[-1])) if of_s is None else of_s.diag_embed()
+    squares = s * s
+    gaps = squares.unsqueeze(-2) - squares.unsqueeze(-1)
+    factor = gaps.masked_fill(gaps == 0, math.inf).reciprocal()
+    if of_u is not None:
+        product = adjoint(u) @ of_u
+        middle = middle + (factor * (product - adjoint(product))) * s.unsqueeze(-2)
+    if of_vh is not None:
+        product = adjoint(vh @ adjoint(of_vh))
+        product = adjoint(product)
+        middle = middle + s.unsqueeze(-1) * (factor * (product - adjoint(product)))
+    result = u @ middle.to(u.dtype) @ vh
+    if of_u is not None and u.shape[-2] > u.shape[-1]:
+        rest = of_u - u @ (adjoint(u) @ of_u)
+        result = result + (rest / s.unsqueeze(-2)) @ vh
+    if of_vh is not None and vh.shape[-1] > vh.shape[-2]:
+        rest = of_vh - (of_vh @ adjoint(vh)) @ vh
+        result = result + u @ (rest / s.unsqueeze(-1))
+    return result
+
+
+@declare(
+    variants="function",
+    namespace="linalg",
+    node="LinalgSvdBackward0",
+    outputs=return_types.linalg_svd,
+    derivatives={"A": _svd_gradient},
+)
+def svd(xp: Any, A: Array, full_matrices: bool = True) -> tuple[Array, Array, Array]:
+    """U, S, Vᴴ with U diag(S) Vᴴ = A. https://pytorch.org/docs/stable/generated/torch.linalg.svd.html"""
+    if A.ndim < 2:
+        raise RuntimeError("linalg.svd: The input tensor A must have at least 2 dimensions.")
+    check_float("linalg.svd", A)
+    u, s, vh = xp.linalg.svd(A, full_matrices=full_matrices)
+    return u, s, vh
+
+
+@composite(variants="function", namespace="linalg")
+def svdvals(A: Tensor) -> Tensor:
+    """The singular values. https://pytorch.org/docs/stable/generated/torch.linalg.svdvals.html"""
+    return svd(A, False)[1]
+
+
+def _eigh_gradient(grads: Any, result0: Tensor, result1: Tensor) -> Tensor:
+    of_values, of_vectors = grads
+    values, vectors = result0, result1
+    middle = values.new_zeros((*values.shape, values.shape[-1])) if of_values is None else of_values.diag_embed()
+    if of_vectors is not None:
+        gaps = values.unsqueeze(-2) - values.unsqueeze(-1)
+        factor = gaps.masked_fill(gaps == 0, math.inf).reciprocal()
+        product = adjoint(vectors) @ of_vectors
+        middle = middle + factor * (product - adjoint(product)) * 0.5
+    return vectors @ middle.to(vectors.dtype) @ adjoint(vectors)
+
+
+@declare(
+    variants="function",
+    namespace="linalg",
+    node="LinalgEighBackward0",
+    outputs=return_types.linalg_eigh,
+    derivatives={"A": _eigh_gradient},
+)
+def eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
+    """Eigenvalues in ascending order and eigenvectors of a Hermitian matrix, of which one triangle is read.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.eigh.html
+    """
+    check_square("linalg.eigh", A)
+    if A.dtype.kind not in "fc" or A.dtype.itemsize == 2:
+        raise not_implemented("linalg_eigh_cpu", A.dtype.name)
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    values, vectors = xp.linalg.eigh(A, UPLO.upper())
+    return values, vectors
+
+
+@composite(variants="function", namespace="linalg")
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+    """The eigenvalues of a Hermitian matrix. https://pytorch.org/docs/stable/generated/torch.linalg.eigvalsh.html"""
+    return eigh(A, UPLO)[0]
+
+
+@composite(variants="function", namespace="linalg")
+def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
+    """How many singular values exceed max(atol, rtol · the largest); rtol is ε · max(n, m) unless a bound is given.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.matrix_rank.html
+    """
+    if A.dim() < 2:
+        raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
+    values = eigvalsh(A).abs() if hermitian else svdvals(A)
+    return (values > _bound(A, values, atol, rtol).unsqueeze(-1)).sum(-1)
+
+
+def _bound(A: Tensor, values: Tensor, atol: Any, rtol: Any) -> Tensor:
+    from minitorch.dtypes import finfo
+
+    if rtol is None:
+        rtol = finfo(A.dtype).eps * max(A.shape[-2:]) if atol is None else 0.0
+    largest = values.amax(-1) if values.shape[-1] else values.new_zeros(values.shape[:-1])
+    relative = largest * rtol
+    return relative.clamp_min(0.0 if atol is None else float(atol))
+
+
+def _pinv_gradient(grad: Tensor, A: Tensor, result: Tensor) -> Tensor:
+    """Golub and Pereyra (1973), *The differentiation of pseudo-inverses*: the rank is taken to be constant."""
+    turned, grad = adjoint(result), adjoint(grad)
+    if A.shape[-2] <= A.shape[-1]:
+        inner = grad @ result
+        outer = inner @ turned
+        return -adjoint(result @ inner) + outer - A @ (result @ outer) + turned @ (result @ (grad - inner @ A))
+    inner = result @ grad
+    outer = turned @ inner
+    return -adjoint(inner @ result) + outer - outer @ result @ A + (grad - A @ inner) @ result @ turned
+
+
+@declare(
+    variants="function out",
+    namespace="linalg",
+    node="LinalgPinvBackward0",
+    derivatives={"A": lambda grad, A, result: _pinv_gradient(grad, A, result)},
+)
+def pinv(xp: Any, A: Array, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Array:
+    """The Moore-Penrose inverse; singular values up to max(atol, rtol · the largest) count as zero.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.pinv.html
+    """
+    if A.ndim < 2 or A.dtype.kind not in "fc" or A.dtype.itemsize == 2:
+        raise RuntimeError(
+            f"linalg.pinv({type_name(A)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, "
+            "double, cfloat or cdouble types"
+        )
+    if hermitian:
+        values, u = xp.linalg.eigh(A)
+        vh = u.swapaxes(-1, -2).conj()
+    else:
+        u, values, vh = xp.linalg.svd(A, full_matrices=False)
+    size = xp.abs(values)
+    if rtol is None:
+        rtol = float(xp.finfo(A.dtype).eps) * max(A.shape[-2:]) if atol is None else 0.0
+    bound = xp.maximum(size.max(-1, keepdims=True, initial=0) * float(rtol), float(atol or 0.0))
+    inverse = xp.where(size > bound, 1 / values, 0).astype(values.dtype, copy=False)
+    return (vh.swapaxes(-1, -2).conj() * inverse[..., None, :]) @ u.swapaxes(-1, -2).conj()
+
+
+@composite(variants="function", namespace="linalg")
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """The X that makes ‖A X − B‖ least; with residuals where A is tall and of full rank.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.lstsq.html
+    """
+    if A.dim() < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    vector = B.dim() == A.dim() - 1
+    right = B.unsqueeze(-1) if vector else B
+    solution = pinv(A, rtol=rcond) @ right
+    rows, columns = A.shape[-2:]
+    empty = A.new_zeros(0)
+    rank = empty.long() if driver == "gels" else matrix_rank(A)
+    residuals = solution.reshape(-1)[:0]
+    # The default driver, "gelsy", computes no residuals.
+    if rows > columns and driver not in (None, "gelsy") and bool((rank == columns).all()):
+        residuals = (A @ solution - right).abs().square().sum(-2)
+    values = svdvals(A).detach() if driver in ("gelsd", "gelss") else empty
+    return return_types.linalg_lstsq(solution.squeeze(-1) if vector else solution, residuals, rank, values)
+
+
+@composite()
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """`linalg.pinv` with rtol = rcond. https://pytorch.org/docs/stable/generated/torch.pinverse.html"""
+    return pinv(input, rtol=rcond)
