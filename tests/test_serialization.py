@@ -65,7 +65,7 @@ def nested(lib: Any) -> Any:
         "view": x.reshape(3, 4).t()[1:],
         "again": x,
         "list": [1, 2.5, True, None, "text", b"bytes", 2**70, -5, 1j, (1, (2,)), {3, 4}],
-        "ordered": collections.OrderedDict(a=arange(lib, 3, "int64"), b=arange(lib, 0)),
+        "ordered": collections.OrderedDict(a=arange(lib, 3, "int64"), b=lib.zeros(0)),
         "dtype": lib.bfloat16,
         "size": x.reshape(3, 4).shape,
         "device": x.device,
