@@ -73,8 +73,7 @@ def call(function: Callable[..., Any], make: Make, sample: Sample, grad: bool = 
     positional = list(outcome.args)
     if writes and grad and positional and is_tensor(positional[0]):
         positional[0] = positional[0].clone()
-    if hasattr(lib, "manual_seed"):
-        lib.manual_seed(SEED)
+    lib.default_generator.manual_seed(SEED)  # torch.manual_seed is slow: it seeds every kind of device
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
