@@ -15,7 +15,7 @@ from minitorch.backend import Array
 from minitorch.devices import device as Device
 from minitorch.devices import tensor_device
 from minitorch.dtypes import COMPLEX, DTYPES, FROM_NUMPY, SCALAR_TYPES, dtype
-from minitorch.layout import contiguous_format, copy_in, is_contiguous, memory_format, preserve_format
+from minitorch.layout import contiguous_format, copy_in, is_contiguous, kept_order, memory_format, preserve_format
 from minitorch.ops.creation import cast_number, checked_dtype
 from minitorch.ops.declaration import METHODS, composite, declare
 from minitorch.tensor import Tensor, make_tensor
@@ -28,14 +28,14 @@ def cast(array: Array, kind: dtype) -> Array:
     if array.dtype.kind == "c" and dtypes.BOOL < kind.category < COMPLEX:
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=6)
         array = array.real
-    return array.astype(kind.numpy)
+    return array.astype(kind.numpy, order=kept_order(array))
 
 
 @declare(derivatives={"self": lambda grad: grad}, variants="", node="ToCopyBackward0")
 def to_copy(xp: Any, self: Array, kind: dtype, format: memory_format) -> Array:
     """The same numbers in another dtype and memory format, always in new memory."""
     if self.dtype.kind == "c" and kind.category < COMPLEX:
-        return cast(self, kind)
+        self = cast(self, kind)
     return copy_in(xp, self, kind.numpy, format)
 
 
@@ -154,6 +154,8 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 @composite(variants="method")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor in the dtype and on the device of `other`."""
+    if not isinstance(other, Tensor):
+        raise TypeError(f"type_as(): argument 'other' (position 1) must be Tensor, not {other.__class__.__name__}")
     return METHODS["to"](self, other)
 
 

@@ -15,8 +15,26 @@ from typing import Any
 from minitorch import dtypes
 from minitorch.backend import Array
 from minitorch.devices import tensor_device
-from minitorch.dtypes import COMPLEX, FLOATING, FROM_NUMPY, dtype, float32, get_default_dtype, int64, scalar_type
-from minitorch.layout import check_layout, contiguous_format, empty_in, memory_format, preserve_format, strided
+from minitorch.dtypes import (
+    COMPLEX,
+    FLOATING,
+    FROM_NUMPY,
+    dtype,
+    float32,
+    float64,
+    get_default_dtype,
+    int64,
+    scalar_type,
+)
+from minitorch.layout import (
+    check_layout,
+    contiguous_format,
+    empty_in,
+    kept_order,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from minitorch.ops.declaration import composite
 from minitorch.sampling.fill import not_implemented
 from minitorch.tensor import Tensor, make_tensor
@@ -229,7 +247,10 @@ def range(xp: Any, dtype: dtype | None, start: Number = 0, end: Number = None, s
     https://pytorch.org/docs/stable/generated/torch.range.html
     """
     _check_range(start, end, step)
-    return _stepped(xp, start, step, math.floor((end - start) / step) + 1, dtype or get_default_dtype())
+    kind = dtype or get_default_dtype()
+    if kind.category < FLOATING:
+        start, end, step = int(start), int(end), int(step)
+    return _stepped(xp, start, step, math.floor((end - start) / step) + 1, kind)
 
 
 def _range_arguments(args: tuple[Number, ...], named: dict[str, Number]) -> dict[str, Number]:
@@ -300,6 +321,8 @@ def _linspace_type(start: Number, end: Number) -> dtype:
 def _spaced(xp: Any, start: Number, end: Number, steps: int, kind: dtype) -> Array:
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    if kind.category < COMPLEX:
+        start, end = cast_number(start, float64), cast_number(end, float64)
     number = {"float32": xp.float32, "complex64": xp.complex64, "complex128": xp.complex128}.get(
         (float32 if kind.is_low_precision else kind).name, xp.float64
     )
@@ -341,11 +364,13 @@ def like(
     format: memory_format,
 ) -> Tensor:
     """A tensor of the shape of `input`, and of its dtype, device and strides where no others are given."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     check_layout("like", layout)
     kind = checked_dtype("like", dtype) or input._dtype
     where = input._device if device is None else tensor_device(device)
     if format is preserve_format and where is input._device:
-        array = where.xp.empty_like(input._array, kind.numpy, subok=False)
+        array = where.xp.empty_like(input._array, kind.numpy, kept_order(input._array), False)
     else:
         array = empty_in(where.xp, input._array.shape, kind.numpy, format)
     fill(kind, array)

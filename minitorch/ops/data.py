@@ -87,6 +87,8 @@ def _element_type(value: Any) -> dtype:
         return get_default_dtype().to_complex()
     if isinstance(value, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
+    if isinstance(value, (list, tuple)):
+        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
     raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
 
 

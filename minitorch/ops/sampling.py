@@ -17,6 +17,7 @@ from minitorch.dtypes import dtype, get_default_dtype, int64
 from minitorch.layout import check_layout, strided
 from minitorch.ops.creation import checked_dtype, checked_size, empty_like, finish, write_out
 from minitorch.ops.declaration import composite, declare
+from minitorch.ops.errors import no_derivative
 from minitorch.ops.sampling_in_place import draw, no_gradient
 from minitorch.random import Generator, default_generator
 from minitorch.tensor import Tensor
@@ -35,7 +36,7 @@ def _host(array: Any) -> Any:
 @declare(variants="", node="BernoulliBackward0", derivatives={"self": no_gradient})
 def bernoulli_sample(xp: Any, self: Array, generator: Generator | None) -> Array:
     """Ones with the probabilities that self holds, else zeros."""
-    return draw(xp, xp.empty_like(self), sampling.bernoulli_, generator, _host(self))
+    return draw(xp, xp.empty(self.shape, self.dtype), sampling.bernoulli_, generator, _host(self))
 
 
 @composite()
@@ -59,7 +60,7 @@ def poisson(xp: Any, self: Array, generator: Generator | None = None) -> Array:
     return xp.asarray(sampling.poisson(_host(self), generator or default_generator))
 
 
-@declare(variants="function out", derivatives={"count": no_gradient, "prob": no_gradient})
+@declare(variants="function out", derivatives={"count, prob": no_derivative("binomial")})
 def binomial(xp: Any, count: Array, prob: Array, generator: Generator | None = None) -> Array:
     """Successes of `count` trials. https://pytorch.org/docs/stable/generated/torch.binomial.html"""
     return xp.asarray(sampling.binomial(_host(count), _host(prob), generator or default_generator))
@@ -105,7 +106,10 @@ def _factory(
         where, dtype = out._device, out._dtype
     array = where.xp.empty(_checked_shape(name, sizes), dtype.numpy)
     draw(where.xp, array, sampler, generator, *parameters)
-    return finish(array, where, requires_grad, pin_memory) if out is None else write_out(out, array)
+    if out is None:
+        return finish(array, where, requires_grad, pin_memory)
+    write_out(out, array)
+    return out.requires_grad_() if requires_grad else out
 
 
 def _checked_shape(name: str, sizes: Sequence[Any]) -> tuple[int, ...]:

@@ -74,7 +74,11 @@ def geometric(xp: Any, self: Array, p: float, *, generator: Generator | None = N
     return draw(xp, self, sampling.geometric_, generator, p)
 
 
-@declare(variants="inplace", edits=True, derivatives={"self": no_gradient}, node="RandomBackward2")
+def _random_node(self: Tensor, from_: int | None, to: int | None, generator: Generator | None) -> str:
+    return f"RandomBackward{2 if from_ is None else 1 if to is None else 0}"
+
+
+@declare(variants="inplace", edits=True, derivatives={"self": no_gradient}, node=_random_node)
 def random(xp: Any, self: Array, from_: int | None = None, to: int | None = None, *, generator: Any = None) -> Array:
     """Integers uniform in [from, to); with one number in [0, number); with none all that the dtype holds exactly.
 
