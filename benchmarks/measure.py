@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -41,20 +42,23 @@ def ratio(seconds: list[float], reference: list[float]) -> float:
 
 
 _IMPORT = """
-import json, resource, sys, time
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+import json, sys, time, psutil
+memory = psutil.Process().memory_info
+before = memory().rss
 start = time.perf_counter()
-if sys.argv[1] != "nothing":
-    __import__(sys.argv[1])
+__import__(sys.argv[1])
 seconds = time.perf_counter() - start
-print(json.dumps([seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024]))
+print(json.dumps([seconds, (memory().rss - before) / 2**20]))
 """
 
 
 def import_cost(module: str, runs: int = 7) -> tuple[float, float]:
-    """Milliseconds and MiB (peak resident) that importing a module costs a fresh interpreter: medians over `runs`."""
+    """Milliseconds and MiB (resident) that importing a module costs a fresh interpreter: medians over `runs`."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-c", _IMPORT, module]
     results = []
-    for _ in range(runs):
-        command = [sys.executable, "-c", _IMPORT, module]
-        results.append(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+    for _ in range(runs + 1):  # the first run compiles, as it does once on every machine
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        results.append(json.loads(done.stdout))
+    del results[0]
     return statistics.median(each[0] for each in results) * 1e3, statistics.median(each[1] for each in results)
