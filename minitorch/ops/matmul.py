@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import C_NAMES
 from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import broadcast_clash
@@ -18,10 +19,6 @@ from minitorch.tensor import Tensor
 
 Number = Any
 
-_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int16": "short int", "int8": "signed char"}
-_C_NAMES |= {"uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
-_C_NAMES |= {"complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
-
 
 def type_name(array: Array) -> str:
     """PyTorch's name of an element type in errors, such as "Float"."""
@@ -30,7 +27,7 @@ def type_name(array: Array) -> str:
 
 def c_type_name(array: Array) -> str:
     """PyTorch's other name of an element type, as C++ has it: "float"."""
-    return _C_NAMES.get(array.dtype.name, str(array.dtype.name))
+    return C_NAMES[array.dtype.name]
 
 
 def product(xp: Any, a: Array, b: Array) -> Array:
