@@ -17,7 +17,7 @@ BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 class dtype:
     """An element type. There is one object for each type, so types are compared with `is`."""
 
-    __slots__ = ("_promotion", "category", "is_low_precision", "itemsize", "name", "numpy")
+    __slots__ = ("_promotion", "category", "is_low_precision", "is_native", "itemsize", "name", "numpy")
 
     def __init__(self, name: str, numpy_type: Any, category: int) -> None:
         self.name: Final = name
@@ -25,6 +25,7 @@ class dtype:
         self.itemsize: Final = int(self.numpy.itemsize)
         self.category: Final = category
         self.is_low_precision: Final = category == FLOATING and self.itemsize == 2
+        self.is_native: Final = category >= FLOATING and not self.is_low_precision  # every op computes in it
         self._promotion: dict[dtype, dtype] = {}
 
     @property

@@ -109,7 +109,7 @@ def _saved(source: int, tensor: Tensor) -> Any:
 class OpNode(Node):
     """The node of a declared op: it runs the op's formulas on what they asked to be saved."""
 
-    __slots__ = ("_holds_tensors", "_name", "_needs", "_plan", "_saved", "op")
+    __slots__ = ("_name", "_plan", "_saved", "op")
 
     def __init__(self, op: Op, plan: Plan, args: Sequence[Any], results: Sequence[Tensor]) -> None:
         self.op = op
@@ -117,15 +117,10 @@ class OpNode(Node):
         self.outputs = [(each._array.shape, each._dtype) for each in results]
         self._name = op.node_name if op.node_name.__class__ is str else op.node_name(*args)  # type: ignore[operator]
         self._plan = plan
-        self._holds_tensors = plan.saves_tensors
-        edges: list[Edge | None] = []
         if op.gradient_sequence is None:
-            inputs = plan.inputs
-            for position in op.differentiable:
-                edges.append(gradient_edge(args[position]) if position in inputs else None)
+            self.edges = [None if position is None else gradient_edge(args[position]) for position in plan.edges]
         else:
-            edges = [gradient_edge(each) for each in args[op.gradient_sequence]]
-        self.edges = edges
+            self.edges = [gradient_edge(each) for each in args[op.gradient_sequence]]
         saved: list[Any] = []
         for source, index in plan.saved:
             if source == RESULT:
@@ -167,7 +162,7 @@ class OpNode(Node):
     def _unpack(self) -> list[Any]:
         if self._saved is None:
             raise RuntimeError(FREED)
-        if not self._holds_tensors:
+        if not self._plan.saves_tensors:
             return self._saved
         return [
             each.unpack(self) if each.__class__ is SavedTensor or each.__class__ is SavedTensors else each
@@ -175,5 +170,5 @@ class OpNode(Node):
         ]
 
     def release(self) -> None:
-        if self._holds_tensors:
+        if self._plan.saves_tensors:
             self._saved = None

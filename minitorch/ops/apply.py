@@ -25,7 +25,12 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitorch\."
 
 
 def apply(op: Op, args: Sequence[Any]) -> Any:
-    """Runs an op on all its arguments, in the order of its signature, and records it where a gradient is needed."""
+    """Runs an op and records it where a gradient is needed.
+
+    The arguments come in the order of the signature; what is left out at the end has its default.
+    """
+    if len(args) < op.count:
+        args = (*args, *op.defaults[len(args) :])
     result, where, mask = _run(op, args)
     if result.__class__ is tuple or result.__class__ is list:
         outputs = [_wrap(op, args, each, where) for each in result]
@@ -41,13 +46,45 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
     return output
 
 
+def apply_to_two(op: Op, self: Any, other: Any) -> Any:
+    """`apply` on two operands, with a short cut for what most small ops are: no view, and nothing to convert."""
+    operand = None
+    if op.is_binary and self.__class__ is Tensor and self._dtype.is_native and self._base is None:
+        mask = 1 if self._requires_grad else 0
+        if other.__class__ is float:
+            operand = other
+        elif (
+            other.__class__ is Tensor
+            and other._dtype is self._dtype
+            and other._device is self._device
+            and other._base is None
+        ):
+            operand = other._array
+            if other._requires_grad:
+                mask |= 2
+    if operand is not None:
+        where = self._device
+        try:
+            result = op.kernel(where.xp, self._array, operand)
+        except (ValueError, TypeError):
+            result = None  # `apply` fails on it too, and explains it
+        if result.__class__ is where.array_type:
+            output = make_tensor(result, FROM_NUMPY[result.dtype], where)
+            if mask and grad_mode.enabled:
+                _record(op, (self, other, *op.defaults[2:]), (output,), mask)
+            return output
+    return apply(op, (self, other))
+
+
 def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
     """Runs an op and writes its result into the first argument, which keeps its memory, shape and dtype."""
+    if len(args) < op.count:
+        args = (*args, *op.defaults[len(args) :])
     target = args[0]
     if not isinstance(target, Tensor):
         raise errors.not_a_tensor(op, 0, target)
     check_writable(target)
-    before = _before_write(target) if op.edits and op.saves_self and grad_mode.enabled else None
+    before = _before_write(target) if op.saves_self and grad_mode.enabled else None
     if op.edits:
         _check_distinct_places(target._array)
     array, _, mask = _run(op, args, in_place=True)
@@ -226,19 +263,15 @@ def _check_distinct_places(array: Any) -> None:
 
 def function_of(op: Op, with_out: bool) -> Callable[..., Any]:
     """The function and method of an op."""
-    count, positional, required = len(op.parameters), op.keyword_only_from, op.required
-    defaults, variadic = op.defaults, op.variadic
+    positional, required, variadic = op.keyword_only_from, op.required, op.variadic
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if variadic is not None and len(args) > variadic and not isinstance(args[variadic], (tuple, list)):
             args = (*args[:variadic], args[variadic:])
-        if not kwargs and len(args) == count:
-            return apply(op, args)
-        out = kwargs.pop("out", None) if with_out and kwargs else None
-        if kwargs or not required <= len(args) <= positional:
-            bound: Sequence[Any] = op.bind(args, kwargs)
-        else:
-            bound = (*args, *defaults[len(args) :])
+        if not kwargs and required <= len(args) <= positional:
+            return apply_to_two(op, args[0], args[1]) if len(args) == 2 else apply(op, args)
+        out = kwargs.pop("out", None) if with_out else None
+        bound = op.bind(args, kwargs)
         return apply(op, bound) if out is None else apply_out(op, bound, out)
 
     return function
@@ -255,18 +288,17 @@ def in_place_of(op: Op) -> Callable[..., Any]:
 
 def operator_of(op: Op, operator: str) -> Callable[..., Any]:
     """A special method: it returns NotImplemented for operands that are neither tensors nor numbers."""
-    rest = op.defaults[2:]
-    if len(op.parameters) == 1:
+    if op.count == 1:
         return lambda self: apply(op, (self,))
-    run = apply
-    swapped = operator.startswith("__r") and operator != "__rshift__"
-    if operator.startswith("__i"):
-        run = apply_in_place
+    in_place = operator.startswith("__i")
+    reflected = operator.startswith("__r") and operator != "__rshift__"
 
     def method(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS) and not promotion.is_number(other):
             return NotImplemented
-        return run(op, ((other, self) if swapped else (self, other)) + rest)
+        if in_place:
+            return apply_in_place(op, (self, other))
+        return apply_to_two(op, other, self) if reflected else apply_to_two(op, self, other)
 
     return method
 

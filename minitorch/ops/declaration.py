@@ -51,9 +51,10 @@ class Op:
     """A declared op: the kernel, its parameters, its derivatives, and how its arguments are typed."""
 
     __slots__ = (
-        "check", "defaults", "derivatives", "differentiable", "edits", "gradient_sequence", "is_view", "kernel",
-        "keyword_only_from", "name", "node_name", "optional", "outputs", "parameters", "plans", "positions",
-        "promoted", "required", "saves_self", "scalars", "sequences", "tensors", "to_float", "upcast", "variadic",
+        "check", "count", "defaults", "derivatives", "differentiable", "edits", "formulas", "gradient_sequence",
+        "is_binary", "is_view", "kernel", "keyword_only_from", "name", "node_name", "optional", "outputs",
+        "parameters", "plans", "positions", "promoted", "required", "saves_self", "scalars", "sequences", "tensors",
+        "to_float", "upcast", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -71,15 +72,17 @@ class Op:
     ) -> None:
         code = kernel.__code__
         count = code.co_argcount + code.co_kwonlyargcount
-        # `apply` has all arguments in order, and calls by position, which is fastest: here the `*` has no effect.
-        kernel.__code__ = code.replace(co_argcount=count, co_kwonlyargcount=0)
         self.kernel = kernel
         self.name = kernel.__name__.rstrip("_")
         self.parameters = code.co_varnames[1:count]
+        self.count = count - 1
         self.positions = {name: position for position, name in enumerate(self.parameters)}
         self.keyword_only_from = code.co_argcount - 1
         self.required = code.co_argcount - 1 - len(kernel.__defaults__ or ())
         self.defaults = _defaults(kernel, self.parameters, code.co_argcount - 1)
+        # `apply` has all arguments in order, and calls by position, which is fastest: here the `*` has no effect.
+        kernel.__code__ = code.replace(co_argcount=count, co_kwonlyargcount=0)
+        kernel.__defaults__ = self.defaults[self.required :]
         kinds = [kernel.__annotations__.get(name, "") for name in self.parameters]
         self.sequences = tuple(i for i, kind in enumerate(kinds) if kind.startswith("Sequence[Array"))
         self.tensors = tuple(i for i, kind in enumerate(kinds) if kind.startswith("Array"))
@@ -99,17 +102,21 @@ class Op:
         self.check = check
         self.node_name = node or "".join(part.capitalize() for part in self.name.strip("_").split("_")) + "Backward0"
         self.outputs = outputs
+        self.is_binary = self.tensors == (0, 1) and len(self.promoted) == 2 and 1 in self.scalars and not edits
         inputs = sorted(self.positions[name.strip()] for names in derivatives for name in names.split(","))
         self.differentiable = tuple(inputs)
         self.gradient_sequence = next((position for position in inputs if position in self.sequences), None)
-        self.derivatives = tuple(Derivative(self, names, formula) for names, formula in derivatives.items())
-        self.saves_self = any((ARGUMENT, 0) in each.sources for each in self.derivatives)
+        self.saves_self = edits and any("self" in parameters_of(formula) for formula in derivatives.values())
+        self.formulas = derivatives
+        self.derivatives: tuple[Derivative, ...] | None = None
         self.plans: dict[int, Plan] = {}
 
     def plan(self, mask: int) -> Plan:
         """What to save and which formulas to run when the inputs in the bit set `mask` need gradients."""
         plan = self.plans.get(mask)
         if plan is None:
+            if self.derivatives is None:  # not before, since hundreds of ops are declared and few are differentiated
+                self.derivatives = tuple(Derivative(self, names, each) for names, each in self.formulas.items())
             plan = self.plans[mask] = Plan(self, mask)
         return plan
 
@@ -179,8 +186,13 @@ class Derivative:
         )
         self.mask = sum(1 << position for position in self.inputs)
         self.formula = formula
-        code = formula.__code__
-        self.sources = tuple(_source(op, name) for name in code.co_varnames[: code.co_argcount])
+        self.sources = tuple(_source(op, name) for name in parameters_of(formula))
+
+
+def parameters_of(formula: Formula) -> tuple[str, ...]:
+    """The names of a formula's parameters."""
+    code = formula.__code__
+    return code.co_varnames[: code.co_argcount]
 
 
 def _source(op: Op, name: str) -> tuple[int, int]:
@@ -200,14 +212,15 @@ def _source(op: Op, name: str) -> tuple[int, int]:
 class Plan:
     """The formulas to run for one set of inputs that need gradients, and the values to save for them, each once."""
 
-    __slots__ = ("calls", "inputs", "saved", "saves_tensors")
+    __slots__ = ("calls", "edges", "inputs", "saved", "saves_tensors")
 
     def __init__(self, op: Op, mask: int) -> None:
-        needed = [each for each in op.derivatives if each.mask & mask]
+        needed = [each for each in op.derivatives or () if each.mask & mask]
         saved = dict.fromkeys(source for each in needed for source in each.sources if source[0] in _SAVED)
         slots = {source: slot for slot, source in enumerate(saved)}
         tensors = {*op.tensors, *op.sequences}
         self.inputs = frozenset(i for each in needed for i in each.inputs if mask >> i & 1)
+        self.edges = tuple(i if i in self.inputs else None for i in op.differentiable)
         self.saved = tuple(saved)
         self.saves_tensors = any(kind == RESULT or (kind == ARGUMENT and index in tensors) for kind, index in saved)
         self.calls = tuple(
