@@ -1,4 +1,7 @@
-"""`python -m benchmarks [--write FILE]`: the table of all workloads, one thread, in one run."""
+"""`python -m benchmarks [--write FILE]`: the table of all workloads, one thread, in one run.
+
+`python -m benchmarks ops [--backward] [NAME …]`: every op, or those named, on about a million elements.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import numpy
 import torch
 
 import minitorch
+from benchmarks import sweep
 from benchmarks.measure import import_cost, interleaved, ratio
 from benchmarks.workloads import WORKLOADS
 
@@ -53,8 +57,14 @@ def report() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--write", type=Path, help="also write the table to this file")
+    parser.add_argument("what", nargs="?", choices=["workloads", "ops"], default="workloads")
+    parser.add_argument("names", nargs="*", help="of ops; all of them by default")
+    parser.add_argument("--backward", action="store_true", help="ops with their gradient")
     arguments = parser.parse_args()
-    text = report()
+    if arguments.what == "ops":
+        text = sweep.report(arguments.names or sweep.names(), arguments.backward)
+    else:
+        text = report()
     print(text)
     if arguments.write:
         temporary = arguments.write.with_suffix(".tmp")
