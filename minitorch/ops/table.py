@@ -36,6 +36,7 @@ from minitorch.ops import (  # noqa: F401
     rearranging,
     reduction,
     sampling,
+    sampling_gradients,
     sampling_in_place,
     scan,
     scattering,
