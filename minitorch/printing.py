@@ -160,7 +160,7 @@ def _grad_fn_name(tensor: Any) -> str | None:
     except RuntimeError:
         # A view whose base was changed in a way that autograd forbids has no valid history, but it can still be shown.
         return "Invalid"
-    return None if grad_fn is None else grad_fn.name()
+    return None if grad_fn is None else grad_fn.name().rpartition("::")[2]
 
 
 def _append_suffixes(text: str, suffixes: list[str], indent: int) -> str:

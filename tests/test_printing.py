@@ -234,6 +234,7 @@ def test_history():
     check(leaf)
     check(leaf + 1)
     check(leaf.exp().reshape(1))
+    check(torch.heaviside(leaf, leaf))  # which PyTorch cannot differentiate
 
     class Twice(torch.autograd.Function):
         @staticmethod
