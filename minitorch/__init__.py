@@ -115,4 +115,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"minitorch.{name}")
     if name in ("load", "save"):
         return getattr(importlib.import_module("minitorch.serialization"), name)
+    if not name.startswith("_"):  # torch.conv2d and others come with the layers
+        importlib.import_module("minitorch.ops.layer_table")
+        if name in NAMESPACES["torch"]:
+            return NAMESPACES["torch"][name]
     raise AttributeError(f"module 'torch' has no attribute '{name}'")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.ops import layer_table  # noqa: F401
 from minitorch.ops.declaration import NAMESPACES
 
 globals().update(NAMESPACES["nn.functional"])
