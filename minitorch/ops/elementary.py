@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minitorch import return_types
 from minitorch.backend import Array
 from minitorch.layout import copy_in, preserve_format
-from minitorch.ops.declaration import pointwise
+from minitorch.ops.declaration import declare, pointwise
 from minitorch.ops.errors import floating, not_implemented
 from minitorch.ops.pointwise import conj
 from minitorch.tensor import Tensor
@@ -295,3 +296,32 @@ def frac(xp: Any, self: Array) -> Array:
     if self.dtype.kind != "f":
         raise not_implemented("frac_cpu", self.dtype.name)
     return self - xp.trunc(self)
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="function method out",
+    outputs=return_types.frexp,
+    derivatives={"self": lambda grad, result1: grad / result1.to(grad.dtype).exp2()},
+)
+def frexp(xp: Any, self: Array) -> tuple[Array, Array]:
+    """The mantissa in (−1, −½] or [½, 1) and the int32 exponent with mantissa · 2^exponent = x.
+
+    Raises RuntimeError for other than real floating point numbers. https://pytorch.org/docs/stable/generated/torch.frexp.html
+    """
+    if self.dtype.kind != "f":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    return xp.frexp(self)
+
+
+@pointwise(
+    promotion="to float",
+    derivatives={
+        "self": lambda grad, other: grad * conj(other.exp2()),
+        "other": lambda grad, result: grad * conj(result) * math.log(2),
+    },
+)
+def ldexp(xp: Any, self: Array, other: Array) -> Array:
+    """self · 2^other. https://pytorch.org/docs/stable/generated/torch.ldexp.html"""
+    return self * xp.exp2(other)

@@ -6,8 +6,10 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.ops.declaration import composite, declare
+from minitorch.ops.declaration import OPS, composite, declare
+from minitorch.ops.errors import check_dim
 from minitorch.ops.matmul import type_name
+from minitorch.ops.pointwise import conj
 from minitorch.ops.reduction import dims_of, unreduced
 from minitorch.tensor import Tensor
 
@@ -154,3 +156,39 @@ def matrix_norm(
     for d in sorted((row, column), reverse=True) if not keepdim else ():
         result = result.squeeze(d)
     return result
+
+
+def _others(dim: int, ndim: int) -> tuple[int, ...]:
+    return tuple(d for d in range(ndim) if d != check_dim(dim, ndim))
+
+
+_TINY = 1e-7  # added to norms that divide
+
+
+def _renorm_gradient(grad: Tensor, self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    dims = _others(dim, self.dim())
+    if self.dtype.is_low_precision:
+        grad, self = grad.float(), self.float()
+    size = vector_norm(self, p, dims, True)
+    along = grad * conj(self)
+    along = (along.real if self.is_complex() else along).sum(dims, keepdim=True)
+    inverse = (size + _TINY).reciprocal()
+    shrunk = (grad - inverse * _vector_norm_gradient(along, self, p, dims, True, size)) * inverse * maxnorm
+    return grad.where(size <= maxnorm, shrunk)
+
+
+@declare(variants="function method inplace out", upcast=True, promotion="keep", derivatives={"self": _renorm_gradient})
+def renorm(xp: Any, self: Array, p: float, dim: int, maxnorm: float) -> Array:
+    """The slices along `dim`, those whose p-norm exceeds maxnorm scaled down to it.
+
+    https://pytorch.org/docs/stable/generated/torch.renorm.html
+    """
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    if self.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
+    size = OPS["vector_norm"].kernel(xp, self, p, _others(dim, self.ndim), True, None)
+    factor = xp.where(size > maxnorm, maxnorm / (size + _TINY), 1).astype(size.dtype)
+    return xp.multiply(self, factor, order="C")

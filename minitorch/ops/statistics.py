@@ -10,9 +10,11 @@ import warnings
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import FLOATING, FROM_NUMPY
+from minitorch.dtypes import FLOATING, FROM_NUMPY, INTEGER, SCALAR_TYPES, bool_, int64
 from minitorch.ops.apply import write_out
-from minitorch.ops.declaration import composite, declare
+from minitorch.ops.creation import scalar_tensor
+from minitorch.ops.declaration import NAMESPACES, composite, declare
+from minitorch.ops.pointwise import conj
 from minitorch.ops.reduction import add_up, count_of, dims_of, unreduced
 from minitorch.tensor import Tensor
 
@@ -170,3 +172,86 @@ _statistic(variance, "var", "Σ|x − mean|² / (n − correction) along `dim`."
 _statistic(deviation, "std", "The square root of the variance along `dim`.", True)
 _statistic(variance_and_mean, "var_mean", "The variance and the mean along `dim`.", False)
 _statistic(deviation_and_mean, "std_mean", "The square root of the variance, and the mean, along `dim`.", False)
+
+
+def _weights(name: str, weights: Tensor, observations: int, integral: bool) -> Tensor:
+    """One of the weights of `cov`. Raises RuntimeError for a wrong shape or dtype, and for negative weights."""
+    kind, wanted = weights.dtype, "integral" if integral else "floating point"
+    if weights.dim() > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.dim()} dimensions"
+        )
+    if (kind.category != INTEGER) if integral else not kind.is_floating_point:
+        raise RuntimeError(
+            f"cov(): expected {name} to have {wanted} dtype but got {name} with {SCALAR_TYPES[kind.name]} dtype"
+        )
+    if weights.numel() != observations:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {observations}"
+        )
+    if observations and bool((weights < 0).any()):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+    return weights
+
+
+def _check_matrix(name: str, input: Tensor) -> None:
+    if input.dim() > 2:
+        raise RuntimeError(
+            f"{name}(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
+        )
+
+
+@composite()
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """The covariances of the rows: Σ w (x − x̄)(y − ȳ)* / (Σ w − correction), w being fweights · aweights.
+
+    https://pytorch.org/docs/stable/generated/torch.cov.html
+    """
+    _check_matrix("cov", input)
+    if input.dtype is bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    rows = input.view(1, -1) if input.dim() < 2 else input
+    observations = rows.shape[1]
+    weights: Any = 1
+    total: Any = observations
+    if fweights is not None:
+        weights = _weights("fweights", fweights, observations, integral=True)
+    if aweights is not None:
+        weights = weights * _weights("aweights", aweights, observations, integral=False)
+    if isinstance(weights, Tensor):
+        total = weights.sum()
+        if not bool(total):
+            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+    total = scalar_tensor(total, dtype=int64, device=input.device) if isinstance(total, int) else total
+    weighted = aweights is not None and correction != 0
+    freedom = total - (correction * (weights * aweights).sum() / total if weighted else correction)
+    if bool(freedom <= 0):
+        warnings.warn(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
+            UserWarning,
+            stacklevel=2,
+        )
+        freedom = freedom * 0
+    centred = rows - ((rows * weights).sum(1) / total).unsqueeze(1)
+    return (centred @ conj((centred * weights).t()) / freedom).squeeze()
+
+
+@composite()
+def corrcoef(input: Tensor) -> Tensor:
+    """Pearson's correlations of the rows: cov(x, y) / √(var x · var y), clipped to [−1, 1].
+
+    https://pytorch.org/docs/stable/generated/torch.corrcoef.html
+    """
+    _check_matrix("corrcoef", input)
+    covariance = cov(input)
+    if not covariance.dim():
+        return covariance / covariance
+    diagonal = covariance.diag()
+    spread = (diagonal.real if diagonal.is_complex() else diagonal).sqrt()
+    result = covariance / spread.view(-1, 1) / spread.view(1, -1)
+    if not result.is_complex():
+        return result.clip(-1, 1)
+    return NAMESPACES["torch"]["complex"](result.real.clip(-1, 1), result.imag.clip(-1, 1))

@@ -150,3 +150,37 @@ case(
     dtypes="float32 float64",
     strides=False,
 )
+case(
+    "frexp",
+    lambda make: [
+        args(make(2, 3)),
+        args(make(2, 3, layout="transposed")),
+        args(make(4, layout="sliced")),
+        args(make()),
+        args(make(0, 3)),
+        args(make.of([INF, -INF, NAN, 0.0, -0.0, 0.5, 1.0, 1e-5])).kink(),
+    ],
+    errors=lambda make: [args(make(2, dtype="int64"))],
+)
+case(
+    "ldexp",
+    lambda make: [
+        args(make(2, 3), make(3)),
+        args(make(2, 3, layout="transposed"), make.of([1, 0, 3], dtype="int64")),
+        args(make(), make(2, layout="sliced")),
+        args(make(0, 3), make(3)),
+        args(make(2), make(low=0, dtype="int64")),
+    ],
+    errors=lambda make: [args(make(2), 2), args(make(2), make(3))],
+)
+case(
+    "ldexp",
+    lambda make: [args(make.of([INF, NAN, 0.0, 1.0]), make.of([-1.0, 1.0, INF, -INF])).kink()],
+    dtypes=FLOAT,
+)
+# torch's gradient takes an integer power of two, which is zero where the exponent is negative.
+case(
+    "ldexp",
+    lambda make: [args(make(3, requires_grad=False), make.of([-2, -1, 3], dtype="int64"))],
+    dtypes=FLOAT,
+)
