@@ -16,7 +16,8 @@ import torch
 
 import minitorch
 from benchmarks import sweep
-from benchmarks.measure import import_cost, interleaved, ratio
+from benchmarks.measure import import_cost, interleaved, least_seconds, ratio
+from benchmarks.networks import PROGRAMS
 from benchmarks.workloads import WORKLOADS
 
 
@@ -47,6 +48,13 @@ def report() -> str:
             f"| **{ratio(seconds['minitorch'], seconds['torch']):.2f}** | ≤ {work.target} "
             f"| {ratio(seconds['minitorch'], seconds['numpy']):.2f} |"
         )
+    lines += ["", "| processor time | minitorch | PyTorch | ÷ | target |", "|---|--:|--:|--:|--:|"]
+    for name, target, program in PROGRAMS:
+        least = least_seconds({"minitorch": program(minitorch), "torch": program(torch)}, 1.0)
+        own, reference = least["minitorch"], least["torch"]
+        lines.append(
+            f"| {name} | {own * 1e3:,.2f} ms | {reference * 1e3:,.2f} ms | **{own / reference:.2f}** | ≤ {target} |"
+        )
     lines += ["", "| import (target ≤ 200 ms, ≤ 60 MiB) | time | memory |", "|---|--:|--:|"]
     for module in ("minitorch", "torch", "numpy"):
         milliseconds, mebibytes = import_cost(module)
@@ -61,10 +69,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="of ops; all of them by default")
     parser.add_argument("--backward", action="store_true", help="ops with their gradient")
     arguments = parser.parse_args()
-    if arguments.what == "ops":
-        text = sweep.report(arguments.names or sweep.names(), arguments.backward)
-    else:
-        text = report()
+    ops = arguments.names or sweep.names()
+    text = sweep.report(ops, arguments.backward) if arguments.what == "ops" else report()
     print(text)
     if arguments.write:
         temporary = arguments.write.with_suffix(".tmp")

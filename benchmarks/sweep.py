@@ -1,7 +1,7 @@
 """Every op of the library on about a million elements, against PyTorch's: which are slow, and how slow.
 
-An op's arguments are made by `ARGUMENTS`, once for both libraries; what it doesn't name is called with one matrix. An op
-that PyTorch refuses to call so must be named there, or in `NOT_TIMED` with the reason.
+An op's arguments are made by `ARGUMENTS`, once for both libraries; what it doesn't name is called with one matrix. What
+PyTorch refuses to call so must be named there, or in `NOT_TIMED` with the reason.
 """
 
 from __future__ import annotations
@@ -69,12 +69,11 @@ GROUPS: dict[str, Arguments] = {
     "special.zeta": lambda make: (make(low=2, high=9), make(low=1, high=9)),
     "pow float_power": lambda make: (make(low=0.1), make()),
     "xlogy special.xlog1py": lambda make: (make(), make(low=0.1)),
-    "add sub subtract mul multiply div divide true_divide atan2 arctan2 copysign eq ne not_equal lt less le less_equal gt "
-    "greater ge greater_equal floor_divide fmod remainder fmax fmin maximum minimum hypot isclose allclose equal "
-    "logaddexp logaddexp2 logical_and logical_or logical_xor nextafter rsub heaviside dist": lambda make: (
-        make(),
-        make(),
-    ),
+    "add sub subtract mul multiply div divide true_divide atan2 arctan2 copysign eq ne not_equal lt less le less_equal "
+    "gt greater ge greater_equal floor_divide fmod remainder fmax fmin maximum minimum hypot isclose ldexp logaddexp "
+    "logaddexp2 logical_and logical_or logical_xor nextafter rsub heaviside dist cosine_similarity pairwise_distance "
+    "nn.functional.cosine_similarity": lambda make: (make(), make()),
+    "cdist": lambda make: (make(1000, 100), make(1000, 100)),
     "addcdiv": lambda make: (make(), make(), make(low=1)),
     "addcmul": lambda make: (make(), make(), make()),
     "lerp": lambda make: (make(), make(), 0.3),
@@ -268,7 +267,7 @@ GROUPS: dict[str, Arguments] = {
 
 NOT_TIMED = {
     "as_tensor asarray asanyarray tensor scalar_tensor": "conversion of Python objects",
-    "allclose broadcast_shapes is_complex is_floating_point is_nonzero": "no tensor comes out",
+    "allclose equal broadcast_shapes is_complex is_floating_point is_nonzero": "no tensor comes out",
     "empty_strided": "memory alone",
     "nn.functional.multi_head_attention_forward": "the workload of the transformer block covers it",
     "range": "deprecated arange",
@@ -308,7 +307,7 @@ def names() -> list[str]:
         name if namespace == "torch" else f"{namespace}.{name}"
         for namespace, functions in NAMESPACES.items()
         for name in functions
-        if not name.endswith("_") and not name.startswith("_")
+        if not name.startswith("_") and not name.endswith("_")
     ]
     return sorted(set(found) - _SKIPPED)
 
@@ -326,24 +325,21 @@ def program(lib: Any, name: str, backward: bool) -> Callable[[], Any]:
     function = _resolve(lib, name)
     if not backward:
         return lambda: function(*arguments)
-    value = function(*arguments)
-    outputs = [each for each in (value if isinstance(value, (tuple, list)) else [value]) if each.requires_grad]
-    if not outputs or outputs[0].dtype is not lib.float32:
-        raise NotDifferentiable
-    grad = lib.ones_like(outputs[0])
+    output = _differentiable(function(*arguments))
+    grad = lib.ones_like(output)
 
     def run() -> None:
-        value = function(*arguments)
-        outputs = value if isinstance(value, (tuple, list)) else [value]
-        next(each for each in outputs if each.requires_grad).backward(grad)
+        _differentiable(function(*arguments)).backward(grad, retain_graph=True)
         for leaf in make.leaves:
             leaf.grad = None
 
     return run
 
 
-class NotDifferentiable(Exception):
-    """The op has no gradient in float32."""
+def _differentiable(value: Any) -> Any:
+    """The first output that has a gradient."""
+    outputs = value if isinstance(value, (tuple, list)) else [value]
+    return next(each for each in outputs if hasattr(each, "requires_grad") and each.requires_grad)
 
 
 def measured(chosen: list[str], backward: bool) -> Iterator[tuple[str, float, float]]:
@@ -351,10 +347,11 @@ def measured(chosen: list[str], backward: bool) -> Iterator[tuple[str, float, fl
     for name in chosen:
         try:
             theirs = program(torch, name, backward)
-        except (NotDifferentiable, RuntimeError) as error:
-            if backward:
-                continue
-            raise RuntimeError(f"{name} can't be called with its arguments in benchmarks/sweep.py: {error}") from error
+            theirs()
+        except (StopIteration, NotImplementedError, RuntimeError, TypeError) as error:
+            if not backward:
+                raise RuntimeError(f"{name} needs arguments in benchmarks/sweep.py") from error
+            continue  # it has no gradient
         best = least_seconds({"minitorch": program(minitorch, name, backward), "torch": theirs})
         yield name, best["minitorch"], best["torch"]
 
