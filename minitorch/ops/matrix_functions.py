@@ -1,0 +1,112 @@
+"""The exponential of a matrix, and orthogonal matrices as products of reflections.
+
+Source: https://pytorch.org/docs/stable/generated/torch.linalg.matrix_exp.html
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitorch import return_types
+from minitorch.backend import Array
+from minitorch.ops.apply import write_out
+from minitorch.ops.creation import eye
+from minitorch.ops.declaration import METHODS, NAMESPACES, composite, declare
+from minitorch.ops.joining import cat
+from minitorch.ops.linalg import adjoint, check_float, check_square
+from minitorch.ops.matmul import type_name
+from minitorch.tensor import Tensor
+
+_TAYLOR_DEGREE = 18  # enough for float64 where the norm is at most 1
+
+
+def _matrix_exp_gradient(grad: Tensor, self: Tensor) -> Tensor:
+    """The exponential of [[Aᴴ, G], [0, Aᴴ]] has it above the diagonal (Mathias 1996)."""
+    n, transposed = self.size(-1), adjoint(self)
+    above = cat([transposed, grad], -1)
+    below = cat([transposed.new_zeros(transposed.shape), transposed], -1)
+    return matrix_exp(cat([above, below], -2))[..., :n, n:]
+
+
+@declare(node="LinalgMatrixExpBackward0", derivatives={"self": _matrix_exp_gradient})
+def matrix_exp(xp: Any, self: Array) -> Array:
+    """Σ Aᵏ/k! of each matrix of a batch (…, n, n), by scaling and squaring.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.matrix_exp.html
+    """
+    check_square("linalg.matrix_exp", self)
+    check_float("linalg.matrix_exp", self)
+    norm = float(abs(self).sum(-2).max()) if self.size else 0.0
+    squarings = max(0, math.ceil(math.log2(norm))) if 0 < norm < math.inf else 0
+    scaled = self / 2.0**squarings
+    identity = xp.eye(self.shape[-1], dtype=self.dtype)
+    result = xp.broadcast_to(identity, self.shape)
+    for k in range(_TAYLOR_DEGREE, 0, -1):
+        result = identity + scaled @ result / k
+    for _ in range(squarings):
+        result = result @ result
+    return result.astype(self.dtype, copy=False)
+
+
+NAMESPACES["linalg"]["matrix_exp"] = matrix_exp
+
+
+def _refuse_geqrf(grads: Any) -> Any:
+    raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
+
+
+@declare(variants="function method out", outputs=return_types.geqrf, derivatives={"self": _refuse_geqrf})
+def geqrf(xp: Any, self: Array) -> tuple[Array, Array]:
+    """The QR decomposition of (…, m, n) as LAPACK stores it: R on and above the diagonal, below it the reflections,
+    and their factors (…, min(m, n)).
+
+    https://pytorch.org/docs/stable/generated/torch.geqrf.html
+    """
+    if self.ndim < 2:
+        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
+    if self.dtype.kind not in "fc" or self.dtype.itemsize == 2:
+        raise NotImplementedError(f"\"geqrf_cpu\" not implemented for '{type_name(self)}'")
+    columns, tau = xp.linalg.qr(self, mode="raw")
+    return xp.ascontiguousarray(columns).swapaxes(-1, -2), tau
+
+
+@composite(namespace="linalg", variants="function")
+def householder_product(input: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
+    """The first n columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ, where vᵢ is 1 followed by column i of the input below the
+    diagonal. Shapes (…, m, n) and (…, k) to (…, m, n), m ≥ n ≥ k.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.householder_product.html
+    """
+    _check_reflections(input, tau)
+    m, n = input.shape[-2:]
+    result = eye(m, n, dtype=input.dtype, device=input.device).expand(input.shape)
+    below = input.tril(-1) + eye(m, n, dtype=input.dtype, device=input.device)
+    for i in reversed(range(tau.size(-1))):
+        v = below[..., i : i + 1]
+        result = result - tau[..., i : i + 1, None] * v @ (adjoint(v) @ result)
+    return result if out is None else write_out(out, result)
+
+
+NAMESPACES["torch"]["orgqr"] = METHODS["orgqr"] = householder_product
+
+
+def _check_reflections(input: Tensor, tau: Tensor) -> None:
+    def refuse(reason: str) -> None:
+        raise RuntimeError(f"torch.linalg.householder_product: {reason}")
+
+    if input.dim() < 2:
+        refuse("input must have at least 2 dimensions.")
+    if input.size(-2) < input.size(-1):
+        refuse("input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if input.size(-1) < tau.size(-1):
+        refuse("input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    if input.dim() != tau.dim() + 1:
+        refuse(
+            "Expected tau to have one dimension less than input, but got tau.ndim equal to "
+            f"{tau.dim()} and input.ndim is equal to {input.dim()}"
+        )
+    if input.shape[:-2] != tau.shape[:-1]:
+        refuse(f"Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}")
+    if input.dtype != tau.dtype:
+        refuse(f"tau dtype {type_name(tau._array)} does not match input dtype {type_name(input._array)}")
