@@ -13,6 +13,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.declaration import composite, declare
+from minitorch.ops.errors import floating
 from minitorch.ops.matmul import type_name
 from minitorch.tensor import Tensor
 
@@ -214,7 +215,7 @@ def _averaging(xp: Any, size: int, output: int, dtype: Any) -> Array:
     return matrix
 
 
-def _along_each(xp: Any, array: Array, matrices: list[Array]) -> Array:
+def along_each(xp: Any, array: Array, matrices: list[Array]) -> Array:
     """Each of the last dimensions multiplied by its matrix."""
     n = len(matrices)
     for number, matrix in enumerate(matrices):
@@ -232,8 +233,9 @@ def _along_each(xp: Any, array: Array, matrices: list[Array]) -> Array:
 )
 def adaptive_avg_pool(xp: Any, self: Array, output: Ints) -> Array:
     """The means over as many windows as are asked for. They are means of means, one dimension after the other."""
+    floating(self, f"adaptive_avg_pool{max(len(output), 2)}d" + "_cpu" * (len(output) == 3))
     size = self.shape[-len(output) :]
-    return _along_each(xp, self, [_averaging(xp, s, o, self.dtype) for s, o in zip(size, output, strict=True)])
+    return along_each(xp, self, [_averaging(xp, s, o, self.dtype) for s, o in zip(size, output, strict=True)])
 
 
 @declare(
@@ -247,7 +249,7 @@ def adaptive_avg_pool(xp: Any, self: Array, output: Ints) -> Array:
 def adaptive_avg_pool_backward(xp: Any, grad_output: Array, size: Ints) -> Array:
     output = grad_output.shape[-len(size) :]
     matrices = [_averaging(xp, s, o, grad_output.dtype).T for s, o in zip(size, output, strict=True)]
-    return _along_each(xp, grad_output, matrices)
+    return along_each(xp, grad_output, matrices)
 
 
 @declare(
