@@ -23,6 +23,7 @@ form: function, method, in-place method, `out=`. What is common to all ops happe
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
@@ -264,14 +265,17 @@ def declare(
     """
 
     def generate(kernel: Any) -> Callable[..., Any]:
-        from minitorch.ops import apply
+        from minitorch.ops import apply, signatures
 
         op = Op(kernel, derivatives or {}, promotion, upcast, is_view, node, outputs, promoted, edits, check)
         OPS[kernel.__name__] = op
         function = apply.function_of(op, with_out="out" in variants)
+        signatures.describe_op(function, op, "input", with_out="out" in variants)
         register(function, kernel, (kernel.__name__, *aliases.split()), variants, namespace)
         if "inplace" in variants:
             in_place = apply.in_place_of(op)
+            in_place.__name__ = in_place.__qualname__ = kernel.__name__ + "_"
+            signatures.describe_op(in_place, op, "self")
             for name in (kernel.__name__, *aliases.split()):
                 METHODS[name + "_"] = in_place
         for operator in operators.split():
@@ -285,6 +289,7 @@ def register(function: Callable[..., Any], source: Any, names: tuple[str, ...], 
     """Makes a function public under its names: in a namespace, as method, or both."""
     function.__name__ = function.__qualname__ = names[0]
     function.__doc__ = source.__doc__
+    function.__module__ = "minitorch" if namespace == "torch" else f"minitorch.{namespace}"
     for name in names:
         if "function" in variants:
             NAMESPACES.setdefault(namespace, {})[name] = function
@@ -307,16 +312,33 @@ def composite(
     *, variants: str = "function method", namespace: str = "torch", aliases: str = "", operators: str = ""
 ) -> Callable[[Any], Any]:
     """Makes a function written with other ops public. It has no kernel and no derivative of its own: autograd sees
-    the ops it calls. Its first parameter is named `self` or `input`, as PyTorch's."""
+    the ops it calls. Its first parameter is named `self` or `input`, as PyTorch's.
+
+    `variants` is a subset of "function method out": with "out" the function, though not the method, takes the tensor,
+    or the tuple of tensors, that its result is written into.
+    """
 
     def generate(function: Any) -> Any:
+        public = _with_out(function) if "out" in variants else function
         for name in (function.__name__, *aliases.split()):
             if "function" in variants:
-                NAMESPACES.setdefault(namespace, {})[name] = function
+                NAMESPACES.setdefault(namespace, {})[name] = public
             if "method" in variants:
                 METHODS[name] = function
         for operator in operators.split():
             METHODS[operator] = function
-        return function
+        return public
 
     return generate
+
+
+def _with_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    from minitorch.ops import apply, signatures
+
+    @functools.wraps(function)
+    def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        return result if out is None else apply.write_out(out, result)
+
+    signatures.describe_with_out(with_out, function)
+    return with_out
