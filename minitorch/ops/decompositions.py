@@ -45,7 +45,7 @@ def _qr_gradient(grads: Any, result0: Tensor, result1: Tensor, A: Tensor, mode: 
 
 
 @declare(
-    variants="function",
+    variants="function out",
     namespace="linalg",
     node="LinalgQrBackward0",
     outputs=return_types.linalg_qr,
@@ -99,7 +99,7 @@ def _svd_gradient(grads: Any, result0: Tensor, result1: Tensor, result2: Tensor,
 
 
 @declare(
-    variants="function",
+    variants="function out",
     namespace="linalg",
     node="LinalgSvdBackward0",
     outputs=return_types.linalg_svd,
@@ -114,7 +114,7 @@ def svd(xp: Any, A: Array, full_matrices: bool = True) -> tuple[Array, Array, Ar
     return u, s, vh
 
 
-@composite(variants="function", namespace="linalg")
+@composite(variants="function out", namespace="linalg")
 def svdvals(A: Tensor) -> Tensor:
     """The singular values. https://pytorch.org/docs/stable/generated/torch.linalg.svdvals.html"""
     return svd(A, False)[1]
@@ -133,7 +133,7 @@ def _eigh_gradient(grads: Any, result0: Tensor, result1: Tensor) -> Tensor:
 
 
 @declare(
-    variants="function",
+    variants="function out",
     namespace="linalg",
     node="LinalgEighBackward0",
     outputs=return_types.linalg_eigh,
@@ -153,13 +153,13 @@ def eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
     return values, vectors
 
 
-@composite(variants="function", namespace="linalg")
+@composite(variants="function out", namespace="linalg")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of a Hermitian matrix. https://pytorch.org/docs/stable/generated/torch.linalg.eigvalsh.html"""
     return eigh(A, UPLO)[0]
 
 
-@composite(variants="function", namespace="linalg")
+@composite(variants="function out", namespace="linalg")
 def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
     """How many singular values exceed max(atol, rtol · the largest); rtol is ε · max(n, m) unless a bound is given.
 

@@ -115,7 +115,7 @@ def _slogdet_gradient(of_sign: Tensor | None, of_log: Tensor | None, A: Tensor, 
 
 
 @declare(
-    variants="function",
+    variants="function out",
     namespace="linalg",
     node="LinalgSlogdetBackward0",
     outputs=return_types.linalg_slogdet,
@@ -197,7 +197,7 @@ def _triangle_of(x: Tensor, upper: bool, unitriangular: bool) -> Tensor:
     return x.triu(diagonal) if upper else x.tril(-diagonal)
 
 
-@composite(variants="function", namespace="linalg")
+@composite(variants="function out", namespace="linalg")
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """`solve` for a triangular A, of which only that triangle is read.
 
@@ -241,7 +241,7 @@ def cholesky(xp: Any, A: Array, *, upper: bool = False) -> Array:
     return lower.swapaxes(-1, -2).conj() if upper else lower
 
 
-@composite(variants="function", namespace="linalg")
+@composite(variants="function out", namespace="linalg")
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """A multiplied by itself n times; of the inverse for negative n.
 
@@ -276,7 +276,7 @@ def _check_chain(tensors: list[Tensor]) -> None:
             )
 
 
-@composite(variants="function", namespace="linalg")
+@composite(variants="function out", namespace="linalg")
 def multi_dot(tensors: Any) -> Tensor:
     """The product of several matrices in the order that multiplies least; the first and last may be vectors.
 
@@ -310,7 +310,7 @@ def multi_dot(tensors: Any) -> Tensor:
     return result.squeeze(-1) if last else result
 
 
-@composite(variants="function", namespace="linalg")
+@composite(variants="function out", namespace="linalg")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Σ conj(x) · y along `dim`. https://pytorch.org/docs/stable/generated/torch.linalg.vecdot.html"""
     return ((x.conj() if x.is_complex() else x) * y).sum(dim)
@@ -335,7 +335,7 @@ def _cross(name: str, input: Tensor, other: Tensor, dim: int) -> Tensor:
     return turned(input, -1) * turned(other, -2) - turned(input, -2) * turned(other, -1)
 
 
-@composite(variants="function", namespace="linalg")
+@composite(variants="function out", namespace="linalg")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The cross product along a dimension of size 3.
 

@@ -94,16 +94,14 @@ def vector_norm(
     return xp.asarray(result, target)
 
 
-@composite(variants="function", namespace="linalg")
+@composite(variants="function out", namespace="linalg")
 def norm(
-    input: Tensor, ord: Any = None, dim: Dims = None, keepdim: bool = False, *, out: Any = None, dtype: Any = None
+    input: Tensor, ord: Any = None, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """The norm of a vector or matrix: `vector_norm`, or `matrix_norm` where `ord` asks for it.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.norm.html
     """
-    if out is not None:
-        raise NotImplementedError("linalg.norm: out is not supported")
     if ord is None:
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
     if dim is None:
@@ -118,16 +116,14 @@ def norm(
     return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
 
 
-@composite(variants="function", namespace="linalg")
+@composite(variants="function out", namespace="linalg")
 def matrix_norm(
-    input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, out: Any = None, dtype: Any = None
+    input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """√Σ|x|² ("fro"), Σσ ("nuc"), the largest or smallest σ (±2), or the extreme sum of a column (±1) or row (±∞).
 
     https://pytorch.org/docs/stable/generated/torch.linalg.matrix_norm.html
     """
-    if out is not None:
-        raise NotImplementedError("linalg.matrix_norm: out is not supported")
     if input.dim() < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:

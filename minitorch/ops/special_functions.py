@@ -245,7 +245,7 @@ def i1e(xp: Any, self: Array) -> Array:
     return kernels.i1e(xp, self)
 
 
-@composite(variants="function", namespace="special")
+@composite(variants="function out", namespace="special")
 def ndtr(input: Tensor) -> Tensor:
     """The normal distribution: ½ erfc(−x/√2). https://pytorch.org/docs/stable/special.html#torch.special.ndtr"""
     return (input * -math.sqrt(0.5)).erfc() * 0.5
