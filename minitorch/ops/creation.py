@@ -391,7 +391,7 @@ def empty_like(
     return like(input, lambda kind, array: None, dtype, layout, device, requires_grad, memory_format)
 
 
-def _full_like(name: str, value: Number) -> None:
+def _full_like(name: str, value: Number) -> Any:
     def create(
         input: Tensor,
         *,
@@ -405,11 +405,11 @@ def _full_like(name: str, value: Number) -> None:
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"{name[:-5].capitalize()}. https://pytorch.org/docs/stable/generated/torch.{name}.html"
-    composite(variants="function")(create)
+    return composite(variants="function")(create)
 
 
-_full_like("zeros_like", 0)
-_full_like("ones_like", 1)
+zeros_like = _full_like("zeros_like", 0)
+ones_like = _full_like("ones_like", 1)
 
 
 @composite(variants="function")

@@ -57,7 +57,7 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {expected} but got "
                     f"size {got} for tensor number {position} in the list."
                 )
-    return xp.concatenate(present, axis=dim)
+    return xp.ascontiguousarray(xp.concatenate(present, axis=dim))
 
 
 @declare(
@@ -76,7 +76,7 @@ def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
             )
     dim = check_dim(dim, len(shape) + 1)
     front = (slice(None),) * dim
-    return xp.concatenate([each[(*front, None)] for each in tensors], axis=dim)
+    return xp.ascontiguousarray(xp.concatenate([each[(*front, None)] for each in tensors], axis=dim))
 
 
 @composite(variants="function")

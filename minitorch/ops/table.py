@@ -14,9 +14,10 @@ from minitorch.ops import (  # noqa: F401
     distances,
     elementary,
     extremum,
+    gradient,
+    grids,
     index_ops,
     indexing,
-    interpolation,
     joining,
     leaky,
     linalg,
@@ -42,4 +43,5 @@ from minitorch.ops import (  # noqa: F401
     statistics,
     striding,
     weight_norm,
+    windows,
 )

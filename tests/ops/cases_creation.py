@@ -383,3 +383,118 @@ for _name in ("empty", "empty_strided", "empty_like", "Tensor.new_empty", "Tenso
     UNTESTED[_name] = "its elements are as they were found: test_memory.py compares the rest"
 UNTESTED["Tensor.cuda"] = "it needs a GPU"
 UNTESTED["asanyarray"] = "an alias of asarray"
+TRIANGLES = [(3, 3, 0), (3, 4, 1), (4, 2, -1), (2, 3, -5), (0, 3, 0), (3, 0, 0), (2, 2, 5)]
+case(
+    "tril_indices triu_indices",
+    lambda make: [
+        *[args(row, column, offset) for row, column, offset in TRIANGLES],
+        args(2, 3, dtype=make.lib.int32),
+        args(row=2, col=3, offset=1, device="cpu", layout=make.lib.strided),
+    ],
+    errors=lambda make: [
+        args(-1, 3),
+        args(3, -1),
+        args(2, 3, dtype=make.lib.float32),
+        args(2, 3, dtype=make.lib.int16),
+        args(2, 3, dtype=make.lib.bool),
+    ],
+)
+case(
+    "meshgrid",
+    lambda make: [
+        args(make(2), make(3), indexing="ij"),
+        args(make(2), make(3), make(4, layout="sliced"), indexing="xy"),
+        args([make(2), make()]),
+        args(make(3), indexing="xy"),
+        args(make(0), make(2)),
+        args(make(2), make(1), make(3)),
+    ],
+    errors=lambda make: [
+        args(),
+        args(3),
+        args(make(2), 3),
+        args(make(2, 2)).type_only(),  # torch prints the list of tensors in a way of its own
+        args(make(2), make(2, dtype="float64")),
+        args(make(2), indexing="a"),
+    ],
+)
+# torch's own gradient fails, for it computes in place.
+case(
+    "vander",
+    lambda make: [
+        args(make(3, requires_grad=False)),
+        args(make(3, requires_grad=False), 2),
+        args(make(4, layout="sliced", requires_grad=False), N=5, increasing=True),
+        args(make(3, requires_grad=False), 0),
+        args(make(3, requires_grad=False), 1, True),
+        args(make(0, requires_grad=False), 2),
+    ],
+    errors=lambda make: [args(make(2, 2)), args(make()), args(make(2), -1)],
+    strides=False,  # of an empty or flipped matrix, torch leaves them open
+)
+case(
+    "linalg.vander",
+    lambda make: [args(make(3)), args(make(2, 3), N=2), args(make(2, 3, layout="transposed"), N=4)],
+    errors=lambda make: [args(make()), args(make(3), N=0), args(make(3), N=1)],
+)
+WINDOWS = "hann_window hamming_window blackman_window bartlett_window kaiser_window"
+case(
+    WINDOWS,
+    lambda make: [
+        args(5),
+        args(6, False),
+        args(4, periodic=True, dtype=make.dtype),
+        args(1),
+        args(0),
+        args(2, False, requires_grad=True),
+        args(33, dtype=make.lib.float64),
+    ],
+    errors=lambda make: [args(-1)],
+    dtypes="float16 bfloat16 float32 float64",
+    # torch computes in the window's own dtype: near the ends the cosines cancel.
+    tolerance=20,
+)
+case("hamming_window", lambda make: [args(5, True, 0.5), args(6, False, 0.4, beta=0.25)], dtypes="float32")
+case("kaiser_window", lambda make: [args(5, True, 0.5), args(6, False, beta=4.0)], dtypes="float32")
+case(
+    "unravel_index",
+    lambda make: [
+        args(make.index(4, below=6), (2, 3)),
+        args(make.index(below=24), (2, 3, 4)),
+        args(make.index(2, 2, below=6), 6),
+        args(make.of([-1, -6], dtype="int64"), (2, 3)),
+        args(make(0, dtype="int64"), (2, 3)),
+    ],
+    errors=lambda make: [args(make(2), (2, 3)), args(make.index(2, below=3), (2, -3))],
+    dtypes="float32",
+)
+case(
+    "gradient",
+    lambda make: [
+        args(make(4)),
+        args(make(2, 3)),
+        args(make(3, 4, layout="transposed"), spacing=2.0),
+        args(make(3, 4), spacing=[2.0, 0.5]),
+        args(make(2, 4, 3), dim=1),
+        args(make(3, 4), dim=(0, -1), edge_order=2),
+        args(make(4), spacing=(make.of([0.0, 1.0, 3.0, 7.0], dtype="float32", requires_grad=False),)),
+        args(
+            make(3, 4),
+            spacing=(make.of([0.0, 1.0, 3.0, 7.0], dtype="float32", requires_grad=False),),
+            dim=1,
+            edge_order=2,
+        ),
+    ],
+    errors=lambda make: [
+        args(make(1)),
+        args(make(2), edge_order=2),
+        args(make(4), edge_order=3),
+        args(make(2, dtype="uint8")),
+        args(make(2, 3), dim=(0, 0)),
+        args(make(2, 3), dim=3),
+        args(make(2, 3), spacing=[1.0, 2.0, 3.0]),
+        args(make(2, 3), spacing=[1.0], dim=(0, 1)),
+    ],
+    dtypes="int64 float32 float64 complex64",  # torch rounds two-byte floats in another order
+)
+case("gradient", lambda make: [args(make(2), spacing=(make.of([0.0, 3.0], requires_grad=False),))], dtypes="float32")

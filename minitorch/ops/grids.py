@@ -1,0 +1,160 @@
+"""Grids: coordinates of all points, of triangles, and of flat indices; powers of coordinates.
+
+Source: https://pytorch.org/docs/stable/generated/torch.meshgrid.html
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.devices import tensor_device
+from minitorch.dtypes import FLOATING, INTEGER, SCALAR_TYPES, int32, int64
+from minitorch.layout import check_layout, strided
+from minitorch.ops.creation import checked_dtype, finish
+from minitorch.ops.declaration import composite
+from minitorch.ops.errors import not_implemented
+from minitorch.ops.joining import cat
+from minitorch.tensor import Tensor
+
+
+def _triangle(name: str, explanation: str) -> None:
+    """Makes `tril_indices` or `triu_indices`, whose arguments are the same."""
+
+    def indices(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: Any = None,
+        layout: Any = strided,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        check_layout(name, layout)
+        for label, size in (("row", row), ("col", col)):
+            if size < 0:
+                raise RuntimeError(f"{label} must be non-negative, got{size}")
+        kind = checked_dtype(name, dtype) or int64
+        if kind not in (int32, int64):
+            raise not_implemented(name, kind.name)
+        where = tensor_device(device)
+        places = getattr(where.xp, name)(row, offset, col)
+        return finish(where.xp.stack(places).astype(kind.numpy), where, requires_grad, pin_memory)
+
+    indices.__name__ = indices.__qualname__ = name
+    indices.__doc__ = f"{explanation} https://pytorch.org/docs/stable/generated/torch.{name}.html"
+    composite(variants="function")(indices)
+
+
+_triangle(
+    "tril_indices", "The rows and columns, (2, n), of the elements on and below a diagonal of a (row, col) matrix."
+)
+_triangle(
+    "triu_indices", "The rows and columns, (2, n), of the elements on and above a diagonal of a (row, col) matrix."
+)
+
+_unasked = True
+
+
+@composite(variants="function")
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Of vectors of n₀, n₁, … coordinates, their grids (n₀, n₁, …), as expanded views; with "xy" (n₁, n₀, …).
+
+    Raises RuntimeError for other than vectors of one dtype and device. https://pytorch.org/docs/stable/generated/torch.meshgrid.html
+    """
+    global _unasked
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
+    for index, each in enumerate(tensors):
+        if not isinstance(each, Tensor):
+            raise TypeError(f"expected Tensor as element {index} in argument 0, but got {type(each).__name__}")
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing is None and _unasked:
+        _unasked = False
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
+            UserWarning,
+            stacklevel=2,
+        )
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for each in tensors:
+        if each.dtype is not tensors[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+        if each.device is not tensors[0].device:
+            raise RuntimeError("meshgrid expects all tensors to have the same device")
+        if each.dim() > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {each}")
+    order = list(range(len(tensors)))
+    if indexing == "xy" and len(tensors) > 1:
+        order[:2] = 1, 0
+    shape = [tensors[place].numel() for place in order]
+    return tuple(
+        each.view([-1 if dim == place else 1 for dim in range(len(shape))]).expand(shape)
+        for each, place in zip(tensors, order, strict=True)
+    )
+
+
+def _powers(x: Tensor, N: int) -> Tensor:
+    """x⁰, x¹, … xᴺ⁻¹ along a new last dimension, each the one before times x."""
+    if N == 0:
+        return x.new_empty((*x.shape, 0))
+    one = x.new_ones((*x.shape, 1))
+    if N == 1:
+        return one
+    return cat([one, x.unsqueeze(-1).expand(*x.shape, N - 1).cumprod(-1)], -1)
+
+
+@composite(variants="function")
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The Vandermonde matrix: row i holds xᵢᴺ⁻¹, … xᵢ, 1, or the same in increasing order.
+
+    https://pytorch.org/docs/stable/generated/torch.vander.html
+    """
+    if x.dim() != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    if N is not None and N < 0:
+        raise RuntimeError("N must be non-negative.")
+    x = x if x.dtype.category >= FLOATING else x.long()
+    powers = _powers(x, x.numel() if N is None else N)
+    return powers if increasing else powers.flip(1)
+
+
+def _linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """The Vandermonde matrices of vectors (…, n): rows 1, xᵢ, … xᵢᴺ⁻¹.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.vander.html
+    """
+    kind = x.dtype
+    if not kind.category or kind.is_low_precision:
+        raise RuntimeError(
+            "linalg.vander supports floating point, complex, and integer tensors, but got " + SCALAR_TYPES[kind.name]
+        )
+    if not x.dim() or (N is not None and N < 2):
+        raise RuntimeError("N must be greater than 1.")
+    return _powers(x, x.shape[-1] if N is None else N)
+
+
+_linalg_vander.__name__ = _linalg_vander.__qualname__ = "vander"
+composite(variants="function", namespace="linalg")(_linalg_vander)
+
+
+@composite(variants="function")
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The coordinates, a tensor for each dimension of `shape`, of flat row-major indices.
+
+    https://pytorch.org/docs/stable/generated/torch.unravel_index.html
+    """
+    if indices.dtype.category != INTEGER:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    steps = indices.new_tensor([math.prod(sizes[dim + 1 :]) for dim in range(len(sizes))], dtype=int64)
+    places = indices.unsqueeze(-1).div(steps, rounding_mode="floor") % indices.new_tensor(sizes, dtype=int64)
+    return places.unbind(-1)
