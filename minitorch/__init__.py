@@ -11,6 +11,7 @@ from typing import Any
 from minitorch import autograd
 from minitorch import dtypes as _dtypes
 from minitorch.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from minitorch.autograd.attributes import name_what_is_saved
 from minitorch.devices import device, get_default_device, set_default_device
 from minitorch.dtypes import (
     bfloat16,
@@ -49,7 +50,7 @@ from minitorch.layout import (
     strided,
 )
 from minitorch.ops import table as _table
-from minitorch.ops.declaration import METHODS, NAMESPACES
+from minitorch.ops.declaration import METHODS, NAMESPACES, OPS
 from minitorch.ops.promotion import result_type
 from minitorch.printing import set_printoptions
 from minitorch.random import (
@@ -88,6 +89,7 @@ __version__ = "2.13.0"
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
+name_what_is_saved(OPS.values())
 globals().update(NAMESPACES["torch"])
 globals().update(TYPES)
 globals().update(bool=_dtypes.bool_, int=_dtypes.int_, float=_dtypes.float_)
@@ -97,6 +99,7 @@ _SUBMODULES = (
     "amp",
     "cuda",
     "distributions",
+    "func",
     "linalg",
     "multiprocessing",
     "nn",

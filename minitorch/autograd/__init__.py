@@ -91,7 +91,7 @@ def grad(
     roots = _roots(outputs, grad_outputs)
     edges = [_edge(each) for each in wanted]
     keep = create_graph if retain_graph is None else retain_graph
-    captured = engine.run(roots, keep, create_graph, frozenset(edges), accumulate=False)
+    captured = engine.run(roots, keep, create_graph, frozenset(edges), accumulate_leaves=False)
     results: list[Any] = [captured.get(edge) for edge in edges]
     if not (allow_unused or materialize_grads):
         for number, result in enumerate(results):

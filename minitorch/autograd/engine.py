@@ -8,17 +8,56 @@ Source: https://pytorch.org/docs/stable/notes/autograd.html#how-autograd-encodes
 
 from __future__ import annotations
 
+import functools
 import heapq
 import sys
-from collections.abc import Collection, Iterable, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from minitorch.autograd.grad_mode import set_grad_enabled
 from minitorch.autograd.hooks import run_between, run_hooks, run_post_accumulate_hooks, run_tensor_hooks
-from minitorch.autograd.node import AccumulateGrad, Edge, Node
+from minitorch.autograd.node import AccumulateGrad, Edge, Gradients, Node
 
 if TYPE_CHECKING:
     from minitorch.tensor import Tensor
+
+Compute = Callable[[Any], Gradients]
+
+OBSERVERS: list[Callable[[Node, Compute, Any], Gradients]] = []
+"""Called with each node that is to run, the function that runs it, and its gradients: anomaly mode, the profiler."""
+
+_accumulating = threading.RLock()
+
+
+class Pass:
+    """A backward pass under way, as `current.of_thread`: in a thread that runs one inside another, the inner one."""
+
+    __slots__ = ("needed", "outer", "roots")
+
+    def __init__(self, roots: Sequence[Node]) -> None:
+        self.roots = roots
+        self.needed: Collection[Node] | None = None
+
+    def __enter__(self) -> Pass:
+        self.outer, current.of_thread = current.of_thread, self
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        current.of_thread = self.outer
+
+    def runs(self, node: Node) -> bool:
+        """Whether the pass runs this node, or has run it."""
+        return node in (count_dependencies(self.roots) if self.needed is None else self.needed)
+
+
+class Current(threading.local):
+    """The backward pass that each thread is in."""
+
+    of_thread: Pass | None = None
+
+
+current = Current()
 
 
 def count_dependencies(roots: Iterable[Node]) -> dict[Node, int]:
@@ -94,20 +133,21 @@ def run(
     keep_graph: bool,
     create_graph: bool,
     targets: Collection[Edge] | None = None,
-    accumulate: bool = True,
+    accumulate_leaves: bool = True,
 ) -> dict[Edge, Tensor]:
     """Sends the gradients at the roots through the graph.
 
     With `targets`, only nodes on a path to one of these edges run, and the gradients that travel along the target edges
-    are returned; leaves accumulate when `accumulate` says so. Otherwise all leaves accumulate.
+    are returned; leaves accumulate when `accumulate_leaves` says so. Otherwise all leaves accumulate.
     """
     pending: dict[Node, list[Tensor | None]] = {}
     captured: dict[Edge, Tensor] = {}
-    with set_grad_enabled(create_graph):
+    observed = bool(OBSERVERS)
+    with set_grad_enabled(create_graph), Pass([node for (node, _), _ in roots]) as this:
         for (node, number), grad in roots:
             _receive(pending, node, number, grad)
         order = topological_order(pending)
-        needed = None if targets is None else _nodes_towards(targets, order)
+        needed = this.needed = None if targets is None else _nodes_towards(targets, order)
         order.reverse()
         while order:
             node = order.pop()
@@ -120,28 +160,47 @@ def run(
             if hooks is not None:
                 run_tensor_hooks(hooks, grads)
             if node.__class__ is AccumulateGrad:
-                _finish(node, grads, targets, captured, accumulate)
+                _finish(node, grads, targets, captured, accumulate_leaves)
                 continue
             if needed is not None:
                 _capture(node, grads, targets or (), captured)
                 if not any(edge is not None and edge[0] in needed for edge in node.edges):
                     continue
-            results = list(node.apply(grads) if hooks is None else run_between(hooks, node, grads))
+            results = list(_compute(node, grads) if observed or hooks is not None else node.apply(grads))
             del grads
             if not keep_graph:
                 node.release()
             for edge in reversed(node.edges):
                 grad = results.pop()  # type: ignore[assignment]
                 if edge is not None and grad is not None:
-                    _receive(pending, edge[0], edge[1], grad)
+                    _receive(pending, edge[0], edge[1], grad, node, len(results))
                 del grad
     return captured
 
 
-def _receive(pending: dict[Node, list[Tensor | None]], node: Node, number: int, grad: Tensor) -> None:
-    """Makes a gradient fit the output it belongs to, and adds it to those that have arrived there."""
+def _compute(node: Node, grads: list[Tensor | None]) -> Gradients:
+    """Runs a node, its hooks, and who observes it."""
+    compute = node.apply if node.hooks is None else functools.partial(run_between, node.hooks, node)
+    for observer in OBSERVERS:
+        compute = functools.partial(observer, node, compute)
+    return compute(grads)
+
+
+def _receive(
+    pending: dict[Node, list[Tensor | None]],
+    node: Node,
+    number: int,
+    grad: Tensor,
+    giver: Node | None = None,
+    index: int = 0,
+) -> None:
+    """Makes a gradient fit the output it belongs to, and adds it to those that have arrived there.
+
+    Raises RuntimeError where it doesn't fit: then `giver` computed it wrongly, as gradient number `index`.
+    """
     shape, dtype = node.outputs[number]
     if grad._array.shape != shape:
+        _check_expandable(shape, grad._array.shape, giver, index)
         grad = sum_to_size(grad, shape)
     if grad._dtype is not dtype:
         grad = grad.real if grad._dtype.is_complex and not dtype.is_complex else grad
@@ -151,6 +210,16 @@ def _receive(pending: dict[Node, list[Tensor | None]], node: Node, number: int, 
         arrived = pending[node] = [None] * len(node.outputs)
     before = arrived[number]
     arrived[number] = grad if before is None else before + grad
+
+
+def _check_expandable(shape: tuple[int, ...], found: tuple[int, ...], giver: Node | None, index: int) -> None:
+    aligned = zip(reversed(shape), reversed(found), strict=False)
+    if len(shape) > len(found) or any(size not in (1, wide) for size, wide in aligned):
+        maker = "" if giver is None else giver.name()
+        raise RuntimeError(
+            f"Function {maker} returned an invalid gradient at index {index} - got {list(found)} but expected shape "
+            f"compatible with {list(shape)}"
+        )
 
 
 def _nodes_towards(targets: Collection[Edge], order: list[Node]) -> set[Node]:
@@ -173,19 +242,32 @@ def _finish(
     grads: list[Tensor | None],
     targets: Collection[Edge] | None,
     captured: dict[Edge, Tensor],
-    accumulate: bool,
+    accumulate_leaves: bool,
 ) -> None:
     """What happens at a leaf: its hooks, then its `.grad`."""
-    variable = node.variable
-    if variable._hooks:
-        run_hooks(variable._hooks, grads, 0)
+    if node.variable._hooks:
+        run_hooks(node.variable._hooks, grads, 0)
     if targets is not None:
         _capture(node, grads, targets, captured)
+    if accumulate_leaves and (OBSERVERS or node.hooks is not None):
+        _compute(node, grads)
+    elif accumulate_leaves:
+        accumulate(node, grads)
+
+
+def accumulate(node: AccumulateGrad, grads: list[Tensor | None]) -> Gradients:
+    """What an AccumulateGrad computes: nothing, but it adds the gradient, which it takes from the list, to the leaf's.
+
+    Threads that come to one leaf at the same time take turns.
+    """
     grad = grads.pop()
-    if grad is None or not accumulate:
-        return
+    if grad is None:
+        return ()
+    variable = node.variable
     # Two references: the local name and the argument of getrefcount. A third is somebody who would see the sum grow.
     unshared = sys.getrefcount(grad) == 2 and grad._array.strides == variable._array.strides
-    accumulate_grad(variable, grad, unshared)
+    with _accumulating:
+        accumulate_grad(variable, grad, unshared)
     if variable._post_accumulate_hooks:
         run_post_accumulate_hooks(variable)
+    return ()

@@ -94,14 +94,26 @@ def run_hooks(registered: Hooks, grads: list[Tensor | None], number: int) -> Non
             grads[number] = _checked(hook, hook(grad), grad)
 
 
-def _checked(hook: Callable[..., Any], result: Any, grad: Tensor) -> Tensor:
+def _checked(hook: Callable[..., Any], result: Any, grad: Tensor | None) -> Tensor | None:
     if result is None:
         return grad
-    if not isinstance(result, type(grad)):
-        raise TypeError(f"expected Tensor, but hook returned '{type(result).__name__}'")
+    from minitorch.tensor import Tensor
+
+    if not isinstance(result, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    if grad is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if result.dtype is not grad.dtype or result.device != grad.device:
+        raise RuntimeError(
+            f"hook '{_name(hook)}' has changed the type of value (was {grad.type()} got {result.type()})"
+        )
     if result.shape != grad.shape:
-        raise RuntimeError(f"hook '{hook.__name__}' has changed the size of value")
+        raise RuntimeError(f"hook '{_name(hook)}' has changed the size of value")
     return result
+
+
+def _name(hook: Callable[..., Any]) -> str:
+    return getattr(hook, "__name__", "<unknown>")
 
 
 def run_between(hooks: NodeHooks, node: Node, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
@@ -109,16 +121,30 @@ def run_between(hooks: NodeHooks, node: Node, grads: list[Tensor | None]) -> Seq
     gives.
     """
     for hook in list(hooks.before.values()):
-        replaced = hook(tuple(grads))
-        grads = grads if replaced is None else list(replaced)
-    results = node.apply(grads)
+        grads = _replaced(hook, hook(tuple(grads)), grads)
+    if not hooks.after:
+        return node.apply(grads)
+    results = [*node.apply([*grads])]
     for hook in list(hooks.after.values()):
-        replaced = hook(tuple(results), tuple(grads))
-        results = results if replaced is None else replaced
+        results = _replaced(hook, hook(tuple(results), tuple(grads)), results)
     return results
+
+
+def _replaced(hook: Callable[..., Any], replacement: Any, grads: list[Tensor | None]) -> list[Tensor | None]:
+    """The gradients that a hook returned instead of the given ones."""
+    if replacement is None:
+        return grads
+    if not isinstance(replacement, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(replacement).__name__}'")
+    if len(replacement) != len(grads):
+        raise RuntimeError(
+            f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(replacement)}, but expected "
+            f"{len(grads)})"
+        )
+    return [_checked(hook, new, old) for new, old in zip(replacement, grads, strict=True)]
 
 
 def run_post_accumulate_hooks(variable: Tensor) -> None:
     """Runs the hooks that want the leaf itself, once its `.grad` is complete for this path."""
     for hook in list((variable._post_accumulate_hooks or {}).values()):
-        hook(variable)
+        _checked(hook, hook(variable), variable)

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from minitorch.autograd.saved import FREED, SavedTensor, SavedTensors
+from minitorch.autograd.saved import FREED, KEEPERS, PUSHED, SavedTensor, SavedTensors, default_hooks
 from minitorch.ops.declaration import ARGUMENT, GRAD, MASK, RESULT, SHAPE, STRIDE
+from minitorch.size import Size
 from minitorch.tensor import Tensor
 
 if TYPE_CHECKING:
-    from minitorch.autograd.hooks import NodeHooks
+    from minitorch.autograd.hooks import NodeHooks, RemovableHandle
     from minitorch.dtypes import dtype
     from minitorch.ops.declaration import Op, Plan
 
 Edge = tuple["Node", int]
 Gradients = Sequence["Tensor | None"]
 
-_sequence = itertools.count()
+numbering: Iterator[int] = itertools.count()
+"""Where nodes draw their sequence numbers. Anomaly mode puts one in its place whose numbers know who drew them."""
 
 
 class Node:
@@ -42,7 +44,7 @@ class Node:
     def __init__(self, edges: Sequence[Edge | None], outputs: Sequence[tuple[tuple[int, ...], dtype]]) -> None:
         self.edges = edges
         self.outputs = outputs
-        self.sequence_number = next(_sequence)
+        self.sequence_number = next(numbering)
 
     def name(self) -> str:
         """PyTorch's name of the node, such as "MulBackward0"."""
@@ -52,6 +54,42 @@ class Node:
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that this one sends its gradients to, one for each input: (None, 0) where none is needed."""
         return tuple(edge or (None, 0) for edge in self.edges)
+
+    @property
+    def requires_grad(self) -> bool:
+        return True
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """For the user's notes; in anomaly mode it tells where the node was recorded."""
+        if "_metadata" not in self.__dict__:
+            self.__dict__["_metadata"] = getattr(self.sequence_number, "metadata", dict)()
+        return self.__dict__["_metadata"]
+
+    @property
+    def _input_metadata(self) -> tuple[GradientMetadata, ...]:
+        return tuple(GradientMetadata(Size(shape), dtype) for shape, dtype in self.outputs)
+
+    def _sequence_nr(self) -> int:
+        return self.sequence_number
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Has `hook(grad_inputs, grad_outputs)` called after the node has run; a tuple it returns replaces grad_inputs.
+
+        Source: https://pytorch.org/docs/stable/generated/torch.autograd.graph.Node.register_hook.html
+        """
+        from minitorch.autograd.hooks import NodeHooks, RemovableHandle
+
+        return RemovableHandle(NodeHooks.of(self).after, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Has `hook(grad_outputs)` called before the node runs; a tuple it returns replaces grad_outputs.
+
+        Source: https://pytorch.org/docs/stable/generated/torch.autograd.graph.Node.register_prehook.html
+        """
+        from minitorch.autograd.hooks import NodeHooks, RemovableHandle
+
+        return RemovableHandle(NodeHooks.of(self).before, hook)
 
     def apply(self, grads: Gradients) -> Gradients:
         """The gradients of the inputs, one for each edge, given one (or None) for each output."""
@@ -68,6 +106,13 @@ class Node:
         return f"<{self.name()} object at {id(self):#x}>"
 
 
+class GradientMetadata(NamedTuple):
+    """What the gradient of one output of a node must be like."""
+
+    shape: Size
+    dtype: Any
+
+
 class AccumulateGrad(Node):
     """Where the graph ends: the engine adds what arrives here to the `.grad` of a leaf."""
 
@@ -76,8 +121,22 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Tensor) -> None:
         self.edges = ()
         self.outputs = ((variable._array.shape, variable._dtype),)
-        self.sequence_number = next(_sequence)
+        self.sequence_number = next(numbering)
         self.variable = variable
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {id(self):#x}>"
+
+    def _sequence_nr(self) -> int:
+        return 2**64 - 1  # before everything that was recorded
+
+    def apply(self, grads: Gradients) -> Gradients:
+        from minitorch.autograd.engine import accumulate
+
+        return accumulate(self, list(grads))
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
@@ -113,7 +172,7 @@ class OpNode(Node):
 
     def __init__(self, op: Op, plan: Plan, args: Sequence[Any], results: Sequence[Tensor]) -> None:
         self.op = op
-        self.sequence_number = next(_sequence)
+        self.sequence_number = next(numbering)
         self.outputs = [(each._array.shape, each._dtype) for each in results]
         self._name = op.node_name if op.node_name.__class__ is str else op.node_name(*args)  # type: ignore[operator]
         self._plan = plan
@@ -135,6 +194,10 @@ class OpNode(Node):
             else:
                 saved.append(() if source == SHAPE else value)  # a number where a tensor could be
         self._saved: list[Any] | None = saved
+        if PUSHED and default_hooks.pairs:
+            for each in saved:
+                if isinstance(each, KEEPERS):
+                    each.pack_by_default(self)
 
     def name(self) -> str:
         return self._name
@@ -172,3 +235,9 @@ class OpNode(Node):
     def release(self) -> None:
         if self._plan.saves_tensors:
             self._saved = None
+
+    def __dir__(self) -> list[str]:
+        from minitorch.autograd.attributes import saved_names
+
+        names = [name for name in super().__dir__() if "_saved_" not in name]
+        return [*names, *(f"_saved_{name}" for name in saved_names(self))]

@@ -5,13 +5,33 @@ Source: https://pytorch.org/docs/stable/notes/autograd.html#saved-tensors
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
 
 if TYPE_CHECKING:
     from minitorch.autograd.node import Node
     from minitorch.tensor import Tensor
+
+Pack = Callable[["Tensor"], Any]
+Unpack = Callable[[Any], "Tensor"]
+
+
+class DefaultHooks(threading.local):
+    """The pairs of hooks that a thread has pushed, of which the last packs what is saved; or why there may be none."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[Pack, Unpack]] = []
+        self.disabled: str | None = None
+
+
+default_hooks = DefaultHooks()
+
+PUSHED: list[DefaultHooks] = []
+"""One entry for each pair that any thread has pushed: while it is empty, saving a tensor has nothing else to ask."""
 
 
 class SavedTensor:
@@ -22,6 +42,8 @@ class SavedTensor:
 
     __slots__ = ("output_number", "tensor", "version")
 
+    tensor: Any
+
     def __init__(self, tensor: Tensor, is_output: bool) -> None:
         self.output_number = tensor._output_nr if is_output else None
         self.tensor = tensor._alias() if is_output else tensor
@@ -30,16 +52,44 @@ class SavedTensor:
 
     def unpack(self, node: Node) -> Tensor:
         """The tensor, with its history where ops are recorded. Raises RuntimeError if it was modified in place."""
-        tensor = self.tensor
-        counter = tensor._counter
-        if counter is not None and counter.value != self.version:
-            raise RuntimeError(self._modified(node))
+        tensor: Tensor = self.tensor
+        if tensor.__class__ is Packed:
+            tensor = self.tensor.unpack()
+        else:
+            counter = tensor._counter
+            if counter is not None and counter.value != self.version:
+                raise RuntimeError(self._modified(node))
         if self.output_number is not None and grad_mode.enabled:
-            tensor = tensor._alias()
-            tensor._grad_fn, tensor._output_nr, tensor._requires_grad = node, self.output_number, True
+            return self._with_history(tensor, node)
         return tensor
 
+    def _with_history(self, tensor: Tensor, node: Node) -> Tensor:
+        alias = tensor._alias()
+        alias._grad_fn, alias._output_nr, alias._requires_grad = node, self.output_number or 0, True
+        return alias
+
+    def pack_by_default(self, node: Node) -> None:
+        """Keeps what the thread's default hook makes of the tensor instead of the tensor."""
+        shown = self.tensor if self.output_number is None else self._with_history(self.tensor, node)
+        self.tensor = Packed(self.tensor, shown, *default_hooks.pairs[-1])
+
+    def register_hooks(self, pack: Pack, unpack: Unpack) -> None:
+        """Keeps what `pack` makes of the tensor instead of the tensor. What `unpack` makes of that must be equal to it.
+
+        Source: https://pytorch.org/docs/stable/notes/autograd.html#hooks-for-saved-tensors
+        """
+        if not callable(pack) or not callable(unpack):
+            raise TypeError("register_hooks(): incompatible function arguments: it takes two callables")
+        if isinstance(self.tensor, Packed):
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
+                "hooks is allowed at a time."
+            )
+        self.tensor = Packed(self.tensor, self.tensor.detach(), pack, unpack)
+
     def _modified(self, node: Node) -> str:
+        from minitorch.autograd import anomaly
+
         tensor = self.tensor
         maker = node if self.output_number is not None else tensor._grad_fn
         number = self.output_number if self.output_number is not None else tensor._output_nr
@@ -47,10 +97,46 @@ class SavedTensor:
         return (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{tensor.type()} {list(tensor.shape)}]{origin} is at version {tensor._version}; "
-            f"expected version {self.version} instead. Hint: enable anomaly detection to find the operation that "
-            "failed "
-            "to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+            f"expected version {self.version} instead. Hint: {anomaly.hint()}"
         )
+
+
+class Packed:
+    """What a pack hook made of a tensor that was saved, and the tensor's place in the graph."""
+
+    __slots__ = ("accumulator", "data", "grad_fn", "output_number", "requires_grad", "unpack_hook")
+
+    def __init__(self, tensor: Tensor, shown: Tensor, pack: Pack, unpack: Unpack) -> None:
+        """`shown` is what the hook gets to see: the tensor without or with its history."""
+        self.grad_fn, self.output_number = tensor.grad_fn, tensor._output_nr
+        self.requires_grad, self.accumulator = tensor.requires_grad, tensor._accumulator
+        self.unpack_hook = unpack
+        version = shown._version
+        with no_grad():
+            self.data = pack(shown)
+        if shown._version != version:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open "
+                "an issue if you need to perform in-place operations on the input to a pack hook."
+            )
+
+    def unpack(self) -> Tensor:
+        """What the unpack hook gives, at the saved tensor's place in the graph."""
+        from minitorch.tensor import Tensor
+
+        tensor = self.unpack_hook(self.data)
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(tensor).__name__}"
+            )
+        if self.requires_grad or tensor.requires_grad:
+            tensor = tensor._alias()
+            tensor._grad_fn, tensor._output_nr = self.grad_fn, self.output_number
+            tensor._requires_grad = self.requires_grad
+            tensor._accumulator = self.accumulator
+        return tensor
 
 
 def _forward(node: Node) -> str:
@@ -66,6 +152,13 @@ class SavedTensors(tuple[SavedTensor | None, ...]):
     def unpack(self, node: Node) -> list[Tensor | None]:
         return [None if each is None else each.unpack(node) for each in self]
 
+    def pack_by_default(self, node: Node) -> None:
+        for each in self:
+            if each is not None:
+                each.pack_by_default(node)
+
+
+KEEPERS = (SavedTensor, SavedTensors)
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "

@@ -1,0 +1,172 @@
+"""Anomaly mode: a backward pass that fails says where in the forward pass the op was recorded.
+
+While the mode is on, the numbers that nodes draw when they are recorded remember the stack: nothing is asked of an op
+while it is off. Source: https://pytorch.org/docs/stable/autograd.html#anomaly-detection
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import traceback
+import warnings
+from typing import Any
+
+from minitorch.autograd import engine, node
+
+__all__ = ["detect_anomaly", "set_detect_anomaly"]
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_PLAIN_NUMBERS = node.numbering
+
+
+class _Mode:
+    enabled = False
+    check_nan = True
+
+
+class _Running(threading.local):
+    """The node that this thread's engine runs."""
+
+    node: node.Node | None = None
+
+
+_mode = _Mode()
+_running = _Running()
+
+
+class Origin(int):
+    """A sequence number with the stack at which it was drawn, and the node whose backward drew it."""
+
+    stack: list[str]
+    parent: node.Node | None
+
+    def metadata(self) -> dict[str, Any]:
+        """What PyTorch tells of it in `Node.metadata`."""
+        return {"traceback_": self.stack} | ({} if self.parent is None else {"parent_": self.parent})
+
+
+class _Origins:
+    """Draws from the plain numbers."""
+
+    def __iter__(self) -> _Origins:
+        return self
+
+    def __next__(self) -> Origin:
+        origin = Origin(next(_PLAIN_NUMBERS))
+        frames = traceback.extract_stack()
+        while frames and frames[-1].filename.startswith(_PACKAGE):
+            frames.pop()
+        origin.stack, origin.parent = traceback.format_list(frames), _running.node
+        return origin
+
+
+def _observe(this: node.Node, run: engine.Compute, grads: Any) -> node.Gradients:
+    """Runs a node; where it fails or makes NaN, warns with the stack of its op first."""
+    previous, _running.node = _running.node, this
+    try:
+        results = run(grads)
+        for number, result in enumerate(results):
+            if _mode.check_nan and result is not None and result.isnan().any().item():
+                raise RuntimeError(f"Function '{this.name()}' returned nan values in its {number}th output.")
+        return results
+    except Exception:
+        _warn(this)
+        raise
+    finally:
+        _running.node = previous
+
+
+def _warn(this: node.Node) -> None:
+    stack = this.metadata.get("traceback_")
+    if stack is None:
+        warnings.warn(
+            f"Error detected in {this.name()}. No forward pass information available. Enable detect anomaly during "
+            "forward pass for more information.",
+            stacklevel=2,
+        )
+        return
+    text = f"Error detected in {this.name()}. Traceback of forward call that caused the error:\n{''.join(stack)}"
+    warnings.warn(text, stacklevel=2)
+    parent = this.metadata.get("parent_")
+    while parent is not None:
+        stack = parent.metadata.get("traceback_")
+        told = (
+            "No forward pass information available. Enable detect anomaly during forward pass for more information."
+            if stack is None
+            else f"Traceback of forward call that induced the previous calculation:\n{''.join(stack)}"
+        )
+        warnings.warn(f"\n\nPrevious calculation was induced by {parent.name()}. {told}", stacklevel=2)
+        parent = parent.metadata.get("parent_")
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switches the mode, for all threads."""
+    if enabled != _mode.enabled:
+        node.numbering = _Origins() if enabled else _PLAIN_NUMBERS
+        (engine.OBSERVERS.append if enabled else engine.OBSERVERS.remove)(_observe)
+    _mode.enabled, _mode.check_nan = enabled, check_nan
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on."""
+    return _mode.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode, where it is on, looks for NaN."""
+    return _mode.check_nan
+
+
+def hint() -> str:
+    """What the error about a modified tensor advises."""
+    if _mode.enabled:
+        return (
+            "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+            "question was changed in there or anywhere later. Good luck!"
+        )
+    return (
+        "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+
+
+class set_detect_anomaly:
+    """Switches anomaly mode on or off from now on; as a context manager, until the end of the block.
+
+    With the mode on, a warning shows the stack of the op whose backward raised, and with `check_nan` a gradient that
+    holds NaN raises RuntimeError.
+    Source: https://pytorch.org/docs/stable/autograd.html#torch.autograd.set_detect_anomaly
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.previous = _mode.enabled, _mode.check_nan
+        set_anomaly_enabled(mode, check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        set_anomaly_enabled(*self.previous)
+
+
+class detect_anomaly:
+    """Anomaly mode for a block of code: see `set_detect_anomaly`.
+
+    Source: https://pytorch.org/docs/stable/autograd.html#torch.autograd.detect_anomaly
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.previous = _mode.enabled, _mode.check_nan
+        self.check_nan = check_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        set_anomaly_enabled(True, self.check_nan)
+
+    def __exit__(self, *error: object) -> None:
+        set_anomaly_enabled(*self.previous)
