@@ -32,6 +32,8 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
     if len(args) < op.count:
         args = (*args, *op.defaults[len(args) :])
     result, where, mask = _run(op, args)
+    if op.row_major:
+        result = _row_major(where.xp, result)
     if result.__class__ is tuple or result.__class__ is list:
         outputs = [_wrap(op, args, each, where) for each in result]
         if mask and grad_mode.enabled:
@@ -208,6 +210,12 @@ def _restore(result: Any, target: dtype) -> Any:
     if isinstance(result, (tuple, list)):
         return tuple(_restore(each, target) for each in result)
     return result.astype(target.numpy) if result.dtype == "float32" else result
+
+
+def _row_major(xp: Any, result: Any) -> Any:
+    if isinstance(result, tuple):
+        return tuple(_row_major(xp, each) for each in result)
+    return result if result.ndim < 2 or result.flags.c_contiguous else xp.asarray(result, order="C")
 
 
 def _wrap(op: Op, args: Sequence[Any], array: Any, where: device) -> Tensor:

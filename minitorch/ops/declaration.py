@@ -54,8 +54,8 @@ class Op:
     __slots__ = (
         "check", "count", "defaults", "derivatives", "differentiable", "edits", "formulas", "gradient_sequence",
         "is_binary", "is_view", "kernel", "keyword_only_from", "name", "node_name", "optional", "outputs",
-        "parameters", "plans", "positions", "promoted", "required", "saves_self", "scalars", "sequences", "tensors",
-        "to_float", "upcast", "variadic",
+        "parameters", "plans", "positions", "promoted", "required", "row_major", "saves_self", "scalars", "sequences",
+        "tensors", "to_float", "upcast", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +70,7 @@ class Op:
         promoted: tuple[str, ...] | None,
         edits: bool,
         check: Callable[..., None] | None,
+        row_major: bool,
     ) -> None:
         code = kernel.__code__
         count = code.co_argcount + code.co_kwonlyargcount
@@ -101,6 +102,7 @@ class Op:
         self.is_view = is_view
         self.edits = edits
         self.check = check
+        self.row_major = row_major
         self.node_name = node or "".join(part.capitalize() for part in self.name.strip("_").split("_")) + "Backward0"
         self.outputs = outputs
         self.is_binary = self.tensors == (0, 1) and len(self.promoted) == 2 and 1 in self.scalars and not edits
@@ -253,6 +255,7 @@ def declare(
     promoted: tuple[str, ...] | None = None,
     edits: bool = False,
     check: Callable[..., None] | None = None,
+    row_major: bool = False,
 ) -> Callable[[Any], Callable[..., Any]]:
     """Declares an op and generates its public forms. Returns the function, also for variants without one.
 
@@ -261,13 +264,14 @@ def declare(
     `outputs` makes the result of several outputs, for instance a type of `minitorch.return_types`; `promoted` names the
     parameters that take part in type promotion, where that is not all tensors. The kernel of an op that `edits` writes
     into its first array and returns it: it is given a copy, or in place the tensor's own memory.
+    A `row_major` op's results are contiguous, however its arguments lie in memory.
     `check` is called with the arguments before they are promoted, if their types differ, and may refuse them.
     """
 
     def generate(kernel: Any) -> Callable[..., Any]:
         from minitorch.ops import apply, signatures
 
-        op = Op(kernel, derivatives or {}, promotion, upcast, is_view, node, outputs, promoted, edits, check)
+        op = Op(kernel, derivatives or {}, promotion, upcast, is_view, node, outputs, promoted, edits, check, row_major)
         OPS[kernel.__name__] = op
         function = apply.function_of(op, with_out="out" in variants)
         signatures.describe_op(function, op, "input", with_out="out" in variants)

@@ -155,6 +155,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 
 @declare(
+    row_major=True,
     variants="function method out",
     derivatives={"self": lambda grad, self, result, dim, keepdim: _shared_along(grad, self, result, dim, keepdim)},
 )
@@ -165,6 +166,7 @@ def amax(xp: Any, self: Array, dim: Dims = (), keepdim: bool = False) -> Array:
 
 
 @declare(
+    row_major=True,
     variants="function method out",
     derivatives={"self": lambda grad, self, result, dim, keepdim: _shared_along(grad, self, result, dim, keepdim)},
 )

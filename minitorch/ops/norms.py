@@ -47,6 +47,7 @@ def _check_identity(shape: tuple[int, ...], ord: float, axes: tuple[int, ...] | 
 
 
 @declare(
+    row_major=True,
     upcast=True,
     variants="function out",
     namespace="linalg",

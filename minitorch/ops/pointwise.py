@@ -9,6 +9,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import INTEGER, bool_, complex128, float64
+from minitorch.ops.blocks import in_blocks
 from minitorch.ops.declaration import METHODS, composite, pointwise
 from minitorch.ops.errors import no_derivative, not_implemented
 from minitorch.tensor import Tensor
@@ -154,7 +155,7 @@ def floor_divide(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     https://pytorch.org/docs/stable/generated/torch.floor_divide.html
     """
     _check_divisor(xp, self, other, "div_floor_cpu")
-    return xp.floor_divide(self, other)
+    return _by_quotient(xp, xp.floor_divide, self, other)
 
 
 def _flat(grad: Tensor) -> Any:
@@ -174,7 +175,7 @@ def _div_trunc(xp: Any, self: Array | Number, other: Array | Number) -> Array:
 def _div_floor(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """⌊self / other⌋, with gradient zero."""
     _check_divisor(xp, self, other, "div_floor_cpu")
-    return xp.floor_divide(self, other)
+    return _by_quotient(xp, xp.floor_divide, self, other)
 
 
 @composite(aliases="divide")
@@ -237,7 +238,7 @@ def remainder(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     https://pytorch.org/docs/stable/generated/torch.remainder.html
     """
     _check_divisor(xp, self, other, "remainder_cpu")
-    return xp.remainder(self, other)
+    return _by_quotient(xp, xp.remainder, self, other)
 
 
 @pointwise(
@@ -253,7 +254,36 @@ def fmod(xp: Any, self: Array, other: Array | Number) -> Array:
     https://pytorch.org/docs/stable/generated/torch.fmod.html
     """
     _check_divisor(xp, self, other, "fmod_cpu")
-    return xp.fmod(self, other)
+    return _by_quotient(xp, xp.fmod, self, other)
+
+
+_EXACT = 2.0**24
+
+
+def _by_quotient(xp: Any, function: Any, self: Array | Number, other: Array | Number) -> Array:
+    """`function`, one of floor_divide, remainder and fmod: of float32 ten times faster than NumPy's loop.
+
+    The quotient is computed in float64. While it is below 2²⁴, it is rounded to an integer only if it is one, and its
+    product with the divisor is exact; the rest is left to the function itself.
+    """
+    kind = (self if isinstance(self, xp.ndarray) else other).dtype
+    if kind != "float32" or xp.ndim(self) and xp.ndim(other) and self.shape != other.shape:
+        return function(self, other)
+
+    def divide(x: Array, y: Array) -> Array:
+        wide, divisor = x.astype("float64"), y.astype("float64")
+        quotient = wide / divisor
+        whole = xp.trunc(quotient) if function is xp.fmod else xp.floor(quotient)
+        if function is not xp.floor_divide:
+            whole = xp.copysign(wide - whole * divisor, wide if function is xp.fmod else divisor)
+        result = xp.asarray(whole.astype("float32"))
+        inexact = ~(xp.abs(quotient) < _EXACT) | xp.isinf(y)
+        if inexact.any():
+            places = (xp.broadcast_to(each, result.shape)[inexact] for each in (x, y))
+            result[inexact] = function(*places)
+        return result
+
+    return in_blocks(xp, divide, xp.asarray(self, kind), xp.asarray(other, kind))
 
 
 def _pow_grad_self(grad: Tensor, self: Any, exponent: Any) -> Any:
@@ -303,7 +333,8 @@ def pow(xp: Any, self: Array | Number, exponent: Array | Number) -> Array:
             return _integer_power(xp, self, exponent)
         if kind == "b":
             raise not_implemented("pow", "bool")
-        return xp.power(self, exponent)
+        power = xp.power(self, exponent)
+        return power if isinstance(self, xp.ndarray) else xp.asarray(power, order="C")
     if kind in "iu":
         if exponent < 0:
             raise RuntimeError(_NEGATIVE_POWER)

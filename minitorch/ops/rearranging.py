@@ -163,7 +163,7 @@ def rot90(xp: Any, self: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Arr
     for d in dims:
         if not -self.ndim <= d < self.ndim:
             raise RuntimeError(f"Rotation dim{list(dims).index(d)} out of range, dim{list(dims).index(d)} = {d}")
-    return xp.rot90(self, k, tuple(dims)).copy(order="K")
+    return xp.rot90(self, k, tuple(dims)).copy(order="K" if k % 4 else "C")
 
 
 def _kept(xp: Any, self: Array, diagonal: int, lower: bool) -> Array:

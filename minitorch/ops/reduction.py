@@ -90,6 +90,7 @@ def _rounded(result: Array, kind: DType) -> Array:
 
 
 @declare(
+    row_major=True,
     variants="function method out",
     derivatives={
         "self": lambda grad, self_shape, dim, keepdim: unreduced(grad, self_shape, dim, keepdim).expand(self_shape),
@@ -103,6 +104,7 @@ def sum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype:
 
 
 @declare(
+    row_major=True,
     variants="function method out",
     derivatives={
         "self": lambda grad, self, dim, keepdim: unreduced(grad, self.shape, dim, keepdim) * ~self.isnan(),
@@ -118,6 +120,7 @@ def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dty
 
 
 @declare(
+    row_major=True,
     variants="function method out",
     derivatives={
         "self": lambda grad, self_shape, dim, keepdim: unreduced(
@@ -179,6 +182,7 @@ def _product_of_others(self: Tensor, product: Tensor, dim: int) -> Tensor:
 
 
 @declare(
+    row_major=True,
     variants="function method out",
     derivatives={
         "self": lambda grad, self, result, dim, keepdim: _prod_backward(grad, self, result, dim, keepdim),
@@ -193,27 +197,28 @@ def prod(xp: Any, self: Array, dim: int | None = None, keepdim: bool = False, *,
     return _rounded(xp.prod(self.astype(working, copy=False), axis=axis, keepdims=keepdim), kind)
 
 
-@declare(variants="function method out")
+@declare(row_major=True, variants="function method out")
 def all(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether all elements along `dim` are nonzero. https://pytorch.org/docs/stable/generated/torch.all.html"""
     result = xp.all(self != 0, axis=dims_of(dim, self.ndim), keepdims=keepdim)
     return result.astype(self.dtype) if FROM_NUMPY[self.dtype] is uint8 else result
 
 
-@declare(variants="function method out")
+@declare(row_major=True, variants="function method out")
 def any(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether some element along `dim` is nonzero. https://pytorch.org/docs/stable/generated/torch.any.html"""
     result = xp.any(self != 0, axis=dims_of(dim, self.ndim), keepdims=keepdim)
     return result.astype(self.dtype) if FROM_NUMPY[self.dtype] is uint8 else result
 
 
-@declare()
+@declare(row_major=True)
 def count_nonzero(xp: Any, self: Array, dim: Dims = None) -> Array:
     """How many elements along `dim` aren't zero. https://pytorch.org/docs/stable/generated/torch.count_nonzero.html"""
     return xp.sum(self != 0, axis=dims_of(dim, self.ndim), dtype=xp.int64)
 
 
 @declare(
+    row_major=True,
     promotion="to float",
     upcast=True,
     variants="function method out",

@@ -14,7 +14,7 @@ from minitorch import sampling
 from minitorch.backend import Array
 from minitorch.devices import tensor_device
 from minitorch.dtypes import dtype, get_default_dtype, int64
-from minitorch.layout import check_layout, strided
+from minitorch.layout import check_layout, contiguous_format, strided
 from minitorch.ops.creation import checked_dtype, checked_size, empty_like, finish, write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import no_derivative
@@ -50,7 +50,7 @@ def bernoulli(
     if p is None:
         result: Tensor = bernoulli_sample(input, generator)
     else:
-        result = empty_like(input).bernoulli_(p, generator=generator)
+        result = empty_like(input, memory_format=contiguous_format).bernoulli_(p, generator=generator)
     return result if out is None else write_out(out, result._array)
 
 

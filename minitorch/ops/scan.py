@@ -31,7 +31,7 @@ def _scan(xp: Any, accumulate: Any, self: Array, dim: int, dtype: DType | None) 
     return accumulate(wide, axis=dim).astype(kind.numpy, copy=False)
 
 
-@declare(variants=OUT, derivatives={"self": lambda grad, dim: _sum_of_later(grad, dim)})
+@declare(row_major=True, variants=OUT, derivatives={"self": lambda grad, dim: _sum_of_later(grad, dim)})
 def cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
     """y_i = Σ_{j ≤ i} x_j. https://pytorch.org/docs/stable/generated/torch.cumsum.html"""
     return _scan(xp, xp.cumsum, self, dim, dtype)
@@ -61,6 +61,7 @@ def _sum_of_later(grad: Tensor, dim: int) -> Tensor:
 
 
 @declare(
+    row_major=True,
     variants=OUT,
     derivatives={"self": lambda grad, self, result, dim: _cumprod_backward(grad, self, result, dim)},
 )
@@ -92,6 +93,7 @@ METHODS["cumprod_"] = _in_place("cumprod")
 
 
 @declare(
+    row_major=True,
     promotion="to float",
     upcast=True,
     variants=OUT,
@@ -136,6 +138,7 @@ def _running_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
 
 
 @declare(
+    row_major=True,
     variants=OUT,
     outputs=return_types.cummax,
     derivatives={"self": lambda grad, result1, dim: _running_backward(grad, result1, dim)},
@@ -146,6 +149,7 @@ def cummax(xp: Any, self: Array, dim: int) -> tuple[Array, Array]:
 
 
 @declare(
+    row_major=True,
     variants=OUT,
     outputs=return_types.cummin,
     derivatives={"self": lambda grad, result1, dim: _running_backward(grad, result1, dim)},

@@ -78,6 +78,7 @@ def _pair_backward(grads: Any, of_first: Any, shape: tuple[int, ...], dim: Dims,
 
 
 @declare(
+    row_major=True,
     upcast=True,
     promotion="keep",
     variants="",
@@ -91,6 +92,7 @@ def variance(xp: Any, self: Array, dim: Dims, correction: Number, keepdim: bool)
 
 
 @declare(
+    row_major=True,
     upcast=True,
     promotion="keep",
     variants="",
@@ -106,6 +108,7 @@ def deviation(xp: Any, self: Array, dim: Dims, correction: Number, keepdim: bool
 
 
 @declare(
+    row_major=True,
     upcast=True,
     promotion="keep",
     variants="",
@@ -121,6 +124,7 @@ def variance_and_mean(xp: Any, self: Array, dim: Dims, correction: Number, keepd
 
 
 @declare(
+    row_major=True,
     upcast=True,
     promotion="keep",
     variants="",

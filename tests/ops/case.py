@@ -56,9 +56,10 @@ class Case:
     tolerance: float
     gradcheck: bool
     twice: bool
+    layouts: bool
 
-    def make(self, lib: Any, dtype: str) -> Make:
-        return Make(lib, dtype, zlib.crc32(self.name.encode()))
+    def make(self, lib: Any, dtype: str, layout: str = "contiguous") -> Make:
+        return Make(lib, dtype, zlib.crc32(self.name.encode()), layout)
 
     @property
     def in_place(self) -> bool:
@@ -86,6 +87,7 @@ def case(
     tolerance: float = 1.0,
     gradcheck: bool = True,
     twice: bool = True,
+    layouts: bool = True,
 ) -> None:
     """Declares the tests of the op `names`; several names, separated by spaces, share samples but are tested each.
 
@@ -94,15 +96,19 @@ def case(
     """
     chosen = tuple(dtypes.split()) if isinstance(dtypes, str) else tuple(dtypes)
     for name in names.split():
-        CASES.append(Case(name, samples, errors, chosen, strides, grad_fn, tolerance, gradcheck, twice))
+        CASES.append(Case(name, samples, errors, chosen, strides, grad_fn, tolerance, gradcheck, twice, layouts))
 
 
 class Make:
-    """Makes a sample's tensors, for one library in one dtype. The same calls in the same order give the same data."""
+    """Makes a sample's tensors, for one library in one dtype. The same calls in the same order give the same data.
 
-    def __init__(self, lib: Any, dtype: str, seed: int) -> None:
+    `layout` is how tensors lie in memory whose sample doesn't say.
+    """
+
+    def __init__(self, lib: Any, dtype: str, seed: int, layout: str = "contiguous") -> None:
         self.lib = lib
         self.dtype_name = dtype
+        self.layout = layout
         self._random = np.random.default_rng(seed)
         self._constants: list[Any] = []
 
@@ -117,7 +123,7 @@ class Make:
         low: float = -2.0,
         high: float = 2.0,
         dtype: str | None = None,
-        layout: str = "contiguous",
+        layout: str | None = None,
         requires_grad: bool = True,
     ) -> Any:
         """A tensor of random numbers in [low, high].
@@ -126,10 +132,11 @@ class Make:
         "expanded" (stride 0 along the first dimension). `requires_grad=False` keeps it out of all gradient checks.
         """
         name = dtype or self.dtype_name
+        layout = layout or self.layout
         stored = tuple(2 * size for size in shape) if layout == "sliced" else shape
         data = cast(self._draw(stored, low, high, name), name)
         if layout == "transposed":
-            data = np.asfortranarray(data)
+            data = np.asarray(data, order="F")
         elif layout == "sliced":
             data = data[(slice(None, None, 2),) * len(shape)]
         elif layout == "expanded":
