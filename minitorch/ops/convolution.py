@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.ops.declaration import composite, declare
+from minitorch.ops.declaration import NAMESPACES, composite, declare
 from minitorch.ops.matmul import c_type_name, type_name
 from minitorch.tensor import Tensor
 
@@ -51,6 +51,15 @@ def padded(xp: Any, array: Array, padding: Ints) -> Array:
     )
     result[(..., *(slice(p, p + s) for s, p in zip(array.shape[2:], padding, strict=True)))] = array
     return result
+
+
+def add_windows(xp: Any, array: Array, columns: Array, stride: Ints, dilation: Ints) -> None:
+    """The adjoint of `windows`: adds columns (N, C, *kernel, *output) to the places in `array` that windows show."""
+    kernel = columns.shape[2 : array.ndim]
+    target = windows(xp, array, kernel, stride, dilation)
+    for offset in xp.ndindex(*kernel):
+        # Windows overlap, but those of one offset don't.
+        target[(slice(None), slice(None), *offset)] += columns[(slice(None), slice(None), *offset)]
 
 
 def _chunks(count: int, elements_each: int) -> Iterator[slice]:
@@ -98,10 +107,7 @@ def _scatter(xp: Any, grad: Array, weight: Array, shape: Ints, stride: Ints, dil
         else:
             columns = xp.matmul(kernels, images.reshape(len(images), groups, outputs // groups, positions))
             columns = columns.reshape(len(images), shape[1], *kernel, *size)
-        target = windows(xp, result[part], kernel, stride, dilation)
-        for offset in xp.ndindex(*kernel):
-            # Windows overlap, but those of one offset don't.
-            target[(slice(None), slice(None), *offset)] += columns[(slice(None), slice(None), *offset)]
+        add_windows(xp, result[part], columns, stride, dilation)
     return result
 
 
@@ -404,3 +410,26 @@ def _public(n: int) -> None:
 
 for _n in (1, 2, 3):
     _public(_n)
+
+
+@composite(variants="function")
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """conv1d of (time, batch, in) with a weight (kernel, in, out) → (time, batch, out).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.conv_tbc.html
+    """
+    if input.dim() != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if weight.dim() != 3:
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if bias.dim() != 1:
+        raise RuntimeError("Bias must be 1-D")
+    if input.shape[2] != weight.shape[1]:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if weight.shape[2] != bias.shape[0]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    whole = _convolve("conv1d", 1, input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad, 1, 1)
+    return whole.permute(2, 0, 1).contiguous()
+
+
+NAMESPACES["nn.functional"]["conv_tbc"] = conv_tbc

@@ -169,5 +169,40 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return (units[0] * units[1]).sum(dim)
 
 
-for _function in (cosine_similarity, pairwise_distance):
+def _pdist_gradient(grad: Tensor, self: Tensor, p: float, result: Tensor) -> Tensor:
+    first, second = self.new_ones((len(self), len(self))).triu(1).nonzero(as_tuple=True)
+    grad, result = (each[:, None, None] for each in (grad, result))
+    of_first, of_second = _cdist_gradients(grad, self[first].unsqueeze(1), self[second].unsqueeze(1), p, result)
+    return (
+        self.new_zeros(self.shape).index_add(0, first, of_first.squeeze(1)).index_add(0, second, of_second.squeeze(1))
+    )
+
+
+@declare(variants="", node="PdistBackward0", derivatives={"self": _pdist_gradient})
+def condensed_distances(xp: Any, self: Array, p: float) -> Array:
+    first, second = xp.triu_indices(len(self), 1)
+    if not len(first) or not self.shape[1]:
+        return xp.zeros(len(first), self.dtype)
+    if self.dtype.itemsize == 2:
+        raise not_implemented("pdist", self.dtype.name)
+    return _distances(xp, self[first] - self[second], p)
+
+
+@composite(variants="function")
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """‖xᵢ − xⱼ‖ₚ for all pairs i < j of the rows of (N, M), as one vector of N (N − 1) / 2 elements.
+
+    Raises RuntimeError for other than matrices of floating point numbers, and for negative p.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.pdist.html
+    """
+    if input.dim() != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
+    if not input.is_floating_point():
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    return condensed_distances(input, p)
+
+
+for _function in (cosine_similarity, pairwise_distance, pdist):
     NAMESPACES["nn.functional"][_function.__name__] = _function

@@ -212,3 +212,23 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     result = (product.view(-1, outputs, other) * input2.reshape(-1, 1, other)).sum(-1)
     result = result.view(*input1.shape[:-1], outputs)
     return result if bias is None else result + bias
+
+
+@declare(variants="function", namespace="nn.functional")
+def one_hot(xp: Any, self: Array, num_classes: int = -1) -> Array:
+    """(…) of int64 classes → (…, num_classes) of int64: 1 at the class, 0 elsewhere.
+
+    −1 stands for one more than the largest class. Raises RuntimeError for other dtypes and for classes out of range.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.one_hot.html
+    """
+    if self.dtype != "int64":
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if not self.size and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if self.size and int(self.min()) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(self.max()) + 1
+    if self.size and int(self.max()) >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return xp.ascontiguousarray((self[..., None] == xp.arange(num_classes)).astype("int64"))

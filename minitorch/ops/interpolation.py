@@ -31,7 +31,7 @@ def _source_step(size: int, output: int, align_corners: bool, scale: float | Non
     return kind(1 / scale) if scale else kind(size) / kind(output)
 
 
-def _cubic(x: Array, a: float) -> Array:
+def cubic(x: Array, a: float) -> Array:
     """Keys' kernel: 1 at 0, 0 at the other integers, and with slope a at 1."""
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
@@ -47,7 +47,7 @@ _NEAREST = {"nearest": 0.0, "nearest-exact": 0.5}
 
 _SMOOTH: dict[str, tuple[float, Callable[[Any, Array], Array]]] = {
     "bilinear": (1, lambda xp, x: xp.maximum(1 - x, 0)),
-    "bicubic": (2, lambda xp, x: _cubic(x, -0.5)),
+    "bicubic": (2, lambda xp, x: cubic(x, -0.5)),
     "lanczos": (3, _sinc),
 }
 """The filters of `antialias`: how far they reach, and their value at a distance."""
@@ -71,7 +71,7 @@ def _taps(
         first = xp.floor(source)
         rest = xp.clip(source - first, 0, 1)
         index = _inside(xp, xp.stack([first - 1, first, first + 1, first + 2]), size)
-        return index, xp.stack([_cubic(xp.abs(rest - offset), -0.75) for offset in (-1, 0, 1, 2)])
+        return index, xp.stack([cubic(xp.abs(rest - offset), -0.75) for offset in (-1, 0, 1, 2)])
     source = place if size == output else xp.maximum(source, 0)
     first = xp.minimum(xp.floor(source), size - 1)
     rest = xp.clip(source - first, 0, 1)

@@ -549,3 +549,9 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """(Σ xᵖ)^(1/p) of each window. https://pytorch.org/docs/stable/generated/torch.nn.functional.lp_pool2d.html"""
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+@composite(variants="function", namespace="nn.functional")
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """(Σ xᵖ)^(1/p) of each window. https://pytorch.org/docs/stable/generated/torch.nn.functional.lp_pool3d.html"""
+    return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
