@@ -82,10 +82,27 @@ def _conj(xp: Any, self: Array) -> Array:
     return xp.conjugate(self)
 
 
-@composite(aliases="resolve_conj")
+@composite()
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor is its own. https://pytorch.org/docs/stable/generated/torch.conj.html"""
     return _conj(input) if input._dtype.is_complex else input
+
+
+@pointwise(derivatives={"self": lambda grad: conj(grad)}, variants="inplace out", node="ConjPhysicalBackward0")
+def _conj_physical(xp: Any, self: Array) -> Array:
+    return xp.conjugate(self)
+
+
+METHODS["conj_physical_"] = METHODS.pop("_conj_physical_")
+
+
+@composite()
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex conjugate, never put off; a real tensor is its own.
+
+    https://pytorch.org/docs/stable/generated/torch.conj_physical.html
+    """
+    return input if out is None and not input._dtype.is_complex else _conj_physical(input, out=out)
 
 
 @pointwise(

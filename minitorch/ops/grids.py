@@ -9,7 +9,6 @@ import math
 import warnings
 from typing import Any
 
-from minitorch.backend import Array
 from minitorch.devices import tensor_device
 from minitorch.dtypes import FLOATING, INTEGER, SCALAR_TYPES, int32, int64
 from minitorch.layout import check_layout, strided

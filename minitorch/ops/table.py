@@ -16,6 +16,7 @@ from minitorch.ops import (  # noqa: F401
     extremum,
     gradient,
     grids,
+    housekeeping,
     index_ops,
     indexing,
     joining,

@@ -117,7 +117,7 @@ case(
     gradcheck=False,  # torch has no derivative of it
 )
 case(
-    "real conj resolve_conj",
+    "real conj resolve_conj resolve_neg",
     lambda make: [
         args(make(2, 3)),
         args(make(2, 3, layout="transposed")),
@@ -129,6 +129,8 @@ case(
 )
 COMPLEX = "complex64 complex128"
 case("real imag view_as_real", unary(-2, 2), dtypes=COMPLEX)
+# torch numbers the node of the in-place form differently.
+case("conj_physical", unary(-2, 2), dtypes="int64 float32 float64 complex64 complex128", grad_fn=False)
 # torch conjugates lazily: its strides and its node are those of a view.
 case("conj", unary(-2, 2), dtypes=COMPLEX, strides=False)
 case(

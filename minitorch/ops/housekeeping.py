@@ -1,0 +1,207 @@
+"""What programs ask of a tensor and do to one beside computing: questions, old spellings, Python loops over elements.
+
+Source: https://pytorch.org/docs/stable/tensors.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minitorch.autograd.engine import sum_to_size as summed
+from minitorch.autograd.grad_mode import no_grad
+from minitorch.devices import tensor_device
+from minitorch.layout import strided
+from minitorch.ops.data import tensor
+from minitorch.ops.declaration import METHODS, composite
+from minitorch.ops.shape import sizes_of
+from minitorch.tensor import Tensor, _as_subclass
+
+
+@composite()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether the shapes are equal."""
+    return input.shape == other.shape
+
+
+@composite()
+def is_conj(input: Tensor) -> bool:
+    """False: conjugation is never put off."""
+    return False
+
+
+@composite()
+def is_neg(input: Tensor) -> bool:
+    """False: negation is never put off."""
+    return False
+
+
+@composite()
+def is_distributed(input: Tensor) -> bool:
+    """False: a tensor lies on one device."""
+    return False
+
+
+@composite(aliases="resolve_neg")
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself. https://pytorch.org/docs/stable/generated/torch.resolve_conj.html"""
+    return input
+
+
+@composite(variants="method")
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both are the same view of the same memory."""
+    return (
+        self.untyped_storage() is tensor.untyped_storage()
+        and self.storage_offset() == tensor.storage_offset()
+        and self.shape == tensor.shape
+        and self.stride() == tensor.stride()
+    )
+
+
+@composite(variants="method")
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """False: only memory of a machine with an accelerator can be pinned."""
+    return False
+
+
+@composite(variants="method")
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Raises RuntimeError: there is no accelerator to pin memory for."""
+    raise RuntimeError("Cannot access accelerator device when none is available.")
+
+
+@composite(variants="method")
+def dim_order(self: Tensor) -> tuple[int, ...]:
+    """The dimensions, from the one with the largest stride to the one with the smallest.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.dim_order.html
+    """
+    strides = self.stride()
+    return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
+
+
+def _answer(value: Any, explanation: str) -> Any:
+    return property(lambda self: value, doc=explanation)
+
+
+METHODS["layout"] = _answer(strided, "How elements lie in memory: by strides.")
+METHODS["name"] = _answer(None, "None.")
+_OTHER_KINDS = "sparse sparse_csr quantized mkldnn nested mps xpu xla vulkan ipu mtia maia"
+for _kind in _OTHER_KINDS.split():
+    METHODS["is_" + _kind] = _answer(False, "False: there are no such tensors.")
+
+
+@composite(variants="method")
+def as_subclass(self: Tensor, cls: type) -> Tensor:
+    """The same tensor as an object of a subclass of Tensor. https://pytorch.org/docs/stable/generated/torch.Tensor.as_subclass.html"""
+    return _as_subclass(self, cls)
+
+
+@composite(variants="method")
+def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
+    """The old constructor, of this tensor's dtype: sizes, or the data themselves. `new_tensor` is better."""
+    from minitorch.tensor_types import legacy_tensor
+
+    if device is not None and tensor_device(device) is not self.device:
+        raise NotImplementedError(f"new(): device={device!r} is not supported")
+    if len(data) == 1 and isinstance(data[0], Tensor):
+        return data[0].detach()
+    return legacy_tensor(data, self.dtype)
+
+
+@composite(variants="method")
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The sum over the dimensions along which `size` would be broadcast to this shape.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.sum_to_size.html
+    """
+    shape = sizes_of(size)
+    tail = self.shape[self.dim() - len(shape) :] if len(shape) <= self.dim() else ()
+    if len(tail) != len(shape) or any(want not in (1, have) for want, have in zip(shape, tail, strict=True)):
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(self.shape)}}}.")
+    return summed(self, shape) if shape else self.sum()
+
+
+@composite(variants="method")
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """One number on the main diagonal; with `wrap`, in a tall matrix again below each square and an empty row.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.fill_diagonal_.html
+    """
+    if self.dim() < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.dim() > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    rows, columns = self.shape[:2]
+    step = sum(self.stride())
+    self.as_strided((min(rows, columns),), (step,)).fill_(fill_value)
+    if wrap and self.dim() == 2 and rows > columns + 1:
+        period = columns + 1
+        start = self.stride(0) * period + self.storage_offset()
+        count = (self.numel() + columns) // period - columns
+        self.as_strided((count,), (step,), start).fill_(fill_value)
+    return self
+
+
+def _map(name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable[..., Any]) -> Tensor:
+    """Overwrites each element with what a Python function makes of it and of those beside it."""
+    if any(each.requires_grad for each in (self, *others)):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    if self.device.type != "cpu":
+        raise TypeError(f"{name} is only implemented on CPU tensors")
+    if not callable(function):
+        raise TypeError(f"'{type(function).__name__}' object is not callable")
+    for position, each in enumerate(others):
+        if each.dtype is not self.dtype:
+            label = "other" if len(others) == 1 else "xy"[position]
+            raise TypeError(f"{name}: expected {self.type()} for '{label}' (got {each.type()})")
+    columns = [each.expand(self.shape).reshape(-1).tolist() for each in (self, *others)]
+    with no_grad():
+        values = [function(*elements) for elements in zip(*columns, strict=True)]
+        self.copy_(tensor(values, dtype=self.dtype).view(self.shape))
+    return self
+
+
+@composite(variants="method")
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """x ← callable(x) for each element, in Python: slow. https://pytorch.org/docs/stable/generated/torch.Tensor.apply_.html"""
+    return _map("apply_", self, (), callable)
+
+
+@composite(variants="method")
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """x ← callable(x, y) for each pair of elements, in Python. https://pytorch.org/docs/stable/generated/torch.Tensor.map_.html"""
+    return _map("map_", self, (tensor,), callable)
+
+
+@composite(variants="method")
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """self ← callable(self, x, y) for each triple of elements, in Python."""
+    return _map("map2_", self, (x, y), callable)
+
+
+@composite(variants="method")
+def __reversed__(self: Tensor) -> Tensor:  # noqa: N807
+    """The tensor with its first dimension reversed, so that `reversed(x)` goes through the rows backwards."""
+    return self.flip(0) if self.dim() else self
+
+
+@composite(variants="method")
+def __rmatmul__(self: Tensor, other: Tensor) -> Tensor:  # noqa: N807
+    """other @ self."""
+    return other.matmul(self) if isinstance(other, Tensor) else NotImplemented
+
+
+@composite(variants="function method out")
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The indices of the elements that aren't zero, a row each: the first `size`, filled up with `fill_value`.
+
+    https://pytorch.org/docs/stable/generated/torch.nonzero_static.html
+    """
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = input.nonzero()[:size]
+    result = found.new_full((size, input.dim()), fill_value)
+    result[: len(found)] = found
+    return result
