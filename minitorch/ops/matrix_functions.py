@@ -10,7 +10,6 @@ from typing import Any
 
 from minitorch import return_types
 from minitorch.backend import Array
-from minitorch.ops.apply import write_out
 from minitorch.ops.creation import eye
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, declare
 from minitorch.ops.joining import cat
@@ -71,8 +70,8 @@ def geqrf(xp: Any, self: Array) -> tuple[Array, Array]:
     return xp.ascontiguousarray(columns).swapaxes(-1, -2), tau
 
 
-@composite(namespace="linalg", variants="function")
-def householder_product(input: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
+@composite(namespace="linalg", variants="function out")
+def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first n columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ, where vᵢ is 1 followed by column i of the input below the
     diagonal. Shapes (…, m, n) and (…, k) to (…, m, n), m ≥ n ≥ k.
 
@@ -85,7 +84,7 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Any = None) -> Tenso
     for i in reversed(range(tau.size(-1))):
         v = below[..., i : i + 1]
         result = result - tau[..., i : i + 1, None] * v @ (adjoint(v) @ result)
-    return result if out is None else write_out(out, result)
+    return result
 
 
 NAMESPACES["torch"]["orgqr"] = METHODS["orgqr"] = householder_product

@@ -57,6 +57,7 @@ def _gradients(
 
 
 @declare(
+    row_major=True,
     upcast=True,
     promotion="keep",
     variants="",
@@ -365,8 +366,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.normalize.html
     """
-    if out is not None:
-        raise NotImplementedError("normalize: out is not supported")
+    from minitorch.ops.pointwise import div
     from minitorch.ops.norms import vector_norm
 
-    return input / vector_norm(input, p, dim, True).clamp_min(eps).expand_as(input)
+    return div(input, vector_norm(input, p, dim, True).clamp_min(eps).expand_as(input), out=out)

@@ -14,6 +14,17 @@ from minitorch.ops.data import as_tensor, tensor
 from minitorch.ops.joining import cat, stack
 from minitorch.tensor import Tensor
 
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
+
 
 class _Packed(NamedTuple):
     data: Tensor
