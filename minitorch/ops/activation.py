@@ -14,6 +14,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY
 from minitorch.ops.apply import in_place_of
+from minitorch.ops.blocks import choose, clipped
 from minitorch.ops.creation import cast_number
 from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare, pointwise
 from minitorch.ops.elementary import tanh
@@ -97,7 +98,7 @@ def relu(xp: Any, self: Array) -> Array:
         raise RuntimeError("Boolean inputs not supported for relu")
     if self.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
-    return xp.maximum(self, 0)
+    return clipped(xp, self, 0, None)
 
 
 @activation(
@@ -112,7 +113,7 @@ def threshold(xp: Any, self: Array, threshold: float, value: float) -> Array:
         raise not_implemented("threshold_cpu", self.dtype.name)
     if self.dtype.kind == "u" and min(threshold, value) < 0:
         raise RuntimeError("value cannot be converted to type uint8_t without overflow")
-    return xp.where(self <= threshold, xp.asarray(cast_number(value, FROM_NUMPY[self.dtype]), self.dtype), self)
+    return choose(xp, self <= threshold, xp.asarray(cast_number(value, FROM_NUMPY[self.dtype]), self.dtype), self)
 
 
 @activation(
@@ -129,7 +130,7 @@ def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) 
         raise NotImplementedError("clamp is not supported for complex types")
     if self.dtype.kind == "u" and min(min_val, max_val) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return xp.minimum(xp.maximum(self, self.dtype.type(min_val)), self.dtype.type(max_val))
+    return clipped(xp, self, self.dtype.type(min_val), self.dtype.type(max_val))
 
 
 _clamped = NAMESPACES["nn.functional"]["hardtanh"]
@@ -170,7 +171,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 def elu_backward(xp: Any, grad_output: Array, self: Array, alpha: float, scale: float, input_scale: float) -> Array:
     """scale · grad for x > 0, else scale · α · input_scale · exp(input_scale · x) · grad."""
     slope = xp.exp(xp.minimum(self, 0) * input_scale) * (alpha * scale * input_scale)
-    return grad_output * xp.where(self <= 0, slope, xp.asarray(scale, self.dtype))
+    return grad_output * choose(xp, self <= 0, slope, xp.asarray(scale, self.dtype))
 
 
 @pointwise(
@@ -184,7 +185,7 @@ def _elu(xp: Any, self: Array, alpha: float, scale: float, input_scale: float, n
     """scale · x for x > 0, else scale · α · (exp(input_scale · x) − 1)."""
     floating(self, "elu_cpu")
     negative = xp.expm1(xp.minimum(self, 0) * input_scale) * (alpha * scale)
-    return xp.where(self > 0, self if scale == 1 else self * scale, negative)
+    return choose(xp, self > 0, self if scale == 1 else self * scale, negative)
 
 
 _elu_in_place = in_place_of(OPS["_elu"])

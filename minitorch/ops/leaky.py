@@ -13,6 +13,7 @@ from minitorch.backend import Array
 from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES
 from minitorch.ops.activation import activation, flat
 from minitorch.ops.apply import in_place_of
+from minitorch.ops.blocks import choose
 from minitorch.ops.declaration import NAMESPACES, OPS, composite, declare, pointwise
 from minitorch.ops.errors import floating, not_implemented
 from minitorch.ops.sampling_in_place import draw
@@ -29,7 +30,7 @@ from minitorch.tensor import Tensor
 )
 def leaky_relu_backward(xp: Any, grad_output: Array, self: Array, negative_slope: float) -> Array:
     """grad_output where self > 0, else negative_slope · grad_output."""
-    return grad_output * xp.asarray([negative_slope, 1], grad_output.dtype)[(self > 0).view("int8")]
+    return choose(xp, self > 0, grad_output, grad_output * negative_slope)
 
 
 @activation(
@@ -41,7 +42,7 @@ def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Array:
     floating(self, "leaky_relu_cpu")
     if 0 < negative_slope <= 1:
         return xp.maximum(self, self * negative_slope)
-    return xp.where(self > 0, self, self * negative_slope)
+    return choose(xp, self > 0, self, self * negative_slope)
 
 
 def _prelu_weight(input: Tensor, weight: Tensor) -> Tensor:
@@ -66,7 +67,7 @@ def _prelu_weight(input: Tensor, weight: Tensor) -> Tensor:
     },
 )
 def _prelu(xp: Any, self: Array, weight: Array) -> Array:
-    return xp.where(floating(self, "prelu_cpu") > 0, self, self * weight)
+    return choose(xp, floating(self, "prelu_cpu") > 0, self, self * weight)
 
 
 @composite()
@@ -92,12 +93,12 @@ def rrelu_slopes(
     xp: Any, self: Array, lower: float, upper: float, training: bool, generator: Generator | None
 ) -> Array:
     """1 for x > 0; below, in training a number uniform in [lower, upper), else the middle of the two."""
-    slopes = xp.ones(self.shape, self.dtype)
     if not training:
         if FROM_NUMPY[self.dtype].category != FLOATING:
             raise not_implemented("leaky_relu_cpu", self.dtype.name)
-        slopes[~(self > 0)] = (lower + upper) / 2
-        return slopes
+        one, middle = (xp.asarray(slope, self.dtype) for slope in (1, (lower + upper) / 2))
+        return choose(xp, xp.asarray(self > 0, order="C"), one, middle)
+    slopes = xp.ones(self.shape, self.dtype)
     if self.dtype not in ("bfloat16", "float32", "float64"):
         raise not_implemented("rrelu_with_noise_out_cpu", self.dtype.name)
     leaks = self <= 0

@@ -11,6 +11,7 @@ import warnings
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.ops.blocks import choose
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.matmul import type_name
 from minitorch.tensor import Tensor
@@ -149,7 +150,7 @@ def l1_loss(
 def smooth_absolute_error(xp: Any, self: Array, target: Array, reduction: str, beta: float) -> Array:
     require_float("smooth_l1_cpu", self)
     distance = xp.abs(xp.subtract(self, target))
-    loss = xp.where(distance < beta, distance * distance * (0.5 / beta), distance - 0.5 * beta)
+    loss = choose(xp, distance < beta, distance * distance * (0.5 / beta), distance - 0.5 * beta)
     return reduced(loss.astype(self.dtype, copy=False), reduction)
 
 
@@ -196,7 +197,7 @@ def smooth_l1_loss(
 def huber_error(xp: Any, self: Array, target: Array, reduction: str, delta: float) -> Array:
     require_float("huber_cpu", self)
     distance = xp.abs(xp.subtract(self, target))
-    loss = xp.where(distance < delta, distance * distance * 0.5, (distance - 0.5 * delta) * delta)
+    loss = choose(xp, distance < delta, distance * distance * 0.5, (distance - 0.5 * delta) * delta)
     return reduced(loss.astype(self.dtype, copy=False), reduction)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import INTEGER, bool_, complex128, float64
+from minitorch.layout import kept_order
 from minitorch.ops.blocks import in_blocks
 from minitorch.ops.declaration import METHODS, composite, pointwise
 from minitorch.ops.errors import no_derivative, not_implemented
@@ -267,11 +268,11 @@ def _by_quotient(xp: Any, function: Any, self: Array | Number, other: Array | Nu
     product with the divisor is exact; the rest is left to the function itself.
     """
     kind = (self if isinstance(self, xp.ndarray) else other).dtype
-    if kind != "float32" or xp.ndim(self) and xp.ndim(other) and self.shape != other.shape:
+    if kind != "float32":
         return function(self, other)
 
     def divide(x: Array, y: Array) -> Array:
-        wide, divisor = x.astype("float64"), y.astype("float64")
+        wide, divisor = (each.astype("float64", order=kept_order(each)) for each in (x, y))
         quotient = wide / divisor
         whole = xp.trunc(quotient) if function is xp.fmod else xp.floor(quotient)
         if function is not xp.floor_divide:

@@ -10,6 +10,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import FLOATING, FROM_NUMPY, bool_, finfo, from_numpy_dtype, scalar_type, uint8
 from minitorch.layout import copy_in, kept_order, preserve_format
+from minitorch.ops.blocks import choose, clipped
 from minitorch.ops.creation import scalar_tensor
 from minitorch.ops.declaration import METHODS, composite, pointwise
 from minitorch.ops.errors import no_derivative, not_implemented
@@ -57,6 +58,8 @@ def clamp(xp: Any, self: Array, min: Array | Number | None = None, max: Array | 
         raise not_implemented(f"clamp{'_min' * (max is None)}{'_max' * (min is None)}_scalar_cpu", "bool")
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if not isinstance(min, xp.ndarray) and not isinstance(max, xp.ndarray):
+        return clipped(xp, self, min, max)
     result = self if min is None else xp.maximum(self, min)
     return result if max is None else xp.minimum(result, max)
 
@@ -71,7 +74,7 @@ def clamp(xp: Any, self: Array, min: Array | Number | None = None, max: Array | 
 def clamp_min(xp: Any, self: Array, min: Array | Number) -> Array:
     """max(self, min)."""
     _refuse_complex(self, "clamp")
-    return xp.maximum(self, min)
+    return xp.maximum(self, min) if isinstance(min, xp.ndarray) else clipped(xp, self, min, None)
 
 
 @pointwise(
@@ -84,7 +87,7 @@ def clamp_min(xp: Any, self: Array, min: Array | Number) -> Array:
 def clamp_max(xp: Any, self: Array, max: Array | Number) -> Array:
     """min(self, max)."""
     _refuse_complex(self, "clamp")
-    return xp.minimum(self, max)
+    return xp.minimum(self, max) if isinstance(max, xp.ndarray) else clipped(xp, self, None, max)
 
 
 def _unless(loses: Tensor, ties: Tensor, grad: Tensor) -> Any:
@@ -163,7 +166,8 @@ def fmin(xp: Any, self: Array, other: Array) -> Array:
 )
 def _where(xp: Any, condition: Array, self: Array | Number, other: Array | Number) -> Array:
     kind = (self if isinstance(self, xp.ndarray) else other).dtype
-    return xp.where(condition, xp.asarray(self, kind), xp.asarray(other, kind))
+    self, other = xp.asarray(self, kind), xp.asarray(other, kind)
+    return choose(xp, condition, self, other) if condition.dtype == bool else xp.where(condition, self, other)
 
 
 @composite(variants="function")
@@ -313,7 +317,7 @@ def _direction(xp: Any, self: Array) -> Array:
     if self.dtype.kind == "c":
         size = xp.abs(self)
         return xp.where(size == 0, xp.zeros((), self.dtype), self / size)
-    return (self > 0).astype(self.dtype) - (self < 0).astype(self.dtype)
+    return xp.subtract((self > 0).view("int8"), (self < 0).view("int8")).astype(self.dtype)
 
 
 def _sgn_gradient(grad: Tensor, self: Tensor, result: Tensor) -> Any:
@@ -370,15 +374,17 @@ def nan_to_num(
     """
     if self.dtype.kind in "biu":
         return copy_in(xp, self, self.dtype, preserve_format)
-    if posinf is None:
-        posinf = finfo(FROM_NUMPY[self.dtype]).max
-    if neginf is None:
-        neginf = finfo(FROM_NUMPY[self.dtype]).min
+    limits = finfo(FROM_NUMPY[self.dtype])
+    posinf = limits.max if posinf is None else posinf
+    neginf = limits.min if neginf is None else neginf
     if self.dtype.kind == "c":
         return xp.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
     kind = self.dtype.type
-    result = xp.where(self == xp.inf, kind(posinf), xp.where(self == -xp.inf, kind(neginf), self))
-    return xp.where(self != self, kind(nan or 0.0), result)
+    replaced = choose(xp, self != self, xp.asarray(nan or 0.0, self.dtype), self)
+    if (posinf, neginf) == (limits.max, limits.min):
+        return clipped(xp, replaced, kind(neginf), kind(posinf))
+    replaced = choose(xp, self == xp.inf, xp.asarray(posinf, self.dtype), replaced)
+    return choose(xp, self == -xp.inf, xp.asarray(neginf, self.dtype), replaced)
 
 
 @pointwise(upcast=False, derivatives={"self": lambda grad: grad, "other": _zeros})
@@ -386,4 +392,12 @@ def nextafter(xp: Any, self: Array, other: Array) -> Array:
     """The next number after self towards `other`. https://pytorch.org/docs/stable/generated/torch.nextafter.html"""
     if self.dtype.kind in "biu":
         raise not_implemented("nextafter_cpu", self.dtype.name)
-    return xp.nextafter(self, other)
+    if not isinstance(other, xp.ndarray) or self.shape != other.shape:
+        return xp.nextafter(self, other)
+    # The bits of neighbouring numbers are neighbouring integers, but for zeros and NaN.
+    bits = self.view(f"int{8 * self.dtype.itemsize}")
+    outwards = ((other > self) == (self > 0)).view("int8")
+    result = xp.asarray(bits + (outwards * xp.int8(2) - xp.int8(1))).view(self.dtype)
+    special = (self == 0) | (self == other) | (self != self) | (other != other)
+    result[special] = xp.nextafter(self[special], other[special])
+    return result

@@ -9,9 +9,10 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.activation import activation
+from minitorch.ops.blocks import clipped
 from minitorch.ops.declaration import composite, pointwise
 from minitorch.ops.errors import floating
-from minitorch.ops.masking import masked
+from minitorch.ops.masking import keep, masked
 from minitorch.tensor import Tensor
 
 
@@ -20,7 +21,7 @@ from minitorch.tensor import Tensor
 )
 def hardsigmoid(xp: Any, self: Array) -> Array:
     """x/6 + ½, clamped to [0, 1]."""
-    return xp.minimum(xp.maximum(floating(self, "hardsigmoid_cpu") + 3, 0), 6) / 6
+    return clipped(xp, floating(self, "hardsigmoid_cpu") + 3, 0, 6) / 6
 
 
 def _hardswish_gradient(grad: Tensor, self: Tensor) -> Any:
@@ -30,7 +31,7 @@ def _hardswish_gradient(grad: Tensor, self: Tensor) -> Any:
 @activation(derivatives={"self": _hardswish_gradient})
 def hardswish(xp: Any, self: Array) -> Array:
     """x · hardsigmoid(x). Howard et al. 2019, https://arxiv.org/abs/1905.02244"""
-    return self * xp.minimum(xp.maximum(floating(self, "hardswish_cpu") + 3, 0), 6) / 6
+    return self * clipped(xp, floating(self, "hardswish_cpu") + 3, 0, 6) / 6
 
 
 @pointwise(
@@ -40,7 +41,7 @@ def hardswish(xp: Any, self: Array) -> Array:
 def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Array:
     """x where |x| > lambd, else 0. https://pytorch.org/docs/stable/generated/torch.nn.functional.hardshrink.html"""
     floating(self, "hardshrink_cpu")
-    return xp.where((self >= -lambd) & (self <= lambd), xp.asarray(0, self.dtype), self)
+    return keep(xp, self, ~((self >= -lambd) & (self <= lambd)))
 
 
 composite(variants="function", namespace="nn.functional")(hardshrink)
@@ -53,7 +54,7 @@ composite(variants="function", namespace="nn.functional")(hardshrink)
 )
 def _softshrink(xp: Any, self: Array, lambd: float) -> Array:
     floating(self, "softshrink_check")
-    return xp.where(self > lambd, self - lambd, xp.where(self < -lambd, self + lambd, self * 0))
+    return self - clipped(xp, self, -lambd, lambd)
 
 
 @composite(variants="function", namespace="nn.functional")

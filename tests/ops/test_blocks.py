@@ -1,0 +1,83 @@
+"""Ops that compute large tensors a block at a time, against torch: across blocks, and at special numbers."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch
+from minitorch.ops.blocks import BLOCK, choose, clipped, in_blocks
+
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 1e-5, -1e30, 2.0**24, np.inf, -np.inf, np.nan], np.float32)
+
+
+def numbers(seed: int, dtype: str = "float32", low: float = -6, high: float = 6) -> Any:
+    """Random numbers in more than two blocks; among the first, all pairs of special ones for seeds 0 and 1."""
+    array = np.random.default_rng(seed).uniform(low, high, 2 * BLOCK + 5).astype(dtype)
+    pairs = np.tile(SPECIAL, len(SPECIAL)) if seed else np.repeat(SPECIAL, len(SPECIAL))
+    array[BLOCK - 70 : BLOCK - 70 + pairs.size] = pairs
+    return array
+
+
+def both(name: str, *arrays: Any) -> tuple[Any, Any]:
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+    with np.errstate(all="ignore"):
+        ours, theirs = (
+            reduce(getattr, name.split("."), lib)(*(lib.from_numpy(each.copy()) for each in arrays))
+            for lib in (minitorch, torch)
+        )
+    return ours.numpy(), theirs.numpy()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["fmod", "remainder", "floor_divide", "logaddexp", "logaddexp2", "nextafter"])
+def test_two_tensors(name: str, dtype: str) -> None:
+    ours, theirs = both(name, numbers(0, dtype), numbers(1, dtype))
+    if name in ("fmod", "floor_divide", "nextafter"):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
+    assert ours.dtype == theirs.dtype
+
+
+ONE_TENSOR = (
+    "nan_to_num nn.functional.relu nn.functional.elu nn.functional.selu nn.functional.softshrink nn.functional.gelu "
+    "nn.functional.hardshrink nn.functional.hardtanh nn.functional.hardswish nn.functional.leaky_relu erf erfc erfinv "
+    "lgamma digamma sign special.ndtri special.i0e special.i1e i0 special.i1"
+)
+
+
+@pytest.mark.parametrize("name", ONE_TENSOR.split())
+def test_one_tensor(name: str) -> None:
+    x = numbers(0)
+    if name == "nn.functional.gelu":
+        x[np.isposinf(x)] = 9  # torch says NaN
+    ours, theirs = both(name, x)
+    np.testing.assert_allclose(ours, theirs, rtol=2e-6, atol=2e-6)
+
+
+def test_blocks_are_the_whole() -> None:
+    x, y = numbers(2), numbers(3)
+    assert np.array_equal(in_blocks(np, lambda a, b: a * b, x, y), x * y, equal_nan=True)
+    assert np.array_equal(in_blocks(np, lambda a, b: a * b, x, y[:1].reshape(())), x * y[0], equal_nan=True)
+    assert np.array_equal(
+        in_blocks(np, lambda a, b: a + b, x[:, None], y[None, :3]), x[:, None] + y[:3], equal_nan=True
+    )
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64", "complex64", "complex128"])
+def test_choose_is_where(dtype: str) -> None:
+    x, y = np.nan_to_num(numbers(0)).astype(dtype), np.nan_to_num(numbers(1)).astype(dtype)
+    mask = np.random.default_rng(0).random(x.shape) < 0.5
+    np.testing.assert_array_equal(choose(np, mask, x, y), np.where(mask, x, y))
+    np.testing.assert_array_equal(choose(np, mask, x[0], y[:1]), np.where(mask, x[0], y[:1]))
+
+
+def test_clipped() -> None:
+    x = numbers(0)
+    np.testing.assert_array_equal(clipped(np, x, -1, 2), np.minimum(np.maximum(x, -1), 2))
+    np.testing.assert_array_equal(clipped(np, x, None, 2), np.minimum(x, 2))
+    whole = np.arange(-5, 5)
+    np.testing.assert_array_equal(clipped(np, whole, -1, None), np.maximum(whole, -1))
