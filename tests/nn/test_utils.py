@@ -377,7 +377,7 @@ def pruning(torch: Any) -> Any:
     actions: list[Callable[[Any], Any]] = [
         lambda m: prune.identity(m, "weight"),
         lambda m: prune.random_unstructured(m, "weight", 0.4),
-        lambda m: prune.l1_unstructured(m, "weight", 5),
+        lambda m: prune.l1_unstructured(m, "weight", 3),
         lambda m: prune.l1_unstructured(m, "weight", 0.3, importance_scores=torch.arange(12.0).view(3, 4)),
         lambda m: prune.l1_unstructured(m, "weight", 0),
         lambda m: prune.random_structured(m, "weight", 2, dim=1),
