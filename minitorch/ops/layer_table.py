@@ -6,6 +6,7 @@ They declare functions only. An op with a method belongs in `table.py`.
 from minitorch.ops import (  # noqa: F401
     attention,
     convolution,
+    ctc,
     dropout,
     embedding,
     folding,
