@@ -56,16 +56,19 @@ def _singular(xp: Any, A: Array) -> Exception:
     )
 
 
-def _not_positive(xp: Any, A: Array) -> Exception:
-    def fails(matrix: Array) -> bool:
+def failing_minor(xp: Any, matrix: Array) -> int:
+    """The order of the first leading minor that isn't positive definite; 0 if all are."""
+    for order in range(1, len(matrix) + 1):
         try:
-            xp.linalg.cholesky(matrix)
+            xp.linalg.cholesky(matrix[:order, :order])
         except xp.linalg.LinAlgError:
-            return True
-        return False
+            return order
+    return 0
 
-    where, matrix = _batch_element(xp, A, fails)
-    order = next(k for k in range(1, len(matrix) + 1) if fails(matrix[:k, :k]))
+
+def _not_positive(xp: Any, A: Array) -> Exception:
+    where, matrix = _batch_element(xp, A, lambda each: failing_minor(xp, each) > 0)
+    order = failing_minor(xp, matrix)
     return _LinAlgError(
         f"linalg.cholesky: {where}The factorization could not be completed because the input is not positive-definite "
         f"(the leading minor of order {order} is not positive-definite)."
@@ -210,7 +213,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     A = _triangle_of(A, upper, unitriangular)
     if unitriangular:
         A = A + A.new_ones(A.shape[-1]).diag_embed()
-    return solve(A, B, left=left)
+    return solve(A, B[(None,) * (A.dim() - B.dim())], left=left)  # lest `solve` takes B for a batch of vectors
 
 
 def _cholesky_gradient(grad: Tensor, result: Tensor, upper: bool) -> Tensor:

@@ -91,6 +91,7 @@ case(
         args(square(make), make(2, 3), upper=False),
         args(square(make), make(3, 2), upper=True, left=False),
         args(square(make, 2), make(2, 2, 1), upper=False, unitriangular=True),
+        args(square(make, 2), make(2, 2), upper=False),  # one matrix for the batch, not a batch of vectors
         args(square(make, layout="transposed"), make(2, 2), upper=True),
     ],
     errors=lambda make: [args(make(2, 3), make(2, 2), upper=True), args(square(make), make(3, 2), upper=True)],
