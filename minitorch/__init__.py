@@ -12,6 +12,7 @@ from typing import Any
 from minitorch import autograd
 from minitorch import dtypes as _dtypes
 from minitorch.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from minitorch.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from minitorch.autograd.attributes import name_what_is_saved
 from minitorch.devices import device, get_default_device, set_default_device
 from minitorch.dtypes import (

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from minitorch.autograd.grad_mode import set_grad_enabled
+from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.hooks import run_between, run_hooks, run_post_accumulate_hooks, run_tensor_hooks
 from minitorch.autograd.node import AccumulateGrad, Edge, Gradients, Node
 
@@ -122,7 +123,7 @@ def accumulate_grad(variable: Tensor, grad: Tensor, may_keep: bool) -> None:
     recorded = grad.requires_grad
     if variable._grad is None:
         variable._grad = grad if recorded else grad._alias() if may_keep else grad.clone()
-    elif recorded or variable._grad.requires_grad:
+    elif recorded or (variable._grad.requires_grad and grad_mode.enabled):
         variable._grad = variable._grad + grad
     else:
         variable._grad.add_(grad)

@@ -6,46 +6,56 @@ Source: https://pytorch.org/docs/stable/notes/extending.html
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.inplace import check_writable, rebase_history
 from minitorch.autograd.node import Gradients, Node, gradient_edge
-from minitorch.autograd.saved import FREED, SavedTensor
-from minitorch.tensor import Tensor
+from minitorch.autograd.saved import FREED, PUSHED, SavedTensor, default_hooks
+from minitorch.tensor import Tensor, make_tensor
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
 
 class FunctionCtx(Node):
-    """The `ctx` of a Function: what forward hands to backward. It is the node in the graph at the same time."""
+    """The `ctx` of a Function: what forward hands to backward. It is the node in the graph at the same time.
 
-    _function: type[Function]
-    _to_save: tuple[Tensor | None, ...] = ()
-    _saved: list[SavedTensor | None] | None = None
-    _dirty: tuple[Tensor, ...] = ()
-    _non_differentiable: tuple[Tensor, ...] = ()
-    _materialize = True
+    Each Function has a subclass of its own, named as the node is.
+    """
+
+    function: ClassVar[type[Function]]
+    to_save: tuple[Any, ...] = ()
+    dirty_tensors: tuple[Any, ...] = ()
+    non_differentiable: tuple[Any, ...] = ()
     needs_input_grad: tuple[bool, ...] = ()
     """For each argument of `apply`, whether backward has to compute its gradient."""
+    _materialize = True
+    _saved: list[SavedTensor | None] | None = None
+    _returned: Sequence[Any] = ()
 
-    def __init__(self, function: type[Function], args: tuple[Any, ...]) -> None:
-        self._function = function
-        self._args_are_tensors = tuple(isinstance(each, Tensor) for each in args)
+    def __init__(self, args: Sequence[Any]) -> None:
+        self._are_tensors = tuple(isinstance(each, Tensor) for each in args)
         self.needs_input_grad = tuple(isinstance(each, Tensor) and each.requires_grad for each in args)
         super().__init__([gradient_edge(each) for each in args if isinstance(each, Tensor)], ())
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps inputs or outputs for backward, guarded by their version counters. Call it once."""
-        self._to_save = tensors
+        """Keeps tensors for backward, guarded by their version counters. A second call replaces the first."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keeps nothing: it is for forward-mode differentiation, which there is none of."""
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Says which inputs forward wrote to in place; they must be returned too."""
-        self._dirty = tensors
+        self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Says which outputs have no gradient."""
-        self._non_differentiable = tensors
+        self.non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether a missing gradient reaches backward as zeros (the default) or as None."""
@@ -54,48 +64,98 @@ class FunctionCtx(Node):
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What `save_for_backward` kept. Raises RuntimeError when it was modified since, or freed."""
+        return tuple(None if each is None else each.unpack(self) for each in self._raw_saved_tensors)
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor | None, ...]:
         if self._saved is None:
             raise RuntimeError(FREED)
-        return tuple(None if each is None else each.unpack(self) for each in self._saved)
+        return tuple(self._saved)
 
     def name(self) -> str:
-        return f"{self._function.__name__}Backward"
+        return type(self).__name__
 
     def apply(self, grads: Gradients) -> Gradients:
         if self._materialize:
-            from minitorch.ops.creation import zeros
-
             grads = [
-                zeros(shape, dtype=dtype) if grad is None else grad
-                for grad, (shape, dtype) in zip(grads, self.outputs, strict=True)
+                _zeros(*like) if grad is None and like else grad
+                for grad, like in zip(grads, self._returned, strict=True)
             ]
-        results = self._function.backward(self, *grads)
+        results = self.function._differentiated()(self, *grads)
         results = results if isinstance(results, tuple) else (results,)
-        surplus = results[len(self._args_are_tensors) :]
-        if len(results) < len(self._args_are_tensors) or any(each is not None for each in surplus):
+        expected = len(self._are_tensors)
+        if len(results) < expected or any(each is not None for each in results[expected:]):
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected "
-                f"{len(self._args_are_tensors)}, got {len(results)})"
+                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
+                f"{len(results)})"
             )
-        for number, (result, is_tensor) in enumerate(zip(results, self._args_are_tensors, strict=False)):
+        gradients = []
+        for position, (result, is_tensor) in enumerate(zip(results, self._are_tensors, strict=False), 1):
             if result is not None and not is_tensor:
                 raise RuntimeError(
-                    f"function {self.name()} returned a gradient different from None at position {number + 1}, but the "
+                    f"function {self.name()} returned a gradient different than None at position {position}, but the "
                     "corresponding forward input was not a Variable"
                 )
-        return [result for result, is_tensor in zip(results, self._args_are_tensors, strict=False) if is_tensor]
+            if result is not None and not isinstance(result, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type(result).__name__})")
+            if is_tensor:
+                gradients.append(result)
+        return gradients
 
     def release(self) -> None:
         self._saved = None
+
+    def save(self, made: dict[int, Tensor]) -> None:
+        """Turns `to_save` into saved tensors; `made` are the outputs, by the identity of what forward returned."""
+        self._saved = []
+        for position, each in enumerate(self.to_save):
+            if each is not None and not isinstance(each, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {position} is of type "
+                    f"{type(each).__name__}"
+                )
+            saved = None if each is None else SavedTensor(made.get(id(each), each), id(each) in made)
+            if saved is not None and PUSHED and default_hooks.pairs:
+                saved.pack_by_default(self)
+            self._saved.append(saved)
+        self.to_save = ()
+
+
+def _zeros(shape: tuple[int, ...], dtype: Any, device: Any) -> Tensor:
+    return make_tensor(device.xp.zeros(shape, dtype.numpy), dtype, device)
 
 
 class Function:
     """Subclass it with static methods `forward` and `backward`, and call `apply`.
 
     Either `forward(ctx, *args)`, or `forward(*args)` with `setup_context(ctx, inputs, output)`.
-    `backward(ctx, *grad_outputs)` returns a gradient for each argument, None where there is none.
+    `backward(ctx, *grad_outputs)`, which may also be called `vjp`, gets a gradient for each value that forward returned
+    and returns one for each argument, None where there is none.
     Source: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function
     """
+
+    generate_vmap_rule = False
+    _backward_cls: ClassVar[type[FunctionCtx]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionCtx,), {"function": cls})
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
+            "version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            "function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -114,50 +174,104 @@ class Function:
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
+
     @classmethod
-    def apply(cls, *args: Any) -> Any:
+    def _differentiated(cls) -> Callable[..., Any]:
+        """The one of `backward` and `vjp` that is defined."""
+        if cls.vjp is Function.vjp:
+            return cls.backward
+        if cls.backward is not Function.backward:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                "implement one of them."
+            )
+        return cls.vjp
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs forward without recording its inside, and records this function as one node."""
-        ctx = FunctionCtx(cls, args)
+        has_setup = cls.setup_context is not Function.setup_context
+        if has_setup:
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        ctx = cls._backward_cls(args)
         with no_grad():
-            if cls.setup_context is Function.setup_context:
-                result = cls.forward(ctx, *args)
-            else:
-                result = cls.forward(*args)
+            if has_setup:
+                result = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, result)
+            else:
+                result = cls.forward(ctx, *args, **kwargs)
         outputs = result if isinstance(result, tuple) else (result,)
-        wrapped = tuple(_output(each, ctx, args) if isinstance(each, Tensor) else each for each in outputs)
         if grad_mode.enabled and any(ctx.needs_input_grad):
-            _record(ctx, wrapped, {id(new): old for new, old in zip(wrapped, outputs, strict=True)})
-        return wrapped if isinstance(result, tuple) else wrapped[0]
+            outputs = _recorded(ctx, args, outputs)
+        return outputs if isinstance(result, tuple) else outputs[0]
 
 
-def _output(output: Tensor, ctx: FunctionCtx, args: tuple[Any, ...]) -> Tensor:
-    """An input that forward returned as it came must not be overwritten with the new history: it gets an alias."""
-    is_input = any(output is each for each in args)
-    is_dirty = any(output is each for each in ctx._dirty)
-    return output._alias() if is_input and not is_dirty else output
+def _is_in(tensor: Any, tensors: Sequence[Any]) -> bool:
+    return any(tensor is each for each in tensors)
 
 
-def _record(ctx: FunctionCtx, outputs: tuple[Any, ...], originals: dict[int, Any]) -> None:
-    tensors = [each for each in outputs if isinstance(each, Tensor)]
-    ctx.outputs = [(each._array.shape, each._dtype) for each in tensors]
-    for number, output in enumerate(tensors):
-        if not output._dtype.is_differentiable or any(
-            originals[id(output)] is each for each in ctx._non_differentiable
-        ):
-            continue
-        if any(output is each for each in ctx._dirty):
-            check_writable(output)
-            output._bump_version()
-            rebase_history(output, ctx)
-        else:
-            output._grad_fn, output._requires_grad = ctx, True
-        output._output_nr = number
-    made = {id(originals[id(each)]): each for each in tensors}
-    ctx._saved = [
-        None if each is None else SavedTensor(made.get(id(each), each), id(each) in made) for each in ctx._to_save
+def _recorded(ctx: FunctionCtx, args: Sequence[Any], returned: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The outputs with `ctx` for their history. An input that forward returned as it came gets an alias."""
+    if not all(_is_in(each, returned) for each in ctx.dirty_tensors):
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+            "modified inplace must all be outputs of the Function."
+        )
+    ctx._returned = [
+        (each._array.shape, each._dtype, each._device) if isinstance(each, Tensor) else () for each in returned
     ]
-    ctx._to_save = ()
+    ctx.outputs = [each[:2] for each in ctx._returned]
+    outputs = tuple(_output(ctx, number, each, args, returned) for number, each in enumerate(returned))
+    ctx.save({id(old): new for old, new in zip(returned, outputs, strict=True) if isinstance(old, Tensor)})
+    return outputs
+
+
+def _output(ctx: FunctionCtx, number: int, output: Any, args: Sequence[Any], returned: tuple[Any, ...]) -> Any:
+    if not isinstance(output, Tensor):
+        return output
+    is_dirty = _is_in(output, ctx.dirty_tensors)
+    differentiable = output._dtype.is_differentiable and not _is_in(output, ctx.non_differentiable)
+    if is_dirty:
+        _write_history(ctx, number, output, len(returned))
+        return output
+    if _is_in(output, args):
+        output = output._alias()
+    if differentiable:
+        output._grad_fn, output._requires_grad, output._output_nr = ctx, True, number
+    return output
+
+
+def _write_history(ctx: FunctionCtx, number: int, output: Tensor, count: int) -> None:
+    """Makes `ctx` the history of an input that forward wrote to."""
+    if output.requires_grad and output.is_leaf:
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    if output._base is not None and count > 1:
+        raise RuntimeError(
+            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
+            "more than one Tensor. This is not supported by the current autograd engine. You should either make sure "
+            "the input is not a view (using .clone() for example) or make your Function only return one Tensor "
+            "(potentially splitting it into two Functions: one doing the inplace that returns a single Tensor and a "
+            "second one that does the other operations). You can ask on the forum https://discuss.pytorch.org/ if you "
+            "need help to do this change."
+        )
+    check_writable(output)
+    output._bump_version()
+    rebase_history(output, ctx)
+    output._output_nr = number
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

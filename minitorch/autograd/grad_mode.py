@@ -19,6 +19,7 @@ class GradMode(threading.local):
 
     enabled = True
     inference = False
+    multithreading = True
 
 
 state = GradMode()
@@ -126,3 +127,29 @@ class inference_mode(_Mode):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         state.enabled, state.inference = self._previous
+
+
+class set_multithreading_enabled(_Mode):
+    """Remembers whether a backward pass may use threads, from now on or until the end of the block. It never does.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.grad_mode.set_multithreading_enabled.html
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self._previous = state.multithreading
+        state.multithreading = mode
+
+    def _copy(self) -> _Mode:
+        return set_multithreading_enabled(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        state.multithreading = self._previous
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` has set in this thread: at first True."""
+    return state.multithreading

@@ -102,6 +102,9 @@ class CopySlices(Node):
         self.node = node
         self._base, self._view = Geometry(base), Geometry(view)
 
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
+
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
         if grad is None:

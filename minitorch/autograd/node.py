@@ -68,7 +68,7 @@ class Node:
 
     @property
     def _input_metadata(self) -> tuple[GradientMetadata, ...]:
-        return tuple(GradientMetadata(Size(shape), dtype) for shape, dtype in self.outputs)
+        return tuple(GradientMetadata(Size(each[0]), each[1]) for each in self.outputs if each)
 
     def _sequence_nr(self) -> int:
         return self.sequence_number
@@ -103,7 +103,7 @@ class Node:
         """Drops what was saved for the backward pass."""
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"
 
 
 class GradientMetadata(NamedTuple):
@@ -126,9 +126,6 @@ class AccumulateGrad(Node):
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
-
-    def __repr__(self) -> str:
-        return f"<AccumulateGrad object at {id(self):#x}>"
 
     def _sequence_nr(self) -> int:
         return 2**64 - 1  # before everything that was recorded
@@ -203,6 +200,8 @@ class OpNode(Node):
         return self._name
 
     def apply(self, grads: Gradients) -> Gradients:
+        if grads[0] is None and all(each is None for each in grads):
+            return [None] * len(self.edges)
         saved = self._unpack()
         gradients: list[Tensor | None] = [None] * len(self.edges)
         for derivative, sources, needs in self._plan.calls:
