@@ -10,6 +10,7 @@ from minitorch.ops import (  # noqa: F401
     dropout,
     embedding,
     folding,
+    fractional_pooling,
     grid_sampling,
     interpolation,
     loss,

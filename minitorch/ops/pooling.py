@@ -460,6 +460,12 @@ def _public(n: int) -> None:
             values, index = adaptive_max_pool(input, output)
         return (values, index) if return_indices else values
 
+    def adaptive_max_pool_with_indices(
+        input: Tensor, output_size: Any, return_indices: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """`adaptive_max_pool` that always gives the places in the plane too."""
+        return adaptive_max_pool_nd(input, output_size, True)
+
     def max_unpool_nd(
         input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
     ) -> Tensor:
@@ -483,6 +489,7 @@ def _public(n: int) -> None:
         f"avg_pool{n}d": avg_pool_nd,
         f"adaptive_avg_pool{n}d": adaptive_avg_pool_nd,
         f"adaptive_max_pool{n}d": adaptive_max_pool_nd,
+        f"adaptive_max_pool{n}d_with_indices": adaptive_max_pool_with_indices,
         f"max_unpool{n}d": max_unpool_nd,
     }
     for name, function in functions.items():

@@ -194,7 +194,7 @@ for n in (1, 2, 3):
         strides=False,
     )
     case(
-        f"nn.functional.adaptive_max_pool{n}d",
+        f"nn.functional.adaptive_max_pool{n}d nn.functional.adaptive_max_pool{n}d_with_indices",
         lambda make, n=n: [
             args(make(1, 2, *[2] * (n - 1), 5), 2),
             args(make(1, 1, *[2] * (n - 1), 5), 1, True),
