@@ -14,7 +14,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY
 from minitorch.ops.apply import in_place_of
-from minitorch.ops.blocks import choose, clipped
+from minitorch.ops.blocks import choose, clipped, in_blocks
 from minitorch.ops.creation import cast_number
 from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare, pointwise
 from minitorch.ops.elementary import tanh
@@ -340,17 +340,16 @@ def _gelu_slope(x: Tensor, approximate: str) -> Any:
     },
 )
 def gelu_backward(xp: Any, grad_output: Array, self: Array, approximate: str) -> Array:
-    if approximate == "none":
-        slope = erf(xp, self * 0.5**0.5)
-        slope += 1
-        slope *= 0.5
-        slope += self * xp.exp(self * self * -0.5) * (0.5 * _ROOT)
-    else:
-        square = self * self
-        t = xp.tanh(_ROOT * self * (1 + _CUBIC * square))
-        slope = 0.5 * (1 + t) + (0.5 * _ROOT) * self * (1 - t * t) * (1 + 3 * _CUBIC * square)
-    slope *= grad_output
-    return slope
+    def backward(grad: Array, x: Array) -> Array:
+        square = x * x
+        if approximate == "none":
+            slope = 0.5 * (1 + erf(xp, x * 0.5**0.5)) + x * xp.exp(square * -0.5) * (0.5 * _ROOT)
+        else:
+            t = xp.tanh(_ROOT * x * (1 + _CUBIC * square))
+            slope = 0.5 * (1 + t) + (0.5 * _ROOT) * x * (1 - t * t) * (1 + 3 * _CUBIC * square)
+        return slope * grad
+
+    return in_blocks(xp, backward, grad_output, self)
 
 
 def _gelu_curvature(x: Tensor, approximate: str) -> Any:
@@ -367,12 +366,13 @@ def _gelu_curvature(x: Tensor, approximate: str) -> Any:
     derivatives={"self": lambda grad, self, approximate: gelu_backward(grad, self, approximate)},
 )
 def _gelu(xp: Any, self: Array, approximate: str) -> Array:
-    floating(self, "GeluKernelImpl")
-    result = erf(xp, self * 0.5**0.5) if approximate == "none" else xp.tanh(_ROOT * self * (1 + _CUBIC * self * self))
-    result += 1
-    result *= self
-    result *= 0.5
-    return result
+    def gate(x: Array) -> Array:
+        t = erf(xp, x * 0.5**0.5) if approximate == "none" else xp.tanh(_ROOT * x * (1 + _CUBIC * x * x))
+        t += 1
+        t *= 0.5 * x
+        return t
+
+    return in_blocks(xp, gate, floating(self, "GeluKernelImpl"))
 
 
 @composite(variants="function", namespace="nn.functional")

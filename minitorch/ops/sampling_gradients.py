@@ -15,7 +15,8 @@ from minitorch import sampling
 from minitorch.backend import Array
 from minitorch.ops.declaration import declare
 from minitorch.ops.errors import no_derivative
-from minitorch.ops.special_kernels import digamma, polynomial
+from minitorch.ops.gamma_kernels import digamma
+from minitorch.ops.numerics import polynomial
 from minitorch.random import Generator, default_generator
 from minitorch.tensor import Tensor
 

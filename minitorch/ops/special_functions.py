@@ -1,6 +1,7 @@
 """Special functions: error function, gamma functions, entropies, Bessel functions.
 
-The public names of `torch.special`, of which many are in `torch` too. The kernels are in `special_kernels`.
+The public names of `torch.special`, of which many are in `torch` too. The kernels are in `special_kernels` and
+`gamma_kernels`.
 Source: https://pytorch.org/docs/stable/special.html
 """
 
@@ -10,6 +11,7 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.ops import gamma_kernels
 from minitorch.ops import special_kernels as kernels
 from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, pointwise
@@ -54,13 +56,13 @@ def erfinv(xp: Any, self: Array) -> Array:
 @pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * self.digamma()})
 def lgamma(xp: Any, self: Array) -> Array:
     """ln |Γ(x)|. https://pytorch.org/docs/stable/generated/torch.lgamma.html"""
-    return kernels.lgamma(xp, floating(self, "lgamma_vml_cpu"))
+    return gamma_kernels.lgamma(xp, floating(self, "lgamma_vml_cpu"))
 
 
 @pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * _polygamma(self, 1)})
 def digamma(xp: Any, self: Array) -> Array:
     """Γ′(x)/Γ(x). https://pytorch.org/docs/stable/special.html#torch.special.digamma"""
-    return kernels.digamma(xp, floating(self, "digamma"))
+    return gamma_kernels.digamma(xp, floating(self, "digamma"))
 
 
 @pointwise(
@@ -70,7 +72,7 @@ def digamma(xp: Any, self: Array) -> Array:
     derivatives={"self": lambda grad, self, n: grad * _polygamma(self, n + 1)},
 )
 def _polygamma(xp: Any, self: Array, n: int) -> Array:
-    return kernels.digamma(xp, self) if n == 0 else kernels.polygamma(xp, self, n)
+    return gamma_kernels.digamma(xp, self) if n == 0 else gamma_kernels.polygamma(xp, self, n)
 
 
 @composite(variants="function")
@@ -307,4 +309,4 @@ def _no_derivative(grad: Tensor) -> Tensor:
     },
 )
 def _zeta(xp: Any, self: Array | Number, other: Array | Number) -> Array:
-    return kernels.zeta(xp, xp.asarray(other), self)
+    return gamma_kernels.zeta(xp, xp.asarray(other), self)
