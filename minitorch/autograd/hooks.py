@@ -22,13 +22,19 @@ _numbers = itertools.count()
 class RemovableHandle:
     """What registering a hook returns: `remove()` takes the hook away again, also at the end of a `with` block."""
 
-    def __init__(self, hooks: Hooks, hook: Callable[..., Any]) -> None:
+    def __init__(self, hooks: Hooks, hook: Callable[..., Any], marks: Sequence[dict[int, bool]] = ()) -> None:
+        """Puts the hook under a new number into `hooks`, and that number into `marks`."""
         self.id = next(_numbers)
         self._hooks = hooks
+        self._marks = marks
         hooks[self.id] = hook
+        for numbers in marks:
+            numbers[self.id] = True
 
     def remove(self) -> None:
         self._hooks.pop(self.id, None)
+        for numbers in self._marks:
+            numbers.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
         return self

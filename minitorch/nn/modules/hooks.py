@@ -21,31 +21,33 @@ if TYPE_CHECKING:
 Hook = Callable[..., Any]
 
 
-class Hooks(OrderedDict[int, Hook]):
-    """Hooks by number, in the order in which they run, and the numbers of those that want something special."""
+Hooks = OrderedDict[int, Hook]
+"""Hooks by number, in the order in which they run."""
+Marks = OrderedDict[int, bool]
+"""The numbers of hooks that want something special."""
 
-    def __init__(self, hooks: Any = ()) -> None:
-        super().__init__(hooks)
-        self.with_kwargs: set[int] = set()
-        self.always_called: set[int] = set()
-
-    def register(
-        self, hook: Hook, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
-    ) -> RemovableHandle:
-        handle = RemovableHandle(self, hook)
-        if prepend:
-            self.move_to_end(handle.id, last=False)
-        if with_kwargs:
-            self.with_kwargs.add(handle.id)
-        if always_call:
-            self.always_called.add(handle.id)
-        return handle
+forward_pre_hooks: Hooks = OrderedDict()
+forward_hooks: Hooks = OrderedDict()
+forward_hooks_with_kwargs: Marks = OrderedDict()
+forward_hooks_always_called: Marks = OrderedDict()
+backward_pre_hooks: Hooks = OrderedDict()
+backward_hooks: Hooks = OrderedDict()
+module_registration_hooks: Hooks = OrderedDict()
+buffer_registration_hooks: Hooks = OrderedDict()
+parameter_registration_hooks: Hooks = OrderedDict()
+"""The hooks of all modules. A module's own are its attributes: they are pickled, so types and names are PyTorch's."""
 
 
-forward_pre_hooks, forward_hooks = Hooks(), Hooks()
-backward_pre_hooks, backward_hooks = Hooks(), Hooks()
-module_registration_hooks, buffer_registration_hooks, parameter_registration_hooks = Hooks(), Hooks(), Hooks()
-"""The hooks of all modules; a module's own are its attributes."""
+def register(hooks: Hooks, hook: Hook, prepend: bool = False, marks: Sequence[Marks] = ()) -> RemovableHandle:
+    """Puts a hook last, or first, and its number into `marks`."""
+    handle = RemovableHandle(hooks, hook, marks)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _chosen(marks: Marks, wanted: bool) -> tuple[Marks, ...]:
+    return (marks,) if wanted else ()
 
 
 def registered(hooks: Hooks, module: Module, name: str, value: Any) -> Any:
@@ -61,7 +63,10 @@ class ModuleHooks:
     """The part of Module that has hooks: how they are registered, and a call that runs them."""
 
     _forward_hooks: Hooks
+    _forward_hooks_with_kwargs: Marks
+    _forward_hooks_always_called: Marks
     _forward_pre_hooks: Hooks
+    _forward_pre_hooks_with_kwargs: Marks
     _backward_hooks: Hooks
     _backward_pre_hooks: Hooks
     forward: Callable[..., Any]
@@ -73,7 +78,9 @@ class ModuleHooks:
 
         `with_kwargs`: `hook(module, args, kwargs)`, which returns None or both. `prepend`: before all other hooks.
         """
-        return self._forward_pre_hooks.register(hook, prepend, with_kwargs)
+        return register(
+            self._forward_pre_hooks, hook, prepend, _chosen(self._forward_pre_hooks_with_kwargs, with_kwargs)
+        )
 
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -82,18 +89,22 @@ class ModuleHooks:
 
         `with_kwargs`: `hook(module, args, kwargs, output)`. `always_call`: also when forward raises.
         """
-        return self._forward_hooks.register(hook, prepend, with_kwargs, always_call)
+        marks = (
+            *_chosen(self._forward_hooks_with_kwargs, with_kwargs),
+            *_chosen(self._forward_hooks_always_called, always_call),
+        )
+        return register(self._forward_hooks, hook, prepend, marks)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Has `hook(module, grad_input, grad_output)` called once the gradients of the module's inputs are known.
 
         What it returns, unless None, replaces `grad_input`. Both are tuples, None for what is no tensor.
         """
-        return self._backward_hooks.register(hook, prepend)
+        return register(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Has `hook(module, grad_output)` called before the module's backward; a result replaces `grad_output`."""
-        return self._backward_pre_hooks.register(hook, prepend)
+        return register(self._backward_pre_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
         raise NotImplementedError("register_backward_hook is deprecated: use register_full_backward_hook")
@@ -124,14 +135,17 @@ class ModuleHooks:
             for hooks in (forward_hooks, self._forward_hooks):
                 for number, hook in list(hooks.items()):
                     called.add(number)
-                    replaced = _call_forward_hook(hooks, number, hook, self, args, kwargs, result)
+                    replaced = self._call_forward_hook(number, hook, args, kwargs, result)
                     result = result if replaced is None else replaced
             return result if backward is None else backward.watch_outputs(result)
         except Exception:
-            for hooks in (forward_hooks, self._forward_hooks):
-                for number in [number for number in hooks if number in hooks.always_called and number not in called]:
+            for hooks, always in (
+                (forward_hooks, forward_hooks_always_called),
+                (self._forward_hooks, self._forward_hooks_always_called),
+            ):
+                for number in [number for number in hooks if number in always and number not in called]:
                     try:
-                        _call_forward_hook(hooks, number, hooks[number], self, args, kwargs, result)
+                        self._call_forward_hook(number, hooks[number], args, kwargs, result)
                     except Exception as error:
                         warnings.warn(
                             f"{'global ' if hooks is forward_hooks else ''}module forward hook with "
@@ -141,10 +155,15 @@ class ModuleHooks:
                         )
             raise
 
+    def _call_forward_hook(self, number: int, hook: Hook, args: Any, kwargs: dict[str, Any], result: Any) -> Any:
+        if number in self._forward_hooks_with_kwargs or number in forward_hooks_with_kwargs:
+            return hook(self, args, kwargs, result)
+        return hook(self, args, result)
+
     def _run_forward_pre_hooks(self, args: Any, kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         for hooks in (forward_pre_hooks, self._forward_pre_hooks):
             for number, hook in list(hooks.items()):
-                if number not in hooks.with_kwargs:
+                if number not in self._forward_pre_hooks_with_kwargs:
                     replaced = hook(self, args)
                     if replaced is not None:
                         args = replaced if isinstance(replaced, tuple) else (replaced,)
@@ -158,14 +177,6 @@ class ModuleHooks:
                         )
                     args, kwargs = replaced
         return args, kwargs
-
-
-def _call_forward_hook(
-    hooks: Hooks, number: int, hook: Hook, module: Any, args: Any, kwargs: dict[str, Any], result: Any
-) -> Any:
-    if number in hooks.with_kwargs:
-        return hook(module, args, kwargs, result)
-    return hook(module, args, result)
 
 
 class BackwardHookFunctionBackward(Node):
@@ -296,36 +307,37 @@ def _through_identity(
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
     """`register_forward_pre_hook` for all modules."""
-    return forward_pre_hooks.register(hook)
+    return register(forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(
     hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """`register_forward_hook` for all modules."""
-    return forward_hooks.register(hook, False, with_kwargs, always_call)
+    marks = (*_chosen(forward_hooks_with_kwargs, with_kwargs), *_chosen(forward_hooks_always_called, always_call))
+    return register(forward_hooks, hook, marks=marks)
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
     """`register_full_backward_pre_hook` for all modules."""
-    return backward_pre_hooks.register(hook)
+    return register(backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     """`register_full_backward_hook` for all modules."""
-    return backward_hooks.register(hook)
+    return register(backward_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
     """Has `hook(module, name, submodule)` called when any module gets a submodule; a result replaces it."""
-    return module_registration_hooks.register(hook)
+    return register(module_registration_hooks, hook)
 
 
 def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
     """Has `hook(module, name, buffer)` called when any module gets a buffer; a result replaces it."""
-    return buffer_registration_hooks.register(hook)
+    return register(buffer_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
     """Has `hook(module, name, parameter)` called when any module gets a parameter; a result replaces it."""
-    return parameter_registration_hooks.register(hook)
+    return register(parameter_registration_hooks, hook)

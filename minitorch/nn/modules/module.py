@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.nn.modules.hooks import (
-    Hooks,
     ModuleHooks,
     buffer_registration_hooks,
     module_registration_hooks,
@@ -82,14 +82,18 @@ class Module(ModuleHooks, ModuleState):
             _parameters={},
             _buffers={},
             _non_persistent_buffers_set=set(),
-            _backward_pre_hooks=Hooks(),
-            _backward_hooks=Hooks(),
-            _forward_hooks=Hooks(),
-            _forward_pre_hooks=Hooks(),
-            _state_dict_hooks=Hooks(),
-            _state_dict_pre_hooks=Hooks(),
-            _load_state_dict_pre_hooks=Hooks(),
-            _load_state_dict_post_hooks=Hooks(),
+            _backward_pre_hooks=OrderedDict(),
+            _backward_hooks=OrderedDict(),
+            _is_full_backward_hook=None,
+            _forward_hooks=OrderedDict(),
+            _forward_hooks_with_kwargs=OrderedDict(),
+            _forward_hooks_always_called=OrderedDict(),
+            _forward_pre_hooks=OrderedDict(),
+            _forward_pre_hooks_with_kwargs=OrderedDict(),
+            _state_dict_hooks=OrderedDict(),
+            _state_dict_pre_hooks=OrderedDict(),
+            _load_state_dict_pre_hooks=OrderedDict(),
+            _load_state_dict_post_hooks=OrderedDict(),
             _modules={},
         )
         if self.call_super_init:

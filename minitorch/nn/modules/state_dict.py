@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.hooks import RemovableHandle
-from minitorch.nn.modules.hooks import Hook, Hooks
+from minitorch.nn.modules.hooks import Hook, Hooks, register
 from minitorch.nn.parameter import Parameter, is_lazy
 from minitorch.tensor import Tensor
 
@@ -58,12 +58,12 @@ class ModuleState:
 
     def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Has `hook(module, prefix, keep_vars)` called before `state_dict` is filled."""
-        return self._state_dict_pre_hooks.register(hook)
+        return register(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Has `hook(module, state_dict, prefix, local_metadata)` called after; it may change the dict."""
         hook._from_public_api = True  # type: ignore[attr-defined]
-        return self._state_dict_hooks.register(hook)
+        return register(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
         if getattr(hook, "_from_public_api", False):
@@ -71,19 +71,19 @@ class ModuleState:
                 "Cannot register the same function as the state dict post hook that was previously registered via "
                 "register_state_dict_post_hook"
             )
-        return self._state_dict_hooks.register(hook)
+        return register(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Has `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`
         called before this module's tensors are loaded."""
-        return self._load_state_dict_pre_hooks.register(functools.partial(hook, self))
+        return register(self._load_state_dict_pre_hooks, functools.partial(hook, self))
 
     def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
-        return self._load_state_dict_pre_hooks.register(functools.partial(hook, self) if with_module else hook)
+        return register(self._load_state_dict_pre_hooks, functools.partial(hook, self) if with_module else hook)
 
     def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Has `hook(module, incompatible_keys)` called after this module is loaded; it may change the two lists."""
-        return self._load_state_dict_post_hooks.register(hook)
+        return register(self._load_state_dict_post_hooks, hook)
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         for name, tensor in self._persistent_state().items():
