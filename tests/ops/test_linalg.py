@@ -84,6 +84,61 @@ def test_derivatives_of_cholesky() -> None:
     assert gradgradcheck(function, [matrices(3, 3)])
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_eig_diagonalizes(dtype: str) -> None:
+    x = matrices(2, 3, 3).to(getattr(minitorch, dtype)).detach()
+    values, vectors = minitorch.linalg.eig(x)
+    assert values.dtype is vectors.dtype is minitorch.complex128
+    assert np.allclose((x.to(vectors.dtype) @ vectors).tolist(), (vectors * values.unsqueeze(-2)).tolist())
+    assert np.allclose(vectors.abs().square().sum(-2).tolist(), 1)
+
+
+def test_derivatives_of_eig() -> None:
+    """Of what doesn't depend on the vectors' phases."""
+
+    def function(x: Any) -> Any:
+        values, vectors = minitorch.linalg.eig(x)
+        return values, vectors.abs(), (vectors * vectors.sum(-2, keepdim=True).conj()).real
+
+    assert gradcheck(function, [matrices(3, 3)])
+    assert gradgradcheck(function, [matrices(3, 3)])
+    rotation = minitorch.tensor([[0.1, 1.0], [-1.0, 0.2]], dtype=minitorch.float64, requires_grad=True)
+    assert gradcheck(function, [rotation])
+    vectors = minitorch.linalg.eig(rotation).eigenvectors
+    with pytest.raises(RuntimeError, match="specified up to multiplication by e"):
+        vectors[0, 0].imag.backward()
+
+
+def test_older_names() -> None:
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+    for some in (True, False):
+        x = matrices(3, 2)
+        q, r = minitorch.qr(x, some)
+        assert np.allclose((q @ r).tolist(), x.tolist()) and q.shape == (3, 2 if some else 3)
+        u, s, v = minitorch.svd(x, some)
+        assert np.allclose((u[:, :2] * s @ v.mT).tolist(), x.tolist()) and u.shape == (3, 2 if some else 3)
+    for name in ("qr", "svd"):
+        theirs = getattr(torch, name)(torch.ones(2, 2))
+        assert type(getattr(minitorch.ones(2, 2), name)()).__name__ == type(theirs).__name__
+    zeros, values, _ = minitorch.svd(matrices(3, 2), compute_uv=False)
+    assert zeros.tolist() == np.zeros((3, 3)).tolist()
+    assert np.allclose(values.tolist(), minitorch.linalg.svdvals(matrices(3, 2)).tolist())
+
+
+def test_factors_of_singular_matrices() -> None:
+    """Where the factorization fails is said in `info`, also in a batch; the other matrices are unharmed."""
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+    data = [[[2.0, 1.0], [1.0, 3.0]], [[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[-1.0, 0.0], [0.0, 1.0]]]
+    ours, theirs = minitorch.tensor(data), torch.tensor(data)
+    for name in ("inv_ex", "cholesky_ex", "lu_factor_ex"):
+        one, other = getattr(torch.linalg, name)(theirs), getattr(minitorch.linalg, name)(ours)
+        assert other.info.tolist() == one.info.tolist() and other.info.dtype is minitorch.int32
+        assert np.allclose(other[0][0].tolist(), one[0][0].tolist())
+    one, other = torch.linalg.solve_ex(theirs, theirs), minitorch.linalg.solve_ex(ours, ours)
+    assert other.info.tolist() == one.info.tolist()
+    assert np.allclose(other.result[0].tolist(), one.result[0].tolist(), atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["svd", "eigh"])
 def test_errors(name: str) -> None:
     torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")

@@ -1,0 +1,293 @@
+"""LU and Cholesky factors, and what is solved with them; each works on batches (…, n, m).
+
+The functions named `_ex` don't raise where a matrix is singular or not positive definite: `info` says where it fails.
+Source: https://pytorch.org/docs/stable/linalg.html
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitorch import return_types
+from minitorch.backend import Array
+from minitorch.ops.declaration import OPS, composite, declare
+from minitorch.ops.joining import cat
+from minitorch.ops.linalg import (
+    _cholesky_gradient,
+    _is_vector,
+    _LinAlgError,
+    _not_positive,
+    _solve_gradients,
+    adjoint,
+    check_float,
+    check_square,
+    failing_minor,
+    solve_triangular,
+)
+from minitorch.tensor import Tensor
+
+
+def _eliminated(xp: Any, A: Array) -> tuple[Array, Array, Array]:
+    """Gaussian elimination with partial pivoting: L below and U above the diagonal, the row that each step swapped in,
+    and the number, from one, of the first column without a pivot, or zero."""
+    lu = xp.array(A)
+    rows, columns = A.shape[-2:]
+    steps = min(rows, columns)
+    flat = lu.reshape(math.prod(A.shape[:-2]), rows, columns)
+    batch = xp.arange(len(flat))
+    pivots = xp.zeros((len(flat), steps), "int32")
+    info = xp.zeros(len(flat), "int32")
+    for k in range(steps):
+        column = flat[:, k:, k]
+        chosen = k + (abs(column.real) + abs(column.imag)).argmax(1)  # as LAPACK measures complex numbers
+        pivots[:, k] = chosen + 1
+        above = flat[:, k].copy()
+        flat[:, k] = flat[batch, chosen]
+        flat[batch, chosen] = above
+        pivot = flat[:, k, k]
+        info = xp.where((pivot == 0) & (info == 0), k + 1, info)
+        flat[:, k + 1 :, k] /= xp.where(pivot == 0, 1, pivot)[:, None]
+        flat[:, k + 1 :, k + 1 :] -= flat[:, k + 1 :, k, None] * flat[:, k, None, k + 1 :]
+    return flat.reshape(A.shape), pivots.reshape(*A.shape[:-2], steps), info.reshape(A.shape[:-2]).astype("int32")
+
+
+def _permutation(xp: Any, pivots: Array, rows: int) -> Array:
+    """The matrices P of swaps, with A = P L U."""
+    flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
+    batch = xp.arange(len(flat))
+    order = xp.tile(xp.arange(rows), (len(flat), 1))
+    for k in range(flat.shape[1]):
+        chosen = flat[:, k] - 1
+        kept = order[:, k].copy()
+        order[:, k] = order[batch, chosen]
+        order[batch, chosen] = kept
+    return xp.swapaxes(xp.eye(rows)[order], -1, -2).reshape(*pivots.shape[:-1], rows, rows)
+
+
+def _lu_gradient(of_L: Tensor, of_U: Tensor, P: Tensor, L: Tensor, U: Tensor) -> Tensor:
+    """The gradient of P L U in the matrix, from those in L and U: both square, or one of them with a rest."""
+    rows, columns = L.shape[-2], U.shape[-1]
+    size = min(rows, columns)
+    top, left = L[..., :size, :], U[..., :size]
+    lower, upper = adjoint(top) @ of_L[..., :size, :], of_U[..., :size] @ adjoint(left)
+    if rows < columns:
+        lower = lower - of_U[..., size:] @ adjoint(U[..., size:])
+    if rows > columns:
+        upper = upper - adjoint(L[..., size:, :]) @ of_L[..., size:, :]
+    middle = solve_triangular(adjoint(left), lower.tril(-1) + upper.triu(), upper=False, left=False)
+    if rows < columns:
+        middle = cat([middle, of_U[..., size:]], -1)
+    result = solve_triangular(adjoint(top), middle, upper=True, unitriangular=True)
+    if rows > columns:
+        below = solve_triangular(adjoint(left), of_L[..., size:, :], upper=False, left=False)
+        result = cat([result, below], -2)
+    return P @ result
+
+
+def _factor_gradient(grads: Any, result0: Tensor, result1: Tensor) -> Tensor:
+    P, L, U = (each.detach() if i == 0 else each for i, each in enumerate(lu_unpack(result0, result1)))
+    size = min(result0.shape[-2:])
+    return _lu_gradient(grads[0][..., :size].tril(-1), grads[0][..., :size, :].triu(), P, L, U)
+
+
+def _check_factors(name: str, A: Array, pivot: bool) -> None:
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
+    check_float(name, A)
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+
+
+@declare(
+    variants="function out",
+    namespace="linalg",
+    node="LinalgLuFactorExBackward0",
+    outputs=return_types.linalg_lu_factor_ex,
+    derivatives={"A": _factor_gradient},
+)
+def lu_factor_ex(xp: Any, A: Array, *, pivot: bool = True, check_errors: bool = False) -> tuple[Array, Array, Array]:
+    """L and U of P L U = A in one matrix, the rows swapped (from one), and the first column without a pivot, or 0.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.lu_factor_ex.html
+    """
+    _check_factors("torch.lu_factor", A, pivot)
+    lu, pivots, info = _eliminated(xp, A)
+    if check_errors and info.any():
+        number = int(info[info > 0].reshape(-1)[0])
+        raise RuntimeError(
+            f"torch.linalg.lu_factor: U[{number},{number}] is zero and using it on lu_solve would result in a division "
+            "by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+            "linalg.lu_factor_ex(A, pivot)"
+        )
+    return lu, pivots, info
+
+
+@composite(variants="function out", namespace="linalg")
+def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
+    """`lu_factor_ex` that raises RuntimeError for a singular matrix.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.lu_factor.html
+    """
+    return return_types.linalg_lu_factor(*lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
+
+
+@declare(
+    variants="",
+    node="LinalgLuBackward0",
+    derivatives={
+        "A": lambda grads, result0, result1, result2: _lu_gradient(
+            result0.new_zeros(result0.shape) if grads[0] is None else grads[0],
+            result1.new_zeros(result1.shape) if grads[1] is None else grads[1],
+            permutation_of(result2, result0.shape[-2], result0.detach()),
+            result0,
+            result1,
+        )
+    },
+)
+def lu_factors(xp: Any, A: Array, pivot: bool) -> tuple[Array, Array, Array]:
+    _check_factors("linalg.lu", A, pivot)
+    factors, pivots, _ = _eliminated(xp, A)
+    rows, columns = A.shape[-2:]
+    size = min(rows, columns)
+    lower = xp.tril(factors[..., :size], -1) + xp.eye(rows, size, dtype=A.dtype)
+    return lower, xp.triu(factors[..., :size, :]), pivots
+
+
+@declare(variants="")
+def permutation_of(xp: Any, pivots: Array, rows: int, like: Array) -> Array:
+    return _permutation(xp, pivots, rows).astype(like.dtype)
+
+
+@composite(variants="function out", namespace="linalg")
+def lu(A: Tensor, *, pivot: bool = True) -> Any:
+    """A permutation, a lower triangular matrix with ones on the diagonal, and an upper one, with P L U = A.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.lu.html
+    """
+    L, U, pivots = lu_factors(A, pivot)
+    return return_types.linalg_lu(permutation_of(pivots, A.shape[-2], L.detach()), L, U)
+
+
+@composite(variants="function out")
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """P, L and U of `lu_factor`'s results; what isn't asked for is empty.
+
+    https://pytorch.org/docs/stable/generated/torch.lu_unpack.html
+    """
+    rows, columns = LU_data.shape[-2:]
+    size = min(rows, columns)
+    P = permutation_of(LU_pivots, rows, LU_data.detach()) if unpack_pivots else LU_data.new_empty(0)
+    if not unpack_data:
+        return return_types.lu_unpack(P, *[LU_data.reshape(-1)[:0] for _ in range(2)])
+    one = LU_data.new_ones((*LU_data.shape[:-2], size)).diag_embed()
+    if rows > size:
+        one = cat([one, one.new_zeros((*one.shape[:-2], rows - size, size))], -2)
+    return return_types.lu_unpack(P, LU_data[..., :size].tril(-1) + one, LU_data[..., :size, :].triu())
+
+
+@composite(variants="function out", namespace="linalg")
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
+    """The X with A X = B (X A = B unless `left`, and Aᴴ for A with `adjoint`) for the A that was factored.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.lu_solve.html
+    """
+    check_square("torch.linalg.lu_solve", LU)
+    if not left:
+        turned = lu_solve(LU, pivots, B.mT if not LU.is_complex() else B.mT.conj(), adjoint=not adjoint)
+        return turned.mT if not LU.is_complex() else turned.mT.conj()
+    P = lu_unpack(LU, pivots, unpack_data=False).P
+    if adjoint:
+        upper = LU.mT.conj() if LU.is_complex() else LU.mT
+        X = solve_triangular(upper, B, upper=False)
+        return P @ solve_triangular(upper, X, upper=True, unitriangular=True)
+    X = solve_triangular(LU, P.mT @ B, upper=False, unitriangular=True)
+    return solve_triangular(LU, X, upper=True)
+
+
+def _lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """`linalg.lu_solve` with the right side first. https://pytorch.org/docs/stable/generated/torch.lu_solve.html"""
+    return lu_solve(LU_data, LU_pivots, input)
+
+
+_lu_solve.__name__ = _lu_solve.__qualname__ = "lu_solve"
+composite(variants="function method out")(_lu_solve)
+
+
+def _first_failure(xp: Any, A: Array) -> Array:
+    return _eliminated(xp, A)[2]
+
+
+@declare(
+    variants="function out",
+    namespace="linalg",
+    node="LinalgInvExBackward0",
+    outputs=return_types.linalg_inv_ex,
+    derivatives={"A": lambda grads, result0: -(adjoint(result0) @ grads[0] @ adjoint(result0))},
+)
+def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
+    """A⁻¹, NaN where A is singular, and the first pivot that is zero, or 0.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.inv_ex.html
+    """
+    check_square("linalg.inv", A)
+    check_float("linalg.inv", A)
+    info = _first_failure(xp, A)
+    if check_errors and info.any():
+        raise _LinAlgError(
+            f"linalg.inv_ex: The diagonal element {int(info[info > 0].reshape(-1)[0])} is zero, the inversion could "
+            "not be completed because the input matrix is singular."
+        )
+    failed = (info > 0)[..., None, None]
+    inverse = xp.linalg.inv(xp.where(failed, xp.eye(A.shape[-1], dtype=A.dtype), A))
+    return xp.where(failed, xp.asarray(xp.nan, A.dtype), inverse), info
+
+
+@declare(
+    variants="function out",
+    namespace="linalg",
+    node="LinalgSolveExBackward0",
+    outputs=return_types.linalg_solve_ex,
+    derivatives={
+        "A, B": lambda grads, A, B, result0, left: _solve_gradients(grads[0], A, B, result0, left),
+    },
+)
+def solve_ex(xp: Any, A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> tuple[Array, Array]:
+    """The X with A X = B, NaN where A is singular, and the first pivot that is zero, or 0.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.solve_ex.html
+    """
+    check_square("linalg.solve", A)
+    check_float("linalg.solve", A)
+    info = _first_failure(xp, A)
+    if check_errors and info.any():
+        raise _LinAlgError("torch.linalg.solve_ex: The solver failed because the input matrix is singular.")
+    failed = (info > 0)[..., None, None]
+    regular = xp.where(failed, xp.eye(A.shape[-1], dtype=A.dtype), A)
+    result = OPS["solve"].kernel(xp, regular, B, left)
+    return xp.where(failed[..., 0] if _is_vector(A, B) else failed, xp.asarray(xp.nan, A.dtype), result), info
+
+
+@declare(
+    variants="function out",
+    namespace="linalg",
+    node="LinalgCholeskyExBackward0",
+    outputs=return_types.linalg_cholesky_ex,
+    derivatives={"A": lambda grads, result0, upper: _cholesky_gradient(grads[0], result0, upper)},
+)
+def cholesky_ex(xp: Any, A: Array, *, upper: bool = False, check_errors: bool = False) -> tuple[Array, Array]:
+    """The Cholesky factor, NaN where A isn't positive definite, and the order of the first minor that isn't, or 0.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.cholesky_ex.html
+    """
+    check_square("linalg.cholesky", A)
+    check_float("linalg.cholesky", A)
+    lower, info = xp.zeros_like(A, order="C"), xp.zeros(A.shape[:-2], "int32")
+    for place in xp.ndindex(*A.shape[:-2]):
+        try:
+            lower[place] = xp.linalg.cholesky(A[place])
+        except xp.linalg.LinAlgError:
+            lower[place], info[place] = xp.nan, failing_minor(xp, A[place])
+    if check_errors and info.any():
+        raise _LinAlgError(str(_not_positive(xp, A)).replace("linalg.cholesky", "linalg.cholesky_ex"))
+    return (lower.swapaxes(-1, -2).conj() if upper else lower), info
