@@ -372,7 +372,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
 @composite(variants="function")
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to. Raises RuntimeError when they don't."""
-    given = [(each,) if isinstance(each, int) else tuple(each) for each in shapes]
+    given = [(each,) if isinstance(each, int) else each for each in shapes]
     result = [1] * max(map(len, given), default=0)
     for number, shape in enumerate(given):
         for dim in range(-1, -len(shape) - 1, -1):

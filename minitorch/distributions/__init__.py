@@ -1,0 +1,56 @@
+"""Probability distributions: random samples, log-probabilities, their gradients, and Kullback-Leibler divergences.
+
+Source: https://pytorch.org/docs/stable/distributions.html
+"""
+
+from minitorch.distributions import constraints, kl_across, kl_within, transforms
+from minitorch.distributions.bernoulli import Bernoulli
+from minitorch.distributions.beta import Beta
+from minitorch.distributions.binomial import Binomial
+from minitorch.distributions.categorical import Categorical
+from minitorch.distributions.cauchy import Cauchy
+from minitorch.distributions.chi2 import Chi2
+from minitorch.distributions.constraint_registry import biject_to, transform_to
+from minitorch.distributions.dirichlet import Dirichlet
+from minitorch.distributions.distribution import Distribution
+from minitorch.distributions.exp_family import ExponentialFamily
+from minitorch.distributions.exponential import Exponential
+from minitorch.distributions.gamma import Gamma
+from minitorch.distributions.geometric import Geometric
+from minitorch.distributions.gumbel import Gumbel
+from minitorch.distributions.half_normal import HalfNormal
+from minitorch.distributions.independent import Independent
+from minitorch.distributions.kl import kl_divergence, register_kl
+from minitorch.distributions.laplace import Laplace
+from minitorch.distributions.log_normal import LogNormal
+from minitorch.distributions.mixture_same_family import MixtureSameFamily
+from minitorch.distributions.multinomial import Multinomial
+from minitorch.distributions.multivariate_normal import MultivariateNormal
+from minitorch.distributions.normal import Normal
+from minitorch.distributions.one_hot_categorical import OneHotCategorical, OneHotCategoricalStraightThrough
+from minitorch.distributions.poisson import Poisson
+from minitorch.distributions.relaxed_bernoulli import RelaxedBernoulli
+from minitorch.distributions.relaxed_categorical import RelaxedOneHotCategorical
+from minitorch.distributions.studentT import StudentT
+from minitorch.distributions.transformed_distribution import TransformedDistribution
+from minitorch.distributions.transforms import (
+    AbsTransform,
+    AffineTransform,
+    ComposeTransform,
+    CorrCholeskyTransform,
+    CumulativeDistributionTransform,
+    ExpTransform,
+    IndependentTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+    PowerTransform,
+    ReshapeTransform,
+    SigmoidTransform,
+    SoftmaxTransform,
+    SoftplusTransform,
+    StickBreakingTransform,
+    TanhTransform,
+    Transform,
+    identity_transform,
+)
+from minitorch.distributions.uniform import Uniform

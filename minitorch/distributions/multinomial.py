@@ -1,0 +1,71 @@
+"""The multinomial distribution. Source: https://pytorch.org/docs/stable/distributions.html#multinomial"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitorch.distributions import constraints
+from minitorch.distributions.binomial import Binomial
+from minitorch.distributions.categorical import OfCategorical
+from minitorch.distributions.utils import Shape, broadcast_all
+from minitorch.layout import contiguous_format
+from minitorch.ops.data import tensor
+from minitorch.tensor import Tensor
+
+
+class Multinomial(OfCategorical):
+    """How often each of k categories comes up in `total_count` draws: (…, k).
+
+    Raises NotImplementedError for a `total_count` that isn't one integer.
+    """
+
+    _members = ("_categorical",)
+
+    def __init__(
+        self,
+        total_count: int = 1,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count = total_count
+        super().__init__(probs, logits, validate_args)
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape, _instance)
+        new.total_count = self.total_count
+        return new
+
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> constraints.Constraint:
+        return constraints.multinomial(self.total_count)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs * self.total_count
+
+    @property
+    def variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        draws = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
+        counts = draws.new_zeros(self._extended_shape(sample_shape))
+        return counts.scatter_add_(-1, draws, draws.new_ones(draws.shape)).type_as(self.probs)
+
+    def entropy(self) -> Tensor:
+        n = tensor(self.total_count)
+        each = Binomial(self.total_count, probs=self.probs)
+        counts = each.enumerate_support(expand=False)[1:]
+        overcounted = (each.log_prob(counts).exp() * (counts + 1).lgamma()).sum([0, -1])
+        return n * self._categorical.entropy() - (n + 1).lgamma() + overcounted
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check(value)
+        logits, value = broadcast_all(self.logits, value)
+        logits = logits.clone(memory_format=contiguous_format)
+        logits[(value == 0) & (logits == -math.inf)] = 0  # what can't happen and didn't
+        return (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1) + (logits * value).sum(-1)
