@@ -2,41 +2,53 @@
 
 from minitorch.nn.modules import (
     activation,
+    adaptive,
     batchnorm,
+    channelshuffle,
     container,
     conv,
+    distance,
     dropout,
     flatten,
+    fold,
     instancenorm,
     linear,
     loss,
     module,
     normalization,
     padding,
+    pixelshuffle,
     pooling,
     rnn,
     sparse,
     transformer,
+    upsampling,
 )
 from minitorch.nn.modules.module import Module
 
 _FILES = (
     activation,
+    adaptive,
     batchnorm,
+    channelshuffle,
     container,
     conv,
+    distance,
     dropout,
     flatten,
+    fold,
     instancenorm,
     linear,
     loss,
     module,
     normalization,
     padding,
+    pixelshuffle,
     pooling,
     rnn,
     sparse,
     transformer,
+    upsampling,
 )
 
 # Every public module of every file.

@@ -186,3 +186,50 @@ class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
 
     cls_to_become = BatchNorm3d
     dims = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalization of (N, C, …) by the statistics of all processes together.
+
+    There is only one process here, for which this is batch normalization: a `process_group` raises NotImplementedError.
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        if process_group is not None:
+            raise NotImplementedError("SyncBatchNorm: process_group is not supported")
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """Replaces the batch normalizations inside a module, and returns the module or what replaces it."""
+        result = module
+        if isinstance(module, _BatchNorm):
+            sizes = (module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats)
+            result = SyncBatchNorm(*sizes, process_group, bias=module.bias is not None)
+            result.weight, result.bias = module.weight, module.bias
+            result.running_mean, result.running_var = module.running_mean, module.running_var
+            result.num_batches_tracked = module.num_batches_tracked
+            result.training = module.training
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result

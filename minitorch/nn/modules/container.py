@@ -6,6 +6,7 @@ Source: https://pytorch.org/docs/stable/nn.html#containers
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, TypeVar
@@ -63,6 +64,24 @@ class _Numbered(Module):
 
     def __getitem__(self, idx: Any) -> Any:
         raise NotImplementedError
+
+
+class Container(Module):
+    """Modules under the names of keyword arguments; deprecated.
+
+    Source: https://github.com/pytorch/pytorch/blob/main/torch/nn/modules/container.py
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        warnings.warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "
+            "instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class Sequential(_Numbered):

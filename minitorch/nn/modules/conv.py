@@ -9,6 +9,7 @@ from minitorch.nn import functional as F
 from minitorch.nn import init
 from minitorch.nn.modules.lazy import LazyModuleMixin
 from minitorch.nn.modules.module import Module
+from minitorch.nn.modules.utils import _ntuple
 from minitorch.nn.parameter import Parameter, UninitializedParameter
 from minitorch.ops.creation import empty
 from minitorch.tensor import Tensor
@@ -16,10 +17,6 @@ from minitorch.tensor import Tensor
 Ints = tuple[int, ...]
 
 _PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}
-
-
-def _each(value: Any, n: int) -> Ints:
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
 
 
 class _ConvNd(Module):
@@ -45,6 +42,7 @@ class _ConvNd(Module):
         dtype: Any,
     ) -> None:
         super().__init__()
+        each = _ntuple(self.n)
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
         if in_channels % groups:
@@ -54,17 +52,17 @@ class _ConvNd(Module):
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}")
-            if padding == "same" and any(s != 1 for s in _each(stride, self.n)):
+            if padding == "same" and any(s != 1 for s in each(stride)):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         if padding_mode not in _PADDING_MODES:
             raise ValueError(f"padding_mode must be one of {_PADDING_MODES}, but got padding_mode='{padding_mode}'")
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.kernel_size = _each(kernel_size, self.n)
-        self.stride = _each(stride, self.n)
-        self.padding = padding if isinstance(padding, str) else _each(padding, self.n)
-        self.dilation = _each(dilation, self.n)
-        self.output_padding = _each(output_padding, self.n)
+        self.kernel_size = each(kernel_size)
+        self.stride = each(stride)
+        self.padding = padding if isinstance(padding, str) else each(padding)
+        self.dilation = each(dilation)
+        self.output_padding = each(output_padding)
         self.groups = groups
         self.padding_mode = padding_mode
         self.weight = Parameter(empty(self._weight_shape(), device=device, dtype=dtype))
@@ -175,7 +173,7 @@ class Conv3d(_Conv):
     n = 3
 
 
-class _ConvTranspose(_ConvNd):
+class _ConvTransposeNd(_ConvNd):
     transposed = True
 
     def __init__(
@@ -234,19 +232,19 @@ class _ConvTranspose(_ConvNd):
         return tuple(size - low for size, low in zip(wanted, smallest, strict=True))
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTransposeNd):
     """Transposed convolution of (N, C, L)."""
 
     n = 1
 
 
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTransposeNd):
     """Transposed convolution of (N, C, H, W)."""
 
     n = 2
 
 
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTransposeNd):
     """Transposed convolution of (N, C, D, H, W)."""
 
     n = 3

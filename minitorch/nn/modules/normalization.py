@@ -138,3 +138,31 @@ class LocalResponseNorm(Module):
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(Module):
+    """input / (k + α / size · Σ input²)^β for (N, C, H, W), the sum being over the `size` channels around each.
+
+    As PyTorch's, it never takes the first channel out of the sum again. Where there are so many channels that this
+    matters, PyTorch's gradient is that of the sum without this; here it is the gradient of what is computed.
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.LocalResponseNorm.html, and its older form in
+    torch/nn/modules/_functions.py
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        channels, reach = input.size(1), int((self.size - 1) / 2 + 1)
+        summed = [[other == 0 or abs(other - c) < reach for c in range(channels)] for other in range(channels)]
+        squares = (input * input).permute(0, 2, 3, 1) @ input.new_tensor(summed)
+        return input * (squares.permute(0, 3, 1, 2) * (self.alpha / self.size) + self.k) ** -self.beta
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -6,6 +6,7 @@ from typing import Any
 
 from minitorch.nn import functional as F
 from minitorch.nn.modules.module import Module
+from minitorch.nn.modules.utils import _ntuple, _single
 from minitorch.tensor import Tensor
 
 
@@ -65,9 +66,10 @@ class _MaxUnpoolNd(Module):
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
-        self.kernel_size = _each(kernel_size, self.n)
-        self.stride = _each(kernel_size if stride is None else stride, self.n)
-        self.padding = _each(padding, self.n)
+        each = _ntuple(self.n)
+        self.kernel_size = each(kernel_size)
+        self.stride = each(kernel_size if stride is None else stride)
+        self.padding = each(padding)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         unpool = getattr(F, f"max_unpool{self.n}d")
@@ -75,10 +77,6 @@ class _MaxUnpoolNd(Module):
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
-def _each(value: Any, n: int) -> tuple[int, ...]:
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
@@ -149,7 +147,7 @@ class AvgPool1d(_AvgPoolNd):
         count_include_pad: bool = True,
     ) -> None:
         steps = kernel_size if stride is None else stride
-        super().__init__(_each(kernel_size, 1), _each(steps, 1), _each(padding, 1), ceil_mode, count_include_pad)
+        super().__init__(_single(kernel_size), _single(steps), _single(padding), ceil_mode, count_include_pad)
 
 
 class AvgPool2d(_AvgPoolNd):
@@ -260,3 +258,53 @@ class LPPool2d(_LPPoolNd):
     """The p-norm of each window of (N, C, H, W)."""
 
     n = 2
+
+
+class LPPool3d(_LPPoolNd):
+    """The p-norm of each window of (N, C, D, H, W)."""
+
+    n = 3
+
+
+class _FractionalMaxPoolNd(Module):
+    n: int
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        each = _ntuple(self.n)
+        self.kernel_size = each(kernel_size)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else each(output_size)
+        self.output_ratio = None if output_ratio is None else each(output_ratio)
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{type(self).__name__} requires specifying either an output size, or a pooling ratio")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input: Tensor) -> Any:
+        pool = getattr(F, f"fractional_max_pool{self.n}d")
+        return pool(
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
+        )
+
+
+class FractionalMaxPool2d(_FractionalMaxPoolNd):
+    """The largest elements of windows of (N, C, H, W) that lie at random."""
+
+    n = 2
+
+
+class FractionalMaxPool3d(_FractionalMaxPoolNd):
+    """The largest elements of windows of (N, C, D, H, W) that lie at random."""
+
+    n = 3
