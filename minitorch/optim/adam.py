@@ -84,10 +84,19 @@ class Adam(Optimizer):
                     x *= 1 - lr * decay
                 elif decay:
                     g = g + decay * x
-                m += (1 - beta1) * (g - m)
+                change = g - m
+                change *= 1 - beta1
+                m += change
+                square = g * g
+                square *= 1 - beta2
                 v *= beta2
-                v += (1 - beta2) * (g * g)
+                v += square
                 if group["amsgrad"]:
                     xp.maximum(top, v, out=top)
-                x -= size * (m / (xp.sqrt(top) / scale + eps))
+                divisor = xp.sqrt(top)
+                divisor /= scale
+                divisor += eps
+                update = m / divisor
+                update *= size
+                x -= update
         return loss

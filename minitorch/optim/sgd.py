@@ -60,6 +60,6 @@ class SGD(Optimizer):
                 if decay:
                     g = g + decay * x
                 b *= momentum
-                b += added * g
+                b += g if added == 1 else added * g
                 x -= lr * (g + momentum * b if group["nesterov"] else b)
         return loss
