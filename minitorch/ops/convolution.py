@@ -333,10 +333,10 @@ def _padded_by_name(input: Tensor, padding: str, kernel: Ints, stride: Ints, dil
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     if any(each % 2 for each in total):
-        from minitorch.nn.functional import pad
+        from minitorch.nn import functional as F
 
         ends = [end for each in reversed(total) for end in (0, each % 2)]
-        input = pad(input, ends)
+        input = F.pad(input, ends)
     return input, tuple(each // 2 for each in total)
 
 

@@ -163,7 +163,7 @@ def ctc_loss(
         loss = loss / loss.new_tensor([max(each, 1) for each in wanted])
     if log_probs.dim() == 2 and reduction == "none":
         return loss.squeeze(0)
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
 
 
 def _lengths(lengths: Any, name: str) -> Ints:

@@ -101,7 +101,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
             f"but got: {list(input.shape)}"
         )
-    size = tuple(input.shape[-2:])
+    size = (input.shape[-2], input.shape[-1])
     blocks = _blocks(size, kernel, spread, pads, steps)
     if min(blocks) < 1:
         raise RuntimeError(

@@ -54,7 +54,7 @@ def fractional_max_pool(xp: Any, self: Array, samples: Array, kernel: Ints, outp
     best = xp.full((*leading, *output), -math.inf, self.dtype)
     index = xp.zeros(best.shape, "int64")
     for offset in itertools.product(*map(range, kernel)):
-        place = 0
+        place: Any = 0
         for s, start, o in zip(size, starts, offset, strict=True):
             place = place * s + start + o
         value = xp.take_along_axis(planes, place.reshape(*leading, math.prod(output)), -1).reshape(best.shape)
