@@ -100,6 +100,7 @@ globals().update(bool=_dtypes.bool_, int=_dtypes.int_, float=_dtypes.float_)
 
 _SUBMODULES = (
     "amp",
+    "cpu",
     "cuda",
     "distributions",
     "func",
@@ -121,6 +122,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"minitorch.{name}")
     if name in ("load", "save"):
         return getattr(importlib.import_module("minitorch.serialization"), name)
+    if "autocast" in name:
+        return getattr(importlib.import_module("minitorch.amp.settings" if "_" in name else "minitorch.amp"), name)
     if not name.startswith("_"):  # torch.conv2d and others come with the layers
         importlib.import_module("minitorch.ops.layer_table")
         if name in NAMESPACES["torch"]:

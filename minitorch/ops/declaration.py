@@ -269,11 +269,11 @@ def declare(
     """
 
     def generate(kernel: Any) -> Callable[..., Any]:
-        from minitorch.ops import apply, signatures
+        from minitorch.ops import apply, autocast, signatures
 
         op = Op(kernel, derivatives or {}, promotion, upcast, is_view, node, outputs, promoted, edits, check, row_major)
         OPS[kernel.__name__] = op
-        function = apply.function_of(op, with_out="out" in variants)
+        function = autocast.applied(apply.function_of(op, with_out="out" in variants), namespace, kernel.__name__)
         signatures.describe_op(function, op, "input", with_out="out" in variants)
         register(function, kernel, (kernel.__name__, *aliases.split()), variants, namespace)
         if "inplace" in variants:
@@ -293,12 +293,17 @@ def register(function: Callable[..., Any], source: Any, names: tuple[str, ...], 
     """Makes a function public under its names: in a namespace, as method, or both."""
     function.__name__ = function.__qualname__ = names[0]
     function.__doc__ = source.__doc__
-    function.__module__ = "minitorch" if namespace == "torch" else f"minitorch.{namespace}"
+    function.__module__ = _module(namespace)
     for name in names:
         if "function" in variants:
             NAMESPACES.setdefault(namespace, {})[name] = function
         if "method" in variants:
             METHODS[name] = function
+
+
+def _module(namespace: str) -> str:
+    """Where functions of a namespace say they are from, which is how pickles name them."""
+    return "minitorch" if namespace == "torch" else f"minitorch.{namespace}"
 
 
 def pointwise(*, promotion: str = KEEP, upcast: bool = True, **options: Any) -> Callable[[Any], Callable[..., Any]]:
@@ -323,14 +328,20 @@ def composite(
     """
 
     def generate(function: Any) -> Any:
-        public = _with_out(function) if "out" in variants else function
+        from minitorch.ops import autocast
+
+        method = autocast.applied(function, namespace, function.__name__)
+        public = method
+        if "out" in variants:
+            public = autocast.applied(_with_out(function), namespace, function.__name__)
+        public.__module__ = _module(namespace)
         for name in (function.__name__, *aliases.split()):
             if "function" in variants:
                 NAMESPACES.setdefault(namespace, {})[name] = public
             if "method" in variants:
-                METHODS[name] = function
+                METHODS[name] = method
         for operator in operators.split():
-            METHODS[operator] = function
+            METHODS[operator] = method
         return public
 
     return generate

@@ -12,6 +12,7 @@ from typing import Any
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
+from minitorch.dtypes import float32, float64
 from minitorch.ops.declaration import composite, declare
 from minitorch.tensor import Tensor
 
@@ -60,6 +61,7 @@ def _gradients(
     row_major=True,
     upcast=True,
     promotion="keep",
+    promoted=("self",),  # the result has its type, also where weight and bias are float32 beside two-byte floats
     variants="",
     node=lambda self, weight, bias, shape, axes, weight_shape, eps, node: node,
     derivatives={
@@ -88,6 +90,17 @@ def normalize_over(
     if bias is not None:
         result += bias.reshape(weight_shape)
     return result.reshape(self.shape)
+
+
+def _check_types(input: Tensor, *parameters: Tensor | None) -> None:
+    """Raises RuntimeError for parameters of another type than the input; float32 goes with two-byte floats."""
+    kinds = {each.dtype for each in parameters if each is not None}
+    if not input.is_floating_point() or kinds <= {input.dtype}:
+        return
+    if input.dtype is float64:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    if kinds != {float32}:
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
 
 
 def _with_bias_shape(gradients: Any, shape: Shape) -> Any:
@@ -130,6 +143,7 @@ def layer_norm(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.layer_norm.html
     """
     normalized = _check_normalized_shape(input, normalized_shape, weight, bias)
+    _check_types(input, weight, bias)
     shape = tuple(input.shape)
     leading = len(shape) - len(normalized)
     return normalize_over(
@@ -182,7 +196,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 
         eps = finfo(input.dtype).eps
     result = input * (input.pow(2).mean(dims, keepdim=True) + eps).rsqrt()
-    return result if weight is None else result * weight
+    return result if weight is None else (result * weight).type_as(input)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -208,6 +222,7 @@ def group_norm(
                 "shape "
                 f"{list(each.shape)} and input of shape {list(input.shape)}"
             )
+    _check_types(input, weight, bias)
     shape = (input.shape[0], num_groups, channels // num_groups, *input.shape[2:])
     _check_several(list(input.shape), math.prod(shape[2:]) * input.shape[0])
     weight_shape = (1, num_groups, channels // num_groups, *[1] * (input.dim() - 2))
@@ -250,6 +265,7 @@ def batch_norm(
             raise RuntimeError(f"{name} should contain {channels} elements not {each.numel()}")
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
+    _check_types(input, running_mean, running_var, weight, bias)
     dims = (0, *range(2, input.dim()))
     weight_shape = (1, channels, *[1] * (input.dim() - 2))
     if not training:
@@ -259,15 +275,16 @@ def batch_norm(
         return standardize_with(input, weight, bias, running_mean, running_var, weight_shape, eps)
     with no_grad():
         if running_mean is not None:
-            running_mean.copy_(running_mean * (1 - momentum) + input.mean(dims) * momentum)
+            running_mean.copy_(running_mean * (1 - momentum) + input.to(running_mean.dtype).mean(dims) * momentum)
         if running_var is not None:
-            running_var.copy_(running_var * (1 - momentum) + input.var(dims) * momentum)
+            running_var.copy_(running_var * (1 - momentum) + input.to(running_var.dtype).var(dims) * momentum)
     return normalize_over(input, weight, bias, tuple(input.shape), dims, weight_shape, eps, "NativeBatchNormBackward0")
 
 
 @declare(
     upcast=True,
     promotion="keep",
+    promoted=("self",),
     variants="",
     node="NativeBatchNormBackward0",
     derivatives={
@@ -291,7 +308,7 @@ def standardize_with(
     eps: float,
 ) -> Array:
     """(x − running mean) / √(running variance + eps) · weight + bias."""
-    scale = 1 / xp.sqrt(running_var + running_var.dtype.type(eps))
+    scale = 1 / xp.sqrt(running_var.astype(self.dtype) + self.dtype.type(eps))
     if weight is not None:
         scale *= weight
     shift = -running_mean * scale if bias is None else bias - running_mean * scale
@@ -366,7 +383,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.normalize.html
     """
-    from minitorch.ops.pointwise import div
     from minitorch.ops.norms import vector_norm
+    from minitorch.ops.pointwise import div
 
     return div(input, vector_norm(input, p, dim, True).clamp_min(eps).expand_as(input), out=out)

@@ -1,0 +1,137 @@
+"""Autocast's switches as functions. Each thread has its own switches.
+
+Source: https://pytorch.org/docs/stable/amp.html
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from minitorch.devices import device
+from minitorch.dtypes import dtype
+from minitorch.ops.autocast import state
+
+
+def _check(function: str, argument: str, position: int, value: Any, kind: type) -> None:
+    if not isinstance(value, kind):
+        name = "torch.dtype" if kind is dtype else kind.__name__
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be {name}, not {type(value).__name__}"
+        )
+
+
+def _is_known(device_type: str) -> bool:
+    return device(device_type).type in state.dtypes  # a device that doesn't exist is refused
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether a device type has autocast."""
+    _check("_is_autocast_available", "device_type", 1, device_type, str)
+    return _is_known(device_type)
+
+
+def is_autocast_enabled(device_type: str = "cuda", /) -> bool:
+    """Whether autocast is on for a device type."""
+    _check("is_autocast_enabled", "device_type", 1, device_type, str)
+    if not _is_known(device_type):
+        raise RuntimeError("unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
+    return device_type in state.enabled
+
+
+def set_autocast_enabled(device_type: Any, enabled: Any = None, /) -> None:
+    """Switches autocast on or off for a device type; with one argument, for "cuda"."""
+    if enabled is None:
+        device_type, enabled = "cuda", device_type
+        _check("set_autocast_enabled", "enabled", 1, enabled, bool)
+    else:
+        _check("set_autocast_enabled", "device_type", 1, device_type, str)
+        _check("set_autocast_enabled", "enabled", 2, enabled, bool)
+    if not _is_known(device_type):
+        raise RuntimeError("unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
+    state.enabled = state.enabled | {device_type} if enabled else state.enabled - {device_type}
+
+
+def get_autocast_dtype(device_type: str, /) -> dtype:
+    """The lower precision of a device type."""
+    _check("get_autocast_dtype", "device_type", 1, device_type, str)
+    if not _is_known(device_type):
+        raise RuntimeError("unsupported scalarType")
+    return state.dtypes[device_type]
+
+
+def set_autocast_dtype(device_type: str, kind: dtype, /) -> None:
+    """Sets the lower precision of a device type."""
+    _check("set_autocast_dtype", "device_type", 1, device_type, str)
+    _check("set_autocast_dtype", "dtype", 2, kind, dtype)
+    if not _is_known(device_type):
+        raise RuntimeError("unsupported scalarType")
+    state.dtypes[device_type] = kind
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether a weight is cast once for all ops of an autocast block."""
+    return state.cache_enabled
+
+
+def set_autocast_cache_enabled(enabled: bool, /) -> None:
+    """Has weights cast once for an autocast block, or for each op."""
+    _check("set_autocast_cache_enabled", "enabled", 1, enabled, bool)
+    state.cache_enabled = enabled
+
+
+def clear_autocast_cache() -> None:
+    """Forgets the weights that were cast."""
+    state.cache.clear()
+
+
+def autocast_increment_nesting() -> int:
+    """Notes that an autocast block is entered. Returns how many there are."""
+    state.nesting += 1
+    return state.nesting
+
+
+def autocast_decrement_nesting() -> int:
+    """Notes that an autocast block is left. Returns how many remain."""
+    state.nesting -= 1
+    return state.nesting
+
+
+def _deprecated(name: str, instead: str) -> None:
+    warnings.warn(f"torch.{name} is deprecated. Please use torch.{instead} instead.", DeprecationWarning, stacklevel=3)
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """The old form of `is_autocast_enabled("cpu")`."""
+    _deprecated("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
+    return is_autocast_enabled("cpu")
+
+
+def set_autocast_cpu_enabled(enabled: bool, /) -> None:
+    """The old form of `set_autocast_enabled("cpu", enabled)`."""
+    _deprecated("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)")
+    set_autocast_enabled("cpu", enabled)
+
+
+def get_autocast_cpu_dtype() -> dtype:
+    """The old form of `get_autocast_dtype("cpu")`."""
+    _deprecated("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
+    return get_autocast_dtype("cpu")
+
+
+def set_autocast_cpu_dtype(kind: dtype, /) -> None:
+    """The old form of `set_autocast_dtype("cpu", dtype)`."""
+    _deprecated("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
+    set_autocast_dtype("cpu", kind)
+
+
+def get_autocast_gpu_dtype() -> dtype:
+    """The old form of `get_autocast_dtype("cuda")`."""
+    _deprecated("get_autocast_gpu_dtype()", "get_autocast_dtype('cuda')")
+    return get_autocast_dtype("cuda")
+
+
+def set_autocast_gpu_dtype(kind: dtype, /) -> None:
+    """The old form of `set_autocast_dtype("cuda", dtype)`."""
+    _deprecated("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
+    set_autocast_dtype("cuda", kind)

@@ -1,0 +1,23 @@
+"""autocast on CPU by its old name. Source: https://pytorch.org/docs/stable/amp.html#deprecated-api-reference"""
+
+from __future__ import annotations
+
+import warnings
+
+from minitorch import amp
+from minitorch.dtypes import bfloat16
+from minitorch.dtypes import dtype as Dtype
+
+__all__ = ["autocast"]
+
+
+class autocast(amp.autocast):
+    """The old form of `amp.autocast("cpu", ...)`."""
+
+    def __init__(self, enabled: bool = True, dtype: Dtype = bfloat16, cache_enabled: bool = True) -> None:
+        warnings.warn(
+            "`torch.cpu.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cpu', args...)` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__("cpu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
