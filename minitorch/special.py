@@ -10,7 +10,14 @@ from typing import Any
 from minitorch.ops.declaration import NAMESPACES
 
 _SHARED = "digamma erf erfc erfinv exp2 expm1 i0 log1p log_softmax logit logsumexp polygamma round sinc softmax xlogy"
-_RENAMED = {"expit": "sigmoid", "gammaln": "lgamma", "multigammaln": "mvlgamma", "psi": "digamma"}
+_RENAMED = {
+    "expit": "sigmoid",
+    "gammainc": "igamma",
+    "gammaincc": "igammac",
+    "gammaln": "lgamma",
+    "multigammaln": "mvlgamma",
+    "psi": "digamma",
+}
 
 globals().update({name: NAMESPACES["torch"][name] for name in _SHARED.split()})
 globals().update({name: NAMESPACES["torch"][other] for name, other in _RENAMED.items()})

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch import return_types
 from minitorch.backend import Array
 from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, int64, scalar_type
 from minitorch.ops.apply import write_out
 from minitorch.ops.creation import scalar_tensor
 from minitorch.ops.declaration import composite, declare
-from minitorch.ops.errors import check_dim
+from minitorch.ops.errors import check_dim, no_derivative
 from minitorch.ops.promotion import is_number
 from minitorch.tensor import Tensor
 
@@ -167,3 +168,88 @@ def bucketize(
     if boundaries.dim() != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+
+
+def _edges(xp: Any, self: Array, bins: int, range: Any) -> Array:
+    """The ends of `bins` equal parts of the range, or of the numbers' own."""
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    if range is not None and len(range) != 2:
+        raise RuntimeError(
+            f"torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but got {len(range)}"
+        )
+    low, high = (float(each) for each in range or ((self.min(), self.max()) if self.size else (0, 1)))
+    if not (xp.isfinite(low) and xp.isfinite(high)):
+        raise RuntimeError(f"torch.histogramdd: dimension 0's range [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension 0"
+        )
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return xp.linspace(low, high, bins + 1).astype(self.dtype)
+
+
+def _check_bins(self: Array, bins: Array) -> None:
+    if bins.dtype != self.dtype:
+        names = {"float32": "float", "float64": "double", "int64": "long int"}
+        one, other = (names.get(each.dtype.name, each.dtype.name) for each in (self, bins))
+        raise RuntimeError(
+            "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+            f"{one} and bins for dimension 0 with dtype {other}"
+        )
+    if bins.ndim != 1:
+        raise RuntimeError(
+            f"torch.histogramdd: bins tensor should have one dimension, but got {bins.ndim} dimensions in the bins "
+            "tensor for dimension 0"
+        )
+    if not bins.size:
+        raise RuntimeError(
+            "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for "
+            "dimension 0"
+        )
+
+
+@declare(
+    variants="function method out",
+    outputs=return_types.histogram,
+    node="torch::autograd::NotImplemented",
+    derivatives={"self, bins": no_derivative("histogram")},
+)
+def histogram(
+    xp: Any,
+    self: Array,
+    bins: Array | Number,
+    *,
+    range: Any = None,
+    weight: Array | None = None,
+    density: bool = False,
+) -> tuple[Array, Array]:
+    """How many elements, or what weight, fall between neighbouring edges, the last of which is included; and the edges.
+
+    `bins` are the edges, or how many equal parts there are. With `density` the integral over all bins is 1.
+    https://pytorch.org/docs/stable/generated/torch.histogram.html
+    """
+    kind = FROM_NUMPY[self.dtype]
+    if not kind.is_floating_point or kind.is_low_precision:
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{SCALAR_TYPES[kind.name]}'")
+    if weight is not None and weight.shape != self.shape:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+            f"excluding its innermost dimension, but got input with shape {[self.size, 1]} and weight with shape "
+            f"{list(weight.shape)}"
+        )
+    if isinstance(bins, int):
+        edges = _edges(xp, self, bins, range)
+    else:
+        _check_bins(self, bins)
+        edges = bins.copy()
+    values = self.reshape(-1)
+    inside = (values >= edges[0]) & (values <= edges[-1])
+    count = len(edges) - 1
+    places = xp.minimum(xp.searchsorted(edges, values[inside], "right") - 1, count - 1)
+    weights = None if weight is None else weight.reshape(-1)[inside]
+    totals = xp.bincount(places, weights, minlength=count).astype(self.dtype)
+    if density:
+        totals = totals / (totals.sum() * xp.diff(edges))
+    return totals, edges

@@ -225,6 +225,7 @@ def rad2deg(xp: Any, self: Array) -> Array:
 
 
 @pointwise(
+    variants="function method out",
     derivatives={
         "self": lambda grad, self, other: grad / (1 + (other - self).exp()),
         "other": lambda grad, self, other: grad / (1 + (self - other).exp()),
@@ -236,6 +237,7 @@ def logaddexp(xp: Any, self: Array, other: Array) -> Array:
 
 
 @pointwise(
+    variants="function method out",
     derivatives={
         "self": lambda grad, self, other: grad / (1 + (other - self).exp2()),
         "other": lambda grad, self, other: grad / (1 + (self - other).exp2()),

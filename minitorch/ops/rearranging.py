@@ -241,7 +241,7 @@ def combination_indices(xp: Any, self: Array, r: int, with_replacement: bool) ->
     return grid[(steps >= (0 if with_replacement else 1)).all(1)]
 
 
-@composite()
+@composite(variants="function")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All combinations of r elements of a vector, a row each. https://pytorch.org/docs/stable/generated/torch.combinations.html"""
     if input.dim() != 1:

@@ -85,6 +85,7 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 METHODS["polygamma"] = lambda self, n: polygamma(n, self)
+METHODS["polygamma_"] = lambda self, n: self.copy_(polygamma(n, self))
 
 
 @composite()

@@ -18,6 +18,7 @@ from minitorch.ops import (  # noqa: F401
     gradient,
     grids,
     housekeeping,
+    incomplete_gamma,
     index_ops,
     indexing,
     joining,

@@ -186,3 +186,26 @@ case(
     lambda make: [args(make(3, requires_grad=False), make.of([-2, -1, 3], dtype="int64"))],
     dtypes=FLOAT,
 )
+case(
+    "igamma igammac special.gammainc special.gammaincc",
+    lambda make: [
+        args(make(2, 3, low=1, high=3, requires_grad=False), make(3, low=0.5, high=4)),
+        args(make(2, 3, low=1, high=9, layout="transposed", requires_grad=False), make(2, 3, low=1, high=9)),
+        args(make(low=1, high=3, requires_grad=False), make(4, low=1, high=3, layout="sliced")),
+        args(make(0, 3, requires_grad=False), make(3, low=1, high=2)),
+        args(make.of([1e-3, 30.0, 500.0, 0.5], requires_grad=False), make.of([1e-4, 31.0, 480.0, 9.0])),
+        args(
+            make.of([0.0, 0.0, 1.0, 2.0, -1.0, INF, 1.0, INF, 2.0, NAN], requires_grad=False),
+            make.of([0.0, 1.0, 0.0, INF, 1.0, 2.0, -1.0, INF, NAN, 1.0]),
+        ).kink(),
+    ],
+    errors=lambda make: [args(make(2), 1.0).type_only(), args(make(2), make(3))],
+    dtypes="float32 float64",
+    tolerance=10,
+)
+case(
+    "igamma igammac",
+    lambda make: [args(make(2, low=1, high=3, requires_grad=False), make(2, low=1, high=3))],
+    dtypes="bool uint8 int8 int16 int32 int64 float16 bfloat16 complex64",
+)
+case("igamma igammac", lambda make: [args(make(2, low=1, high=3), make(2, low=1, high=3)).kink()], dtypes="float32")

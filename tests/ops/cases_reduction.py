@@ -281,3 +281,30 @@ case(
     grad_fn=False,
     strides=False,
 )
+case(
+    "histogram",
+    lambda make: [
+        args(make(2, 5), 4),
+        args(make(7, layout="sliced"), 2, range=(-1.0, 1.0)),
+        args(make.of([0.0, 1.0, 1.0, 2.5, 4.0]), make.of([0.0, 1.0, 3.0])),
+        args(make(5), 3, weight=make(5, low=0)),
+        args(make(5), bins=3, density=True),
+        args(make(5), 3, weight=make(5, low=0), density=True),
+        args(make.of([1.0, 1.0]), 2),
+        args(make.of([1.0, float("nan")]), 2, range=(0.0, 2.0)),
+        args(make(0), 2),
+    ],
+    errors=lambda make: [
+        args(make(5), 0),
+        args(make(5, dtype="int64"), 2),
+        args(make(5), make(2, dtype="int64")),
+        args(make(5), make(1, 2)),
+        args(make(5), make(0)),
+        args(make(5), 3, weight=make(2)),
+        args(make(5), 3, range=(2.0, 1.0)),
+        args(make(5), 3, range=(0.0,)),
+        args(make.of([float("nan"), 1.0]), 2),
+    ],
+    dtypes="float32 float64",
+    gradcheck=False,  # as in torch, there is no derivative
+)
