@@ -50,7 +50,8 @@ def activation(
                 args, inplace = args[:count], args[count]
             return (in_place if inplace else new)(*args, **kwargs)
 
-        function.__name__, function.__doc__ = name, kernel.__doc__
+        function.__name__ = function.__qualname__ = name
+        function.__doc__, function.__module__ = kernel.__doc__, "minitorch.nn.functional"
         for module in public.split():
             names = NAMESPACES.setdefault(module, {})
             names[name] = function if module == "nn.functional" else new

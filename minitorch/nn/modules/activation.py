@@ -9,6 +9,7 @@ from typing import Any
 
 from minitorch.nn import functional as F
 from minitorch.nn.modules.module import Module
+from minitorch.nn.modules.multihead import MultiheadAttention  # noqa: F401  (PyTorch has it here)
 from minitorch.nn.parameter import Parameter
 from minitorch.ops.creation import full
 from minitorch.tensor import Tensor

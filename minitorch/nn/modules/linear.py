@@ -60,6 +60,10 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A Linear under the name that MultiheadAttention's repr shows."""
+
+
 class Bilinear(Module):
     """yₖ = x₁ᵀ Wₖ x₂ + bₖ. Source: https://pytorch.org/docs/stable/generated/torch.nn.Bilinear.html"""
 

@@ -120,6 +120,7 @@ class RNNBase(Module):
         self.dropout = float(dropout)
         self.bidirectional = bidirectional
         self.proj_size = proj_size
+        self._all_weights: list[list[str]] = []
         self._make_weights({"device": device, "dtype": dtype})
         self.reset_parameters()
 
@@ -141,8 +142,9 @@ class RNNBase(Module):
                     shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}  # type: ignore[dict-item]
                 if self.proj_size:
                     shapes["weight_hr"] = (self.proj_size, self.hidden_size)
-                for name, shape in shapes.items():
-                    setattr(self, self._name(name, layer, direction), Parameter(empty(shape, **where)))
+                self._all_weights.append([self._name(name, layer, direction) for name in shapes])
+                for name, shape in zip(self._all_weights[-1], shapes.values(), strict=True):
+                    setattr(self, name, Parameter(empty(shape, **where)))
 
     @staticmethod
     def _name(name: str, layer: int, direction: int) -> str:
@@ -154,14 +156,16 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters, layer by layer and direction by direction."""
-        names = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if self.bias else [])]
-        if self.proj_size:
-            names.append("weight_hr")
-        return [
-            [getattr(self, self._name(name, layer, direction)) for name in names]
-            for layer in range(self.num_layers)
-            for direction in range(self._directions)
-        ]
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = [name for together in self._all_weights for name in together]
+        weights = [getattr(self, name) for name in names]
+        # PyTorch's own expects to find these.
+        return {**self.__dict__, "_flat_weights_names": names, "_flat_weights": weights}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: each for name, each in state.items() if not name.startswith("_flat_weights")})
 
     def reset_parameters(self) -> None:
         """Draws new weights, uniform in ±1/√hidden_size."""

@@ -7,141 +7,25 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+from minitorch.autograd.grad_mode import is_grad_enabled
+from minitorch.dtypes import bool_
 from minitorch.nn import functional as F
 from minitorch.nn import init
+from minitorch.nn.modules.activation import GELU, ReLU
 from minitorch.nn.modules.container import ModuleList
 from minitorch.nn.modules.dropout import Dropout
 from minitorch.nn.modules.linear import Linear
 from minitorch.nn.modules.module import Module
+from minitorch.nn.modules.multihead import MultiheadAttention
 from minitorch.nn.modules.normalization import LayerNorm
-from minitorch.nn.parameter import Parameter
-from minitorch.ops.creation import empty, full
+from minitorch.ops.creation import full
 from minitorch.tensor import Tensor
 
 Activation = str | Callable[[Tensor], Tensor]
-
-
-class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear under the name that MultiheadAttention's repr shows."""
-
-
-class MultiheadAttention(Module):
-    """Attention in several subspaces at once.
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html
-    """
-
-    bias_k: Parameter | None
-    bias_v: Parameter | None
-
-    def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        dropout: float = 0.0,
-        bias: bool = True,
-        add_bias_kv: bool = False,
-        add_zero_attn: bool = False,
-        kdim: int | None = None,
-        vdim: int | None = None,
-        batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError(
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
-                "instead"
-            )
-        where = {"device": device, "dtype": dtype}
-        self.embed_dim = embed_dim
-        self.kdim = embed_dim if kdim is None else kdim
-        self.vdim = embed_dim if vdim is None else vdim
-        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
-        self.num_heads = num_heads
-        self.dropout = dropout
-        self.batch_first = batch_first
-        self.head_dim = embed_dim // num_heads
-        if self.head_dim * num_heads != embed_dim:
-            raise AssertionError("embed_dim must be divisible by num_heads")
-        together = self._qkv_same_embed_dim
-        shapes = {
-            "q_proj_weight": None if together else (embed_dim, embed_dim),
-            "k_proj_weight": None if together else (embed_dim, self.kdim),
-            "v_proj_weight": None if together else (embed_dim, self.vdim),
-            "in_proj_weight": (3 * embed_dim, embed_dim) if together else None,
-            "in_proj_bias": (3 * embed_dim,) if bias else None,
-        }
-        if together:
-            order = ["in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight", "in_proj_bias"]
-        else:
-            order = ["q_proj_weight", "k_proj_weight", "v_proj_weight", "in_proj_weight", "in_proj_bias"]
-        for name in order:
-            shape = shapes[name]
-            self.register_parameter(name, None if shape is None else Parameter(empty(shape, **where)))
-        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, **where)
-        for name in ("bias_k", "bias_v"):
-            self.register_parameter(name, Parameter(empty((1, 1, embed_dim), **where)) if add_bias_kv else None)
-        self.add_zero_attn = add_zero_attn
-        self._reset_parameters()
-
-    def _reset_parameters(self) -> None:
-        for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
-            weight = getattr(self, name)
-            if weight is not None:
-                init.xavier_uniform_(weight)
-        if self.in_proj_bias is not None:
-            init.constant_(self.in_proj_bias, 0.0)
-            init.constant_(self.out_proj.bias, 0.0)
-        for bias in (self.bias_k, self.bias_v):
-            if bias is not None:
-                init.xavier_normal_(bias)
-
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        key_padding_mask: Tensor | None = None,
-        need_weights: bool = True,
-        attn_mask: Tensor | None = None,
-        average_attn_weights: bool = True,
-        is_causal: bool = False,
-    ) -> tuple[Tensor, Tensor | None]:
-        """The output, and with `need_weights` how much each query looked at each key, averaged over the heads."""
-        swaps = self.batch_first and query.dim() == 3
-        if swaps:
-            query, key, value = (each.transpose(0, 1) for each in (query, key, value))
-        output, weights = F.multi_head_attention_forward(
-            query,
-            key,
-            value,
-            self.embed_dim,
-            self.num_heads,
-            self.in_proj_weight,
-            self.in_proj_bias,
-            self.bias_k,
-            self.bias_v,
-            self.add_zero_attn,
-            self.dropout,
-            self.out_proj.weight,
-            self.out_proj.bias,
-            training=self.training,
-            key_padding_mask=key_padding_mask,
-            need_weights=need_weights,
-            attn_mask=attn_mask,
-            use_separate_proj_weight=not self._qkv_same_embed_dim,
-            q_proj_weight=self.q_proj_weight,
-            k_proj_weight=self.k_proj_weight,
-            v_proj_weight=self.v_proj_weight,
-            average_attn_weights=average_attn_weights,
-            is_causal=is_causal,
-        )
-        return (output.transpose(0, 1) if swaps else output), weights
 
 
 def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
@@ -152,11 +36,20 @@ def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
     return getattr(F, activation)
 
 
+def _is_relu_or_gelu(activation: Callable[[Tensor], Tensor]) -> int:
+    """1 for ReLU, 2 for GELU, else 0: PyTorch's numbers, which stand in pickled layers."""
+    if activation is F.relu or isinstance(activation, ReLU):
+        return 1
+    return 2 if activation is F.gelu or isinstance(activation, GELU) else 0
+
+
 class _Layer(Module):
     """What encoder and decoder layers share: a feed-forward block, norms, and residual connections."""
 
     norm_first: bool
     activation: Callable[[Tensor], Tensor]
+    linear1: Linear
+    linear2: Linear
 
     def _make(
         self,
@@ -226,6 +119,7 @@ class TransformerEncoderLayer(_Layer):
             ("self_attn",), d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
             norm_first, bias, where,
         )  # fmt: skip
+        self.activation_relu_or_gelu = _is_relu_or_gelu(self.activation)
 
     def forward(
         self,
@@ -305,16 +199,41 @@ def _copies(module: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
-def _is_causal(mask: Tensor | None, is_causal: bool | None, size: int) -> bool:
-    """Whether a mask is the causal one, unless the caller says."""
+def _is_causal(mask: Tensor | None, is_causal: bool | None, input: Tensor, batch_first: bool) -> bool:
+    """Whether a mask is the causal one for the length of `input`, unless the caller says."""
     if is_causal is not None or mask is None:
         return bool(is_causal)
-    causal = Transformer.generate_square_subsequent_mask(size, mask.device, mask.dtype)
+    length = input.shape[1 if batch_first and input.dim() == 3 else 0]
+    causal = Transformer.generate_square_subsequent_mask(length, mask.device, mask.dtype)
     return mask.shape == causal.shape and bool(mask.eq(causal).all())
 
 
+def _why_padding_stays(layer: Module) -> str:
+    """What keeps PyTorch from leaving out padding in stacks of this layer; empty where nothing does."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    attention = layer.self_attn
+    reasons = {
+        "norm_first was True": layer.norm_first,
+        "self_attn.batch_first was not True(use batch_first for better inference performance)": (
+            not attention.batch_first
+        ),
+        "self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
+        "self_attn was passed bias=False": attention.in_proj_bias is None,
+        "activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
+        "norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
+        "self_attn.num_heads is odd": attention.num_heads % 2 == 1,
+    }
+    return next((f"encoder_layer.{reason}" for reason, applies in reasons.items() if applies), "")
+
+
 class TransformerEncoder(Module):
-    """A stack of encoder layers. Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html"""
+    """A stack of encoder layers.
+
+    In eval mode, without gradients, and with the padding at the ends of the sequences, PyTorch leaves out the padding
+    and returns zeros in its places, unless `enable_nested_tensor=False`. So does this class.
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html
+    """
 
     def __init__(
         self,
@@ -329,7 +248,14 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
+        self.use_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
+        reason = _why_padding_stays(encoder_layer)
+        if enable_nested_tensor and reason:
+            warnings.warn(
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}", stacklevel=2
+            )
+            self.use_nested_tensor = False
 
     def forward(
         self,
@@ -338,10 +264,27 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        causal = _is_causal(mask, is_causal, src.shape[-2])
+        causal = _is_causal(mask, is_causal, src, self.layers[0].self_attn.batch_first)
+        padding = src_key_padding_mask if mask is None and self._leaves_out(src, src_key_padding_mask) else None
         for layer in self.layers:
             src = layer(src, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask)
+        if padding is not None:
+            src = src.masked_fill(_is_masked(padding).unsqueeze(-1), 0)
         return src if self.norm is None else self.norm(src)
+
+    def _leaves_out(self, src: Tensor, padding: Tensor | None) -> bool:
+        if not self.use_nested_tensor or self.layers[0].training or src.dim() != 3 or padding is None:
+            return False
+        masked = _is_masked(padding)
+        if self.mask_check and bool((masked[:, :-1] & ~masked[:, 1:]).any()):
+            return False
+        weights = self.layers[0].parameters()
+        return not (is_grad_enabled() and (src.requires_grad or any(each.requires_grad for each in weights)))
+
+
+def _is_masked(mask: Tensor) -> Tensor:
+    """A mask of floats, −∞ where nothing may look, as one of bools."""
+    return mask if mask.dtype is bool_ else mask != 0
 
 
 class TransformerDecoder(Module):
@@ -364,7 +307,7 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        causal = _is_causal(tgt_mask, tgt_is_causal, tgt.shape[-2])
+        causal = _is_causal(tgt_mask, tgt_is_causal, tgt, self.layers[0].self_attn.batch_first)
         for layer in self.layers:
             tgt = layer(
                 tgt,

@@ -1,0 +1,135 @@
+"""Attention with several heads. PyTorch has the class in `nn.modules.activation`, which gets it from here.
+
+Source: https://pytorch.org/docs/stable/nn.html#transformer-layers
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.nn import functional as F
+from minitorch.nn import init
+from minitorch.nn.modules.linear import NonDynamicallyQuantizableLinear
+from minitorch.nn.modules.module import Module
+from minitorch.nn.parameter import Parameter
+from minitorch.ops.creation import empty
+from minitorch.tensor import Tensor
+
+
+class MultiheadAttention(Module):
+    """Attention in several subspaces at once.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html
+    """
+
+    bias_k: Parameter | None
+    bias_v: Parameter | None
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
+                "instead"
+            )
+        where = {"device": device, "dtype": dtype}
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+        together = self._qkv_same_embed_dim
+        shapes = {
+            "q_proj_weight": None if together else (embed_dim, embed_dim),
+            "k_proj_weight": None if together else (embed_dim, self.kdim),
+            "v_proj_weight": None if together else (embed_dim, self.vdim),
+            "in_proj_weight": (3 * embed_dim, embed_dim) if together else None,
+            "in_proj_bias": (3 * embed_dim,) if bias else None,
+        }
+        if together:
+            order = ["in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight", "in_proj_bias"]
+        else:
+            order = ["q_proj_weight", "k_proj_weight", "v_proj_weight", "in_proj_weight", "in_proj_bias"]
+        for name in order:
+            shape = shapes[name]
+            self.register_parameter(name, None if shape is None else Parameter(empty(shape, **where)))
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, **where)
+        for name in ("bias_k", "bias_v"):
+            self.register_parameter(name, Parameter(empty((1, 1, embed_dim), **where)) if add_bias_kv else None)
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
+            weight = getattr(self, name)
+            if weight is not None:
+                init.xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            init.constant_(self.in_proj_bias, 0.0)
+            init.constant_(self.out_proj.bias, 0.0)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """The output, and with `need_weights` how much each query looked at each key, averaged over the heads."""
+        swaps = self.batch_first and query.dim() == 3
+        if swaps:
+            query, key, value = (each.transpose(0, 1) for each in (query, key, value))
+        output, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=key_padding_mask,
+            need_weights=need_weights,
+            attn_mask=attn_mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight,
+            k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return (output.transpose(0, 1) if swaps else output), weights
+
+
+MultiheadAttention.__module__ = "minitorch.nn.modules.activation"  # where pickles of PyTorch's have it
