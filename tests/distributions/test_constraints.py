@@ -1,0 +1,187 @@
+"""Constraints, transforms and the registries between them, compared with torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import minitorch
+from tests.distributions.test_families import answer
+from tests.nn.same import compare
+
+VALUES = {
+    "numbers": [-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.5, float("nan"), float("inf")],
+    "vectors": [[0.0, 1.0, 0.0], [0.2, 0.3, 0.5], [1.0, 1.0, 0.0], [-0.1, 0.6, 0.5], [3.0, 0.0, 4.0]],
+    "matrices": [
+        [[1.0, 0.0], [0.5, 2.0]],
+        [[1.0, 0.5], [0.5, 2.0]],
+        [[-1.0, 0.0], [0.0, 2.0]],
+        [[1.0, 0.0], [0.6, 0.8]],
+        [[0.0, 0.0], [0.0, 0.0]],
+    ],
+    "oblong matrices": [[[1.0, 0.0, 0.0], [0.5, 2.0, 0.0]]],
+}
+PLAIN = (
+    "boolean", "corr_cholesky", "dependent", "lower_cholesky", "lower_triangular", "nonnegative", "nonnegative_integer",
+    "one_hot", "positive", "positive_definite", "positive_integer", "positive_semidefinite", "real", "real_vector",
+    "simplex", "square", "symmetric", "unit_interval",
+)  # fmt: skip
+CONSTRAINTS: dict[str, Callable[[Any], Any]] = {
+    **{name: lambda c, name=name: getattr(c, name) for name in PLAIN},
+    "greater_than": lambda c: c.greater_than(0.5),
+    "greater_than_eq": lambda c: c.greater_than_eq(0.5),
+    "less_than": lambda c: c.less_than(0.5),
+    "interval": lambda c: c.interval(-0.5, 1.0),
+    "half_open_interval": lambda c: c.half_open_interval(-0.5, 1.0),
+    "integer_interval": lambda c: c.integer_interval(0, 2),
+    "multinomial": lambda c: c.multinomial(7),
+    "independent": lambda c: c.independent(c.positive, 1),
+    "independent twice": lambda c: c.independent(c.independent(c.real, 1), 1),
+    "independent of nothing": lambda c: c.independent(3, 1),
+    "independent of half": lambda c: c.independent(c.real, 0.5),
+    "independent of less": lambda c: c.independent(c.real, -1),
+    "mixture": lambda c: c.MixtureSameFamilyConstraint(c.positive),
+    "mixture of vectors": lambda c: c.MixtureSameFamilyConstraint(c.simplex),
+    "mixture of nothing": lambda c: c.MixtureSameFamilyConstraint(0),
+    "dependent with a known dimension": lambda c: c.dependent(event_dim=2),
+}
+
+
+def both(ask: Callable[[Any], Any], about: str, tolerance: float = 1e-12) -> None:
+    torch = pytest.importorskip("torch", reason="the expected values are torch's")
+    actual, expected = answer(ask, minitorch), answer(ask, torch)
+    try:
+        compare(actual, expected, tolerance)
+    except AssertionError as error:
+        raise AssertionError(f"{about}: {error}") from None
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_constraints(name: str) -> None:
+    def make(library: Any) -> Any:
+        return CONSTRAINTS[name](library.distributions.constraints)
+
+    both(lambda library: repr(make(library)), "repr")
+    both(lambda library: make(library).event_dim, "event_dim")
+    both(lambda library: make(library).is_discrete, "is_discrete")
+    both(lambda library: library.distributions.constraints.is_dependent(make(library)), "is_dependent")
+    for about, values in VALUES.items():
+        if about == "oblong matrices" and "cholesky" in name:
+            continue  # torch compares the row of one shape with the other's
+        both(lambda library, values=values: make(library).check(library.tensor(values)), about)
+
+
+TRANSFORMS: dict[str, Callable[[Any, Any], Any]] = {
+    "Exp": lambda d, t: d.ExpTransform(),
+    "Sigmoid": lambda d, t: d.SigmoidTransform(),
+    "Softplus": lambda d, t: d.SoftplusTransform(),
+    "Tanh": lambda d, t: d.TanhTransform(),
+    "Tanh with cache": lambda d, t: d.TanhTransform(cache_size=1),
+    "Abs": lambda d, t: d.AbsTransform(),
+    "Power": lambda d, t: d.PowerTransform(2),
+    "Power of tensors": lambda d, t: d.PowerTransform(t.tensor([1.0, 2.0, 0.5])),
+    "Affine": lambda d, t: d.AffineTransform(1.0, -2.0),
+    "Affine of events": lambda d, t: d.AffineTransform(t.tensor([1.0, 2.0, 3.0]), t.tensor([-2.0, 1.0, 0.5]), 1),
+    "Affine of tensors": lambda d, t: d.AffineTransform(t.tensor([1.0, 2.0, 3.0]), t.tensor([-2.0, 1.0, 0.5])),
+    "identity": lambda d, t: d.identity_transform,
+    "Compose": lambda d, t: d.ComposeTransform([d.AffineTransform(1.0, 2.0), d.SigmoidTransform()]),
+    "Compose of dimensions": lambda d, t: d.ComposeTransform([d.ExpTransform(), d.SoftmaxTransform()]),
+    "Compose from vectors": lambda d, t: d.ComposeTransform([d.StickBreakingTransform(), d.AffineTransform(0.0, 2.0)]),
+    "Compose with cache": lambda d, t: d.ComposeTransform([d.TanhTransform(), d.AffineTransform(0.0, 2.0)], 1),
+    "Independent": lambda d, t: d.IndependentTransform(d.ExpTransform(), 1),
+    "Reshape": lambda d, t: d.ReshapeTransform((3,), (1, 3)),
+    "Softmax": lambda d, t: d.SoftmaxTransform(),
+    "StickBreaking": lambda d, t: d.StickBreakingTransform(),
+    "CorrCholesky": lambda d, t: d.CorrCholeskyTransform(),
+    "CumulativeDistribution": lambda d, t: d.CumulativeDistributionTransform(d.Normal(0.5, 2.0)),
+    "LowerCholesky": lambda d, t: d.LowerCholeskyTransform(),
+    "PositiveDefinite": lambda d, t: d.PositiveDefiniteTransform(),
+    "Reshape to another size": lambda d, t: d.ReshapeTransform((3,), (2, 3)),
+    "cache of two": lambda d, t: d.ExpTransform(cache_size=2),
+}
+
+
+@pytest.mark.parametrize("inverse", [False, True], ids=["forward", "inverse"])
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms(name: str, inverse: bool) -> None:
+    shape = (2, 3, 3) if name in ("LowerCholesky", "PositiveDefinite") else (2, 3)
+
+    def make(library: Any) -> Any:
+        made = TRANSFORMS[name](library.distributions, library)
+        return made.inv if inverse else made
+
+    def values(library: Any) -> tuple[Any, Any]:
+        x = (
+            library.linspace(-1.2, 1.5, 6 if len(shape) == 2 else 18, dtype=library.float64)
+            .reshape(shape)
+            .requires_grad_()
+        )
+        y = TRANSFORMS[name](library.distributions, library)(x)
+        if inverse:
+            x = y.detach().requires_grad_()
+            y = make(library)(x)
+        return x, y
+
+    def gradient(library: Any) -> Any:
+        x, y = values(library)
+        return library.autograd.grad(y.sum(), x)
+
+    both(lambda library: repr(make(library)), "repr")
+    both(lambda library: make(library).bijective, "bijective")
+    both(lambda library: make(library).sign, "sign")
+    both(lambda library: make(library).event_dim, "event_dim")
+    both(lambda library: (repr(make(library).domain), make(library).domain.event_dim), "domain")
+    both(lambda library: (repr(make(library).codomain), make(library).codomain.event_dim), "codomain")
+    both(lambda library: values(library)[1], "value", 1e-9)
+    both(gradient, "gradient", 1e-9)
+    both(lambda library: make(library).log_abs_det_jacobian(*values(library)), "Jacobian", 1e-9)
+    for size in ((3,), (2, 4), (), (3, 3), (5, 1, 3), (1, 3)):
+        both(lambda library, size=size: tuple(make(library).forward_shape(library.Size(size))), f"forward {size}")
+        both(lambda library, size=size: tuple(make(library).inverse_shape(library.Size(size))), f"inverse {size}")
+    both(lambda library: make(library) == make(library), "equal")
+    both(lambda library: make(library) == library.distributions.ExpTransform(), "equal to exp")
+    both(lambda library: repr(make(library).with_cache()), "with_cache")
+    both(lambda library: make(library).with_cache()._cache_size, "size of the cache")
+
+
+@pytest.mark.parametrize("name", ["Tanh", "Compose", "Independent", "Affine"])
+def test_a_cache_gives_the_very_input_back(name: str) -> None:
+    transform = TRANSFORMS[name](minitorch.distributions, minitorch).with_cache()
+    x = minitorch.tensor([0.5, 9.0])
+    y = transform(x)
+    assert transform.inv(y) is x
+    assert transform(x) is y
+    assert transform.inv(y.clone()) is not x
+
+
+@pytest.mark.parametrize("registry", ["biject_to", "transform_to"])
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_registries(name: str, registry: str) -> None:
+    def transform(library: Any) -> Any:
+        made = CONSTRAINTS[name](library.distributions.constraints)
+        return repr(getattr(library.distributions, registry)(made))
+
+    both(transform, registry)
+
+
+def test_a_constraint_of_ones_own() -> None:
+    def ask(library: Any) -> Any:
+        d = library.distributions
+
+        class Even(d.constraints.Constraint):  # type: ignore[misc]
+            pass
+
+        @d.transform_to.register(Even)
+        def double(constraint: Any) -> Any:
+            return d.AffineTransform(0, 2)
+
+        return [
+            d.transform_to(Even())(library.tensor(3.0)),
+            answer(d.biject_to, Even()),
+            answer(d.transform_to.register, 3, double),
+            double is not None,
+        ]
+
+    both(ask, "registering")
