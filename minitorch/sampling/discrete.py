@@ -135,12 +135,36 @@ def randperm(n: int, generator: Generator, dtype: Any = np.int64) -> Array:
     _check_randperm(n, dtype)
     if n >= RANDPERM_LIMIT:
         raise NotImplementedError(f"randperm: n must be less than {RANDPERM_LIMIT}")
-    last = max(n - 1, 0)
-    partners = generator.random(last) % np.arange(n, n - last, -1, dtype=np.uint64) + np.arange(last, dtype=np.uint64)
-    permutation = list(range(n))
-    for i, partner in enumerate(partners.tolist()):
-        permutation[i], permutation[partner] = permutation[partner], permutation[i]
-    return convert(np.array(permutation, np.int64), dtype)
+    steps = np.arange(n)
+    partners = steps.copy()
+    partners[:-1] += (generator.random(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint64)).view(np.int64)
+    return convert(_exchanged(partners), dtype)
+
+
+def _exchanged(partners: Array) -> Array:
+    """0 … n − 1 after each position i in turn was exchanged with partners[i] ≥ i, found without going through the turns.
+
+    In its turn, i gets what its partner holds: what the visitor before i had left there, or where there was none, the
+    partner's own number. And what i held itself was left there by its last visitor; following these back, in steps that
+    double, leads to the one that held its own number.
+    """
+    positions = np.arange(len(partners))
+    last = positions.copy()
+    last[partners] = positions  # of several visitors of a position, the last one stays
+    held, rest = last.copy(), np.flatnonzero(last[partners] != positions)
+    before = np.full(len(partners), -1)  # who came before to the same partner: found from the last on
+    while rest.size:
+        visited = partners[rest]
+        later = last[visited]
+        last[visited] = rest
+        is_last = last[visited] == rest
+        before[later.compress(is_last)] = rest.compress(is_last)  # `compress` is four times faster than [is_last]
+        rest = rest.compress(~is_last)
+    alone = np.flatnonzero(partners == positions)
+    held[alone] = np.where(before[alone] < 0, alone, before[alone])
+    while not np.array_equal(further := held[held], held):
+        held = further
+    return np.where(before < 0, partners, held[before])
 
 
 def _check_randperm(n: int, dtype: np.dtype[Any]) -> None:
