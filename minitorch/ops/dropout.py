@@ -9,6 +9,7 @@ import math
 import warnings
 
 from minitorch import sampling
+from minitorch.ops.creation import empty_like
 from minitorch.ops.declaration import composite
 from minitorch.ops.sampling_in_place import draw
 from minitorch.tensor import Tensor, make_tensor
@@ -56,7 +57,8 @@ def _alpha_dropped(input: Tensor, shape: tuple[int, ...], p: float, training: bo
         return input
     if p == 1:
         return _zeros(input, inplace)
-    keep = input.new_empty(shape).bernoulli_(1 - p)
+    memory = empty_like(input) if shape == input._array.shape else input.new_empty(shape)
+    keep = memory.bernoulli_(1 - p)
     scale = 1 / math.sqrt((_SELU_LIMIT**2 * p + 1) * (1 - p))
     shift = (keep - 1) * (_SELU_LIMIT * scale) + _SELU_LIMIT * scale * p
     keep = keep * scale

@@ -205,3 +205,9 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     result = found.new_full((size, input.dim()), fill_value)
     result[: len(found)] = found
     return result
+
+
+@composite(variants="function out")
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like `input` with one number everywhere. https://pytorch.org/docs/stable/generated/torch.fill.html"""
+    return input.clone().fill_(value)

@@ -13,6 +13,7 @@ from minitorch.ops import (  # noqa: F401
     fractional_pooling,
     grid_sampling,
     interpolation,
+    layer_forms,
     loss,
     loss_classification,
     loss_margin,

@@ -143,3 +143,16 @@ case(
 UNTESTED["Tensor.as_subclass"] = "its result is of a class that samples cannot carry: tests/test_surface.py"
 UNTESTED["Tensor.__rmatmul__"] = "it never runs for two tensors: Tensor.__matmul__"
 UNTESTED["detach_"] = "it changes history alone: tests/autograd"
+case(
+    "fill",
+    lambda make: [
+        args(make(2, 3), 2),
+        args(make(2, 3, layout="transposed"), make(dtype="float32")),
+        args(make(3, layout="sliced"), 1.5),
+        args(make(), True),
+        args(make(0, 3), 2),
+    ],
+    errors=lambda make: [args(make(2), make(2))],
+    dtypes="float16 float32 float64",
+    grad_fn=False,  # torch numbers the node of the in-place form differently
+)
