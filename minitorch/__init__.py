@@ -99,7 +99,9 @@ globals().update(bool=_dtypes.bool_, int=_dtypes.int_, float=_dtypes.float_)
 
 
 _SUBMODULES = (
+    "accelerator",
     "amp",
+    "backends",
     "cpu",
     "cuda",
     "distributions",

@@ -1,0 +1,69 @@
+"""Programs that ask which libraries and accelerators there are get answers of PyTorch's types."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+import minitorch
+
+torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+
+
+@pytest.mark.parametrize("name", minitorch.backends.__all__)
+def test_every_name_is_one_of_torch(name: str) -> None:
+    ours, theirs = (importlib.import_module(f"{lib.__name__}.backends.{name}") for lib in (minitorch, torch))
+    public = {each for each in vars(ours) if not each.startswith("_")} - {"annotations", "contextlib", "Iterator"}
+    assert public
+    assert not [each for each in public if not hasattr(theirs, each)]
+
+
+def test_switches_start_as_in_torch() -> None:
+    for name in ("enabled", "benchmark", "deterministic", "benchmark_limit", "allow_tf32"):
+        assert getattr(minitorch.backends.cudnn, name) == getattr(torch.backends.cudnn, name)
+    for name in ("allow_tf32", "allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction"):
+        assert getattr(minitorch.backends.cuda.matmul, name) == getattr(torch.backends.cuda.matmul, name)
+    assert minitorch.backends.mha.get_fastpath_enabled() == torch.backends.mha.get_fastpath_enabled()
+
+
+def test_cudnn_flags_hold_in_a_block() -> None:
+    seen = []
+    for lib in (torch, minitorch):
+        cudnn = lib.backends.cudnn
+        with cudnn.flags(enabled=True, benchmark=True, deterministic=True):
+            seen.append((cudnn.enabled, cudnn.benchmark, cudnn.deterministic))
+        seen.append((cudnn.enabled, cudnn.benchmark, cudnn.deterministic))
+    assert seen[:2] == seen[2:]
+    assert seen[2] != seen[3]
+
+
+def test_without_an_accelerator() -> None:
+    if torch.accelerator.is_available():
+        pytest.skip("torch sees an accelerator here")
+    assert minitorch.accelerator.is_available() is False
+    assert minitorch.accelerator.current_accelerator() is None
+    assert minitorch.accelerator.device_count() == 0
+    with pytest.raises(RuntimeError) as theirs:
+        torch.accelerator.current_device_index()
+    with pytest.raises(RuntimeError) as ours:
+        minitorch.accelerator.current_device_index()
+    assert str(ours.value) == str(theirs.value)
+
+
+def test_the_fast_path_of_attention_can_be_switched_off() -> None:
+    results = []
+    for lib in (torch, minitorch):
+        lib.manual_seed(0)
+        layer = lib.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+        encoder = lib.nn.TransformerEncoder(layer, 1).eval()
+        x, padding = lib.randn(1, 3, 4), lib.tensor([[False, False, True]])
+        with lib.no_grad():
+            on = encoder(x, src_key_padding_mask=padding)
+            lib.backends.mha.set_fastpath_enabled(False)
+            try:
+                off = encoder(x, src_key_padding_mask=padding)
+            finally:
+                lib.backends.mha.set_fastpath_enabled(True)
+        results.append((bool((on[0, 2] == 0).all()), bool((off[0, 2] == 0).any())))
+    assert results == [(True, False), (True, False)]
