@@ -78,26 +78,25 @@ def _observe(this: node.Node, run: engine.Compute, grads: Any) -> node.Gradients
 
 
 def _warn(this: node.Node) -> None:
+    _tell(this, f"Error detected in {this.name()}. Traceback of forward call that caused the error:")
+    while (parent := this.metadata.get("parent_")) is not None:
+        this = parent
+        _tell(
+            this,
+            f"\n\nPrevious calculation was induced by {this.name()}. Traceback of forward call that induced the "
+            "previous calculation:",
+        )
+
+
+def _tell(this: node.Node, heading: str) -> None:
     stack = this.metadata.get("traceback_")
-    if stack is None:
-        warnings.warn(
-            f"Error detected in {this.name()}. No forward pass information available. Enable detect anomaly during "
-            "forward pass for more information.",
-            stacklevel=2,
-        )
-        return
-    text = f"Error detected in {this.name()}. Traceback of forward call that caused the error:\n{''.join(stack)}"
-    warnings.warn(text, stacklevel=2)
-    parent = this.metadata.get("parent_")
-    while parent is not None:
-        stack = parent.metadata.get("traceback_")
-        told = (
-            "No forward pass information available. Enable detect anomaly during forward pass for more information."
-            if stack is None
-            else f"Traceback of forward call that induced the previous calculation:\n{''.join(stack)}"
-        )
-        warnings.warn(f"\n\nPrevious calculation was induced by {parent.name()}. {told}", stacklevel=2)
-        parent = parent.metadata.get("parent_")
+    warnings.warn(
+        f"Error detected in {this.name()}. No forward pass information available. Enable detect anomaly during forward "
+        "pass for more information."
+        if stack is None
+        else f"{heading}\n{''.join(stack)}",
+        stacklevel=2,
+    )
 
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:

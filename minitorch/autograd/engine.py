@@ -34,7 +34,7 @@ _accumulating = threading.RLock()
 class Pass:
     """A backward pass under way, as `current.of_thread`: in a thread that runs one inside another, the inner one."""
 
-    __slots__ = ("needed", "outer", "roots")
+    __slots__ = ("__weakref__", "needed", "outer", "roots")
 
     def __init__(self, roots: Sequence[Node]) -> None:
         self.roots = roots
