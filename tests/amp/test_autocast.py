@@ -181,7 +181,7 @@ def weights_are_cast_once(torch: Any) -> list[Any]:
         with torch.no_grad():
             w.fill_(2.0)
         seen.append(torch.mm(x, w))  # still the old weight, as in torch
-        view = w.view(2, 2)
+        view = torch.ones(4).view(2, 2).requires_grad_()  # a leaf that is a view
         seen += [torch.mm(x, view).grad_fn.next_functions[1][0] is not torch.mm(x, view).grad_fn.next_functions[1][0]]
     with torch.autocast("cpu"):
         seen.append(torch.mm(x, w))
