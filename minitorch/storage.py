@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/storage.html
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,12 +45,23 @@ class UntypedStorage:
         return [int(byte) for byte in self.device.backend.to_host(self._bytes)]
 
     def resize_(self, nbytes: int) -> UntypedStorage:
-        """Makes the storage `nbytes` long in new memory, keeping the bytes that fit. Tensors see the new memory
-        through `Tensor.set_` or `Tensor.resize_`."""
-        grown = self.device.xp.zeros(nbytes, "uint8")
+        """Makes the storage `nbytes` long in new memory, keeping the bytes that fit.
+
+        All tensors that share the storage move with it. It doesn't know them, and being asked this is rare, so they are
+        looked for among all objects. A tensor that no longer fits keeps the memory it had.
+        """
+        from minitorch.tensor import Tensor
+
+        shared = [each for each in gc.get_referrers(self) if isinstance(each, Tensor) and each._storage is self]
+        offsets = [each.storage_offset() * each.itemsize for each in shared]
+        moved = self.device.xp.zeros(nbytes, "uint8")
         kept = min(nbytes, self.nbytes())
-        grown[:kept] = self._bytes[:kept]
-        self._buffer = grown
+        moved[:kept] = self._bytes[:kept]
+        self._buffer = moved
+        for tensor, offset in zip(shared, offsets, strict=True):
+            array = tensor._array
+            if array.size and offset + self.device.backend.as_bytes(array).size <= nbytes:
+                tensor._array = self.device.backend.strided(moved, array.dtype, offset, array.shape, array.strides)
         return self
 
     def __getitem__(self, index: Any) -> int:

@@ -17,7 +17,8 @@ from minitorch import devices, dtypes
 from minitorch.backend import Array
 from minitorch.devices import cpu, tensor_device
 from minitorch.dtypes import FLOATING, FROM_NUMPY, from_numpy_dtype, get_default_dtype
-from minitorch.layout import contiguous_stride
+from minitorch.layout import contiguous_format, contiguous_stride, is_contiguous
+from minitorch.layout import memory_format as MemoryFormat
 from minitorch.size import Size
 from minitorch.storage import UntypedStorage
 
@@ -231,9 +232,14 @@ class Tensor(metaclass=_TensorType):
         """The index of the device; -1 on the CPU."""
         return -1 if self._device.index is None else self._device.index
 
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in the storage in row-major order, without gaps."""
-        return bool(self._array.flags.c_contiguous)
+    def is_contiguous(self, *, memory_format: MemoryFormat = contiguous_format) -> bool:
+        """Whether the elements lie in the storage in row-major order, or that of the format, without gaps."""
+        if not isinstance(memory_format, MemoryFormat):
+            raise TypeError(
+                "is_contiguous(): argument 'memory_format' must be torch.memory_format, not "
+                f"{type(memory_format).__name__}"
+            )
+        return is_contiguous(self._array, memory_format)
 
     # Autograd
 

@@ -47,5 +47,6 @@ def checked_places(xp: Any, places: Array, size: int, dim: int = 0) -> Array:
         return places.astype(xp.int64)
     low, high = int(places.min()), int(places.max())
     if low < -size or high >= size:
-        raise IndexError(f"index {low if low < -size else high} is out of bounds for dimension {dim} with size {size}")
+        first = int(places[(places < -size) | (places >= size)][0])
+        raise IndexError(f"index {first} is out of bounds for dimension {dim} with size {size}")
     return xp.where(places < 0, places + size, places) if low < 0 else places

@@ -442,7 +442,12 @@ def mish(xp: Any, self: Array) -> Array:
     return floating(self, "mish_cpu") * xp.tanh(xp.log1p(xp.exp(self)))
 
 
-@pointwise(variants="", node="LogSigmoidBackward0", derivatives={"self": lambda grad, self: grad * (-self).sigmoid()})
+@pointwise(
+    variants="",
+    row_major=True,
+    node="LogSigmoidBackward0",
+    derivatives={"self": lambda grad, self: grad * (-self).sigmoid()},
+)
 def _log_sigmoid(xp: Any, self: Array) -> Array:
     self = xp.asarray(floating(self, "log_sigmoid_cpu"), order="C")  # as PyTorch lays its result out
     return xp.minimum(self, 0) - xp.log1p(xp.exp(-xp.abs(self)))

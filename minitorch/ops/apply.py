@@ -18,6 +18,8 @@ from minitorch.devices import device
 from minitorch.dtypes import FLOATING, FROM_NUMPY, can_cast, dtype
 from minitorch.ops import errors, promotion
 from minitorch.ops.declaration import Op
+from minitorch.ops.iteration import arranged
+from minitorch.ops.overlap import check_sources, check_target
 from minitorch.tensor import Tensor, make_tensor, make_view
 
 # Infinities and NaN are results, not warnings. The filter concerns this package's kernels alone.
@@ -71,6 +73,8 @@ def apply_to_two(op: Op, self: Any, other: Any) -> Any:
         except (ValueError, TypeError):
             result = None  # `apply` fails on it too, and explains it
         if result.__class__ is where.array_type:
+            if result.ndim > 1:
+                result = arranged(where.xp, result, (self, other), op.name)
             output = make_tensor(result, FROM_NUMPY[result.dtype], where)
             if mask and grad_mode.enabled:
                 _record(op, (self, other, *op.defaults[2:]), (output,), mask)
@@ -87,8 +91,8 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
         raise errors.not_a_tensor(op, 0, target)
     check_writable(target)
     before = _before_write(target) if op.saves_self and grad_mode.enabled else None
-    if op.edits:
-        _check_distinct_places(target._array)
+    check_target(target._array, op.name, args[1:])
+    check_sources(op, target, args)
     array, _, mask = _run(op, args, in_place=True)
     plan = op.plan(mask) if mask and grad_mode.enabled else None
     if plan is not None and plan.saves(0):
@@ -114,6 +118,8 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
     for target, array in zip(targets, arrays if isinstance(arrays, (tuple, list)) else (arrays,), strict=True):
         if target._array.shape != array.shape:
             target._resize_output(array)
+        check_target(target._array)
+        check_sources(op, target, args)
         _write(target, array, array.shape)
     return out if op.outputs is None else op.outputs(*out)
 
@@ -129,6 +135,7 @@ def write_out(out: Any, result: Any) -> Any:
             )
         if target._array.shape != each._array.shape:
             target._resize_output(each._array)
+        check_target(target._array)
         _write(target, each._array, each._array.shape)
     return type(result)(*out) if several else out
 
@@ -195,7 +202,11 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
         raise errors.translate(op, args, error) from None
     except TypeError as error:
         raise errors.unsupported(op, args, error) from None
-    return (result if restored is None else _restore(result, restored)), where, mask
+    if restored is not None:
+        result = _restore(result, restored)
+    if op.elementwise and not in_place and result.__class__ is where.array_type and result.ndim > 1:
+        result = arranged(where.xp, result, [args[position] for position in op.tensors], op.name)
+    return result, where, mask
 
 
 def _before_write(target: Tensor) -> Tensor:
@@ -251,22 +262,9 @@ def _write(target: Tensor, array: Any, shape: tuple[int, ...]) -> None:
         source = FROM_NUMPY[array.dtype]
         if not can_cast(source, target._dtype):
             raise errors.cannot_cast(source, target._dtype)
-    _check_distinct_places(target._array)
+        array = array.astype(target._dtype.numpy)
     target._array[...] = array
     target._bump_version()
-
-
-def _check_distinct_places(array: Any) -> None:
-    """Raises RuntimeError where two elements lie in one place, as in expanded tensors: a write would change both."""
-    if (
-        0 in array.strides
-        and array.size
-        and any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True))
-    ):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
 
 
 def function_of(op: Op, with_out: bool) -> Callable[..., Any]:

@@ -15,27 +15,37 @@ from minitorch.backend import Array
 from minitorch.devices import device as Device
 from minitorch.devices import tensor_device
 from minitorch.dtypes import COMPLEX, DTYPES, FROM_NUMPY, SCALAR_TYPES, dtype
-from minitorch.layout import contiguous_format, copy_in, is_contiguous, kept_order, memory_format, preserve_format
-from minitorch.ops.creation import cast_number, checked_dtype
+from minitorch.layout import (
+    contiguous_format,
+    copy_in,
+    empty_as,
+    is_contiguous,
+    memory_format,
+    preserve_format,
+    suggested_format,
+)
+from minitorch.ops.creation import cast_number, check_range, checked_dtype
 from minitorch.ops.declaration import METHODS, composite, declare
+from minitorch.ops.errors import broadcast_clash
 from minitorch.tensor import Tensor, make_tensor
 
 Number = Any
 
 
-def cast(array: Array, kind: dtype) -> Array:
+def cast(xp: Any, array: Array, kind: dtype) -> Array:
     """The elements in another dtype; of complex numbers that become real the real part remains."""
     if array.dtype.kind == "c" and dtypes.BOOL < kind.category < COMPLEX:
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=6)
-        array = array.real
-    return array.astype(kind.numpy, order=kept_order(array))
+    result = empty_as(xp, array, kind.numpy)
+    result[...] = array.real if array.dtype.kind == "c" and result.dtype.kind not in "bc" else array
+    return result
 
 
 @declare(derivatives={"self": lambda grad: grad}, variants="", node="ToCopyBackward0")
 def to_copy(xp: Any, self: Array, kind: dtype, format: memory_format) -> Array:
     """The same numbers in another dtype and memory format, always in new memory."""
     if self.dtype.kind == "c" and kind.category < COMPLEX:
-        self = cast(self, kind)
+        self = cast(xp, self, kind)
     return copy_in(xp, self, kind.numpy, format)
 
 
@@ -97,7 +107,7 @@ def to(
         device, dtype = other._device, other._dtype
     kind = checked_dtype("to", dtype) or self._dtype
     where = self._device if device is None else tensor_device(device)
-    ordered = memory_format is preserve_format or is_contiguous(self._array, memory_format)
+    ordered = memory_format is preserve_format or suggested_format(self._array) is memory_format
     if kind is self._dtype and where is self._device and ordered and not copy:
         return self
     if where is not self._device:
@@ -186,9 +196,11 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
 
     https://pytorch.org/docs/stable/generated/torch.Tensor.contiguous.html
     """
+    if is_contiguous(self._array, memory_format):
+        return self
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    return self if is_contiguous(self._array, memory_format) else self.clone(memory_format=memory_format)
+    return self.clone(memory_format=memory_format)
 
 
 # What is written in place.
@@ -207,7 +219,14 @@ def _no_gradient(grad: Tensor) -> Tensor:
 )
 def copy(xp: Any, self: Array, src: Array, non_blocking: bool = False) -> Array:
     """Overwrites self with `src`, which is cast and broadcast to fit, and gets its gradient."""
-    self[...] = cast(src, FROM_NUMPY[self.dtype]) if src.dtype.kind == "c" else src
+    if src.shape != self.shape:
+        clash = broadcast_clash(self.shape, src.shape)
+        if clash is not None:
+            raise clash
+        common = xp.broadcast_shapes(self.shape, src.shape)
+        if common != self.shape:
+            raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(common)}")
+    self[...] = cast(xp, src, FROM_NUMPY[self.dtype]) if src.dtype.kind == "c" else src
     return self
 
 
@@ -222,6 +241,9 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """
     if isinstance(src, Tensor) and src._device is not self._device:
         src = _moved(src, self._device)
+    if src is self:
+        self._bump_version()
+        return self
     result: Tensor = _copy_on_device(self, src)
     return result
 
@@ -236,6 +258,8 @@ def fill(xp: Any, self: Array, value: Array | Number) -> Array:
     """One number everywhere. https://pytorch.org/docs/stable/generated/torch.Tensor.fill_.html"""
     if not hasattr(value, "ndim"):
         value = cast_number(value, FROM_NUMPY[self.dtype])
+        if self.size != 1:
+            check_range(value, self)
     elif value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     self[...] = value

@@ -16,6 +16,7 @@ from minitorch import dtypes
 from minitorch.backend import Array
 from minitorch.devices import tensor_device
 from minitorch.dtypes import (
+    C_NAMES,
     COMPLEX,
     FLOATING,
     FROM_NUMPY,
@@ -23,14 +24,15 @@ from minitorch.dtypes import (
     float32,
     float64,
     get_default_dtype,
+    int32,
     int64,
     scalar_type,
 )
 from minitorch.layout import (
     check_layout,
     contiguous_format,
+    empty_as,
     empty_in,
-    kept_order,
     memory_format,
     preserve_format,
     strided,
@@ -181,7 +183,12 @@ def filled(xp: Any, shape: tuple[int, ...], fill_value: Number, dtype: dtype | N
     """An array of one number, which is cast to the dtype as PyTorch does."""
     value = python_number(fill_value)
     kind = dtype or scalar_type(value)
-    return xp.full(shape, cast_number(value, kind), kind.numpy)
+    result = xp.empty(shape, kind.numpy)
+    value = cast_number(value, kind)
+    if result.size != 1:  # PyTorch's short way for one element doesn't look
+        check_range(value, result)
+    result.fill(value)
+    return result
 
 
 def cast_number(value: Number, kind: dtype) -> Any:
@@ -190,19 +197,29 @@ def cast_number(value: Number, kind: dtype) -> Any:
         return bool(value)
     if kind.category == dtypes.INTEGER:
         limits = dtypes.iinfo(kind)
-        lowest = limits.min if kind.is_signed else -limits.max
+        value = value.real if isinstance(value, complex) and not value.imag else value
+        lowest = -limits.max if isinstance(value, int) and not kind.is_signed else limits.min
         if isinstance(value, complex) or value != value or not lowest <= value < limits.max + 1:
-            suffix = "" if kind is int64 else "_t"
-            raise RuntimeError(f"value cannot be converted to type {kind.name}{suffix} without overflow")
+            raise overflow(kind)
         return int(value) % (limits.max + 1) if int(value) < limits.min else int(value)
     if isinstance(value, complex) and kind.category < COMPLEX:
         if value.imag:
-            raise RuntimeError(f"value cannot be converted to type {_C_NAMES[kind.name]} without overflow")
+            raise overflow(kind)
         return value.real
     return value
 
 
-_C_NAMES = {"float16": "at::Half", "bfloat16": "at::BFloat16", "float32": "float", "float64": "double"}
+def check_range(value: Any, target: Array) -> None:
+    """Raises RuntimeError for a number too large for the target's floats."""
+    kind = FROM_NUMPY[target.dtype]
+    if kind.category == FLOATING and dtypes.finfo(kind).max < abs(value) < math.inf:
+        raise overflow(kind)
+
+
+def overflow(kind: dtype) -> Exception:
+    """The error for a number that a dtype can't hold."""
+    name = "int" if kind is int32 else f"{kind.name}_t" if kind.category == dtypes.INTEGER else C_NAMES[kind.name]
+    return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 @factory
@@ -370,7 +387,7 @@ def like(
     kind = checked_dtype("like", dtype) or input._dtype
     where = input._device if device is None else tensor_device(device)
     if format is preserve_format and where is input._device:
-        array = where.xp.empty_like(input._array, kind.numpy, kept_order(input._array), False)
+        array = empty_as(where.xp, input._array, kind.numpy)
     else:
         array = empty_in(where.xp, input._array.shape, kind.numpy, format)
     fill(kind, array)
@@ -426,7 +443,10 @@ def full_like(
     """One number everywhere. https://pytorch.org/docs/stable/generated/torch.full_like.html"""
 
     def fill(kind: dtype, array: Array) -> None:
-        array.fill(cast_number(python_number(fill_value), kind))
+        value = cast_number(python_number(fill_value), kind)
+        if array.size != 1:
+            check_range(value, array)
+        array.fill(value)
 
     return like(input, fill, dtype, layout, device, requires_grad, memory_format)
 

@@ -52,10 +52,10 @@ class Op:
     """A declared op: the kernel, its parameters, its derivatives, and how its arguments are typed."""
 
     __slots__ = (
-        "check", "count", "defaults", "derivatives", "differentiable", "edits", "formulas", "gradient_sequence",
-        "is_binary", "is_view", "kernel", "keyword_only_from", "name", "node_name", "optional", "outputs",
-        "parameters", "plans", "positions", "promoted", "required", "row_major", "saves_self", "scalars", "sequences",
-        "tensors", "to_float", "upcast", "variadic",
+        "check", "count", "defaults", "derivatives", "differentiable", "edits", "elementwise", "formulas",
+        "gradient_sequence", "is_binary", "is_view", "kernel", "keyword_only_from", "name", "node_name", "optional",
+        "outputs", "parameters", "plans", "positions", "promoted", "required", "row_major", "saves_self", "scalars",
+        "sequences", "tensors", "to_float", "upcast", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -71,6 +71,7 @@ class Op:
         edits: bool,
         check: Callable[..., None] | None,
         row_major: bool,
+        elementwise: bool,
     ) -> None:
         code = kernel.__code__
         count = code.co_argcount + code.co_kwonlyargcount
@@ -103,6 +104,7 @@ class Op:
         self.edits = edits
         self.check = check
         self.row_major = row_major
+        self.elementwise = elementwise
         self.node_name = node or "".join(part.capitalize() for part in self.name.strip("_").split("_")) + "Backward0"
         self.outputs = outputs
         self.is_binary = self.tensors == (0, 1) and len(self.promoted) == 2 and 1 in self.scalars and not edits
@@ -256,6 +258,7 @@ def declare(
     edits: bool = False,
     check: Callable[..., None] | None = None,
     row_major: bool = False,
+    elementwise: bool = False,
 ) -> Callable[[Any], Callable[..., Any]]:
     """Declares an op and generates its public forms. Returns the function, also for variants without one.
 
@@ -265,13 +268,17 @@ def declare(
     parameters that take part in type promotion, where that is not all tensors. The kernel of an op that `edits` writes
     into its first array and returns it: it is given a copy, or in place the tensor's own memory.
     A `row_major` op's results are contiguous, however its arguments lie in memory.
+    The result of an `elementwise` op lies in memory as its arguments do.
     `check` is called with the arguments before they are promoted, if their types differ, and may refuse them.
     """
 
     def generate(kernel: Any) -> Callable[..., Any]:
         from minitorch.ops import apply, autocast, signatures
 
-        op = Op(kernel, derivatives or {}, promotion, upcast, is_view, node, outputs, promoted, edits, check, row_major)
+        op = Op(
+            kernel, derivatives or {}, promotion, upcast, is_view, node, outputs, promoted, edits, check, row_major,
+            elementwise,
+        )  # fmt: skip
         OPS[kernel.__name__] = op
         function = autocast.applied(apply.function_of(op, with_out="out" in variants), namespace, kernel.__name__)
         signatures.describe_op(function, op, "input", with_out="out" in variants)
@@ -309,7 +316,8 @@ def _module(namespace: str) -> str:
 def pointwise(*, promotion: str = KEEP, upcast: bool = True, **options: Any) -> Callable[[Any], Callable[..., Any]]:
     """Declares an elementwise op: its arguments are promoted and broadcast; float16 and bfloat16 compute in float32."""
     options.setdefault("variants", "function method inplace out")
-    return declare(promotion=promotion, upcast=upcast, **options)
+    elementwise = not options.get("row_major", False)
+    return declare(promotion=promotion, upcast=upcast, elementwise=elementwise, **options)
 
 
 def view(**options: Any) -> Callable[[Any], Callable[..., Any]]:

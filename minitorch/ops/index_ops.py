@@ -69,6 +69,8 @@ def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> No
     if self.dtype != source.dtype:
         one, other = (SCALAR_TYPES[FROM_NUMPY[each.dtype].name] for each in (self, source))
         raise RuntimeError(f"{name}(): self ({one}) and source ({other}) must have the same scalar type")
+    if not source.ndim and index.size > 1:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     count = source.shape[dim] if source.ndim else 1
     if index.size != count:
         if name == "index_copy_":
@@ -99,7 +101,12 @@ def index_add(xp: Any, self: Array, dim: int, index: Array, source: Array, *, al
     dim = check_dim(dim, self.ndim)
     _source("index_add_", self, dim, index, source)
     target = self if self.ndim else self.reshape(1)
-    places = _places(xp, target, dim, index, error=RuntimeError)
+    if not source.size or not self.size:
+        return self
+    if target.ndim > 1 and dim in (0, target.ndim - 1):
+        places = _places(xp, target, dim, index, error=RuntimeError)
+    else:
+        places = _places(xp, target, dim, index, "index out of range in self")
     source = source if alpha == 1 else (source * alpha).astype(self.dtype, copy=False)
     add_at(xp, target, places, source if self.ndim else source.reshape(1))
     return self

@@ -6,6 +6,7 @@ Source: https://pytorch.org/docs/stable/tensor_indexing.html
 from __future__ import annotations
 
 import operator
+import re
 import warnings
 from collections.abc import Sequence
 from types import EllipsisType, NoneType
@@ -13,6 +14,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import BOOL, FROM_NUMPY, INTEGER, SCALAR_TYPES, bool_, int64, uint8
+from minitorch.layout import memory_order, ordered_strides, restrided
 from minitorch.ops.accumulation import add_at
 from minitorch.ops.declaration import METHODS, declare
 from minitorch.ops.promotion import is_number
@@ -58,12 +60,21 @@ def _width(index: Array | None) -> int:
     return index.ndim if index is not None and index.dtype in ("bool", "uint8") else 1
 
 
+def _index_shapes(index: Array) -> list[tuple[int, ...]]:
+    """The shapes of the index tensors that an index stands for: a mask for one of each dimension."""
+    return [(int((index != 0).sum()),)] * index.ndim if index.dtype in ("bool", "uint8") else [index.shape]
+
+
 def _translate(error: IndexError, indices: Sequence[Array | None]) -> IndexError:
-    """NumPy's complaint in PyTorch's words."""
+    """NumPy's complaint in PyTorch's words. PyTorch numbers only the dimensions that have an index."""
     if "broadcast" in str(error):
-        shapes = ", ".join(str(list(each.shape)) for each in indices if each is not None)
+        shapes = ", ".join(str(list(shape)) for each in indices if each is not None for shape in _index_shapes(each))
         return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
-    return IndexError(str(error).replace("axis", "dimension"))
+    if "axis" not in str(error):
+        return error
+    message, axis, size = re.split(r"axis (\d+)", str(error))
+    indexed = [dim for each in indices for dim in [each is not None] * (1 if each is None else _width(each))]
+    return IndexError(f"{message}dimension {sum(indexed[: int(axis)])}{size}")
 
 
 @declare(
@@ -77,10 +88,31 @@ def index_(xp: Any, self: Array, indices: Sequence[Array | None]) -> Array:
     places = _numpy_index(xp, self, indices)
     try:
         if len(places) == 1 and places[0].dtype != bool:
-            return xp.take(self, places[0], axis=0)  # several times faster than self[...]
-        return xp.asarray(self[places], order="C")
+            result = xp.take(self, places[0], axis=0)  # several times faster than self[...]
+        else:
+            result = xp.asarray(self[places], order="C")
     except IndexError as error:
         raise _translate(error, indices) from None
+    if result.ndim < 2 or (self.flags.c_contiguous and 1 not in result.shape):
+        return result
+    sources = _read_strides(xp, self, places, result.shape)
+    return restrided(xp, result, ordered_strides(result.shape, memory_order(result.shape, sources), result.itemsize))
+
+
+def _read_strides(xp: Any, self: Array, places: tuple[Any, ...], shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The strides with which self and the index tensors are read, one for each dimension of the result."""
+    spread: list[Any] = []  # masks as the index tensors that they stand for
+    for each in places:
+        spread += [each] if isinstance(each, slice) or each.dtype != bool else list(xp.argwhere(each).T)
+    indexed = [dim for dim, each in enumerate(spread) if not isinstance(each, slice)]
+    rest = [step for dim, step in enumerate(self.strides) if dim not in indexed]
+    width = len(shape) - len(rest)
+    first = indexed[0] if indexed[-1] - indexed[0] == len(indexed) - 1 else 0
+    strides = [(*rest[:first], *(0,) * width, *rest[first:])]
+    for dim in indexed:
+        steps = xp.broadcast_to(spread[dim], shape[first : first + width]).strides
+        strides.append((*(0,) * first, *steps, *(0,) * (len(shape) - first - width)))
+    return strides
 
 
 def _masked(grad: Tensor, indices: Indices, accumulate: bool) -> Tensor:
@@ -97,27 +129,36 @@ def _masked(grad: Tensor, indices: Indices, accumulate: bool) -> Tensor:
 )
 def index_put(xp: Any, self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False) -> Array:
     """Self with `values` at the indices, or added there. https://pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html"""
-    if self.dtype != values.dtype:
-        raise RuntimeError(
-            "Index put requires the source and destination dtypes match, got "
-            f"{SCALAR_TYPES[FROM_NUMPY[self.dtype].name]} for the destination and "
-            f"{SCALAR_TYPES[FROM_NUMPY[values.dtype].name]} for the source."
-        )
+    if not self.ndim:
+        raise IndexError(f"too many indices for tensor of dimension 0 (got {len(indices)})")
     places = _numpy_index(xp, self, indices)
     try:
+        if self.dtype != values.dtype:
+            _check_broadcast(values.shape, self[places].shape)
+            raise RuntimeError(
+                "Index put requires the source and destination dtypes match, got "
+                f"{SCALAR_TYPES[FROM_NUMPY[self.dtype].name]} for the destination and "
+                f"{SCALAR_TYPES[FROM_NUMPY[values.dtype].name]} for the source."
+            )
         if accumulate:
             add_at(xp, self, places, values)
         else:
             self[places] = values
     except IndexError as error:
         raise _translate(error, indices) from None
-    except ValueError:
-        shape = self[places].shape
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
-            f"shape {list(shape)}"
-        ) from None
+    except (ValueError, TypeError):
+        _check_broadcast(values.shape, self[places].shape)
+        raise
     return self
+
+
+def _check_broadcast(given: tuple[int, ...], place: tuple[int, ...]) -> None:
+    missing = len(place) - len(given)
+    if missing < 0 or any(size not in (1, wanted) for size, wanted in zip(given, place[missing:], strict=True)):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing result of shape "
+            f"{list(place)}"
+        )
 
 
 def _dims_taken(item: Any) -> int:
@@ -243,22 +284,24 @@ def get_item(self: Tensor, index: Any) -> Tensor:
 def set_item(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, Tensor) and not is_number(value):
         raise TypeError(f"can't assign a {_type_name(value)} to a {self.type()}")
-    part, indices = _resolve(self, index)
+    if index is False:
+        return
+    part, indices = (unsqueeze(self, 0), []) if index is True else _resolve(self, index)
     if not indices:
         if isinstance(value, Tensor):
-            source, shape = _without_leading_ones(value, part._array.ndim), part._array.shape
-            part.copy_(source if source._array.shape == shape else source.expand(shape))
+            shape = part._array.shape
+            part.copy_(value if value._array.shape == shape else _without_leading_ones(value).expand(shape))
         else:
-            part.fill_(value)
+            part.fill_(part.new_full((), value))
         return
     if not isinstance(value, Tensor):
         value = self.new_full((), value)
-    only = indices[0]
-    if len(indices) == 1 and only is not None and only._dtype is bool_ and value.numel() == 1:
-        mask = view_as_shape(only, (*only._array.shape, *(1,) * (part._array.ndim - only._array.ndim)))
+    *whole, only = indices
+    if only is not None and only._dtype is bool_ and value.numel() == 1 and not any(each is not None for each in whole):
+        mask = view_as_shape(only, (*only._array.shape, *(1,) * (part._array.ndim - len(whole) - only._array.ndim)))
         part.masked_fill_(mask, view_as_shape(value, ()))
     else:
-        part.index_put_(indices, _without_leading_ones(value, part._array.ndim))
+        part.index_put_(indices, _without_leading_ones(value))
 
 
 def _type_name(value: Any) -> str:
@@ -266,12 +309,10 @@ def _type_name(value: Any) -> str:
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
-def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
-    """Assignment ignores leading dimensions of size 1 that the place doesn't have."""
+def _without_leading_ones(value: Tensor) -> Tensor:
+    """Assignment ignores leading dimensions of size 1, so that there may be more of them than the place has."""
     shape = value._array.shape
-    extra = 0
-    while extra < len(shape) - ndim and shape[extra] == 1:
-        extra += 1
+    extra = next((dim for dim, size in enumerate(shape) if size != 1), len(shape))
     return view_as_shape(value, shape[extra:]) if extra else value
 
 

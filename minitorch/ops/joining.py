@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.layout import contiguous_format, laid_out, suggested_format
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
-from minitorch.ops.shape import atleast_1d, atleast_2d, atleast_3d, expand, reshape
+from minitorch.ops.shape import atleast_1d, atleast_2d, atleast_3d, expand, reshape, strided
 from minitorch.ops.slicing import slice_, unbind
 from minitorch.tensor import Tensor
 
@@ -57,7 +58,14 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {expected} but got "
                     f"size {got} for tensor number {position} in the list."
                 )
-    return xp.ascontiguousarray(xp.concatenate(present, axis=dim))
+    return _joined(xp, present, dim)
+
+
+def _joined(xp: Any, arrays: Sequence[Array], dim: int) -> Array:
+    """One behind the other, in the memory format that all of them have; else row by row."""
+    formats = {suggested_format(each) for each in arrays}
+    format = formats.pop() if len(formats) == 1 else contiguous_format
+    return laid_out(xp, xp.concatenate(arrays, axis=dim), format)
 
 
 @declare(
@@ -75,8 +83,12 @@ def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
                 f"at entry {position}"
             )
     dim = check_dim(dim, len(shape) + 1)
-    front = (slice(None),) * dim
-    return xp.ascontiguousarray(xp.concatenate([each[(*front, None)] for each in tensors], axis=dim))
+    if dim == len(shape):
+        return _joined(xp, [each[..., None] for each in tensors], dim)
+    joined = _joined(xp, tensors, dim)
+    strides = joined.strides
+    split = (*strides[:dim], strides[dim] * shape[dim], *strides[dim:])
+    return strided(xp, joined, (*shape[:dim], len(tensors), *shape[dim:]), split)
 
 
 @composite(variants="function")

@@ -108,6 +108,7 @@ def rrelu_slopes(
 
 
 @pointwise(
+    row_major=True,
     variants="",
     node=lambda self, slopes, in_place: f"RreluWithNoiseBackward{int(in_place)}",
     derivatives={"self": lambda grad, slopes: grad * slopes},

@@ -9,8 +9,9 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import C_NAMES, FROM_NUMPY, SCALAR_TYPES, bool_
+from minitorch.dtypes import C_NAMES, FROM_NUMPY, INTEGER, SCALAR_TYPES, bool_
 from minitorch.ops.apply import in_place_of, write_out
+from minitorch.ops.creation import cast_number, check_range
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
 from minitorch.ops.shape import broadcast_shapes, broadcast_tensors
 from minitorch.tensor import Tensor
@@ -50,9 +51,12 @@ def fill_where(xp: Any, self: Array, mask: Array, value: Array | Number) -> Arra
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    if isinstance(value, complex) and self.dtype.kind != "c":
-        kind = C_NAMES[FROM_NUMPY[self.dtype].name]
-        raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
+    kind = FROM_NUMPY[self.dtype]
+    if not hasattr(value, "ndim"):
+        value = cast_number(value, kind)
+        check_range(value, self)
+    elif kind.category == INTEGER:
+        value = cast_number(value.item(), kind)
     xp.copyto(self, value, where=mask, casting="unsafe")
     return self
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.layout import contiguous_format
+from minitorch.layout import contiguous_format, empty_as
 from minitorch.ops.declaration import OPS, composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.shape import (
@@ -111,7 +111,9 @@ def _repeated_indices(repeats: Tensor) -> Tensor:
 def flip(xp: Any, self: Array, dims: Variadic) -> Array:
     """A copy with the order along `dims` reversed. https://pytorch.org/docs/stable/generated/torch.flip.html"""
     reverse = checked_dims(tuple(dims), self.ndim)
-    return self[tuple(slice(None, None, -1 if d in reverse else 1) for d in range(self.ndim))].copy(order="K")
+    result = empty_as(xp, self, self.dtype)
+    result[...] = self[tuple(slice(None, None, -1 if d in reverse else 1) for d in range(self.ndim))]
+    return result
 
 
 @composite()

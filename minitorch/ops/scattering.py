@@ -12,6 +12,7 @@ from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, int32, int64
 from minitorch.ops.accumulation import add_at
 from minitorch.ops.apply import in_place_of, write_out
+from minitorch.ops.creation import cast_number, check_range
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.promotion import is_number
@@ -133,7 +134,10 @@ def scatter_value(xp: Any, self: Array, dim: int, index: Array, value: Number) -
     _check_fits("scatter", self, dim, index)
     if index.size:
         target, index = _flat(self, index)
-        target[_places(xp, target, dim, index)] = value
+        places = _places(xp, target, dim, index)
+        value = cast_number(value, FROM_NUMPY[self.dtype])
+        check_range(value, self)
+        target[places] = value
     return self
 
 

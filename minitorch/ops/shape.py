@@ -13,7 +13,7 @@ from typing import Any
 
 from minitorch.autograd.inplace import check_writable
 from minitorch.backend import Array
-from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES
+from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, bfloat16, bool_
 from minitorch.dtypes import dtype as DType
 from minitorch.ops import declaration
 from minitorch.ops.declaration import METHODS, composite, declare
@@ -72,32 +72,30 @@ def inferred_shape(size: Shape, numel: int) -> Shape:
 def view_strides(shape: Shape, strides: Shape, new_shape: Shape, itemsize: int) -> Shape | None:
     """The strides with which memory of this shape and strides can be seen as `new_shape`; None if it needs a copy.
 
-    Dimensions that lie in memory one behind the other merge to one run; each new dimension has to divide a run.
+    Dimensions that lie in memory one behind the other merge to one run, and consecutive new dimensions have to fill it.
     """
-    runs: list[tuple[int, int]] = []  # (size, stride), the last dimension first
-    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if size == 1:
-            continue
-        if runs and stride == runs[-1][0] * runs[-1][1]:
-            runs[-1] = (size * runs[-1][0], runs[-1][1])
-        else:
-            runs.append((size, stride))
-    left, step = 1, itemsize
-    runs.reverse()
+    if not shape:
+        return (itemsize,) * len(new_shape)
     result: list[int] = []
-    for size in reversed(new_shape):
-        if size > 1 and left == 1:
-            left, step = runs.pop()
-        if left % size:
+    left = list(new_shape)
+    step, run = strides[-1], 1
+    for dim in range(len(shape) - 1, -1, -1):
+        run *= shape[dim]
+        if dim and (shape[dim - 1] == 1 or strides[dim - 1] == run * step):
+            continue
+        filled = 1
+        while left and (filled < run or left[-1] == 1):
+            result.append(filled * step)
+            filled *= left.pop()
+        if filled != run:
             return None
-        result.append(step)
-        left, step = left // size, step * size
-    return tuple(reversed(result))
+        step, run = strides[dim - 1], 1
+    return None if left else tuple(reversed(result))
 
 
 def viewed(xp: Any, array: Array, shape: Shape) -> Array | None:
     """The same memory in another shape; None where that needs a copy."""
-    if array.flags.c_contiguous:
+    if not array.size or (array.flags.c_contiguous and 1 not in array.shape):
         return array.reshape(shape)
     strides = view_strides(array.shape, array.strides, shape, array.itemsize)
     return None if strides is None else strided(xp, array, shape, strides)
@@ -131,26 +129,27 @@ def unsafe_view(xp: Any, self: Array, shape: Shape) -> Array:
     return self.reshape(shape)
 
 
-@declaration.view(variants="", node="ViewBackward0")
-def view_as_dtype(xp: Any, self: Array, dtype: DType) -> Array:
-    ratio = FROM_NUMPY[self.dtype].itemsize / dtype.itemsize
-    if ratio == 1:
-        return self.view(dtype.numpy)
-    if self.ndim == 0:
-        raise RuntimeError(
-            f"self.dim() cannot be 0 to view {FROM_NUMPY[self.dtype]} as {dtype} (different element sizes)"
-        )
-    if self.strides[-1] != self.itemsize:
-        raise RuntimeError(
-            f"self.stride(-1) must be 1 to view {FROM_NUMPY[self.dtype]} as {dtype} (different element sizes), but got "
-            f"{self.strides[-1] // self.itemsize}"
-        )
-    if ratio < 1 and self.shape[-1] % int(1 / ratio):
-        raise RuntimeError(
-            f"self.size(-1) must be divisible by {int(1 / ratio)} to view {FROM_NUMPY[self.dtype]} as {dtype} "
-            f"(different element sizes), but got {self.shape[-1]}"
-        )
-    return self.view(dtype.numpy)
+def view_as_dtype(self: Tensor, dtype: DType) -> Tensor:
+    """The bytes read as another dtype: no gradient goes through it."""
+    array, ratio = self._array, dtype.itemsize // self._dtype.itemsize
+    meant = f"to view {SCALAR_TYPES[self._dtype.name]} as {SCALAR_TYPES[dtype.name]} (different element sizes)"
+    if dtype.itemsize != self._dtype.itemsize and array.ndim == 0:
+        raise RuntimeError(f"self.dim() cannot be 0 {meant}")
+    if ratio > 1:
+        if array.shape[-1] % ratio:
+            raise RuntimeError(f"self.size(-1) must be divisible by {ratio} {meant}, but got {array.shape[-1]}")
+        if self.storage_offset() % ratio:
+            raise RuntimeError(
+                f"self.storage_offset() must be divisible by {ratio} {meant}, but got {self.storage_offset()}"
+            )
+        for dim, stride in enumerate(self.stride()[:-1]):
+            if stride % ratio:
+                raise RuntimeError(f"self.stride({dim}) must be divisible by {ratio} {meant}, but got {stride}")
+    if dtype.itemsize != self._dtype.itemsize and self.stride(-1) != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {meant}, but got {self.stride(-1)}")
+    view = self._alias()
+    view._array, view._dtype = array.view(dtype.numpy), dtype
+    return view
 
 
 @composite(variants="method")
@@ -216,6 +215,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     sizes = sizes_of((sizes,))
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
+    if not shape:
+        raise RuntimeError("unflatten got an unexpected error:\nDimension specified as 0 but tensor has no dimensions")
     if math.prod(sizes) != shape[dim] and (-1 not in sizes or shape[dim] % abs(math.prod(sizes) or 1)):
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in "
@@ -296,11 +297,9 @@ def adjoint(input: Tensor) -> Tensor:
 
 
 def _swapped_matrices(input: Tensor, name: str) -> Tensor:
-    if input._array.ndim < 2:
-        raise RuntimeError(
-            f"tensor.{name} is only supported on matrices or batches of matrices. Got {input._array.ndim}-D tensor."
-        )
-    return transpose(input, -2, -1)
+    if input._array.ndim == 1:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return transpose(input, -2, -1) if input._array.ndim else input
 
 
 def _numpy_t(input: Tensor) -> Tensor:
@@ -335,27 +334,31 @@ def expand(xp: Any, self: Array, size: Variadic, *, implicit: bool = False) -> A
     """
     shape, new = self.shape, len(size) - self.ndim
     if new < 0:
-        kind = SCALAR_TYPES[FROM_NUMPY[self.dtype].name]
+        kind = FROM_NUMPY[self.dtype]
+        name = SCALAR_TYPES[kind.name]
+        named = f"CPU{name}Type" if kind in (bool_, bfloat16) or kind.is_complex else f"torch.{name}Tensor"
         raise RuntimeError(
-            f"expand(torch.{kind}Tensor{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
+            f"expand({named}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
             f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
         )
-    target = [shape[d - new] if n == -1 and d >= new else n for d, n in enumerate(size)]
-    strides = [0] * new + [
-        stride if n == have else 0 for stride, n, have in zip(self.strides, target[new:], shape, strict=True)
-    ]
-    for d, n in enumerate(target):
-        if n < 0:
+    target, strides = list(size), [0] * len(size)
+    for d in range(len(size) - 1, -1, -1):
+        have = shape[d - new] if d >= new else 1
+        if d >= new and size[d] == -1:
+            target[d] = have
+        elif size[d] == -1:
             raise RuntimeError(
-                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {d}"
-                if d < new
-                else f"expand: the number {n} is not a size"
+                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {d}"
             )
-        if d >= new and n != shape[d - new] != 1:
+        if target[d] != have != 1:
             raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({shape[d - new]}) at "
+                f"The expanded size of the tensor ({target[d]}) must match the existing size ({have}) at "
                 f"non-singleton dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
             )
+        if target[d] < 0:
+            raise RuntimeError("numel: integer multiplication overflow")
+        if target[d] == have and shape:
+            strides[d] = self.strides[d - new] if d >= new else target[d + 1] * strides[d + 1]
     return strided(xp, self, target, strides)
 
 
@@ -417,7 +420,7 @@ def unsqueeze(xp: Any, self: Array, dim: int) -> Array:
     """With a new dimension of size 1 at `dim`. https://pytorch.org/docs/stable/generated/torch.unsqueeze.html"""
     dim = check_dim(dim, self.ndim + 1)
     shape = (*self.shape[:dim], 1, *self.shape[dim:])
-    if self.flags.c_contiguous:
+    if self.flags.c_contiguous and 1 not in self.shape:
         return self.reshape(shape)
     step = self.itemsize if dim == self.ndim else self.shape[dim] * self.strides[dim]
     return strided(xp, self, shape, (*self.strides[:dim], step, *self.strides[dim:]))
@@ -466,7 +469,10 @@ def in_place_view(function: Callable[..., Tensor], overloads: int) -> Callable[.
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_writable(self)
-        changed = function(self, *args, **kwargs)
+        try:
+            changed = function(self, *args, **kwargs)
+        except RuntimeError as error:
+            raise RuntimeError(str(error).replace(f"{function.__name__}()", f"{function.__name__}_()")) from None
         self._array = changed._array
         if changed._grad_fn is not None:
             stem, number = changed._grad_fn.name().split("Backward")

@@ -183,9 +183,9 @@ def unfold_backward(xp: Any, self: Array, shape: tuple[int, ...], dimension: int
 @declaration.view(derivatives={"self": lambda grads, self_shape, dim: _join(grads, self_shape, dim, [1] * len(grads))})
 def unbind(xp: Any, self: Array, dim: int = 0) -> Sequence[Array]:
     """All slices along one dimension, as a tuple. https://pytorch.org/docs/stable/generated/torch.unbind.html"""
+    front = (slice(None),) * check_dim(dim, self.ndim)
     if not self.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    front = (slice(None),) * check_dim(dim, self.ndim)
     return [self[(*front, index, ...)] for index in range(self.shape[len(front)])]
 
 
@@ -257,10 +257,10 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     https://pytorch.org/docs/stable/generated/torch.split.html
     """
     size: Any = split_size_or_sections
-    if isinstance(size, (tuple, list)):
-        return split_with_sizes(tensor, size, dim)
     if not tensor._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if isinstance(size, (tuple, list)):
+        return split_with_sizes(tensor, size, dim)
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     dim = check_dim(dim, tensor._array.ndim)

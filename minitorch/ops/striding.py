@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import C_NAMES
 from minitorch.layout import contiguous_format, contiguous_stride, inverse
 from minitorch.ops import declaration
 from minitorch.ops.declaration import METHODS, composite, declare
@@ -163,6 +164,8 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     if memory_format is not None and memory_format is not contiguous_format:
         raise NotImplementedError(f"resize_(): memory_format={memory_format}")
     shape = sizes_of(sizes)
+    if shape == self._array.shape:
+        return self
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     stride = contiguous_stride(shape)
@@ -173,6 +176,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         storage.resize_(needed)
     steps = tuple(step * itemsize for step in stride)
     self._array = self._device.backend.strided(storage._bytes, self._dtype.numpy, start * itemsize, shape, steps)
+    self._bump_version()
     return self
 
 
@@ -187,8 +191,14 @@ def set_(
 
     https://pytorch.org/docs/stable/generated/torch.Tensor.set_.html
     """
+    if isinstance(source, Tensor) and source._dtype is not self._dtype:
+        one, other = C_NAMES[source._dtype.name], C_NAMES[self._dtype.name]
+        raise RuntimeError(f"Could not set tensor of type {one} to a tensor of type {other}")
+    if isinstance(source, Tensor) and size is not None and not source.is_contiguous():
+        raise RuntimeError("passed in tensor to be used as storage must be contiguous")
     if isinstance(source, Tensor) and size is None:
         self._array, self._storage = source._array, source.untyped_storage()
+        self._bump_version()
         return self
     storage = UntypedStorage(self._device.xp.empty(0, "uint8"), self._device) if source is None else source
     storage = storage.untyped_storage() if isinstance(storage, Tensor) else storage
@@ -198,6 +208,7 @@ def set_(
     start = storage_offset * itemsize
     self._array = self._device.backend.strided(storage._bytes, self._dtype.numpy, start, shape, tuple(steps))
     self._storage = storage
+    self._bump_version()
     return self
 
 
