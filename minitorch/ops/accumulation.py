@@ -21,12 +21,64 @@ def add_at(xp: Any, target: Array, index: tuple[Any, ...], values: Array) -> Non
         target[...] = wide
     elif target.dtype == bool:
         xp.logical_or.at(target, index, values)
+    elif _are_slices(target, index, values):
+        combine_at(xp, xp.add, target, index, values)
     elif not target.flags.c_contiguous:
         xp.add.at(target, index, values)
     else:
         places = _flat_places(xp, target.shape, index)
         values = xp.broadcast_to(values, places.shape)
         xp.add.at(target.reshape(-1), places.reshape(-1), values.reshape(-1))
+
+
+def combine_at(xp: Any, combine: Any, target: Array, index: tuple[Any, ...], values: Array) -> None:
+    """target[index] = combine(target[index], values), where what is indexed several times gets all of its values."""
+    dim = len(index) - 1
+    if not _are_slices(target, index, values):
+        combine.at(target, index, values)
+        return
+    rows, folded, _ = fold_rows(
+        xp, combine, xp.moveaxis(values, dim, 0), checked_places(xp, index[-1], target.shape[dim], dim)
+    )
+    target = xp.moveaxis(target, dim, 0)
+    target[rows] = combine(target[rows], folded)
+
+
+def _are_slices(target: Array, index: tuple[Any, ...], values: Array) -> bool:
+    """Whether `index` is a vector of places along one dimension, each of a slice with several elements."""
+    places, dim = index[-1], len(index) - 1
+    if (
+        target.ndim == 1
+        or places.ndim != 1
+        or places.dtype == bool
+        or not all(isinstance(i, slice) for i in index[:-1])
+    ):
+        return False
+    return values.size > 0 and values.shape == (*target.shape[:dim], len(places), *target.shape[dim + 1 :])
+
+
+def fold_rows(xp: Any, combine: Any, values: Array, places: Array) -> tuple[Array, Array, Array]:
+    """The places without repetition; the values, (n, …), of each place combined into one; how many each place had.
+
+    In the order of the places, the values of one place are neighbours. First every second is combined with the next,
+    then every fourth with the one two further on, and so on: the work is that of one pass, and in floats, as each
+    number takes part in few additions, the error that of pairwise summation.
+    """
+    size = int(places.max()) + 1
+    # Integers of 16 bits are sorted by counting them.
+    order = xp.argsort(places.astype("uint16") if size <= 2**16 else places, kind="stable")
+    ordered = places[order]
+    start = xp.flatnonzero(xp.diff(ordered, prepend=-1))
+    count = xp.diff(start, append=len(ordered))
+    number = xp.arange(len(ordered)) - xp.repeat(start, count)
+    following = xp.repeat(count, count) - number
+    values = values[order]
+    distance, longest = 1, int(count.max())
+    while distance < longest:
+        first = xp.flatnonzero((number % (2 * distance) == 0) & (following > distance))
+        values[first] = combine(values[first], values[first + distance])
+        distance *= 2
+    return ordered[start], values[start], count
 
 
 def _flat_places(xp: Any, shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:

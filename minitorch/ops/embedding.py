@@ -10,6 +10,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.backend import Array
+from minitorch.ops.accumulation import fold_rows
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.matmul import type_name
 from minitorch.tensor import Tensor
@@ -59,10 +60,7 @@ def embedding_backward(
     flat = indices.reshape(-1)
     if not flat.size:
         return result
-    # Sorted by row, what a row gets is one run.
-    order = xp.argsort(flat, kind="stable")
-    used, start, count = xp.unique(flat[order], return_index=True, return_counts=True)
-    sums = xp.add.reduceat(grad_output.reshape(-1, width)[order], start, axis=0)
+    used, sums, count = fold_rows(xp, xp.add, grad_output.reshape(-1, width), flat)
     result[used] = sums / count[:, None].astype(sums.dtype) if scale_grad_by_freq else sums
     if padding_idx >= 0:
         result[padding_idx] = 0

@@ -10,7 +10,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, int32, int64
-from minitorch.ops.accumulation import add_at
+from minitorch.ops.accumulation import add_at, combine_at
 from minitorch.ops.apply import in_place_of, write_out
 from minitorch.ops.creation import cast_number, check_range
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
@@ -174,7 +174,7 @@ def reduce_at(xp: Any, target: Array, places: tuple[Any, ...], src: Array, reduc
     if not include_self:
         start = {"prod": 1, "amax": _lowest(xp, target), "amin": _highest(xp, target)}.get(reduce, 0)
         target[places] = start
-    getattr(xp, _REDUCTIONS[reduce]).at(target, places, src)
+    combine_at(xp, getattr(xp, _REDUCTIONS[reduce]), target, places, src)
     if reduce == "mean":
         count = xp.full(target.shape, 1 if include_self else 0)
         xp.add.at(count, places, 1)
