@@ -1,15 +1,19 @@
-"""Old tensor types, shared memory, and the library's switches: each line runs on torch and on minitorch."""
+"""Which names there are; old tensor types, shared memory, and switches: each line runs on torch and on minitorch."""
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import minitorch
+from tests.surface_exclusions import EXCLUDED
 
 torch = pytest.importorskip("torch", reason="the expected values are torch's")
 
@@ -71,7 +75,15 @@ MEMORY: list[Line] = [
     lambda t: np.from_dlpack(t.ones(2, 3).t()).strides,
     lambda t: t.from_dlpack(t.ones(2)),
     lambda t: memoryview(t.ones(2)),
+    lambda t: t.empty_permuted((2, 3, 4), (2, 0, 1)).stride(),
+    lambda t: t.empty_permuted(size=(2, 3), physical_layout=(1, 0), dtype=t.int64).dtype,
+    lambda t: t.empty_permuted((2, 3), (0,)),
+    lambda t: t.empty_permuted((2, 3), (0, 2)),
+    lambda t: t.empty_permuted((2, 3), (0, 0)),
+    lambda t: type(t.ones(2).as_subclass(type("Mine", (t.Tensor,), {}))).__name__,
 ]
+
+CONSTANTS: list[Line] = [lambda t: (t.pi, t.e, t.inf, t.nan, t.newaxis)]
 
 SWITCHES: list[Line] = [
     lambda t: t.set_num_threads(0),
@@ -92,7 +104,7 @@ SWITCHES: list[Line] = [
 ]
 
 
-@pytest.mark.parametrize("line", [*TENSOR_TYPES, *MEMORY, *SWITCHES])
+@pytest.mark.parametrize("line", [*TENSOR_TYPES, *MEMORY, *CONSTANTS, *SWITCHES])
 def test_a_line_gives_what_it_gives_in_torch(line: Line) -> None:
     assert outcome(line, minitorch) == outcome(line, torch)
 
@@ -131,3 +143,53 @@ def test_compile_returns_the_function_itself_and_says_so_once() -> None:
         assert minitorch.compile(function) is function
         assert minitorch.compile()(function) is function
     assert len(caught) <= 1
+
+
+NAMESPACES = {
+    "torch": "",
+    "Tensor": "Tensor",
+    "linalg": "linalg",
+    "special": "special",
+    "nn.functional": "nn.functional",
+}
+
+
+def namespace(root: Any, path: str) -> Any:
+    found = root
+    for part in path.split(".") if path else ():
+        if inspect.ismodule(found):
+            importlib.import_module(f"{root.__name__}.nn")
+        found = getattr(found, part)
+    return found
+
+
+def exists(holder: Any, name: str) -> bool:
+    try:
+        getattr(holder, name)
+    except (AttributeError, ModuleNotFoundError):
+        return False
+    return True
+
+
+def excluded(label: str) -> set[str]:
+    return {name for names in EXCLUDED.values() for name in names.get(label, "").split()}
+
+
+@pytest.mark.parametrize("label", NAMESPACES)
+def test_every_public_name_exists_or_is_left_out_on_purpose(label: str) -> None:
+    theirs, ours = (namespace(root, NAMESPACES[label]) for root in (torch, minitorch))
+    names = {name for name in dir(theirs) if not name.startswith("_") and exists(theirs, name)}
+    names = {name for name in names if not inspect.ismodule(getattr(theirs, name))}
+    missing = {name for name in names if not exists(ours, name)}
+    assert missing - excluded(label) == set(), "missing"
+    assert excluded(label) - missing == set(), "listed as left out, but there, or unknown to torch"
+
+
+def test_names_are_left_out_once_and_for_the_reasons_that_the_documentation_gives() -> None:
+    text = " ".join((Path(__file__).parent.parent / "docs" / "surface.md").read_text("utf-8").split())
+    for reason, names in EXCLUDED.items():
+        assert reason in text
+        assert names.keys() <= NAMESPACES.keys()
+    for label in NAMESPACES:
+        listed = [name for names in EXCLUDED.values() for name in names.get(label, "").split()]
+        assert len(listed) == len(set(listed))

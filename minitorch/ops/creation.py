@@ -475,3 +475,27 @@ for _name, _create in (
     ("new_empty_strided", empty_strided),
 ):
     _new(_name, _create)
+
+
+@factory
+def empty_permuted(xp: Any, dtype: dtype | None, size: Sequence[int], physical_layout: Sequence[int]) -> Array:
+    """empty_permuted(size, physical_layout): memory as it was found, whose dimensions lie in it in the given order.
+
+    https://pytorch.org/docs/stable/generated/torch.empty_permuted.html
+    """
+    shape = checked_size("empty_permuted", (size,))
+    if len(physical_layout) != len(shape):
+        raise RuntimeError(
+            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(shape)} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
+    for place, dim in enumerate(physical_layout):
+        if not 0 <= dim < len(shape):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(shape) - 1}, but got {dim} at index "
+                f"{place}).  NB: negative dims not currently supported; file an issue if you want it."
+            )
+        if dim in physical_layout[:place]:
+            raise RuntimeError("Duplicate dim not allowed")
+    memory = xp.empty([shape[dim] for dim in physical_layout], default(dtype))
+    return memory.transpose([list(physical_layout).index(dim) for dim, _ in enumerate(shape)])

@@ -1,0 +1,177 @@
+"""What PyTorch has and minitorch leaves out on purpose, with the reason: test_surface.py holds it against both.
+
+A name that is listed here and exists in minitorch fails the test, too. Submodules are not listed. docs/surface.md gives
+the reasons in prose.
+"""
+
+EXCLUDED: dict[str, dict[str, str]] = {
+    "Sparse tensors: out of scope.": {
+        "torch": """
+            ccol_indices_copy col_indices_copy crow_indices_copy dsmm hsmm hspmm indices_copy resize_as_sparse_
+            row_indices_copy saddmm slice_inverse smm sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor
+            sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc sparse_csc_tensor sparse_csr
+            sparse_csr_tensor spmm sspaddmm values_copy
+        """,
+        "Tensor": """
+            ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced resize_as_sparse_
+            row_indices slice_inverse smm sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm
+            to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values
+        """,
+        "nn.functional": "sparse_support_notes",
+    },
+    "Quantisation: out of scope.": {
+        "torch": """
+            QInt32Storage QInt8Storage QUInt2x4Storage QUInt4x2Storage QUInt8Storage choose_qparams_optimized
+            dequantize empty_quantized fake_quantize_per_channel_affine fake_quantize_per_tensor_affine
+            fbgemm_linear_fp16_weight fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
+            fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16
+            fbgemm_pack_quantized_matrix fused_moving_avg_obs_fake_quant int_repr per_channel_affine
+            per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric
+            q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qint32 qint8
+            qscheme quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm
+            quantized_gru quantized_gru_cell quantized_lstm quantized_lstm_cell quantized_max_pool1d
+            quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell quint2x4
+            quint4x2 quint8
+        """,
+        "Tensor": """
+            dequantize int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point
+            qscheme
+        """,
+    },
+    "Nested tensors: out of scope.": {
+        "torch": "jagged",
+        "Tensor": "to_padded_tensor",
+    },
+    "torch.jit, the compiler of scripts, and its types: out of scope.": {
+        "torch": """
+            AVG AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType BenchmarkConfig
+            BenchmarkExecutionStats Block BoolType BufferDict CallStack Capsule ClassType Code CompilationUnit
+            CompleteArgumentSpec ComplexType ConcreteModuleType ConcreteModuleTypeBuilder DeepCopyMemoTable
+            DeserializationStorageContext DeviceObjType DictType EnumType ErrorReport ExecutionPlan FileCheck
+            FloatType FunctionSchema Future FutureType Gradient Graph GraphExecutorState IODescriptor InferredType
+            IntType InterfaceType JITException ListType LiteScriptModule LockingLogger LoggerBase ModuleDict Node
+            NoneType NoopLogger NumberType OperatorInfo OptionalType ParameterDict PyObjectType PyTorchFileReader
+            PyTorchFileWriter RRefType SUM ScriptClass ScriptClassFunction ScriptDict ScriptDictIterator
+            ScriptDictKeyIterator ScriptFunction ScriptList ScriptListIterator ScriptMethod ScriptModule
+            ScriptModuleSerializer ScriptObject ScriptObjectProperty SerializationStorageContext StaticModule
+            StreamObjType StringType SymBoolType SymIntType Tag TensorType ThroughputBenchmark TracingState TupleType
+            Type UnionType Use Value fork import_ir_module import_ir_module_from_buffer init_num_threads
+            merge_type_from_type_comment parse_ir parse_schema parse_type_comment unify_type_list wait
+        """,
+        "nn.functional": "BroadcastingList1 BroadcastingList2 BroadcastingList3 boolean_dispatch",
+    },
+    "Symbolic shapes, export and the compiler's own operators: nothing is compiled here.": {
+        "torch": """
+            PRIVATE_OPS SymBool SymFloat SymInt cond legacy_contiguous_format sym_constrain_range
+            sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not sym_sqrt
+            sym_sum vmap while_loop
+        """,
+    },
+    "Copies of views and splits without version counters, which compilers insert: write `.clone()`.": {
+        "torch": """
+            alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy slice_copy
+            split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsafe_chunk
+            unsafe_split unsafe_split_with_sizes unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
+        """,
+        "Tensor": "unsafe_chunk unsafe_split unsafe_split_with_sizes",
+    },
+    "Kernels of particular libraries and accelerators, and what layers call inside: use `nn.functional`.": {
+        "torch": """
+            affine_grid_generator batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt
+            batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats
+            constant_pad_nd convolution cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution
+            cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose cudnn_grid_sampler
+            cudnn_is_acceptable embedding_renorm_ feature_dropout feature_dropout_ get_autocast_ipu_dtype
+            get_autocast_xla_dtype grid_sampler grid_sampler_2d grid_sampler_3d has_lapack has_mkl has_openmp
+            has_spectral is_autocast_ipu_enabled is_autocast_xla_enabled is_vulkan_available max_pool1d_with_indices
+            miopen_batch_norm miopen_convolution miopen_convolution_add_relu miopen_convolution_relu
+            miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn
+            mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights mkldnn_max_pool2d
+            mkldnn_max_pool3d mkldnn_rnn_layer native_batch_norm native_channel_shuffle native_dropout
+            native_group_norm native_layer_norm native_norm set_autocast_ipu_dtype set_autocast_ipu_enabled
+            set_autocast_xla_dtype set_autocast_xla_enabled set_flush_denormal
+        """,
+        "Tensor": "ipu mtia to_mkldnn xpu",
+        "nn.functional": "native_channel_shuffle",
+    },
+    "Recurrent networks as one function: `nn.RNN`, `nn.LSTM`, `nn.GRU` and their cells do it.": {
+        "torch": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
+    },
+    "Losses whose reduction is a number, and `embedding_bag` with four results: use `nn.functional`.": {
+        "torch": """
+            binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss embedding_bag hinge_embedding_loss kl_div
+            margin_ranking_loss poisson_nll_loss triplet_margin_loss
+        """,
+    },
+    "Element types that NumPy doesn't have, and unsigned ones above eight bits.": {
+        "torch": """
+            bit bits16 bits1x8 bits2x4 bits4x2 bits8 chalf complex32 float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz
+            float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int1 int2 int3 int4 int5 int6 int7 uint1 uint16 uint2 uint3
+            uint32 uint4 uint5 uint6 uint64 uint7
+        """,
+        "Tensor": "chalf",
+    },
+    "Typed storages, deprecated in PyTorch: use `untyped_storage()`.": {
+        "torch": """
+            BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
+            FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage StorageBase TypedStorage
+        """,
+        "Tensor": "storage storage_type",
+    },
+    "Fourier transforms and what is built on them.": {
+        "torch": "istft stft",
+        "Tensor": "istft stft",
+    },
+    "Special functions without a derivative in PyTorch: orthogonal polynomials, Bessel's J, Y and K, Airy's.": {
+        "special": """
+            airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u
+            chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he
+            laguerre_polynomial_l legendre_polynomial_p modified_bessel_i0 modified_bessel_i1 modified_bessel_k0
+            modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1 shifted_chebyshev_polynomial_t
+            shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w
+            spherical_bessel_j0
+        """,
+    },
+    "Removed from PyTorch: there they only raise.": {
+        "torch": "eig lstsq matrix_rank solve symeig",
+        "Tensor": "eig lstsq reinforce solve symeig volatile",
+    },
+    "Linear algebra that programs rarely use: Bunch-Kaufman factors, LOBPCG, low-rank approximations.": {
+        "torch": "frobenius_norm lobpcg nuclear_norm ormqr pca_lowrank svd_lowrank",
+        "Tensor": "ormqr",
+        "linalg": "ldl_factor ldl_factor_ex ldl_solve",
+    },
+    "Objects that override functions (`__torch_function__`): out of scope.": {
+        "torch": """
+            DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet ExcludeDispatchKeyGuard
+        """,
+        "nn.functional": """
+            handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic
+        """,
+    },
+    "No part of PyTorch's interface: what its modules import, and its own tooling.": {
+        "torch": """
+            TYPE_CHECKING USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH classproperty compiled_with_cxx11_abi
+            get_file_path prepare_multiprocessing_environment profiler_allow_cudagraph_cupti_lazy_reinit_cuda12
+            thread_safe_generator
+        """,
+        "linalg": "common_notes",
+        "special": "Tensor common_args multi_dim_common",
+        "nn.functional": """
+            Callable DType GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES Optional TYPE_CHECKING Tensor
+            assert_int_or_pair reproducibility_notes tf32_notes
+        """,
+    },
+    "Devices, several processes, profiling, and rare functions: not there yet.": {
+        "torch": """
+            AcceleratorError Event FatalError GradScaler OutOfMemoryError Stream from_file get_device_module
+            hash_tensor histogramdd is_inference is_inference_mode_enabled is_warn_always_enabled segment_reduce
+            set_warn_always to_dlpack
+        """,
+        "Tensor": """
+            const_data_ptr grad_dtype hash_tensor index is_inference module_load record_stream resize resize_as
+        """,
+        "nn.functional": "ScalingType SwizzleType grouped_mm linear_cross_entropy scaled_grouped_mm scaled_mm",
+    },
+}
+"""By reason and by namespace the names, separated by spaces."""
