@@ -107,6 +107,7 @@ _SUBMODULES = (
     "distributions",
     "func",
     "linalg",
+    "models",
     "multiprocessing",
     "nn",
     "onnx",

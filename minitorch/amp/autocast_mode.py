@@ -114,7 +114,7 @@ def _cast(value: Any, device_type: str, kind: dtype) -> Any:
         return {_cast(key, device_type, kind): _cast(each, device_type, kind) for key, each in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes, np.ndarray)):
         parts = (_cast(each, device_type, kind) for each in value)
-        return type(value)(parts) if isinstance(value, (list, tuple)) else parts  # type: ignore[call-arg]
+        return type(value)(parts) if isinstance(value, (list, tuple)) else parts
     return value
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.dtypes import finfo
 from minitorch.linalg import householder_product, solve
-from minitorch.nn.functional import normalize
 from minitorch.nn.modules.module import Module
 from minitorch.nn.utils.parametrize import register_parametrization
 from minitorch.nn.utils.spectral_norm import default_dim, first_dim
@@ -18,6 +17,7 @@ from minitorch.ops.comparison import allclose
 from minitorch import eye, zeros_like
 from minitorch.ops.joining import cat
 from minitorch.ops.matrix_functions import geqrf, matrix_exp
+from minitorch.ops.normalization import normalize
 from minitorch.ops.weight_norm import _weight_norm, norm_except_dim
 from minitorch.ops.sampling import randn
 from minitorch.tensor import Tensor
@@ -59,7 +59,7 @@ class _Orthogonal(Module):
         if use_trivialization:
             self.register_buffer("base", None)
 
-    def forward(self, X: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, X: Tensor) -> Tensor:
         wide = X.size(-2) < X.size(-1)
         Q = self._mapped(X.mT if wide else X)
         if hasattr(self, "base"):
@@ -155,7 +155,7 @@ class _WeightNorm(Module):
         super().__init__()
         self.dim = -1 if dim is None else dim
 
-    def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
         return _weight_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -211,7 +211,7 @@ class _SpectralNorm(Module):
             normalize(matrix.mv(self._v), dim=0, eps=self.eps, out=self._u)
             normalize(matrix.H.mv(self._u), dim=0, eps=self.eps, out=self._v)
 
-    def forward(self, weight: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:
             return normalize(weight, dim=0, eps=self.eps)
         matrix = first_dim(weight, self.dim).flatten(1)

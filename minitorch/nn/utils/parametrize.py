@@ -83,8 +83,8 @@ class ParametrizationList(ModuleList):
                 f"Got {type(new).__name__}"
             )
         self.is_tensor = isinstance(new, Tensor)
-        self.ntensors = 1 if self.is_tensor else len(new)
-        if self.is_tensor:
+        self.ntensors = 1 if isinstance(new, Tensor) else len(new)
+        if isinstance(new, Tensor):
             self._adopt(original, new)
         else:
             self._adopt_several(original, new)
@@ -162,7 +162,7 @@ class ParametrizationList(ModuleList):
                 )
             original.set_(each)
 
-    def forward(self) -> Tensor:  # type: ignore[override]
+    def forward(self) -> Tensor:
         """The parametrized tensor."""
         first, *rest = self
         result: Tensor = first(*self._originals())

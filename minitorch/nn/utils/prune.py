@@ -102,7 +102,7 @@ class BasePruningMethod(ABC):
         weight = self.apply_mask(module)
         if hasattr(module, name):
             delattr(module, name)
-        original = module._parameters.pop(f"{name}_orig")
+        original: Any = module._parameters.pop(f"{name}_orig")
         original.data = weight.data
         del module._buffers[f"{name}_mask"]
         setattr(module, name, original)
@@ -211,7 +211,7 @@ class _Amount(BasePruningMethod):
             raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
         if amount < 0 or (amount > 1 and not isinstance(amount, Integral)):
             raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
-        self.amount = amount
+        self.amount: Any = amount
 
     def _count(self, of: int) -> int:
         count: Any = self.amount if isinstance(self.amount, Integral) else round(self.amount * of)

@@ -10,10 +10,10 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.linalg import multi_dot
-from minitorch.nn.functional import normalize
 from minitorch.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter, is_lazy
+from minitorch.ops.normalization import normalize
 from minitorch.tensor import Tensor
 
 __all__ = [

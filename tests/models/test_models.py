@@ -1,0 +1,152 @@
+"""minitorch.models: their files run on torch too, with the same numbers; names and sizes are the published ones."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch
+from minitorch.models import GPT, GPTConfig, LeNet, gpt, lenet, resnet, resnet18, resnet34, resnet50
+
+
+@functools.cache
+def on_torch(name: str) -> ModuleType:
+    """A file of `minitorch.models`, run with torch in minitorch's place."""
+    source = Path(minitorch.__file__).parent / "models" / f"{name}.py"
+    text = source.read_text().replace("import minitorch as torch", "import torch")
+    text = text.replace("minitorch.nn.functional", "torch.nn.functional").replace(
+        "from minitorch import", "from torch import"
+    )
+    module = ModuleType(f"models_on_torch_{name}")
+    sys.modules[module.__name__] = module  # where dataclasses look for it
+    exec(compile(text, str(source), "exec"), module.__dict__)
+    return module
+
+
+def trained(lib: Any, model: Any, batches: list[Any], loss_of: Any) -> list[float]:
+    """The losses of a few steps of SGD."""
+    optimizer = lib.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    losses = []
+    for batch in batches:
+        optimizer.zero_grad()
+        loss = loss_of(model, *batch)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def state(model: Any) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(each.shape) for name, each in model.state_dict().items()}
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize(
+    ("file", "make", "shape"),
+    [
+        ("lenet", lambda module: module.LeNet(), (4, 1, 32, 32)),
+        ("lenet", lambda module: module.LeNet(3, 7), (4, 3, 32, 32)),
+        ("resnet", lambda module: module.resnet18(5), (6, 3, 32, 32)),
+        ("resnet", lambda module: module.ResNet(module.Bottleneck, [1, 2, 1, 1], 5, True), (4, 3, 32, 32)),
+        ("resnet", lambda module: module.ResNet(module.BasicBlock, [1, 1, 1, 1], 5, True), (4, 3, 32, 32)),
+    ],
+)
+def test_image_models_train_with_torchs_numbers(file: str, make: Any, shape: tuple[int, ...]) -> None:
+    import torch
+
+    results = []
+    for lib, module in ((minitorch, {"lenet": lenet, "resnet": resnet}[file]), (torch, on_torch(file))):
+        lib.manual_seed(0)
+        model = make(module).double()  # normalizing few numbers magnifies rounding
+        batches = [(lib.rand(shape, dtype=lib.float64), lib.randint(5, (shape[0],))) for _ in range(2)]
+        losses = trained(lib, model, batches, lambda model, x, y, lib=lib: lib.nn.functional.cross_entropy(model(x), y))
+        sums = [each.double().sum().item() for each in model.state_dict().values()]
+        results.append((repr(model), state(model), losses, sums))
+    (text, names, losses, sums), (expected_text, expected_names, expected_losses, expected_sums) = results
+    assert text == expected_text
+    assert list(names.items()) == list(expected_names.items())
+    np.testing.assert_allclose(losses, expected_losses, rtol=1e-6)
+    np.testing.assert_allclose(sums, expected_sums, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize("options", [{}, {"bias": False, "n_head": 4}], ids=str)
+def test_gpt_trains_and_generates_with_torchs_numbers(options: dict[str, Any]) -> None:
+    import torch
+
+    sizes = {"block_size": 8, "vocab_size": 20, "n_layer": 2, "n_head": 2, "n_embd": 16, **options}
+    results = []
+    for lib, module in ((minitorch, gpt), (torch, on_torch("gpt"))):
+        lib.manual_seed(0)
+        model = module.GPT(module.GPTConfig(**sizes))
+        batches = [(lib.randint(20, (3, 8)), lib.randint(20, (3, 8))) for _ in range(3)]
+        losses = trained(lib, model, batches, lambda model, x, y: model(x, y)[1])
+        model.eval()
+        tokens = model.generate(batches[0][0], 4, temperature=0.8, top_k=5).tolist()
+        results.append((repr(model), state(model), losses, tokens, model(batches[0][0])[0].tolist()))
+    (text, names, losses, tokens, scores), expected = results
+    assert text == expected[0]
+    assert list(names.items()) == list(expected[1].items())
+    np.testing.assert_allclose(losses, expected[2], rtol=1e-4)
+    assert tokens == expected[3]
+    np.testing.assert_allclose(scores, expected[4], rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("make", "count", "tensors"),
+    [(resnet18, 11_689_512, 122), (resnet34, 21_797_672, 218), (resnet50, 25_557_032, 320)],
+)
+def test_resnets_have_the_published_sizes(make: Any, count: int, tensors: int) -> None:
+    model = make()
+    assert sum(each.numel() for each in model.parameters()) == count
+    assert len(model.state_dict()) == tensors
+
+
+def test_the_names_of_resnets_are_those_of_their_checkpoints() -> None:
+    names = list(resnet18(num_classes=10).state_dict())
+    assert names[:3] == ["conv1.weight", "bn1.weight", "bn1.bias"]
+    block = ["conv1.weight", "bn1.weight", "bn1.bias", "bn1.running_mean", "bn1.running_var", "bn1.num_batches_tracked"]
+    block += [each.replace("1", "2", 1) for each in block]
+    down = ["downsample.0.weight", *(f"downsample.1.{each.partition('.')[2]}" for each in block[1:6])]
+    assert [each for each in names if each.startswith("layer1.0.")] == [f"layer1.0.{each}" for each in block]
+    assert [each for each in names if each.startswith("layer2.0.")] == [f"layer2.0.{each}" for each in block + down]
+    assert names[-2:] == ["fc.weight", "fc.bias"]
+    state_of_50 = resnet50().state_dict()
+    assert tuple(state_of_50["layer2.0.conv2.weight"].shape) == (128, 128, 3, 3)
+    assert tuple(state_of_50["layer1.0.downsample.0.weight"].shape) == (256, 64, 1, 1)
+    assert tuple(state_of_50["layer4.2.conv3.weight"].shape) == (2048, 512, 1, 1)
+
+
+def test_gpt_2_has_its_published_size() -> None:
+    """Counted without memory for the numbers: a small model of every width has the same formula."""
+    model = GPT(GPTConfig(vocab_size=100, n_layer=2))
+    per_layer = 12 * 768**2 + 13 * 768
+    assert model.get_num_params(non_embedding=False) == 100 * 768 + 1024 * 768 + 2 * per_layer + 2 * 768
+    assert model.get_num_params() == 100 * 768 + 2 * per_layer + 2 * 768
+    assert 50257 * 768 + 1024 * 768 + 12 * per_layer + 2 * 768 == 124_439_808
+    assert model.transformer.wte.weight is model.lm_head.weight
+    names = [name for name, _ in model.named_parameters()]
+    inside = ["ln_1.weight", "ln_1.bias", "attn.c_attn.weight", "attn.c_attn.bias", "attn.c_proj.weight"]
+    inside += ["attn.c_proj.bias", "ln_2.weight", "ln_2.bias", "mlp.c_fc.weight", "mlp.c_fc.bias", "mlp.c_proj.weight"]
+    inside += ["mlp.c_proj.bias"]
+    expected = ["wte.weight", "wpe.weight", *(f"h.{i}.{name}" for i in range(2) for name in inside)]
+    assert names == [f"transformer.{name}" for name in [*expected, "ln_f.weight", "ln_f.bias"]]
+
+
+def test_what_gpt_refuses() -> None:
+    with pytest.raises(ValueError, match="length 5, block size is only 4"):
+        GPT(GPTConfig(block_size=4, vocab_size=3, n_layer=1, n_head=1, n_embd=2))(
+            minitorch.zeros(1, 5, dtype=minitorch.long)
+        )
+    with pytest.raises(ValueError, match="n_embd 3 is not a multiple of n_head 2"):
+        GPT(GPTConfig(n_embd=3, n_head=2))
+
+
+def test_lenet_has_61706_parameters() -> None:
+    assert sum(each.numel() for each in LeNet().parameters()) == 61_706
