@@ -5,8 +5,10 @@ Source: https://pytorch.org/docs/stable/nn.init.html
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
@@ -237,3 +239,31 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     for column in range(columns):
         tensor[randperm(rows)[:zeros], column] = 0
     return tensor
+
+
+def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The function by its old name, without an underscore at the end."""
+    new = function.__name__
+    old = new.removesuffix("_")
+
+    @functools.wraps(function)
+    def renamed(*args: Any, **kwargs: Any) -> Tensor:
+        message = f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`."
+        warnings.warn(message, FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    renamed.__name__ = renamed.__qualname__ = old
+    return renamed
+
+
+uniform = _deprecated(uniform_)
+normal = _deprecated(normal_)
+constant = _deprecated(constant_)
+eye = _deprecated(eye_)
+dirac = _deprecated(dirac_)
+xavier_uniform = _deprecated(xavier_uniform_)
+xavier_normal = _deprecated(xavier_normal_)
+kaiming_uniform = _deprecated(kaiming_uniform_)
+kaiming_normal = _deprecated(kaiming_normal_)
+orthogonal = _deprecated(orthogonal_)
+sparse = _deprecated(sparse_)

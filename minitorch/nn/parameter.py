@@ -65,7 +65,7 @@ class Buffer(Tensor, metaclass=_BufferType):
         return buffer
 
 
-class _Uninitialized:
+class UninitializedTensorMixin:
     """What lazy modules have before they know a shape: a tensor of which only dtype and device are known."""
 
     __slots__ = ()
@@ -104,7 +104,7 @@ def _uninitialized(cls: type, device: Any, dtype: Any) -> Any:
     return _as_subclass(empty(0, device=device, dtype=dtype), cls)
 
 
-class UninitializedParameter(_Uninitialized, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape its module finds out at the first input. Its elements can't be used before that."""
 
     __slots__ = ()
@@ -120,7 +120,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
         return memo[id(self)]
 
 
-class UninitializedBuffer(_Uninitialized, Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape its module finds out at the first input."""
 
     __slots__ = ()
@@ -138,4 +138,4 @@ class UninitializedBuffer(_Uninitialized, Tensor):
 
 def is_lazy(param: Any) -> bool:
     """Whether a parameter or buffer has no shape yet."""
-    return isinstance(param, _Uninitialized)
+    return isinstance(param, UninitializedTensorMixin)

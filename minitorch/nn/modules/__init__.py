@@ -51,10 +51,12 @@ _FILES = (
     upsampling,
 )
 
+_INTERNAL = {"NonDynamicallyQuantizableLinear"}
+
 # Every public module of every file.
 for _file in _FILES:
     for _name, _class in list(vars(_file).items()):
-        if isinstance(_class, type) and issubclass(_class, Module) and not _name.startswith("_"):
+        if isinstance(_class, type) and issubclass(_class, Module) and _name[0] != "_" and _name not in _INTERNAL:
             globals()[_name] = _class
 
 __all__ = [name for name, value in globals().items() if isinstance(value, type) and name[0] != "_"]

@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/nn.html#non-linear-activations-weighted-
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from minitorch.nn import functional as F
@@ -74,12 +75,24 @@ class Hardtanh(_Activation):
 
     _shown: tuple[str, ...] = ("min_val", "max_val")
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
-        if not max_val > min_val:
-            raise AssertionError(f"max_val must be larger than min_val, got max_val={max_val}, min_val={min_val}")
-        self.min_val = min_val
-        self.max_val = max_val
+        for old, given in (("min_value", min_value), ("max_value", max_value)):
+            if given is not None:
+                warnings.warn(
+                    f"keyword argument `{old}` is deprecated and renamed to `{old[:-2]}`", FutureWarning, stacklevel=2
+                )
+        self.min_val = min_val if min_value is None else min_value
+        self.max_val = max_val if max_value is None else max_value
+        if self.max_val <= self.min_val:
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:

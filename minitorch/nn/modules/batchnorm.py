@@ -139,13 +139,21 @@ class BatchNorm3d(_BatchNorm):
     dims = (5,)
 
 
-class _LazyNorm(LazyModuleMixin):
+class _LazyNormBase(LazyModuleMixin):
     """Takes `num_features` from its first input."""
 
     def __init__(
-        self: Any, *args: Any, device: Any = None, dtype: Any = None, bias: bool = True, **kwargs: Any
+        self: Any,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
-        super().__init__(0, *args, device=device, dtype=dtype, bias=bias, **kwargs)
+        super().__init__(0, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         if self.affine:
             self.weight = UninitializedParameter(device=device, dtype=dtype)
             if bias:
@@ -167,21 +175,21 @@ class _LazyNorm(LazyModuleMixin):
             self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
+class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
     """A BatchNorm1d that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm1d
     dims = (2, 3)
 
 
-class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
+class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
     """A BatchNorm2d that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm2d
     dims = (4,)
 
 
-class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
+class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
     """A BatchNorm3d that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm3d

@@ -257,13 +257,19 @@ class _LazyConv(LazyModuleMixin):
         self: Any,
         out_channels: int,
         kernel_size: Any,
-        *args: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
         bias: bool = True,
+        padding_mode: str = "zeros",
         device: Any = None,
         dtype: Any = None,
-        **kwargs: Any,
     ) -> None:
-        super().__init__(0, 0, kernel_size, *args, bias=False, **kwargs)
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)
+        self._leave_open(out_channels, bias, device, dtype)
+
+    def _leave_open(self: Any, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
         if bias:
@@ -279,8 +285,7 @@ class _LazyConv(LazyModuleMixin):
             if not channels:
                 raise RuntimeError(
                     f"Expected {self.n + 1}D (unbatched) or {self.n + 2}D (batched) input to {type(self).__name__}, "
-                    "but got "
-                    f"input of size: {input.shape}"
+                    f"but got input of size: {input.shape}"
                 )
             self.in_channels = channels
             if channels % self.groups:
@@ -309,19 +314,39 @@ class LazyConv3d(_LazyConv, Conv3d):
     cls_to_become = Conv3d
 
 
-class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
+class _LazyConvTranspose(_LazyConv):
+    def __init__(
+        self: Any,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        options = (stride, padding, output_padding, groups, False, dilation, padding_mode)
+        super(_LazyConv, self).__init__(0, 0, kernel_size, *options)
+        self._leave_open(out_channels, bias, device, dtype)
+
+
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
     """A ConvTranspose1d that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose1d
 
 
-class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
     """A ConvTranspose2d that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose2d
 
 
-class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     """A ConvTranspose3d that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose3d

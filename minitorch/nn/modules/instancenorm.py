@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from minitorch.nn import functional as F
-from minitorch.nn.modules.batchnorm import _LazyNorm, _NormBase
+from minitorch.nn.modules.batchnorm import _LazyNormBase, _NormBase
 from minitorch.tensor import Tensor
 
 
@@ -72,21 +72,21 @@ class InstanceNorm3d(_InstanceNorm):
     dims = (4, 5)
 
 
-class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm):
+class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
     """An InstanceNorm1d that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm1d
     dims = (2, 3)
 
 
-class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm):
+class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
     """An InstanceNorm2d that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm2d
     dims = (3, 4)
 
 
-class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm):
+class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
     """An InstanceNorm3d that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm3d

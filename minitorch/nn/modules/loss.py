@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 from minitorch.nn import functional as F
+from minitorch.nn.modules.distance import PairwiseDistance
 from minitorch.nn.modules.module import Module
 from minitorch.ops.loss import reduction_of
 from minitorch.tensor import Tensor
@@ -359,7 +360,7 @@ class TripletMarginWithDistanceLoss(_Loss):
             raise ValueError(
                 f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead"
             )
-        self.distance_function = F.pairwise_distance if distance_function is None else distance_function
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
         self.margin = margin
         self.swap = swap
 

@@ -143,8 +143,8 @@ class LocalResponseNorm(Module):
 class CrossMapLRN2d(Module):
     """input / (k + α / size · Σ input²)^β for (N, C, H, W), the sum being over the `size` channels around each.
 
-    As PyTorch's, it never takes the first channel out of the sum again. Where there are so many channels that this
-    matters, PyTorch's gradient is that of the sum without this; here it is the gradient of what is computed.
+    As PyTorch's, it never takes the first channel out of the sum again. The gradient is that of what is computed;
+    PyTorch's sums over channels that lie one further back.
     Source: https://pytorch.org/docs/stable/generated/torch.nn.LocalResponseNorm.html, and its older form in
     torch/nn/modules/_functions.py
     """

@@ -1,0 +1,84 @@
+"""The names of torch.nn: every public class, where PyTorch's programs look for it, made with the same arguments."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import minitorch
+
+torch = pytest.importorskip("torch", reason="the expected names are torch's")
+
+LEFT_OUT = {
+    "DataParallel": "one device is used at a time",
+    "LinearCrossEntropyLoss": "new in 2.13, to save memory: a Linear layer and CrossEntropyLoss compute the same",
+    "LinearCrossEntropyOptions": "options of LinearCrossEntropyLoss",
+    "factory_kwargs": "internal to PyTorch's own layers",
+}
+OTHER_ARGUMENTS = {
+    **dict.fromkeys(("Module", "RNNBase", "RNNCellBase"), "layers are made from it: programs don't make it"),
+    **dict.fromkeys(("Parameter", "Buffer"), "a tensor, made by __new__"),
+    "RNN": "torch's takes *args, and passes them on",
+}
+
+CLASSES = sorted(
+    name
+    for name, value in vars(torch.nn).items()
+    if isinstance(value, type) and not name.startswith("_") and name not in LEFT_OUT
+)
+
+
+def public(namespace: ModuleType) -> set[str]:
+    return {
+        name for name in dir(namespace) if not name.startswith("_") and not inspect.ismodule(getattr(namespace, name))
+    }
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "left_out"),
+    [
+        (torch.nn, minitorch.nn, LEFT_OUT),
+        (torch.nn.init, minitorch.nn.init, {}),
+        (torch.nn.parameter, minitorch.nn.parameter, {}),
+    ],
+    ids=["nn", "init", "parameter"],
+)
+def test_every_public_name_is_there(theirs: ModuleType, ours: ModuleType, left_out: dict[str, str]) -> None:
+    defined = {
+        name
+        for name in public(theirs)
+        if theirs is torch.nn or getattr(getattr(theirs, name), "__module__", None) == theirs.__name__
+    }
+    assert defined - public(ours) == left_out.keys() & defined, "missing, or left out but there"
+    assert left_out.keys() <= defined, "left out, but torch doesn't have it"
+
+
+def test_no_class_is_added() -> None:
+    ours = {name for name, value in vars(minitorch.nn).items() if isinstance(value, type)}
+    assert ours <= public(torch.nn)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_class_is_where_programs_look_for_it(name: str) -> None:
+    path = getattr(torch.nn, name).__module__.replace("torch.", "minitorch.", 1)
+    assert getattr(importlib.import_module(path), name) is getattr(minitorch.nn, name)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_class_takes_the_same_arguments(name: str) -> None:
+    for method in ("__init__", "forward"):
+        theirs, ours = (getattr(getattr(library.nn, name), method, None) for library in (torch, minitorch))
+        if theirs is not None and name not in OTHER_ARGUMENTS:
+            assert arguments(ours) == arguments(theirs)
+
+
+def arguments(method: Any) -> list[tuple[str, str, str]]:
+    """Names, kinds and defaults."""
+    return [
+        (each.name, str(each.kind), getattr(each.default, "__name__", repr(each.default)))
+        for each in inspect.signature(method).parameters.values()
+    ]
