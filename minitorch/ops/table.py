@@ -38,6 +38,7 @@ from minitorch.ops import (  # noqa: F401
     scattering,
     selection,
     shape,
+    sharing,
     shrinking,
     slicing,
     softmax,

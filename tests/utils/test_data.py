@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import collections
+import gc
 import importlib
+import re
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -222,6 +225,8 @@ class Failing:
         if index == 2:
             if self.how == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
+            if self.how == "exit":
+                os._exit(3)
             if self.how == "hang":
                 time.sleep(60)
             if self.how == "unpicklable":
@@ -256,10 +261,18 @@ def test_unpicklable_batches_are_an_error() -> None:
         list(loader)
 
 
-def test_a_killed_worker_is_noticed() -> None:
-    loader = minitorch.utils.data.DataLoader(Failing("die"), 1, num_workers=2)
-    with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly"):
+@pytest.mark.parametrize(
+    "how, cause",
+    [
+        ("die", r"DataLoader worker \(pid \d+\) is killed by signal: Killed. "),
+        ("exit", r"DataLoader worker \(pid \d+\) exited unexpectedly with exit code 3. Details are lost due to"),
+    ],
+)
+def test_a_killed_worker_is_noticed(how: str, cause: str) -> None:
+    loader = minitorch.utils.data.DataLoader(Failing(how), 1, num_workers=2)
+    with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly") as caught:
         list(loader)
+    assert re.match(cause, str(caught.value.__cause__))
 
 
 def test_timeout() -> None:
@@ -307,6 +320,107 @@ def test_spawned_workers() -> None:
         loader.dataset, 1, sampler=[0, 1, 3], num_workers=1, multiprocessing_context="spawn"
     )
     assert [int(batch) for batch in spawned] == [int(batch) for batch in loader] == [0, 1, 3]
+
+
+class Mixed:
+    """Batches of all that a worker may send: tensors of any layout among other things."""
+
+    def __getitem__(self, index: int) -> Any:
+        base = minitorch.arange(6.0).reshape(2, 3) + index
+        return {
+            "turned": base.t(),
+            "rows": base[:, 1:],
+            "again": base,
+            "half": base.to(minitorch.bfloat16),
+            "number": minitorch.tensor(index),
+            "nothing": minitorch.zeros(0, 3),
+            "leaf": minitorch.ones(2, requires_grad=True),
+            "expanded": minitorch.ones(1, 3).expand(4, 3),
+            "rest": ("text", index, np.arange(2)),
+        }
+
+    def __len__(self) -> int:
+        return 3
+
+
+def same(batch: Any) -> Any:
+    return batch
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_batches_come_through_shared_memory(method: str) -> None:
+    options: dict[str, Any] = {"batch_size": None, "collate_fn": same}
+    here = list(minitorch.utils.data.DataLoader(Mixed(), **options))
+    there = list(minitorch.utils.data.DataLoader(Mixed(), num_workers=1, multiprocessing_context=method, **options))
+    gc.collect()
+    assert plain([{**batch, "rest": batch["rest"][:2]} for batch in there]) == plain(
+        [{**batch, "rest": batch["rest"][:2]} for batch in here]
+    )
+    for batch in there:
+        tensors = {name: value for name, value in batch.items() if name != "rest"}
+        assert all(tensor.is_shared() for tensor in tensors.values() if tensor.numel())
+        assert [batch["turned"].stride(), batch["rows"].stride()] == [(1, 3), (2, 1)]
+        assert batch["leaf"].requires_grad and batch["leaf"].is_leaf
+        batch["again"].add_(1)  # which nobody else sees
+        assert batch["turned"].tolist() != batch["again"].t().tolist()
+
+
+def test_a_tensor_twice_in_a_batch_is_one_memory() -> None:
+    def twice(batch: Any) -> Any:
+        tensor = minitorch.ones(2)
+        return tensor, [tensor]
+
+    (first, (second,)) = next(iter(minitorch.utils.data.DataLoader(range(2), 1, num_workers=1, collate_fn=twice)))
+    first.add_(1)
+    assert second.tolist() == [2, 2]
+
+
+def test_batches_with_a_history_are_refused() -> None:
+    def doubled(batch: Any) -> Any:
+        return minitorch.ones(2, requires_grad=True) * 2
+
+    with pytest.raises(RuntimeError, match="Cowardly refusing to serialize non-leaf tensor which requires_grad"):
+        list(minitorch.utils.data.DataLoader(range(2), 1, num_workers=1, collate_fn=doubled))
+
+
+def test_memory_of_batches_goes_with_them() -> None:
+    open_files = Path("/dev/fd")
+    loader = minitorch.utils.data.DataLoader(rows(minitorch), 2, num_workers=2, persistent_workers=True)
+    next(iter(loader))
+    gc.collect()
+    before = len(list(open_files.iterdir()))
+    kept = [batch for _ in range(3) for batch in loader]
+    assert len(list(open_files.iterdir())) > before
+    assert [y.tolist() for _, y in kept[:2]] == [[0, 1], [2, 3]]
+    del kept
+    gc.collect()
+    assert len(list(open_files.iterdir())) <= before
+
+
+PARTS: list[dict[str, Any]] = [
+    {"num_replicas": 3, "rank": 0},
+    {"num_replicas": 3, "rank": 2, "seed": 7},
+    {"num_replicas": 3, "rank": 1, "shuffle": False},
+    {"num_replicas": 4, "rank": 3, "drop_last": True},
+    {"num_replicas": 11, "rank": 5, "drop_last": True},
+    {"num_replicas": 30, "rank": 29, "shuffle": False},
+    {"num_replicas": 30, "rank": 29, "drop_last": True},
+    {"num_replicas": 1, "rank": 0},
+    {"num_replicas": 3, "rank": 3},
+    {"num_replicas": 3, "rank": -1},
+]
+
+
+@pytest.mark.parametrize("options", PARTS, ids=str)
+def test_distributed_sampler(options: dict[str, Any]) -> None:
+    def ask(lib: Any) -> Any:
+        sampler = data_of(lib).DistributedSampler(range(ROWS), **options)
+        first = list(sampler)
+        sampler.set_epoch(3)
+        return [first, list(sampler), len(sampler), sampler.total_size, sampler.num_samples, sampler.epoch]
+
+    theirs, ours = both(ask)
+    assert ours == theirs
 
 
 def test_out_of_order() -> None:

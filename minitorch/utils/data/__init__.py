@@ -13,6 +13,7 @@ from minitorch.utils.data.dataset import (
     TensorDataset,
     random_split,
 )
+from minitorch.utils.data.distributed import DistributedSampler
 from minitorch.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -28,6 +29,7 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import time
 from collections import deque
 from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from minitorch.utils.data._utils.transfer import receive
 from minitorch.utils.data._utils.worker import RESTART, Exhausted, WorkerError, WorkerTask, run_worker
 
 if TYPE_CHECKING:
@@ -76,19 +78,21 @@ class WorkerPool:
         for number, connection in enumerate(self.connections):
             if connection in ready:
                 try:
-                    messages.append((number, connection.recv()))
+                    messages.append((number, receive(connection)))
                 except (EOFError, OSError):
                     self._fail()
         if not messages:
             self._fail()
         return messages
 
-    def _fail(self) -> None:
+    def _fail(self) -> NoReturn:
         for process in self.processes:
             process.join(0.1)
-        dead = ", ".join(str(process.pid) for process in self.processes if not process.is_alive())
+        dead = [process for process in self.processes if not process.is_alive()]
+        cause = RuntimeError(_how_it_ended(dead[0])) if dead else None
         self.close()
-        raise RuntimeError(f"DataLoader worker (pid(s) {dead}) exited unexpectedly")
+        pids = ", ".join(str(process.pid) for process in dead)
+        raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly") from cause
 
     def close(self) -> None:
         """Stops the workers; those that don't stop within a second or so are terminated."""
@@ -111,6 +115,20 @@ class WorkerPool:
     def __del__(self) -> None:
         if "alive" in self.__dict__:
             self.close()
+
+
+def _how_it_ended(process: Any) -> str:
+    who, code = f"DataLoader worker (pid {process.pid})", process.exitcode
+    if code >= 0:
+        return (
+            f"{who} exited unexpectedly with exit code {code}. Details are lost due to multiprocessing. Rerunning with "
+            "num_workers=0 may give better error trace."
+        )
+    hint = (
+        "It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory "
+        "limit."
+    )
+    return f"{who} is killed by signal: {signal.strsignal(-code)}. {hint if -code == signal.SIGBUS else ''}"
 
 
 class _Pass:

@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
 from minitorch.utils.data._utils.fetch import Fetcher
+from minitorch.utils.data._utils.transfer import send
 
 
 @dataclass
@@ -138,11 +139,11 @@ def _receive(connection: Connection, requests: queue.SimpleQueue[Any]) -> None:
 
 def _send(connection: Connection, number: Any, batch: Any, where: str) -> None:
     try:
-        connection.send((number, batch))
+        send(connection, (number, batch))
     except BrokenPipeError:
         pass  # nobody is there any more; the next request is the end
     except Exception as error:  # what can't be pickled
-        connection.send((number, WorkerError(error, where)))
+        send(connection, (number, WorkerError(error, where)))
 
 
 def _seed_all(seed: int, task: WorkerTask) -> None:

@@ -1,0 +1,33 @@
+"""Tensors in memory that other processes see. The memory itself is in `minitorch.multiprocessing.memory`.
+
+Source: https://pytorch.org/docs/stable/multiprocessing.html
+"""
+
+from __future__ import annotations
+
+from minitorch.ops.declaration import composite
+from minitorch.tensor import Tensor
+
+
+@composite(variants="method")
+def share_memory_(input: Tensor) -> Tensor:
+    """Moves the tensor's storage to shared memory, if it isn't there, and returns the tensor.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.share_memory_.html
+    """
+    from minitorch.multiprocessing.memory import share
+
+    if input.device.type != "cuda":  # which is shared anyhow
+        share(input.untyped_storage())
+    return input
+
+
+@composite(variants="method")
+def is_shared(input: Tensor) -> bool:
+    """Whether the tensor lies in shared memory.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.is_shared.html
+    """
+    from minitorch.multiprocessing.memory import shared_memory_of
+
+    return input.device.type == "cuda" or shared_memory_of(input._array) is not None
