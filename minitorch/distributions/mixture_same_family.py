@@ -86,10 +86,7 @@ class MixtureSameFamily(Distribution):
     def _expected(self, values: Tensor) -> Tensor:
         """The average over the components."""
         probs = self._mixture_distribution.probs
-        missing = len(self.batch_shape) - len(self._mixture_distribution.batch_shape)
-        if len(self._mixture_distribution.batch_shape) == 1:
-            missing = 0
-        probs = probs.reshape(probs.shape[:-1] + (1,) * missing + probs.shape[-1:] + (1,) * len(self.event_shape))
+        probs = probs.reshape(probs.shape + (1,) * len(self.event_shape))
         return (probs * values).sum(self._component_dim)
 
     @property

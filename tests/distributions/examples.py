@@ -121,12 +121,19 @@ EXAMPLES: dict[str, list[Example]] = {
             d.Normal(p([0.3]), 1.0), d.AffineTransform(p([[1.0, 2.0], [3.0, 4.0]]), 0.5, event_dim=1)
         ),
         lambda d, p: d.TransformedDistribution(d.Exponential(p([0.3, 1.0])), []),
+        lambda d, p: d.TransformedDistribution(
+            d.Normal(p([[0.3, -1.0, 0.5]] * 2), 0.5),
+            [d.AffineTransform(0.0, p([2.0, 1.0, 0.5])), d.CorrCholeskyTransform()],
+        ),
     ],
     "MixtureSameFamily": [
         lambda d, p: d.MixtureSameFamily(d.Categorical(p([0.2, 0.8])), d.Normal(p([0.3, -1.0]), p([0.5, 2.0]))),
         lambda d, p: d.MixtureSameFamily(
             d.Categorical(p([[0.2, 0.8], [0.5, 0.5]])),
             d.Independent(d.Normal(p([[[0.3, -1.0], [0.0, 2.0]]] * 2), p([0.5, 2.0])), 1),
+        ),
+        lambda d, p: d.MixtureSameFamily(
+            d.Categorical(p([[0.2, 0.8], [0.5, 0.5], [1.0, 0.0]])), d.Normal(p([[[0.3, -1.0]] * 3] * 2), p([0.5, 2.0]))
         ),
     ],
 }

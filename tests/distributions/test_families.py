@@ -107,3 +107,27 @@ def test_expand(name: str) -> None:
     check(lambda made, library: expanded(made, library).sample((2,)), name, "float64", "sample of the expanded")
     check(lambda made, library: expanded(made, library).log_prob(made.sample()), name, "float64", "log_prob")
     check(lambda made, library: expanded(made, library)._validate_args, name, "float64", "validation")
+
+
+EDGES: dict[str, Callable[[Any, Any], Any]] = {
+    "Uniform": lambda d, t: d.Uniform(0.0, 1.0).log_prob(t.tensor([0.0, 0.5, 1.0])),
+    "Exponential": lambda d, t: d.Exponential(2.0).log_prob(t.tensor([0.0, float("inf")])),
+    "Gamma": lambda d, t: [d.Gamma(alpha, 2.0).log_prob(t.tensor(0.0)) for alpha in (0.5, 1.0, 2.0)],
+    "Beta": lambda d, t: [d.Beta(0.5, 2.0).log_prob(t.tensor([0.0, 1.0])), d.Beta(1.0, 1.0).log_prob(t.tensor(0.0))],
+    "Dirichlet": lambda d, t: d.Dirichlet(t.tensor([1.0, 2.0])).log_prob(t.tensor([1.0, 0.0])),
+    "Bernoulli": lambda d, t: [d.Bernoulli(p).log_prob(t.tensor([0.0, 1.0])) for p in (0.0, 1.0)],
+    "Geometric": lambda d, t: d.Geometric(t.tensor(1.0)).log_prob(t.tensor([0.0, 1.0])),
+    "Poisson": lambda d, t: d.Poisson(0.0).log_prob(t.tensor([0.0, 1.0])),
+    "Multinomial": lambda d, t: d.Multinomial(2, t.tensor([1.0, 0.0])).log_prob(t.tensor([[2.0, 0.0], [1.0, 1.0]])),
+    "Categorical": lambda d, t: d.Categorical(logits=t.tensor([0.0, -float("inf")])).entropy(),
+    "Laplace": lambda d, t: d.Laplace(0.0, 1.0).icdf(t.tensor([0.0, 0.5, 1.0])),
+    "Normal": lambda d, t: d.Normal(0.0, 1.0).icdf(t.tensor([0.0, 0.5, 1.0])),
+    "StudentT": lambda d, t: [d.StudentT(t.tensor([1.0, 2.0, 3.0])).variance, d.StudentT(1.0).mean],
+}
+
+
+@pytest.mark.parametrize("about", EDGES)
+def test_edges_of_supports(about: str) -> None:
+    torch = pytest.importorskip("torch", reason="the expected values are torch's")
+    actual, expected = (EDGES[about](library.distributions, library) for library in (minitorch, torch))
+    compare(actual, expected, 1e-6)

@@ -56,6 +56,9 @@ CASES = {
     "supports of Uniform": lambda d, t: [
         d.kl_divergence(d.Uniform(0.0, 1.0), d.Uniform(low, 1.5)) for low in (-1.0, 0.0, 0.5)
     ],
+    "Uniform beyond Beta": lambda d, t: [
+        d.kl_divergence(d.Uniform(low, high), d.Beta(2.0, 3.0)) for low, high in ((0.1, 2.0), (-0.5, 0.5), (0.0, 1.0))
+    ],
     "larger count": lambda d, t: d.kl_divergence(d.Binomial(5, t.tensor(0.5)), d.Binomial(9, t.tensor(0.5))),
     "smaller count": lambda d, t: d.kl_divergence(d.Binomial(9, t.tensor(0.5)), d.Binomial(5, t.tensor(0.5))),
     "event shapes": lambda d, t: d.kl_divergence(

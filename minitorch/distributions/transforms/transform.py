@@ -68,12 +68,12 @@ class Transform:
         return self is other
 
     def __call__(self, x: Tensor) -> Tensor:
-        if self._cache_size and x is self._cached_x_y[0]:
+        if x is self._cached_x_y[0]:
             return self._cached_x_y[1]
         return self._remember(x, self._call(x))[1]
 
     def _inv_call(self, y: Tensor) -> Tensor:
-        if self._cache_size and y is self._cached_x_y[1]:
+        if y is self._cached_x_y[1]:
             return self._cached_x_y[0]
         return self._remember(self._inverse(y), y)[0]
 
