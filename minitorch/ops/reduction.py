@@ -14,6 +14,7 @@ from minitorch.dtypes import dtype as DType
 from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
+from minitorch.ops.masking import keep
 from minitorch.tensor import Tensor
 
 Dims = Any
@@ -58,12 +59,17 @@ def add_up(xp: Any, array: Array, dims: tuple[int, ...], keepdim: bool, kind: DT
     """Σ over `dims`, computed in `kind`; in float32 where that is a two-byte float, and not rounded back.
 
     The error of a float sum grows with log n, not n: NumPy adds up pairwise, except over leading dimensions; there a
-    product with a row of ones, in blocks, does it, which also is faster.
+    product with a row of ones, in blocks, does it, which also is faster. So are large arrays' products with a column of
+    ones for the sums over trailing dimensions.
     """
     kind = float32 if kind.is_low_precision else kind
     array = array if array.dtype == kind.numpy else array.astype(kind.numpy)
     kept = array.ndim - len(dims)
-    if kept and dims and dims == tuple(range(len(dims))) and kind.category == FLOATING and array.flags.c_contiguous:
+    if kind.category != FLOATING or not array.flags.c_contiguous:
+        return array.sum(axis=dims if kept else None, dtype=kind.numpy, keepdims=keepdim)
+    if array.size >= _LARGE and (kept == 0 or array.ndim - 1 in dims):
+        return _trailing_sums(xp, array, dims, keepdim, kind)
+    if kept and dims and dims == tuple(range(len(dims))):
         shape = array.shape[len(dims) :]
         rows, columns = math.prod(array.shape[: len(dims)]), math.prod(shape)
         if rows and columns > 1:
@@ -73,6 +79,30 @@ def add_up(xp: Any, array: Array, dims: tuple[int, ...], keepdim: bool, kind: DT
 
 
 _BLOCK = 128
+_LARGE = 2**13
+_LONG = 2**12
+"""Longer rows are added up pairwise: a product's error grows with their length."""
+
+
+def _trailing_sums(xp: Any, array: Array, dims: tuple[int, ...], keepdim: bool, kind: DType) -> Array:
+    """Sums over `dims`, of which the last dimensions are some: over these first, then over the others."""
+    first = array.ndim
+    while first - 1 in dims:
+        first -= 1
+    rows = array.reshape(-1, math.prod(array.shape[first:]))
+    if first == 0:
+        whole = array.size // _LONG * _LONG
+        flat = array.reshape(-1)
+        blocks = flat[:whole].reshape(-1, _LONG) @ xp.ones(_LONG, array.dtype)
+        sums = xp.asarray(blocks.sum() + flat[whole:].sum())
+    elif 1 < rows.shape[1] <= _LONG:
+        sums = rows @ xp.ones(rows.shape[1], array.dtype)
+    else:
+        sums = rows.sum(1)
+    sums = sums.reshape(array.shape[:first])
+    others = tuple(d for d in dims if d < first)
+    sums = add_up(xp, sums, others, False, kind) if others else sums
+    return sums.reshape([1 if d in dims else n for d, n in enumerate(array.shape)]) if keepdim else sums
 
 
 def _column_sums(xp: Any, matrix: Array) -> Array:
@@ -115,7 +145,7 @@ def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dty
     kind = sum_type(self, dtype)
     if kind.is_complex or self.dtype.kind == "c":
         raise RuntimeError("nansum does not support complex inputs")
-    present = xp.where(xp.isnan(self), xp.zeros((), self.dtype), self)
+    present = keep(xp, self, self == self)
     return _rounded(add_up(xp, present, dims_of(dim, self.ndim), keepdim, kind), kind)
 
 
@@ -194,7 +224,21 @@ def prod(xp: Any, self: Array, dim: int | None = None, keepdim: bool = False, *,
     kind = sum_type(self, dtype)
     working = (float32 if kind.is_low_precision else kind).numpy
     axis = None if dim is None else dims_of(dim, self.ndim)
-    return _rounded(xp.prod(self.astype(working, copy=False), axis=axis, keepdims=keepdim), kind)
+    return _rounded(_multiply_up(xp, self.astype(working, copy=False), axis, keepdim), kind)
+
+
+def _multiply_up(xp: Any, array: Array, axis: Any, keepdim: bool) -> Array:
+    """∏ along an axis, or of all elements. A long last axis is folded in halves, whole vectors at once."""
+    axes = tuple(range(array.ndim)) if axis is None else axis
+    if array.size < _LARGE or array.ndim - 1 not in axes:
+        return xp.prod(array, axis=axis, keepdims=keepdim)
+    while (size := array.shape[-1]) > 64:
+        half = size // 2
+        folded = array[..., :half] * array[..., half : 2 * half]
+        if size % 2:
+            folded[..., 0] *= array[..., -1]
+        array = folded
+    return xp.prod(array, axis=axis, keepdims=keepdim)
 
 
 @declare(row_major=True, variants="function method out")

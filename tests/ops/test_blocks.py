@@ -81,3 +81,31 @@ def test_clipped() -> None:
     np.testing.assert_array_equal(clipped(np, x, None, 2), np.minimum(x, 2))
     whole = np.arange(-5, 5)
     np.testing.assert_array_equal(clipped(np, whole, -1, None), np.maximum(whole, -1))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "nansum", "var"])
+@pytest.mark.parametrize("shape", [(20_003,), (3, 8191), (4099, 3), (5, 7, 1031), (2, 16_390)])
+def test_reductions_of_many(name: str, shape: tuple[int, ...]) -> None:
+    """Over the last dimension, the first, the outer ones, and all: what torch gets in float64."""
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+    array = np.random.default_rng(0).uniform(0.999, 1.001, shape).astype("float32")
+    outer = [] if name == "prod" else [tuple({0, len(shape) - 1})]
+    for arguments in [(-1,), (0,), (), *((dims,) for dims in outer)]:
+        ours = getattr(minitorch.from_numpy(array), name)(*arguments)
+        theirs = getattr(torch.from_numpy(array).double(), name)(*arguments).numpy()
+        np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-4 if name == "prod" else 2e-6, atol=1e-9)
+        assert ours.shape == theirs.shape
+
+
+@pytest.mark.parametrize("rows", [1, 7, 5000])
+@pytest.mark.parametrize("name", ["index_add", "index_reduce"])
+def test_many_values_of_one_place(name: str, rows: int) -> None:
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+    rng = np.random.default_rng(0)
+    target, source, places = rng.random((3, rows)), rng.random((3, 2999)), rng.integers(0, rows, 2999)
+    more = ("amax",) if name == "index_reduce" else ()
+    ours, theirs = (
+        getattr(lib.from_numpy(target), name)(1, lib.from_numpy(places), lib.from_numpy(source), *more).numpy()
+        for lib in (minitorch, torch)
+    )
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
