@@ -5,7 +5,6 @@ Source: https://pytorch.org/docs/stable/nn.functional.html#sparse-functions
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
@@ -109,80 +108,6 @@ def embedding(
     if max_norm is not None:
         _limited(weight, input, max_norm, norm_type)
     return embedding_rows(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
-
-
-@composite(variants="function", namespace="nn.functional")
-def embedding_bag(
-    input: Tensor,
-    weight: Tensor,
-    offsets: Tensor | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2,
-    scale_grad_by_freq: bool = False,
-    mode: str = "mean",
-    sparse: bool = False,
-    per_sample_weights: Tensor | None = None,
-    include_last_offset: bool = False,
-    padding_idx: int | None = None,
-) -> Tensor:
-    """The sum, mean or maximum of the embeddings in each bag: a row of a 2-D input, or from one offset to the next.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.embedding_bag.html
-    """
-    if mode not in ("sum", "mean", "max"):
-        raise ValueError("mode has to be one of sum, mean or max")
-    if per_sample_weights is not None:
-        if mode != "sum":
-            raise NotImplementedError(
-                "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
-                "(got "
-                f"mode='{mode}'). Please open a feature request on GitHub."
-            )
-        if per_sample_weights.shape != input.shape:
-            raise ValueError(
-                f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must "
-                "have "
-                f"the same shape as the input ({input.shape})"
-            )
-        per_sample_weights = per_sample_weights.reshape(-1)
-    if input.dim() == 2:
-        if offsets is not None:
-            raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-                f"sequences. However, found offsets of type {type(offsets)}"
-            )
-        bags, length = input.shape
-        starts = [bag * length for bag in range(bags + 1)]
-        input = input.reshape(-1)
-    elif input.dim() == 1:
-        if offsets is None:
-            raise ValueError("offsets has to be a 1D Tensor but got None")
-        if offsets.dim() != 1:
-            raise ValueError("offsets has to be a 1D Tensor")
-        starts = offsets.tolist() + ([] if include_last_offset else [input.shape[0]])
-    else:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
-    rows = embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.unsqueeze(-1)
-    return _bagged(rows, input, starts, mode, padding_idx)
-
-
-def _bagged(rows: Tensor, input: Tensor, starts: list[int], mode: str, padding_idx: int | None) -> Tensor:
-    from minitorch.ops.joining import stack
-
-    if padding_idx is not None:
-        kept = input.ne(padding_idx)
-    bags = []
-    for start, end in pairwise(starts):
-        bag = rows[start:end]
-        if padding_idx is not None:
-            bag = bag[kept[start:end]]
-        if not bag.shape[0]:
-            bags.append(rows.new_zeros(rows.shape[-1]))
-        else:
-            bags.append(bag.amax(0) if mode == "max" else bag.mean(0) if mode == "mean" else bag.sum(0))
-    return stack(bags) if bags else rows.new_zeros((0, rows.shape[-1]))
 
 
 @composite(variants="function", namespace="nn.functional")

@@ -9,6 +9,7 @@ from minitorch.ops import (  # noqa: F401
     ctc,
     dropout,
     embedding,
+    embedding_bag,
     folding,
     fractional_pooling,
     grid_sampling,

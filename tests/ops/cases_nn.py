@@ -169,9 +169,18 @@ case(
         args(make.index(2, 3, below=4), make(4, 2), mode="sum"),
         args(make.index(2, 3, below=4), make(4, 2), mode="max"),
         args(make.index(4, below=4), make(4, 2), make.lib.tensor([0, 2, 2])),
+        args(make.index(4, below=4), make(4, 2), make.lib.tensor([0, 0, 2, 4]), mode="max"),
         args(make.index(4, below=4), make(4, 2), make.lib.tensor([0, 1, 4]), include_last_offset=True),
+        args(make.index(4, below=4).int(), make(4, 2), make.lib.tensor([0, 1, 4]).int()),
         args(make.index(2, 3, below=4), make(4, 2), mode="sum", per_sample_weights=make(2, 3)),
         args(make.lib.tensor([[1, 0, 1], [1, 1, 1]]), make(4, 2, layout="transposed"), padding_idx=1, mode="sum"),
+        args(make.lib.tensor([[1, 0, 1], [1, 1, 1]]), make(4, 2), padding_idx=1),
+        args(make.lib.tensor([[1, 0, 2], [1, 1, 1], [3, 1, 1]]), make(4, 2), padding_idx=-3, mode="max"),
+        args(make.lib.tensor([1, 1, 0]), make(2, 2), make.lib.tensor([0, 2]), scale_grad_by_freq=True).kink(),
+        args(make.lib.tensor([1, 1, 0]), make(2, 2, requires_grad=False), make.lib.tensor([0, 2]), max_norm=0.5),
+        args(make.lib.tensor([[0, 1], [1, 0]]), make.of([[1.0, 2.0], [1.0, 2.0]]), mode="max").kink(),  # ties
+        args(make.index(0, below=1), make(4, 2), make.lib.tensor([0, 0])),
+        args(make.index(0, 3, below=1), make(4, 2), mode="sum"),
     ],
     errors=lambda make: [
         args(make.index(4, below=4), make(4, 2)),
@@ -179,12 +188,23 @@ case(
         args(make.index(2, 3, below=4), make(4, 2), mode="min"),
         args(make.index(2, 3, below=4), make(4, 2), per_sample_weights=make(2, 3)),
         args(make.index(2, 3, below=4), make(4, 2), mode="sum", per_sample_weights=make(3)),
+        args(make.index(3, below=4), make(4, 2), make.lib.tensor([0]), mode="sum",
+             per_sample_weights=make(3, dtype="float64")),
         args(make.index(1, 2, 3, below=4), make(4, 2)),
+        args(make.index(2, 3, below=4), make(4)),
+        args(make.index(2, 3, below=4), make(4, 2), mode="max", scale_grad_by_freq=True),
+        args(make.index(2, 3, below=4), make(4, 2), mode="max", sparse=True),
+        args(make.index(3, below=4), make(4, 2), make.lib.tensor([1])).type_only(),  # torch adds an empty tensor
+        args(make.index(3, below=4), make(4, 2), make.lib.tensor([0, 4])),
+        args(make.index(3, below=4), make(4, 2), make.lib.tensor([[0]])),
+        args(make.index(3, below=4), make(4, 2), make.lib.tensor([0.0])),
+        args(make.index(3, below=4), make(4, 2), make.index(0, below=1), include_last_offset=True),
+        args(make.lib.tensor([0, 4]), make(4, 2), make.lib.tensor([0])),
     ],
     dtypes=FLOATS,
     grad_fn=False,  # one fused node in torch
     strides=False,
-)
+)  # fmt: skip
 case(
     "nn.functional.bilinear",
     lambda make: [
