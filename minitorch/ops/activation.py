@@ -13,6 +13,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY
+from minitorch.ops import signatures
 from minitorch.ops.apply import in_place_of
 from minitorch.ops.blocks import choose, clipped, in_blocks
 from minitorch.ops.creation import cast_number
@@ -52,6 +53,8 @@ def activation(
 
         function.__name__ = function.__qualname__ = name
         function.__doc__, function.__module__ = kernel.__doc__, "minitorch.nn.functional"
+        signatures.describe_op(function, OPS[name], inplace=False)
+        signatures.describe_op(in_place, writing)
         for module in public.split():
             names = NAMESPACES.setdefault(module, {})
             names[name] = function if module == "nn.functional" else new
@@ -204,6 +207,8 @@ def _elu_like(name: str, documentation: str, parameters: Callable[..., tuple[flo
         return _elu_in_place(input, *parameters(*args, **kwargs), node + "1")
 
     function.__name__, function.__doc__ = name, documentation
+    signatures.describe(function, parameters, first="input", inplace=False)
+    signatures.describe(in_place, parameters, first="input")
     for module in public.split():
         NAMESPACES.setdefault(module, {}).update({name: function, name + "_": in_place})
 

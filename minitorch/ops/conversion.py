@@ -87,7 +87,7 @@ def to(
     other: Tensor | None = None,
     non_blocking: bool = False,
     copy: bool = False,
-    memory_format: memory_format = preserve_format,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """This tensor with another dtype, device or memory format; itself where it has them already and `copy` is False.
 
@@ -107,6 +107,7 @@ def to(
         device, dtype = other._device, other._dtype
     kind = checked_dtype("to", dtype) or self._dtype
     where = self._device if device is None else tensor_device(device)
+    memory_format = memory_format or preserve_format
     ordered = memory_format is preserve_format or suggested_format(self._array) is memory_format
     if kind is self._dtype and where is self._device and ordered and not copy:
         return self
@@ -119,7 +120,7 @@ def to(
 
 
 def _cast_method(name: str, kind: dtype) -> None:
-    def method(input: Tensor, memory_format: memory_format = preserve_format) -> Tensor:
+    def method(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
         return input if input._dtype is kind else METHODS["to"](input, kind, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name
@@ -185,9 +186,9 @@ def cuda(
 
 
 @declare(derivatives={"self": lambda grad: grad})
-def clone(xp: Any, self: Array, *, memory_format: memory_format = preserve_format) -> Array:
+def clone(xp: Any, self: Array, *, memory_format: memory_format | None = None) -> Array:
     """A copy in new memory, recorded. https://pytorch.org/docs/stable/generated/torch.clone.html"""
-    return copy_in(xp, self, self.dtype, memory_format)
+    return copy_in(xp, self, self.dtype, memory_format or preserve_format)
 
 
 @composite(variants="method")
@@ -234,17 +235,17 @@ _copy_on_device = METHODS["copy_"]
 
 
 @composite(variants="method")
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Overwrites this tensor with `src`, which is cast, moved and broadcast to fit, and gets its gradient.
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Overwrites this tensor with `other`, which is cast, moved and broadcast to fit, and gets its gradient.
 
     https://pytorch.org/docs/stable/generated/torch.Tensor.copy_.html
     """
-    if isinstance(src, Tensor) and src._device is not self._device:
-        src = _moved(src, self._device)
-    if src is self:
+    if isinstance(other, Tensor) and other._device is not self._device:
+        other = _moved(other, self._device)
+    if other is self:
         self._bump_version()
         return self
-    result: Tensor = _copy_on_device(self, src)
+    result: Tensor = _copy_on_device(self, other)
     return result
 
 

@@ -219,7 +219,7 @@ def _check_bins(self: Array, bins: Array) -> None:
 def histogram(
     xp: Any,
     self: Array,
-    bins: Array | Number,
+    bins: Array | Number = 100,
     *,
     range: Any = None,
     weight: Array | None = None,

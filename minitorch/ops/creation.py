@@ -37,6 +37,7 @@ from minitorch.layout import (
     preserve_format,
     strided,
 )
+from minitorch.ops import signatures
 from minitorch.ops.declaration import composite
 from minitorch.sampling.fill import not_implemented
 from minitorch.tensor import Tensor, make_tensor
@@ -104,6 +105,9 @@ def write_out(out: Tensor, array: Array) -> Tensor:
     return out
 
 
+FACTORY_KEYWORDS = {"out": None, "layout": strided, "device": None, "requires_grad": False, "pin_memory": False}
+
+
 def factory(function: Callable[..., Array]) -> Any:
     """Makes `function(xp, dtype, ...)` public, with the keywords out, dtype, layout, device, requires_grad, pin_memory.
 
@@ -132,6 +136,7 @@ def factory(function: Callable[..., Array]) -> Any:
         return out.requires_grad_() if requires_grad else out
 
     functools.update_wrapper(create, function)
+    signatures.describe(create, function, skip=2, dtype=None, **FACTORY_KEYWORDS)
     return composite(variants="function")(create)
 
 
@@ -154,10 +159,10 @@ def ones(xp: Any, dtype: dtype | None, *sizes: Any, size: Any = None) -> Array:
 
 @factory
 def empty(
-    xp: Any, dtype: dtype | None, *sizes: Any, size: Any = None, memory_format: memory_format = contiguous_format
+    xp: Any, dtype: dtype | None, *sizes: Any, size: Any = None, memory_format: memory_format | None = None
 ) -> Array:
     """empty(*size): memory as it was found. https://pytorch.org/docs/stable/generated/torch.empty.html"""
-    return empty_in(xp, _size("empty", sizes, size), default(dtype), memory_format)
+    return empty_in(xp, _size("empty", sizes, size), default(dtype), memory_format or contiguous_format)
 
 
 def _size(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...]:
@@ -242,11 +247,19 @@ def _inferred(numbers: Sequence[Number]) -> dtype:
 
 
 @factory
-def arange(xp: Any, dtype: dtype | None, *args: Number, **named: Number) -> Array:
+def arange(
+    xp: Any,
+    dtype: dtype | None,
+    *args: Number,
+    start: Number | None = None,
+    end: Number | None = None,
+    step: Number | None = None,
+) -> Array:
     """arange(start=0, end, step=1): start + i·step for i < ⌈(end − start)/step⌉; int64 when all three are ints.
 
     https://pytorch.org/docs/stable/generated/torch.arange.html
     """
+    named = {name: each for name, each in (("start", start), ("end", end), ("step", step)) if each is not None}
     start, end, step = (_real("arange", name, value) for name, value in _range_arguments(args, named).items())
     _check_range(start, end, step)
     kind = dtype or _inferred((start, end, step))
@@ -275,9 +288,6 @@ def _range_arguments(args: tuple[Number, ...], named: dict[str, Number]) -> dict
     if len(args) > 3 or (not args and "end" not in named):
         raise TypeError(f"arange() received an invalid combination of arguments - got ({len(args)} numbers)")
     given = dict(zip(names, args, strict=False)) | named
-    unknown = given.keys() - {"start", "end", "step"}
-    if unknown:
-        raise TypeError(f"arange() got an unexpected keyword argument '{unknown.pop()}'")
     return {"start": given.get("start", 0), "end": given["end"], "step": given.get("step", 1)}
 
 
@@ -378,12 +388,14 @@ def like(
     layout: Any,
     device: Any,
     requires_grad: bool,
-    format: memory_format,
+    pin_memory: bool,
+    format: memory_format | None,
 ) -> Tensor:
     """A tensor of the shape of `input`, and of its dtype, device and strides where no others are given."""
     if not isinstance(input, Tensor):
         raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     check_layout("like", layout)
+    format = format or preserve_format
     kind = checked_dtype("like", dtype) or input._dtype
     where = input._device if device is None else tensor_device(device)
     if format is preserve_format and where is input._device:
@@ -391,7 +403,7 @@ def like(
     else:
         array = empty_in(where.xp, input._array.shape, kind.numpy, format)
     fill(kind, array)
-    return finish(array, where, requires_grad)
+    return finish(array, where, requires_grad, pin_memory)
 
 
 @composite(variants="function")
@@ -402,10 +414,11 @@ def empty_like(
     layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
-    memory_format: memory_format = preserve_format,
+    pin_memory: bool = False,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """Memory as it was found. https://pytorch.org/docs/stable/generated/torch.empty_like.html"""
-    return like(input, lambda kind, array: None, dtype, layout, device, requires_grad, memory_format)
+    return like(input, lambda kind, array: None, dtype, layout, device, requires_grad, pin_memory, memory_format)
 
 
 def _full_like(name: str, value: Number) -> Any:
@@ -416,9 +429,19 @@ def _full_like(name: str, value: Number) -> Any:
         layout: Any = None,
         device: Any = None,
         requires_grad: bool = False,
-        memory_format: memory_format = preserve_format,
+        pin_memory: bool = False,
+        memory_format: memory_format | None = None,
     ) -> Tensor:
-        return like(input, lambda kind, array: array.fill(value), dtype, layout, device, requires_grad, memory_format)
+        return like(
+            input,
+            lambda kind, array: array.fill(value),
+            dtype,
+            layout,
+            device,
+            requires_grad,
+            pin_memory,
+            memory_format,
+        )
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"{name[:-5].capitalize()}. https://pytorch.org/docs/stable/generated/torch.{name}.html"
@@ -438,7 +461,8 @@ def full_like(
     layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
-    memory_format: memory_format = preserve_format,
+    pin_memory: bool = False,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """One number everywhere. https://pytorch.org/docs/stable/generated/torch.full_like.html"""
 
@@ -448,7 +472,7 @@ def full_like(
             check_range(value, array)
         array.fill(value)
 
-    return like(input, fill, dtype, layout, device, requires_grad, memory_format)
+    return like(input, fill, dtype, layout, device, requires_grad, pin_memory, memory_format)
 
 
 def _new(name: str, create: Any) -> None:
@@ -464,6 +488,7 @@ def _new(name: str, create: Any) -> None:
 
     new.__name__ = new.__qualname__ = name
     new.__doc__ = f"{create.__name__} of this tensor's dtype, on its device, unless others are given."
+    signatures.describe(new, create, first="self")
     composite(variants="method")(new)
 
 

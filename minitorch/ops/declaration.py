@@ -165,7 +165,18 @@ class Required:
 
 
 REQUIRED = Required()
-_OTHER_NAMES = {"from": "from_", "axis": "dim", "keepdims": "keepdim", "x": "self", "x1": "self", "x2": "other"}
+_OTHER_NAMES = {
+    "axis": "dim",
+    "axis0": "dim0",
+    "axis1": "dim1",
+    "from": "from_",
+    "input": "A",
+    "keepdims": "keepdim",
+    "x": "self",
+    "x1": "self",
+    "x2": "other",
+}
+"""NumPy's names, which PyTorch takes too, and the names of older functions."""
 
 
 def _public(name: str) -> str:
@@ -281,7 +292,7 @@ def declare(
         )  # fmt: skip
         OPS[kernel.__name__] = op
         function = autocast.applied(apply.function_of(op, with_out="out" in variants), namespace, kernel.__name__)
-        signatures.describe_op(function, op, "input", with_out="out" in variants)
+        signatures.describe_op(function, op, **({"out": None} if "out" in variants else {}))
         register(function, kernel, (kernel.__name__, *aliases.split()), variants, namespace)
         if "inplace" in variants:
             in_place = apply.in_place_of(op)
@@ -363,5 +374,5 @@ def _with_out(function: Callable[..., Any]) -> Callable[..., Any]:
         result = function(*args, **kwargs)
         return result if out is None else apply.write_out(out, result)
 
-    signatures.describe_with_out(with_out, function)
+    signatures.describe(with_out, function, out=None)
     return with_out

@@ -154,21 +154,21 @@ def eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
 
 
 @composite(variants="function out", namespace="linalg")
-def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of a Hermitian matrix. https://pytorch.org/docs/stable/generated/torch.linalg.eigvalsh.html"""
-    return eigh(A, UPLO)[0]
+    return eigh(input, UPLO)[0]
 
 
 @composite(variants="function out", namespace="linalg")
-def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
+def matrix_rank(input: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
     """How many singular values exceed max(atol, rtol · the largest); rtol is ε · max(n, m) unless a bound is given.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.matrix_rank.html
     """
-    if A.dim() < 2:
+    if input.dim() < 2:
         raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
-    values = eigvalsh(A).abs() if hermitian else svdvals(A)
-    return (values > _bound(A, values, atol, rtol).unsqueeze(-1)).sum(-1)
+    values = eigvalsh(input).abs() if hermitian else svdvals(input)
+    return (values > _bound(input, values, atol, rtol).unsqueeze(-1)).sum(-1)
 
 
 def _bound(A: Tensor, values: Tensor, atol: Any, rtol: Any) -> Tensor:
@@ -223,26 +223,26 @@ def pinv(xp: Any, A: Array, *, atol: Any = None, rtol: Any = None, hermitian: bo
 
 
 @composite(variants="function", namespace="linalg")
-def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The X that makes ‖A X − B‖ least; with residuals where A is tall and of full rank.
+def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """The X that makes ‖input X − b‖ least; with residuals where input is tall and of full rank.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.lstsq.html
     """
-    if A.dim() < 2:
+    if input.dim() < 2:
         raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
-    vector = B.dim() == A.dim() - 1
-    right = B.unsqueeze(-1) if vector else B
-    solution = pinv(A, rtol=rcond) @ right
-    rows, columns = A.shape[-2:]
-    empty = A.new_zeros(0)
-    rank = empty.long() if driver == "gels" else matrix_rank(A)
+    vector = b.dim() == input.dim() - 1
+    right = b.unsqueeze(-1) if vector else b
+    solution = pinv(input, rtol=rcond) @ right
+    rows, columns = input.shape[-2:]
+    empty = input.new_zeros(0)
+    rank = empty.long() if driver == "gels" else matrix_rank(input)
     residuals = solution.reshape(-1)[:0]
     # The default driver, "gelsy", computes no residuals.
     if rows > columns and driver not in (None, "gelsy") and bool((rank == columns).all()):
-        residuals = (A @ solution - right).abs().square().sum(-2)
-    values = svdvals(A).detach() if driver in ("gelsd", "gelss") else empty
+        residuals = (input @ solution - right).abs().square().sum(-2)
+    values = svdvals(input).detach() if driver in ("gelsd", "gelss") else empty
     return return_types.linalg_lstsq(solution.squeeze(-1) if vector else solution, residuals, rank, values)
 
 

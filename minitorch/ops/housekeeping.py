@@ -170,9 +170,9 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 
 @composite(variants="method")
-def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """x ← callable(x, y) for each pair of elements, in Python. https://pytorch.org/docs/stable/generated/torch.Tensor.map_.html"""
-    return _map("map_", self, (tensor,), callable)
+    return _map("map_", self, (other,), callable)
 
 
 @composite(variants="method")

@@ -245,23 +245,23 @@ def cholesky(xp: Any, A: Array, *, upper: bool = False) -> Array:
 
 
 @composite(variants="function out", namespace="linalg")
-def matrix_power(A: Tensor, n: int) -> Tensor:
-    """A multiplied by itself n times; of the inverse for negative n.
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """input multiplied by itself n times; of the inverse for negative n.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.matrix_power.html
     """
-    check_square("linalg.matrix_power", A._array)
+    check_square("linalg.matrix_power", input._array)
     if n < 0:
-        return matrix_power(inv(A), -n)
+        return matrix_power(inv(input), -n)
     result: Tensor | None = None
     while n:  # the bits of n say which squares are factors
         if n & 1:
-            result = A if result is None else result @ A
-        A = A @ A if n > 1 else A
+            result = input if result is None else result @ input
+        input = input @ input if n > 1 else input
         n >>= 1
     if result is None:
-        return A.clone().copy_(A.new_ones(A.shape[:-1]).diag_embed())
-    return result.clone() if result is A else result
+        return input.clone().copy_(input.new_ones(input.shape[:-1]).diag_embed())
+    return result.clone() if result is input else result
 
 
 def _check_chain(tensors: list[Tensor]) -> None:

@@ -45,9 +45,9 @@ def common_type(values: Iterable[Any]) -> dtype:
     return result
 
 
-def result_type(tensor1: Any, tensor2: Any) -> dtype:
+def result_type(tensor: Any, other: Any) -> dtype:
     """The dtype of the result of arithmetic on the two. Source: https://pytorch.org/docs/stable/generated/torch.result_type.html"""
-    return common_type((tensor1, tensor2))
+    return common_type((tensor, other))
 
 
 def fits(value: Any, common: dtype) -> bool:

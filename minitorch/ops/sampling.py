@@ -15,7 +15,8 @@ from minitorch.backend import Array
 from minitorch.devices import tensor_device
 from minitorch.dtypes import dtype, get_default_dtype, int64
 from minitorch.layout import check_layout, contiguous_format, strided
-from minitorch.ops.creation import checked_dtype, checked_size, empty_like, finish, write_out
+from minitorch.ops import signatures
+from minitorch.ops.creation import FACTORY_KEYWORDS, checked_dtype, checked_size, empty_like, finish, write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import no_derivative
 from minitorch.ops.sampling_in_place import draw, no_gradient
@@ -212,6 +213,11 @@ def _like(
     return tensor.requires_grad_() if requires_grad else tensor
 
 
+for _function in (rand, randn, normal, randperm):
+    signatures.describe(_function, _function, **FACTORY_KEYWORDS)
+signatures.describe(randint, randint, low=0, high=None, size=None, **FACTORY_KEYWORDS)
+
+
 @composite(variants="function")
 def rand_like(input: Tensor, *, generator: Generator | None = None, **options: Any) -> Tensor:
     """rand_like(input, dtype, layout, device, requires_grad, memory_format): uniform in [0, 1)."""
@@ -231,3 +237,16 @@ def randint_like(
     """randint_like(input, low=0, high, dtype, ...): integers uniform in [low, high)."""
     bounds = (0, int(low)) if high is None else (int(low), int(high))
     return _like(input, sampling.random_, bounds, generator, options)
+
+
+for _function in (rand_like, randn_like, randint_like):
+    signatures.describe(
+        _function,
+        _function,
+        dtype=None,
+        layout=None,
+        device=None,
+        requires_grad=False,
+        pin_memory=False,
+        memory_format=None,
+    )

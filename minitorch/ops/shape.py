@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/tensor_view.html
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import warnings
@@ -483,6 +484,8 @@ def in_place_view(function: Callable[..., Tensor], overloads: int) -> Callable[.
             self._view_version = self._version
         return self
 
+    functools.update_wrapper(method, function)
+    method.__name__ = method.__qualname__ = function.__name__ + "_"
     return method
 
 

@@ -6,53 +6,54 @@ They are worked out when somebody asks, since hundreds of functions are generate
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from minitorch.ops.declaration import REQUIRED, Op
+
+_POSITIONAL, _NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
 
 
 class Described:
     """Stands as `__wrapped__` in a generated function, where `inspect` looks for a `__signature__`."""
 
-    __slots__ = ("describe",)
+    __slots__ = ("parameters",)
 
-    def __init__(self, describe: Callable[[], inspect.Signature]) -> None:
-        self.describe = describe
+    def __init__(self, parameters: Callable[[], Iterable[inspect.Parameter]]) -> None:
+        self.parameters = parameters
 
     @property
     def __signature__(self) -> inspect.Signature:
-        return self.describe()
+        return inspect.Signature(list(self.parameters()))
 
 
-_OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
+def _parameter(name: str, default: Any, kind: Any = _NAMED) -> inspect.Parameter:
+    return inspect.Parameter(name, kind, default=inspect.Parameter.empty if default is REQUIRED else default)
 
 
-def describe_op(function: Any, op: Op, first: str, with_out: bool = False) -> None:
-    """Has `inspect` find the parameters of an op's public form, whose first one is named `first`."""
-    function.__wrapped__ = Described(lambda: _signature(op, first, with_out))
+def describe_op(function: Any, op: Op, first: str = "input", **keywords: Any) -> None:
+    """Has `inspect` find the parameters of an op's public form, the first named `first`, and more keywords."""
+
+    def parameters() -> Iterable[inspect.Parameter]:
+        for position, (name, default) in enumerate(zip(op.parameters, op.defaults, strict=True)):
+            kind = _NAMED if position >= op.keyword_only_from else _POSITIONAL
+            yield _parameter(first if name == "self" else name, default, kind)
+        yield from (_parameter(name, default) for name, default in keywords.items())
+
+    function.__wrapped__ = Described(parameters)
 
 
-def _signature(op: Op, first: str, with_out: bool) -> inspect.Signature:
-    parameters = []
-    for position, (name, default) in enumerate(zip(op.parameters, op.defaults, strict=True)):
-        parameters.append(
-            inspect.Parameter(
-                first if name == "self" else name,
-                inspect.Parameter.KEYWORD_ONLY
-                if position >= op.keyword_only_from
-                else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=inspect.Parameter.empty if default is REQUIRED else default,
-            )
-        )
-    return inspect.Signature([*parameters, _OUT] if with_out else parameters)
+def describe(function: Any, source: Callable[..., Any], *, skip: int = 0, first: str = "", **keywords: Any) -> None:
+    """Has `inspect` find the parameters that `source` is written with, without `skip` at the beginning and a `**` at
+    the end, but with `first` before them and with more keywords."""
 
+    def parameters() -> Iterable[inspect.Parameter]:
+        signature = inspect.signature(source, follow_wrapped=source is not function)
+        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD][skip:]
+        if first:
+            yield _parameter(first, REQUIRED, _POSITIONAL)
+        yield from own
+        present = {each.name for each in own}
+        yield from (_parameter(name, default) for name, default in keywords.items() if name not in present)
 
-def describe_with_out(function: Any, source: Callable[..., Any]) -> None:
-    """Has `inspect` find the parameters of `source`, and `out`."""
-
-    def describe() -> inspect.Signature:
-        signature = inspect.signature(source)
-        return signature.replace(parameters=[*signature.parameters.values(), _OUT])
-
-    function.__wrapped__ = Described(describe)
+    function.__wrapped__ = Described(parameters)

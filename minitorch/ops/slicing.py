@@ -295,7 +295,15 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @composite()
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(
+    input: Tensor,
+    indices_or_sections: Any = None,
+    dim: int = 0,
+    *,
+    sections: int | None = None,
+    indices: Sequence[int] | None = None,
+    tensor_indices_or_sections: Tensor | None = None,
+) -> tuple[Tensor, ...]:
     """Pieces cut before the given indices, or a number of pieces whose sizes differ by at most one.
 
     https://pytorch.org/docs/stable/generated/torch.tensor_split.html
@@ -304,7 +312,9 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = check_dim(dim, input._array.ndim)
     size = input._array.shape[dim]
-    cuts = indices_or_sections.tolist() if isinstance(indices_or_sections, Tensor) else indices_or_sections
+    given = (indices_or_sections, sections, indices, tensor_indices_or_sections)
+    cuts = next((each for each in given if each is not None), None)
+    cuts = cuts.tolist() if isinstance(cuts, Tensor) else cuts
     if isinstance(cuts, int):
         if cuts <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
@@ -327,23 +337,33 @@ def _split_along(input: Tensor, sections: Any, dim: int, name: str, least: int) 
     return tensor_split(input, sections, dim)
 
 
-def _sections(args: tuple[Any, ...]) -> Any:
+def _sections(args: tuple[Any, ...], sections: int | None, indices: Sequence[int] | None) -> Any:
+    if sections is not None or indices is not None:
+        return indices if sections is None else sections
     return args[0] if len(args) == 1 and not isinstance(args[0], Tensor) else args
 
 
 @composite()
-def hsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
-    return _split_along(input, _sections(indices_or_sections), 1 if input._array.ndim > 1 else 0, "hsplit", 1)
+def hsplit(
+    input: Tensor, *indices_or_sections: Any, sections: int | None = None, indices: Sequence[int] | None = None
+) -> tuple[Tensor, ...]:
+    return _split_along(
+        input, _sections(indices_or_sections, sections, indices), 1 if input._array.ndim > 1 else 0, "hsplit", 1
+    )
 
 
 @composite()
-def vsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
-    return _split_along(input, _sections(indices_or_sections), 0, "vsplit", 2)
+def vsplit(
+    input: Tensor, *indices_or_sections: Any, sections: int | None = None, indices: Sequence[int] | None = None
+) -> tuple[Tensor, ...]:
+    return _split_along(input, _sections(indices_or_sections, sections, indices), 0, "vsplit", 2)
 
 
 @composite()
-def dsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
-    return _split_along(input, _sections(indices_or_sections), 2, "dsplit", 3)
+def dsplit(
+    input: Tensor, *indices_or_sections: Any, sections: int | None = None, indices: Sequence[int] | None = None
+) -> tuple[Tensor, ...]:
+    return _split_along(input, _sections(indices_or_sections, sections, indices), 2, "dsplit", 3)
 
 
 @declare(

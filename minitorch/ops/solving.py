@@ -64,65 +64,65 @@ def eig(xp: Any, A: Array) -> tuple[Array, Array]:
 
 
 @composite(variants="function out", namespace="linalg")
-def eigvals(A: Tensor) -> Tensor:
+def eigvals(input: Tensor) -> Tensor:
     """The eigenvalues of square matrices, complex, in no order.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.eigvals.html
     """
-    return eig(A)[0]
+    return eig(input)[0]
 
 
 @composite(variants="function out", namespace="linalg")
-def cond(A: Tensor, p: Any = None) -> Tensor:
-    """‖A‖ ‖A⁻¹‖, ∞ for a singular A; by default and for p = ±2 the ratio of the extreme singular values.
+def cond(input: Tensor, p: Any = None) -> Tensor:
+    """‖input‖ ‖input⁻¹‖, ∞ for a singular input; by default and for p = ±2 the ratio of the extreme singular values.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.cond.html
     """
     if p not in (None, 2, -2, 1, -1, math.inf, -math.inf, "fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if p in (None, 2, -2):
-        values = decompositions.svdvals(A)
+        values = decompositions.svdvals(input)
         largest, least = values[..., :1], values[..., -1:]
         return (least / largest if p == -2 else largest / least).squeeze(-1)
     order = f'"{p}"' if isinstance(p, str) else f"{p:g}"
-    check_square(f"linalg.cond(ord={order})", A)
-    inverse, info = factorizations.inv_ex(A)
-    result = (matrix_norm(A, p) * matrix_norm(inverse, p)).masked_fill(info > 0, math.inf)
+    check_square(f"linalg.cond(ord={order})", input)
+    inverse, info = factorizations.inv_ex(input)
+    result = (matrix_norm(input, p) * matrix_norm(inverse, p)).masked_fill(info > 0, math.inf)
     return result.masked_fill(result.isnan(), math.inf)
 
 
 @composite(variants="function out", namespace="linalg")
-def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The tensor B with tensordot(B, A, ind) the identity: A's first `ind` dimensions are its rows.
+def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
+    """The tensor B with tensordot(B, input, ind) the identity: input's first `ind` dimensions are its rows.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.tensorinv.html
     """
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
-    rows, columns = tuple(A.shape[:ind]), tuple(A.shape[ind:])
+    rows, columns = tuple(input.shape[:ind]), tuple(input.shape[ind:])
     if math.prod(rows) != math.prod(columns):
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{math.prod(columns)} != {math.prod(rows)}"
         )
-    return inv(A.reshape(math.prod(rows), math.prod(columns))).reshape(columns + rows)
+    return inv(input.reshape(math.prod(rows), math.prod(columns))).reshape(columns + rows)
 
 
 @composite(variants="function out", namespace="linalg")
-def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
-    """The tensor X with tensordot(A, X, X.dim()) = B; A's `dims` are first moved to its end.
+def tensorsolve(input: Tensor, other: Tensor, dims: Any = None) -> Tensor:
+    """The tensor X with tensordot(input, X, X.dim()) = other; input's `dims` are first moved to its end.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.tensorsolve.html
     """
     if dims is not None:
-        A = A.movedim(tuple(dims), tuple(range(A.dim() - len(dims), A.dim())))
-    columns = tuple(A.shape[B.dim() :])
-    if math.prod(columns) != B.numel():
+        input = input.movedim(tuple(dims), tuple(range(input.dim() - len(dims), input.dim())))
+    columns = tuple(input.shape[other.dim() :])
+    if math.prod(columns) != other.numel():
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
-            f"but got {math.prod(columns)} != {B.numel()}"
+            f"but got {math.prod(columns)} != {other.numel()}"
         )
-    return solve(A.reshape(B.numel(), B.numel()), B.reshape(-1)).reshape(columns)
+    return solve(input.reshape(other.numel(), other.numel()), other.reshape(-1)).reshape(columns)
 
 
 @composite(variants="function method out")

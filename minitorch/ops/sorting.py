@@ -50,7 +50,7 @@ def sorted_along(xp: Any, self: Array, dim: int, descending: bool, stable: bool 
 
 
 @composite()
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = None, *, out: Any = None) -> Any:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None, out: Any = None) -> Any:
     """The elements in order along `dim` and the indices they had. https://pytorch.org/docs/stable/generated/torch.sort.html"""
     result = sorted_along(input, dim, descending, stable)
     return result if out is None else write_out(out, result)
@@ -58,7 +58,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
 
 @composite()
 def argsort(
-    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Tensor | None = None
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False, out: Tensor | None = None
 ) -> Tensor:
     """The indices that sort along `dim`. https://pytorch.org/docs/stable/generated/torch.argsort.html"""
     result = sorted_along(input, dim, descending)[1]

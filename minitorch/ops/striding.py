@@ -212,9 +212,14 @@ def set_(
     return self
 
 
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """`resize_` to the shape of another tensor. https://pytorch.org/docs/stable/generated/torch.Tensor.resize_as_.html"""
+    return resize_(self, the_template.shape, memory_format=memory_format)
+
+
 METHODS["resize_"] = resize_
 METHODS["set_"] = set_
-METHODS["resize_as_"] = lambda self, other: resize_(self, other.shape)
+METHODS["resize_as_"] = resize_as_
 
 
 def _resize_output(self: Tensor, result: Array) -> None:
