@@ -525,3 +525,22 @@ def test_wrong_length_of_an_iterable_dataset_warns() -> None:
 def test_too_many_workers_warn() -> None:
     with pytest.warns(UserWarning, match="This DataLoader will create 1000 worker processes in total"):
         minitorch.utils.data.DataLoader(rows(minitorch), num_workers=1000)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"pin_memory": True}, {"pin_memory": True, "pin_memory_device": "cuda"}, {"pin_memory_device": "cuda"}],
+    ids=str,
+)
+@pytest.mark.parametrize("persistent", [False, True])
+def test_pinning_without_an_accelerator_warns(options: dict[str, Any], persistent: bool) -> None:
+    def warned(lib: Any) -> list[str]:
+        workers = {"num_workers": 1, "persistent_workers": True} if persistent else {}
+        loader = data_of(lib).DataLoader(rows(lib), 6, **options, **workers)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                list(loader)
+        return [str(each.message) for each in caught if "pin" in str(each.message)]
+
+    assert warned(minitorch) == warned(oracle())

@@ -124,20 +124,30 @@ class DataLoader(Generic[T_co]):
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def __iter__(self) -> Iterator[Any]:
-        if self.pin_memory:
-            warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
-                "used.",
-                stacklevel=2,
-            )
+        pool = self._pool
+        if pool is None or not pool.alive:
+            self._warn_of_pinning()
         if self.num_workers == 0:
             return _LoaderIterator(self, self._fetch_here())
         indices = iter(self._index_sampler)
-        pool = self._pool
         if pool is None or not pool.alive:
             pool = WorkerPool(self, draw_seed(self.generator))
             self._pool = pool if self.persistent_workers else None
         return _LoaderIterator(self, pool.run(indices, self.persistent_workers))
+
+    def _warn_of_pinning(self) -> None:
+        if self.pin_memory and self.pin_memory_device:
+            warnings.warn(
+                "pin_memory_device is deprecated, the current accelerator will be used as the device,"
+                f"ignore pin_memory_device='{self.pin_memory_device}'.",
+                stacklevel=3,
+            )
+        if self.pin_memory:
+            warnings.warn(
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
+                "used.",
+                stacklevel=3,
+            )
 
     def _fetch_here(self) -> Iterator[Any]:
         indices = iter(self._index_sampler)
