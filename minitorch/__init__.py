@@ -112,6 +112,7 @@ _SUBMODULES = (
     "nn",
     "onnx",
     "optim",
+    "profiler",
     "serialization",
     "special",
     "utils",

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minitorch.autograd import engine, functional, graph
+from minitorch.autograd import engine, functional, graph, profiler
 from minitorch.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from minitorch.autograd.function import Function
 from minitorch.autograd.grad_mode import (
@@ -43,6 +43,7 @@ __all__ = [
     "inference_mode",
     "is_grad_enabled",
     "no_grad",
+    "profiler",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",

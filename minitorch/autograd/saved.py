@@ -50,7 +50,7 @@ class SavedTensor:
         counter = tensor._counter
         self.version = 0 if counter is None else counter.value
 
-    def unpack(self, node: Node) -> Tensor:
+    def unpack(self, node: Node | None) -> Tensor:
         """The tensor, with its history where ops are recorded. Raises RuntimeError if it was modified in place."""
         tensor: Tensor = self.tensor
         if tensor.__class__ is Packed:
@@ -63,12 +63,12 @@ class SavedTensor:
             return self._with_history(tensor, node)
         return tensor
 
-    def _with_history(self, tensor: Tensor, node: Node) -> Tensor:
+    def _with_history(self, tensor: Tensor, node: Node | None) -> Tensor:
         alias = tensor._alias()
         alias._grad_fn, alias._output_nr, alias._requires_grad = node, self.output_number or 0, True
         return alias
 
-    def pack_by_default(self, node: Node) -> None:
+    def pack_by_default(self, node: Node | None) -> None:
         """Keeps what the thread's default hook makes of the tensor instead of the tensor."""
         shown = self.tensor if self.output_number is None else self._with_history(self.tensor, node)
         self.tensor = Packed(self.tensor, shown, *default_hooks.pairs[-1])
@@ -87,7 +87,7 @@ class SavedTensor:
             )
         self.tensor = Packed(self.tensor, self.tensor.detach(), pack, unpack)
 
-    def _modified(self, node: Node) -> str:
+    def _modified(self, node: Node | None) -> str:
         from minitorch.autograd import anomaly
 
         tensor = self.tensor

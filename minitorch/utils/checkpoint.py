@@ -308,7 +308,7 @@ class CheckpointFunction(Function):
         ]
         if not recorded:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
-        autograd.backward(*map(list, zip(*recorded, strict=True)))
+        autograd.backward([output for output, _ in recorded], [grad for _, grad in recorded])
         return (None, None, *(each.grad if isinstance(each, Tensor) else None for each in inputs))
 
 
