@@ -3,7 +3,7 @@
 Source: https://pytorch.org/docs/stable/nn.html
 """
 
-from minitorch.nn import functional, init, modules, utils
+from minitorch.nn import common_types, functional, init, modules, utils
 from minitorch.nn.modules import *  # noqa: F403
 from minitorch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
@@ -13,6 +13,7 @@ __all__ = [
     "Parameter",
     "UninitializedBuffer",
     "UninitializedParameter",
+    "common_types",
     "functional",
     "init",
     "modules",

@@ -62,6 +62,12 @@ def test_no_class_is_added() -> None:
     assert ours <= public(torch.nn)
 
 
+def test_types_of_arguments_are_there() -> None:
+    names = [name for name in vars(torch.nn.common_types) if name.endswith("_t")]
+    assert [name for name in names if not hasattr(minitorch.nn.common_types, name)] == []
+    assert str(minitorch.nn.common_types._size_2_t) == str(torch.nn.common_types._size_2_t)
+
+
 @pytest.mark.parametrize("name", CLASSES)
 def test_class_is_where_programs_look_for_it(name: str) -> None:
     path = getattr(torch.nn, name).__module__.replace("torch.", "minitorch.", 1)
