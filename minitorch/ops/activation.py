@@ -53,7 +53,7 @@ def activation(
 
         function.__name__ = function.__qualname__ = name
         function.__doc__, function.__module__ = kernel.__doc__, "minitorch.nn.functional"
-        signatures.describe_op(function, OPS[name], inplace=False)
+        signatures.describe_op(function, OPS[name], inplace=True)
         signatures.describe_op(in_place, writing)
         for module in public.split():
             names = NAMESPACES.setdefault(module, {})
@@ -207,7 +207,7 @@ def _elu_like(name: str, documentation: str, parameters: Callable[..., tuple[flo
         return _elu_in_place(input, *parameters(*args, **kwargs), node + "1")
 
     function.__name__, function.__doc__ = name, documentation
-    signatures.describe(function, parameters, first="input", inplace=False)
+    signatures.describe(function, parameters, first="input", inplace=True)
     signatures.describe(in_place, parameters, first="input")
     for module in public.split():
         NAMESPACES.setdefault(module, {}).update({name: function, name + "_": in_place})

@@ -105,19 +105,23 @@ def _svd_gradient(grads: Any, result0: Tensor, result1: Tensor, result2: Tensor,
     outputs=return_types.linalg_svd,
     derivatives={"A": _svd_gradient},
 )
-def svd(xp: Any, A: Array, full_matrices: bool = True) -> tuple[Array, Array, Array]:
+def svd(xp: Any, A: Array, full_matrices: bool = True, *, driver: str | None = None) -> tuple[Array, Array, Array]:
     """U, S, Vᴴ with U diag(S) Vᴴ = A. https://pytorch.org/docs/stable/generated/torch.linalg.svd.html"""
     if A.ndim < 2:
         raise RuntimeError("linalg.svd: The input tensor A must have at least 2 dimensions.")
+    if driver is not None:
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
     check_float("linalg.svd", A)
     u, s, vh = xp.linalg.svd(A, full_matrices=full_matrices)
     return u, s, vh
 
 
 @composite(variants="function out", namespace="linalg")
-def svdvals(A: Tensor) -> Tensor:
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values. https://pytorch.org/docs/stable/generated/torch.linalg.svdvals.html"""
-    return svd(A, False)[1]
+    return svd(A, False, driver=driver)[1]
 
 
 def _eigh_gradient(grads: Any, result0: Tensor, result1: Tensor) -> Tensor:
@@ -160,15 +164,19 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
 
 
 @composite(variants="function out", namespace="linalg")
-def matrix_rank(input: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
+def matrix_rank(
+    input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Tensor:
     """How many singular values exceed max(atol, rtol · the largest); rtol is ε · max(n, m) unless a bound is given.
+
+    `tol` is an older name of atol.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.matrix_rank.html
     """
     if input.dim() < 2:
         raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
     values = eigvalsh(input).abs() if hermitian else svdvals(input)
-    return (values > _bound(input, values, atol, rtol).unsqueeze(-1)).sum(-1)
+    return (values > _bound(input, values, atol if tol is None else tol, rtol).unsqueeze(-1)).sum(-1)
 
 
 def _bound(A: Tensor, values: Tensor, atol: Any, rtol: Any) -> Tensor:
@@ -199,8 +207,10 @@ def _pinv_gradient(grad: Tensor, A: Tensor, result: Tensor) -> Tensor:
     node="LinalgPinvBackward0",
     derivatives={"A": lambda grad, A, result: _pinv_gradient(grad, A, result)},
 )
-def pinv(xp: Any, A: Array, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Array:
+def pinv(xp: Any, A: Array, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Array:
     """The Moore-Penrose inverse; singular values up to max(atol, rtol · the largest) count as zero.
+
+    `rcond` is an older name of rtol.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.pinv.html
     """
@@ -209,6 +219,7 @@ def pinv(xp: Any, A: Array, *, atol: Any = None, rtol: Any = None, hermitian: bo
             f"linalg.pinv({type_name(A)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, "
             "double, cfloat or cdouble types"
         )
+    rtol = rtol if rcond is None else rcond
     if hermitian:
         values, u = xp.linalg.eigh(A)
         vh = u.swapaxes(-1, -2).conj()

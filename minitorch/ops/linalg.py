@@ -201,19 +201,21 @@ def _triangle_of(x: Tensor, upper: bool, unitriangular: bool) -> Tensor:
 
 
 @composite(variants="function out", namespace="linalg")
-def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """`solve` for a triangular A, of which only that triangle is read.
+def solve_triangular(
+    input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
+    """`solve` for a triangular matrix, of which only that triangle is read.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.solve_triangular.html
     """
-    check_square("linalg.solve_triangular", A._array)
+    check_square("linalg.solve_triangular", input._array)
     if B.dim() < 2:
         raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
-    _check_solvable("linalg.solve_triangular", A, B, left)
-    A = _triangle_of(A, upper, unitriangular)
+    _check_solvable("linalg.solve_triangular", input, B, left)
+    input = _triangle_of(input, upper, unitriangular)
     if unitriangular:
-        A = A + A.new_ones(A.shape[-1]).diag_embed()
-    return solve(A, B[(None,) * (A.dim() - B.dim())], left=left)  # lest `solve` takes B for a batch of vectors
+        input = input + input.new_ones(input.shape[-1]).diag_embed()
+    return solve(input, B[(None,) * (input.dim() - B.dim())], left=left)  # lest `solve` takes B for a batch of vectors
 
 
 def _cholesky_gradient(grad: Tensor, result: Tensor, upper: bool) -> Tensor:

@@ -31,21 +31,35 @@ def _parameter(name: str, default: Any, kind: Any = _NAMED) -> inspect.Parameter
     return inspect.Parameter(name, kind, default=inspect.Parameter.empty if default is REQUIRED else default)
 
 
-def describe_op(function: Any, op: Op, first: str = "input", **keywords: Any) -> None:
-    """Has `inspect` find the parameters of an op's public form, the first named `first`, and more keywords."""
+_INPLACE = _parameter("inplace", False, _POSITIONAL)
+
+
+def describe_op(function: Any, op: Op, first: str = "input", *, inplace: bool = False, **keywords: Any) -> None:
+    """Has `inspect` find the parameters of an op's public form, the first named `first`, after which may come `inplace`
+    and more keywords."""
 
     def parameters() -> Iterable[inspect.Parameter]:
         for position, (name, default) in enumerate(zip(op.parameters, op.defaults, strict=True)):
             kind = _NAMED if position >= op.keyword_only_from else _POSITIONAL
             yield _parameter(first if name == "self" else name, default, kind)
+        if inplace:
+            yield _INPLACE
         yield from (_parameter(name, default) for name, default in keywords.items())
 
     function.__wrapped__ = Described(parameters)
 
 
-def describe(function: Any, source: Callable[..., Any], *, skip: int = 0, first: str = "", **keywords: Any) -> None:
+def describe(
+    function: Any,
+    source: Callable[..., Any],
+    *,
+    skip: int = 0,
+    first: str = "",
+    inplace: bool = False,
+    **keywords: Any,
+) -> None:
     """Has `inspect` find the parameters that `source` is written with, without `skip` at the beginning and a `**` at
-    the end, but with `first` before them and with more keywords."""
+    the end, but with `first` before them, and behind them `inplace` and more keywords."""
 
     def parameters() -> Iterable[inspect.Parameter]:
         signature = inspect.signature(source, follow_wrapped=source is not function)
@@ -53,6 +67,8 @@ def describe(function: Any, source: Callable[..., Any], *, skip: int = 0, first:
         if first:
             yield _parameter(first, REQUIRED, _POSITIONAL)
         yield from own
+        if inplace:
+            yield _INPLACE
         present = {each.name for each in own}
         yield from (_parameter(name, default) for name, default in keywords.items() if name not in present)
 

@@ -154,7 +154,7 @@ def as_strided_scatter(
 METHODS["as_strided_"] = in_place_view(as_strided, 1)
 
 
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Gives the tensor another shape, in row-major order from its first element on; its memory grows where needed.
 
     https://pytorch.org/docs/stable/generated/torch.Tensor.resize_.html
@@ -163,7 +163,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         raise RuntimeError("cannot resize variables that require grad")
     if memory_format is not None and memory_format is not contiguous_format:
         raise NotImplementedError(f"resize_(): memory_format={memory_format}")
-    shape = sizes_of(sizes)
+    shape = sizes_of(sizes if size is None else (size,))
     if shape == self._array.shape:
         return self
     if min(shape, default=0) < 0:

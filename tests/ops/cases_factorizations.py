@@ -200,3 +200,10 @@ case(
 )
 UNTESTED["qr"] = "linalg.qr by its older name: see test_linalg.py"
 UNTESTED["svd"] = "linalg.svd by its older name: see test_linalg.py"
+# Older arguments.
+case("linalg.pinv", lambda make: [args(square(make), 0.6), args(square(make), rcond=0.1, hermitian=False)], **LAPACK)
+case(
+    "linalg.matrix_rank",
+    lambda make: [args(square(make), 1.5), args(square(make), tol=0.1, hermitian=True)],
+    dtypes=FLOATS,
+)

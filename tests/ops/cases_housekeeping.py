@@ -156,3 +156,7 @@ case(
     dtypes="float16 float32 float64",
     grad_fn=False,  # torch numbers the node of the in-place form differently
 )
+# Where PyTorch has an overload for sections and one for indices, each is a keyword.
+case("tensor_split hsplit vsplit", lambda make: [args(make(4, 2), sections=2), args(make(4, 2), indices=[1])])
+case("dsplit", lambda make: [args(make(2, 2, 4), sections=2), args(make(2, 2, 4), indices=[1, 3])])
+case("tensor_split", lambda make: [args(make(4), tensor_indices_or_sections=make.of([1, 3], dtype="int64"), dim=0)])
