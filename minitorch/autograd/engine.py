@@ -19,6 +19,7 @@ from minitorch.autograd.grad_mode import set_grad_enabled
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.hooks import run_between, run_hooks, run_post_accumulate_hooks, run_tensor_hooks
 from minitorch.autograd.node import AccumulateGrad, Edge, Gradients, Node
+from minitorch.layout import contiguous_format, is_dense
 
 if TYPE_CHECKING:
     from minitorch.tensor import Tensor
@@ -122,11 +123,28 @@ def accumulate_grad(variable: Tensor, grad: Tensor, may_keep: bool) -> None:
     """
     recorded = grad.requires_grad
     if variable._grad is None:
-        variable._grad = grad if recorded else grad._alias() if may_keep else grad.clone()
+        if may_keep and not recorded:
+            variable._grad = grad._alias()
+        else:
+            variable._grad = _copy_for(variable, grad)
     elif recorded or (variable._grad.requires_grad and grad_mode.enabled):
         variable._grad = variable._grad + grad
     else:
         variable._grad.add_(grad)
+
+
+def _fits(variable: Tensor, grad: Tensor) -> bool:
+    """Whether a gradient lies in memory as the leaf's should: like the leaf if that is dense, otherwise row by row."""
+    if grad._array.strides == variable._array.strides:
+        return True
+    return not is_dense(variable._array) and grad.is_contiguous()
+
+
+def _copy_for(variable: Tensor, grad: Tensor) -> Tensor:
+    if not is_dense(variable._array):
+        return grad.clone(memory_format=contiguous_format)
+    copy: Tensor = grad.new_empty_strided(variable.shape, variable.stride()).copy_(grad)
+    return copy
 
 
 def run(
@@ -266,7 +284,7 @@ def accumulate(node: AccumulateGrad, grads: list[Tensor | None]) -> Gradients:
         return ()
     variable = node.variable
     # Two references: the local name and the argument of getrefcount. A third is somebody who would see the sum grow.
-    unshared = sys.getrefcount(grad) == 2 and grad._array.strides == variable._array.strides
+    unshared = sys.getrefcount(grad) == 2 and _fits(variable, grad)
     with _accumulating:
         accumulate_grad(variable, grad, unshared)
     if variable._post_accumulate_hooks:

@@ -16,6 +16,7 @@ from minitorch.autograd.inplace import check_writable, rebase_history
 from minitorch.autograd.node import OpNode
 from minitorch.devices import device
 from minitorch.dtypes import FLOATING, FROM_NUMPY, can_cast, dtype
+from minitorch.layout import contiguous_format, laid_out, suggested_format
 from minitorch.ops import errors, promotion
 from minitorch.ops.declaration import Op
 from minitorch.ops.iteration import arranged
@@ -36,6 +37,8 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
     result, where, mask = _run(op, args)
     if op.row_major:
         result = _row_major(where.xp, result)
+    elif op.format_from:
+        result = _channels_last(op, where.xp, args, result)
     if result.__class__ is tuple or result.__class__ is list:
         outputs = [_wrap(op, args, each, where) for each in result]
         if mask and grad_mode.enabled:
@@ -227,6 +230,18 @@ def _row_major(xp: Any, result: Any) -> Any:
     if isinstance(result, tuple):
         return tuple(_row_major(xp, each) for each in result)
     return result if result.ndim < 2 or result.flags.c_contiguous else xp.asarray(result, order="C")
+
+
+def _channels_last(op: Op, xp: Any, args: Sequence[Any], result: Any) -> Any:
+    """The results with the channels last, where the arguments whose format counts have them there."""
+    formats = [suggested_format(args[position]._array) for position in op.format_from]
+    format = next((each for each in formats if each is not contiguous_format), None)
+    if format is None or format.order is None:
+        return result
+    rank = len(format.order)
+    arrays = result if isinstance(result, (tuple, list)) else (result,)
+    moved = tuple(laid_out(xp, each, format) if each.ndim == rank else each for each in arrays)
+    return moved if isinstance(result, (tuple, list)) else moved[0]
 
 
 def _wrap(op: Op, args: Sequence[Any], array: Any, where: device) -> Tensor:

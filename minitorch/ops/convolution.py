@@ -141,6 +141,7 @@ def _bias_gradient(grad: Tensor) -> Tensor:
 
 
 @declare(
+    format_from=("self", "weight"),
     upcast=True,
     promotion="keep",
     variants="",
@@ -163,6 +164,7 @@ def convolution(
 
 
 @declare(
+    format_from=("self", "weight"),
     upcast=True,
     promotion="keep",
     variants="",

@@ -52,10 +52,10 @@ class Op:
     """A declared op: the kernel, its parameters, its derivatives, and how its arguments are typed."""
 
     __slots__ = (
-        "check", "count", "defaults", "derivatives", "differentiable", "edits", "elementwise", "formulas",
-        "gradient_sequence", "is_binary", "is_view", "kernel", "keyword_only_from", "name", "node_name", "optional",
-        "outputs", "parameters", "plans", "positions", "promoted", "required", "row_major", "saves_self", "scalars",
-        "sequences", "tensors", "to_float", "upcast", "variadic",
+        "check", "count", "defaults", "derivatives", "differentiable", "edits", "elementwise", "format_from",
+        "formulas", "gradient_sequence", "is_binary", "is_view", "kernel", "keyword_only_from", "name", "node_name",
+        "optional", "outputs", "parameters", "plans", "positions", "promoted", "required", "row_major", "saves_self",
+        "scalars", "sequences", "tensors", "to_float", "upcast", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -72,6 +72,7 @@ class Op:
         check: Callable[..., None] | None,
         row_major: bool,
         elementwise: bool,
+        format_from: tuple[str, ...],
     ) -> None:
         code = kernel.__code__
         count = code.co_argcount + code.co_kwonlyargcount
@@ -104,6 +105,7 @@ class Op:
         self.edits = edits
         self.check = check
         self.row_major = row_major
+        self.format_from = tuple(self.positions[name] for name in format_from)
         self.elementwise = elementwise
         self.node_name = node or "".join(part.capitalize() for part in self.name.strip("_").split("_")) + "Backward0"
         self.outputs = outputs
@@ -140,7 +142,7 @@ class Op:
         for name, value in kwargs.items():
             position = self.positions.get("self" if name == "input" else name)
             if position is None:
-                position = self.positions.get(_OTHER_NAMES.get(name, ""))
+                position = self.positions.get(ALIASES.get(name, ""))
             if position is None:
                 raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
             if position < len(args):
@@ -165,7 +167,7 @@ class Required:
 
 
 REQUIRED = Required()
-_OTHER_NAMES = {
+ALIASES = {
     "axis": "dim",
     "axis0": "dim0",
     "axis1": "dim1",
@@ -270,6 +272,7 @@ def declare(
     check: Callable[..., None] | None = None,
     row_major: bool = False,
     elementwise: bool = False,
+    format_from: tuple[str, ...] = (),
 ) -> Callable[[Any], Callable[..., Any]]:
     """Declares an op and generates its public forms. Returns the function, also for variants without one.
 
@@ -278,7 +281,8 @@ def declare(
     `outputs` makes the result of several outputs, for instance a type of `minitorch.return_types`; `promoted` names the
     parameters that take part in type promotion, where that is not all tensors. The kernel of an op that `edits` writes
     into its first array and returns it: it is given a copy, or in place the tensor's own memory.
-    A `row_major` op's results are contiguous, however its arguments lie in memory.
+    A `row_major` op's results are contiguous, however its arguments lie in memory; those of an op with `format_from`
+    have their channels last if one of these arguments has.
     The result of an `elementwise` op lies in memory as its arguments do.
     `check` is called with the arguments before they are promoted, if their types differ, and may refuse them.
     """
@@ -288,7 +292,7 @@ def declare(
 
         op = Op(
             kernel, derivatives or {}, promotion, upcast, is_view, node, outputs, promoted, edits, check, row_major,
-            elementwise,
+            elementwise, format_from,
         )  # fmt: skip
         OPS[kernel.__name__] = op
         function = autocast.applied(apply.function_of(op, with_out="out" in variants), namespace, kernel.__name__)

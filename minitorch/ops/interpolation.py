@@ -112,6 +112,7 @@ def _node(self: Tensor, output: Ints, mode: str, align_corners: bool, antialias:
 
 
 @declare(
+    format_from=("self",),
     promotion=KEEP,
     upcast=True,
     variants="",

@@ -78,7 +78,7 @@ def _gradients(
 
 
 @declare(
-    row_major=True,
+    format_from=("self",),
     upcast=True,
     promotion="keep",
     promoted=("self",),  # the result has its type, also where weight and bias are float32 beside two-byte floats
@@ -311,6 +311,7 @@ def batch_norm(
 
 
 @declare(
+    format_from=("self",),
     upcast=True,
     promotion="keep",
     promoted=("self",),

@@ -20,6 +20,7 @@ def pairs(pad: Any, ndim: int) -> Pads:
 
 
 @declare(
+    format_from=("self",),
     variants="",
     node="ConstantPadNdBackward0",
     derivatives={"self": lambda grad, pads: constant_pad(grad, tuple((-a, -b) for a, b in pads), 0)},
@@ -52,6 +53,7 @@ _NODES = {"reflect": "Reflection", "replicate": "Replication", "circular": "Circ
 
 
 @declare(
+    format_from=("self",),
     variants="",
     node=lambda self, pads, mode: f"{_NODES[mode]}Pad{max(1, sum(each != (0, 0) for each in pads))}DBackward0",
     derivatives={"self": lambda grad, self_shape, pads, mode: mirrored_pad_backward(grad, self_shape, pads, mode)},

@@ -68,6 +68,7 @@ def _check(name: str, array: Array, factor: int, what: str) -> None:
 
 
 @declare(
+    format_from=("self",),
     variants="function",
     derivatives={"self": lambda grad, self_shape, groups: channel_shuffle(grad, self_shape[1] // groups)},
 )

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.layout import laid_out, suggested_format
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import floating
 from minitorch.ops.matmul import type_name
@@ -42,6 +43,7 @@ def _slices(size: Ints, output: Ints, kernel: Ints, stride: Ints, padding: Ints,
 
 
 @declare(
+    format_from=("self",),
     upcast=True,
     promotion="keep",
     variants="",
@@ -108,6 +110,11 @@ def max_pool_backward(
     return result
 
 
+def _like_images(xp: Any, result: Array, self: Array) -> Array:
+    """The channels last if `self` has images with the channels last; of volumes these ops don't keep that."""
+    return laid_out(xp, result, suggested_format(self)) if self.ndim == 4 else result
+
+
 def _gather_planes(values: Tensor, index: Tensor, n: int) -> Tensor:
     planes = [values.flatten(-n), index.flatten(-n)]
     return planes[0].gather(-1, planes[1]).reshape(index.shape)
@@ -142,7 +149,7 @@ def avg_pool(
     for outputs, inputs in _slices(size, output, kernel, stride, padding, one):
         result[outputs] += self[inputs]
     result /= _divisors(xp, size, output, kernel, stride, padding, count_include_pad, divisor, self.dtype)
-    return result
+    return _like_images(xp, result, self)
 
 
 def _divisors(
@@ -235,7 +242,8 @@ def adaptive_avg_pool(xp: Any, self: Array, output: Ints) -> Array:
     """The means over as many windows as are asked for. They are means of means, one dimension after the other."""
     floating(self, f"adaptive_avg_pool{max(len(output), 2)}d" + "_cpu" * (len(output) == 3))
     size = self.shape[-len(output) :]
-    return along_each(xp, self, [_averaging(xp, s, o, self.dtype) for s, o in zip(size, output, strict=True)])
+    means = along_each(xp, self, [_averaging(xp, s, o, self.dtype) for s, o in zip(size, output, strict=True)])
+    return _like_images(xp, means, self)
 
 
 @declare(
@@ -276,7 +284,7 @@ def adaptive_max_pool(xp: Any, self: Array, output: Ints) -> tuple[Array, Array]
         at = flat.argmax(-1)
         best[(..., *position)] = xp.take_along_axis(flat, at[..., None], -1)[..., 0]
         index[(..., *position)] = plane[window].reshape(-1)[at]
-    return best, index
+    return _like_images(xp, best, self), _like_images(xp, index, self)
 
 
 @declare(
