@@ -229,7 +229,7 @@ def _source(tensor: Any, outcome: Outcome) -> int | None:
     return None
 
 
-def gradients(outcome: Outcome) -> list[Any] | Exception:
+def gradients(outcome: Outcome, create_graph: bool = False) -> list[Any] | Exception:
     """The gradients of the inputs for fixed, random gradients of the outputs; None where an input needs none."""
     lib = outcome.lib
     outputs = [each for each in outcome.outputs if each.requires_grad]
@@ -244,7 +244,7 @@ def gradients(outcome: Outcome) -> list[Any] | Exception:
             data = data + 1j * random.uniform(0.5, 1.5, tuple(each.shape))
         weights.append(tensor_of(lib, cast(data, str(each.dtype).removeprefix("torch."))))
     try:
-        return list(lib.autograd.grad(outputs, inputs, weights, allow_unused=True))
+        return list(lib.autograd.grad(outputs, inputs, weights, allow_unused=True, create_graph=create_graph))
     except Exception as error:
         return error
 
@@ -271,6 +271,18 @@ def gradient_differences(theirs: Outcome, ours: Outcome, tolerance: float) -> It
         else:
             slack = 8.0 if one.element_size() == 2 else 4.0  # the rounding of the forward pass comes on top
             yield from tensor_differences(one, other, f"gradient {number}", tolerance * slack)
+
+
+def recorded_gradient_differences(ours: Outcome) -> Iterator[str]:
+    """In what the gradients differ when the pass that computes them is recorded: formulas may have a branch for it."""
+    recorded, plain = gradients(ours, create_graph=True), gradients(ours)
+    if isinstance(recorded, Exception) or isinstance(plain, Exception):
+        yield f"backward gives {plain!r}, with create_graph {recorded!r}"
+        return
+    for number, (one, other) in enumerate(zip(plain, recorded, strict=True)):
+        same = one is other if one is None or other is None else close(numbers(one), numbers(other), 1e-12, 1e-12)
+        if not same:
+            yield f"gradient {number} is {brief(one)}, with create_graph {brief(other)}"
 
 
 def describe(error: Exception | None) -> str:

@@ -19,6 +19,7 @@ from tests.ops.compare import (
     describe,
     differences,
     gradient_differences,
+    recorded_gradient_differences,
     resolve,
     value_differences,
     wording_differences,
@@ -188,6 +189,7 @@ def wrong_derivatives(case: Case) -> Iterator[str]:
         if outcome.error is not None:
             yield f"sample {number}: {describe(outcome.error)}"
             continue
+        yield from (f"sample {number}: {each}" for each in recorded_gradient_differences(outcome))
         outputs = [each for each in outcome.outputs if each.requires_grad]
         inputs = [each for each in outcome.inputs if each.requires_grad and is_double(each)]
         if not outputs or not sum(each.numel() for each in inputs) or not all(map(is_double, outputs)):
