@@ -73,6 +73,7 @@ from minitorch.settings import (
     get_num_interop_threads,
     get_num_threads,
     is_deterministic_algorithms_warn_only_enabled,
+    is_inference,
     is_storage,
     is_tensor,
     set_deterministic_debug_mode,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from minitorch import devices, dtypes
+from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
 from minitorch.devices import cpu, tensor_device
 from minitorch.dtypes import FLOATING, FROM_NUMPY, from_numpy_dtype, get_default_dtype
@@ -34,6 +35,10 @@ class VersionCounter:
 
     def __init__(self) -> None:
         self.value = 0
+
+
+UNTRACKED = VersionCounter()
+"""The counter of all inference tensors, which don't track their version: that is what makes them inference tensors."""
 
 
 class _TensorType(type):
@@ -80,7 +85,8 @@ class Tensor(metaclass=_TensorType):
     _hooks: Hooks | None = None
     _post_accumulate_hooks: Hooks | None = None
     _view_version: int = 0
-    _view_base_fn: Node | None = None
+    _view_made: str | None = None
+    """For a view that may not be written to while gradients are recorded: how it was made."""
     _retains_grad: bool = False
 
     __array_priority__ = 1000  # NumPy leaves `ndarray + tensor` to the tensor
@@ -254,7 +260,7 @@ class Tensor(metaclass=_TensorType):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Has ops on this leaf recorded from now on, or not. Raises RuntimeError for non-leaves and integer tensors."""
-        if self.grad_fn is not None and not requires_grad:
+        if self._grad_fn is not None and not requires_grad:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed "
                 "variable in a "
@@ -262,6 +268,8 @@ class Tensor(metaclass=_TensorType):
             )
         if requires_grad and self._dtype.category < FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if requires_grad and self._counter is UNTRACKED and not grad_mode.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._requires_grad = requires_grad
         return self
 
@@ -296,7 +304,7 @@ class Tensor(metaclass=_TensorType):
                 "non-leaf "
                 "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, "
                 "make sure "
-                "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
+                "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -349,7 +357,7 @@ class Tensor(metaclass=_TensorType):
         """Has backward passes fill this non-leaf's `.grad` too."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self.is_leaf or self._retains_grad:
+        if self._grad_fn is None or self._retains_grad:
             return
         from minitorch.autograd.hooks import retain_grad
 
@@ -385,7 +393,12 @@ class Tensor(metaclass=_TensorType):
     def detach_(self) -> Tensor:
         """Cuts this tensor off from its history. Raises RuntimeError for views."""
         if self._base is not None:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead")
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            )
         self._grad_fn, self._output_nr, self._requires_grad = None, 0, False
         return self
 
@@ -393,7 +406,8 @@ class Tensor(metaclass=_TensorType):
     def data(self) -> Tensor:
         """The same memory with a version counter of its own: autograd doesn't notice writes through it."""
         alias = self._alias()
-        alias._counter = None
+        if alias._counter is not UNTRACKED:
+            alias._counter = None
         return alias
 
     @data.setter
@@ -402,18 +416,26 @@ class Tensor(metaclass=_TensorType):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
         if other._dtype.category < FLOATING and self._requires_grad:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if other._dtype is not self._dtype or other._device is not self._device:
+            self._accumulator = None
         self._array, self._storage = other._array, other.untyped_storage()
         self._dtype, self._device = other._dtype, other._device
-        self._accumulator = None
 
     @property
     def _version(self) -> int:
+        if self._counter is UNTRACKED:
+            raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._counter is None else self._counter.value
+
+    def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode: it can't take part in what autograd records."""
+        return self._counter is UNTRACKED
 
     def _bump_version(self) -> None:
         if self._counter is None:
             self._counter = VersionCounter()
-        self._counter.value += 1
+        if self._counter is not UNTRACKED:
+            self._counter.value += 1
 
     def _alias(self) -> Tensor:
         """Another tensor on the same memory and version counter, without history."""
@@ -573,7 +595,7 @@ def make_tensor(array: Array, dtype: dtypes.dtype, device: devices.device) -> Te
     tensor._dtype = dtype
     tensor._device = device
     tensor._storage = None
-    tensor._counter = None
+    tensor._counter = UNTRACKED if grad_mode.inference else None
     tensor._base = None
     tensor._grad_fn = None
     tensor._requires_grad = False
@@ -591,10 +613,15 @@ def make_view(source: Tensor, array: Array) -> Tensor:
     if counter is None:
         counter = source._counter = VersionCounter()
     view._counter = counter
+    if counter is UNTRACKED:
+        return view
     view._base = source if source._base is None else source._base
     if counter.value:
         view._view_version = counter.value
-        view._view_base_fn = view._base._grad_fn
+    if not grad_mode.enabled:
+        view._view_made = "in inference mode" if grad_mode.inference else "in no_grad mode"
+    elif source._view_made is not None:
+        view._view_made = source._view_made
     return view
 
 

@@ -23,7 +23,7 @@ from minitorch.autograd.grad_mode import (
 )
 from minitorch.autograd.gradcheck import gradcheck, gradgradcheck
 from minitorch.autograd.graph import GradientEdge
-from minitorch.autograd.node import Edge, Node, gradient_edge
+from minitorch.autograd.node import Edge, Node, accumulator, gradient_edge
 from minitorch.autograd.variable import Variable
 from minitorch.devices import get_default_device
 from minitorch.tensor import Tensor, make_tensor
@@ -85,6 +85,9 @@ def backward(
         grad_tensors = grad_variables
     wanted = None if inputs is None else _places(inputs, "backward")
     roots = _roots(tensors, grad_tensors)
+    for each in wanted or ():
+        if isinstance(each, Tensor):
+            each.retain_grad()
     keep = create_graph if retain_graph is None else retain_graph
     if create_graph:
         _warn_of_cycle()
@@ -92,10 +95,7 @@ def backward(
         engine.run(roots, keep, create_graph)
         return
     edges = [_edge(each) for each in wanted]
-    captured = engine.run(roots, keep, create_graph, frozenset(edges))
-    for place, edge in zip(wanted, edges, strict=True):
-        if isinstance(place, Tensor) and not place.is_leaf and edge in captured:
-            engine.accumulate_grad(place, captured[edge], False)
+    engine.run(roots, keep, create_graph, frozenset(edges))
 
 
 def _warn_of_cycle() -> None:
@@ -194,6 +194,8 @@ def _places(inputs: Any, function: str) -> list[Place]:
 
 def _edge(place: Place) -> Edge:
     edge = (place.node, place.output_nr) if isinstance(place, GradientEdge) else gradient_edge(place)
+    if edge is None and isinstance(place, Tensor) and place.requires_grad:
+        return accumulator(place), 0  # a view that was made in no_grad mode is in no graph
     if edge is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return edge

@@ -280,9 +280,9 @@ def accumulate(node: AccumulateGrad, grads: list[Tensor | None]) -> Gradients:
     Threads that come to one leaf at the same time take turns.
     """
     grad = grads.pop()
-    if grad is None:
-        return ()
     variable = node.variable
+    if grad is None or not variable.requires_grad:
+        return ()
     # Two references: the local name and the argument of getrefcount. A third is somebody who would see the sum grow.
     unshared = sys.getrefcount(grad) == 2 and _fits(variable, grad)
     with _accumulating:

@@ -5,52 +5,98 @@ Source: https://pytorch.org/docs/stable/notes/autograd.html#in-place-operations-
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.autograd.hooks import NodeHooks
 from minitorch.autograd.node import Gradients, Node, gradient_edge
+from minitorch.autograd.saved import FREED, forward_name
+from minitorch.tensor import UNTRACKED, Tensor
 
-if TYPE_CHECKING:
-    from minitorch.tensor import Tensor
 
+def check_writable(target: Tensor, args: Sequence[Any] = ()) -> None:
+    """Raises RuntimeError where PyTorch forbids to write in place.
 
-def check_writable(target: Tensor) -> None:
-    """Raises RuntimeError where PyTorch forbids to write in place: on leaves that require grad, and on their views."""
+    That is on leaves that require grad, and on their views; on inference tensors outside inference mode; and, if a
+    gradient would be recorded for the target or one of the op's other `args`, on views whose `_view_made` says so.
+    """
+    if target._counter is UNTRACKED and not grad_mode.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
     if not grad_mode.enabled:
         return
     base = target._base
-    if target._requires_grad and target._grad_fn is None and base is None:
+    if target._requires_grad and base is None and target._grad_fn is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    if base is not None and base._requires_grad and base._grad_fn is None:
+    if base is None:
+        return
+    if target._view_made is not None and (
+        target.requires_grad or any(isinstance(each, Tensor) and each.requires_grad for each in args)
+    ):
+        raise forbidden(target, target._view_made, "is being")
+    if base._grad_fn is None and target.requires_grad:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+INFERENCE, NO_GRAD, MULTIPLE = "in inference mode", "in no_grad mode", "by a function of several views"
+"""How a view was made, where that forbids writing to it later."""
+
+
+def forbidden(view: Tensor, made: str, written: str) -> RuntimeError:
+    """The error for a view that was made without a gradient, or beside others, and is written to."""
+    node = view._grad_fn
+    origin = "A view" if node is None else f"Output {view._output_nr} of {forward_name(node)} is a view"
+    if made == MULTIPLE and node is not None:
+        message = f"{origin} and {written} modified inplace."
+    else:
+        mode, since = (made, "in normal mode") if made == INFERENCE else (NO_GRAD, "with grad mode enabled")
+        relation = "was created" if node is None else "of a view which was created"
+        message = f"{origin} {relation} {mode} and {written} modified inplace {since}."
+    if made == MULTIPLE:
+        return RuntimeError(
+            f"{message} This view is the output of a function that returns multiple views. Such functions do not allow "
+            "the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+        )
+    block = "inference_mode" if made == INFERENCE else "no_grad"
+    return RuntimeError(
+        f"{message} Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code "
+        f"by moving both the view and the inplace either both inside the {block} block (if you don't want the inplace "
+        "to be tracked) or both outside (if you want the inplace to be tracked)."
+    )
 
 
 def rebase_history(target: Tensor, node: Node) -> None:
     """Makes `node`, recorded for an in-place op on `target`, the end of its history; for a view, of its base's too."""
     base = target._base
-    target._requires_grad = True
     if base is None:
-        target._grad_fn, target._output_nr = node, 0
+        _set_history(target, node)
         return
-    copy_slices = CopySlices(base, target, node)
-    base._grad_fn, base._output_nr, base._requires_grad = copy_slices, 0, True
-    target._grad_fn = None
-    target._view_version = -1
+    _set_history(base, CopySlices(base, target, node))
+    refresh_view(target)
+
+
+def _set_history(tensor: Tensor, node: Node) -> None:
+    """Makes `node` the history of a tensor. Where its gradient is retained, it is from now on that of the new value."""
+    before = tensor._grad_fn
+    if tensor._retains_grad and before is not None and before.hooks is not None:
+        retained = before.hooks.retained.pop(tensor._output_nr)
+        NodeHooks.of(node).retained[0] = retained
+    tensor._grad_fn, tensor._output_nr, tensor._requires_grad = node, 0, True
 
 
 def refresh_view(view: Tensor) -> None:
     """Gives a view whose base was written to since a history that starts at the base as it is now."""
     base = view._base
     assert base is not None
-    version = base._version
-    if view._view_version == version or not base._requires_grad:
+    if view._grad_fn is None and not base._requires_grad:
         return
-    if view._view_version == -1 or base._grad_fn is not view._view_base_fn:
-        view._grad_fn = AsStridedBackward0(view)
-        view._output_nr = 0
-        view._requires_grad = True
-    view._view_version = version
-    view._view_base_fn = base._grad_fn
+    if view._view_made is not None:
+        raise forbidden(view, view._view_made, "its base or another view of its base has been")
+    _set_history(view, AsStridedBackward0(view))
+    view._view_version = base._version
 
 
 class Geometry:
@@ -99,7 +145,7 @@ class CopySlices(Node):
 
     def __init__(self, base: Tensor, view: Tensor, node: Node) -> None:
         super().__init__((gradient_edge(base), *node.edges[1:]), ((base._array.shape, base._dtype),))
-        self.node = node
+        self.node: Node | None = node
         self._base, self._view = Geometry(base), Geometry(view)
 
     def name(self) -> str:
@@ -107,6 +153,8 @@ class CopySlices(Node):
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
+        if self.node is None:
+            raise RuntimeError(FREED)
         if grad is None:
             return [None] * len(self.edges)
         offset = self._view.offset - self._base.offset
@@ -118,4 +166,6 @@ class CopySlices(Node):
         return results
 
     def release(self) -> None:
-        self.node.release()
+        if self.node is not None:
+            self.node.release()
+            self.node = None

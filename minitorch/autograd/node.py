@@ -180,7 +180,7 @@ class OpNode(Node):
         saved: list[Any] = []
         for source, index in plan.saved:
             if source == RESULT:
-                saved.append(SavedTensor(results[index], results[index]._dtype.is_differentiable))
+                saved.append(SavedTensor(results[index], results[index]._dtype.is_differentiable) if results else None)
                 continue
             value = args[index]
             if isinstance(value, Tensor):
@@ -195,6 +195,17 @@ class OpNode(Node):
             for each in saved:
                 if isinstance(each, KEEPERS):
                     each.pack_by_default(self)
+
+    def save_results(self, results: Sequence[Tensor]) -> None:
+        """Completes a node that was recorded before its op wrote to its results."""
+        assert self._saved is not None
+        self.outputs = [(each._array.shape, each._dtype) for each in results]
+        for slot, (source, index) in enumerate(self._plan.saved):
+            if source == RESULT:
+                self._saved[slot] = kept = SavedTensor(results[index], True)
+                kept.output_number = index
+                if PUSHED and default_hooks.pairs:
+                    kept.pack_by_default(self)
 
     def name(self) -> str:
         return self._name

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.tensor import UNTRACKED, Tensor
 
 if TYPE_CHECKING:
     from minitorch.autograd.node import Node
-    from minitorch.tensor import Tensor
 
 Pack = Callable[["Tensor"], Any]
 Unpack = Callable[[Any], "Tensor"]
@@ -45,9 +45,15 @@ class SavedTensor:
     tensor: Any
 
     def __init__(self, tensor: Tensor, is_output: bool) -> None:
+        counter = tensor._counter
+        if counter is UNTRACKED:
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
+                "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "
+                "and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+            )
         self.output_number = tensor._output_nr if is_output else None
         self.tensor = tensor._alias() if is_output else tensor
-        counter = tensor._counter
         self.version = 0 if counter is None else counter.value
 
     def unpack(self, node: Node | None) -> Tensor:
@@ -91,9 +97,9 @@ class SavedTensor:
         from minitorch.autograd import anomaly
 
         tensor = self.tensor
-        maker = node if self.output_number is not None else tensor._grad_fn
+        maker = node if self.output_number is not None else tensor.grad_fn
         number = self.output_number if self.output_number is not None else tensor._output_nr
-        origin = f", which is output {number} of {_forward(maker)}," if maker is not None else ""
+        origin = f", which is output {number} of {forward_name(maker)}," if maker is not None else ""
         return (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{tensor.type()} {list(tensor.shape)}]{origin} is at version {tensor._version}; "
@@ -139,9 +145,10 @@ class Packed:
         return tensor
 
 
-def _forward(node: Node) -> str:
-    """The name of the op that a node differentiates: "Mul" for "MulBackward0"."""
-    return node.name().rstrip("0123456789").removesuffix("Backward")
+def forward_name(node: Node) -> str:
+    """The name of the op that a node differentiates: "Mul" for "MulBackward0", "Pow1" for "PowBackward1"."""
+    stem, backward, overload = node.name().rpartition("Backward")
+    return stem + overload.removeprefix("0") if backward else overload
 
 
 class SavedTensors(tuple[SavedTensor | None, ...]):

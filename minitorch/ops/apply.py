@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitorch.autograd.grad_mode import state as grad_mode
-from minitorch.autograd.inplace import check_writable, rebase_history
+from minitorch.autograd.inplace import MULTIPLE, check_writable, rebase_history
 from minitorch.autograd.node import OpNode
 from minitorch.devices import device
 from minitorch.dtypes import FLOATING, FROM_NUMPY, can_cast, dtype
@@ -41,6 +41,9 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
         result = _channels_last(op, where.xp, args, result)
     if result.__class__ is tuple or result.__class__ is list:
         outputs = [_wrap(op, args, each, where) for each in result]
+        if op.is_view and grad_mode.enabled:
+            for output in outputs:
+                output._view_made = MULTIPLE
         if mask and grad_mode.enabled:
             _record(op, args, outputs, mask)
         return tuple(outputs) if op.outputs is None else op.outputs(*outputs)
@@ -92,20 +95,25 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
     target = args[0]
     if not isinstance(target, Tensor):
         raise errors.not_a_tensor(op, 0, target)
-    check_writable(target)
+    check_writable(target, args)
     before = _before_write(target) if op.saves_self and grad_mode.enabled else None
     check_target(target._array, op.name, args[1:])
     check_sources(op, target, args)
     array, _, mask = _run(op, args, in_place=True)
-    plan = op.plan(mask) if mask and grad_mode.enabled else None
-    if plan is not None and plan.saves(0):
-        args = [_before_write(target) if before is None else before, *args[1:]]
+    node = None
+    if mask and grad_mode.enabled and target._dtype.is_differentiable:
+        plan = op.plan(mask)
+        if plan.saves(0):
+            args = [_before_write(target) if before is None else before, *args[1:]]
+        if plan.inputs:
+            node = OpNode(op, plan, args, ())  # before the write, since the arguments are saved as they were
     if op.edits:
         target._bump_version()
     else:
         _write(target, array, target._array.shape)
-    if plan is not None and plan.inputs and target._dtype.is_differentiable:
-        rebase_history(target, OpNode(op, plan, args, (target,)))
+    if node is not None:
+        node.save_results((target,))
+        rebase_history(target, node)
     return target
 
 

@@ -216,7 +216,7 @@ def _no_gradient(grad: Tensor) -> Tensor:
     variants="inplace",
     edits=True,
     derivatives={"self": _no_gradient, "src": lambda grad: grad},
-    node="CopyBackwards",
+    node="torch::autograd::CopyBackwards",
 )
 def copy(xp: Any, self: Array, src: Array, non_blocking: bool = False) -> Array:
     """Overwrites self with `src`, which is cast and broadcast to fit, and gets its gradient."""
@@ -242,9 +242,6 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """
     if isinstance(other, Tensor) and other._device is not self._device:
         other = _moved(other, self._device)
-    if other is self:
-        self._bump_version()
-        return self
     result: Tensor = _copy_on_device(self, other)
     return result
 

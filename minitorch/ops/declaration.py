@@ -151,7 +151,7 @@ class Op:
         if REQUIRED in bound:
             missing = [_public(name) for name, value in zip(self.parameters, bound, strict=True) if value is REQUIRED]
             raise TypeError(
-                f"{self.name}() missing {len(missing)} required positional argument{'s' * (len(missing) != 1)}: "
+                f"{self.name}() missing {len(missing)} required positional argument{'s' * (len(missing) == 1)}: "
                 + ", ".join(f'"{name}"' for name in missing)
             )
         return bound

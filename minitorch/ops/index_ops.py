@@ -81,7 +81,7 @@ def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> No
             f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {dim}"
         )
     rest, given = list(self.shape), list(source.shape)
-    if rest[:dim] + rest[dim + 1 :] != given[:dim] + given[dim + 1 :]:
+    if len(rest) != len(given) or rest[:dim] + rest[dim + 1 :] != given[:dim] + given[dim + 1 :]:
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{rest} source.shape = {given}"

@@ -18,8 +18,8 @@ from minitorch.layout import memory_order, ordered_strides, restrided
 from minitorch.ops.accumulation import add_at
 from minitorch.ops.declaration import METHODS, declare
 from minitorch.ops.promotion import is_number
-from minitorch.ops.shape import unsqueeze, view_as_shape
-from minitorch.ops.slicing import alias, select, slice_
+from minitorch.ops.shape import alias, unsqueeze, view_as_shape
+from minitorch.ops.slicing import select, slice_
 from minitorch.tensor import Tensor, make_tensor
 
 Indices = Sequence[Tensor | None]
@@ -290,7 +290,13 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     if not indices:
         if isinstance(value, Tensor):
             shape = part._array.shape
-            part.copy_(value if value._array.shape == shape else _without_leading_ones(value).expand(shape))
+            if value._array.shape == shape:
+                part.copy_(value)
+            elif not value._array.ndim:
+                part.fill_(value)
+            else:
+                source = _without_leading_ones(value)
+                part.copy_(source if source._array.shape == shape else source.expand(shape))
         else:
             part.fill_(part.new_full((), value))
         return

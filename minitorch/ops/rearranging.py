@@ -149,7 +149,7 @@ def roll(xp: Any, self: Array, shifts: int | Sequence[int], dims: Dims = ()) -> 
     if len(steps) != len(along):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(along)}")
     if not self.ndim:
-        return self.copy()
+        raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
     return xp.asarray(xp.roll(self, steps, checked_dims(along, self.ndim)), order="C")
 
 

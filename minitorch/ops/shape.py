@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.inplace import check_writable
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, bfloat16, bool_
@@ -20,7 +21,7 @@ from minitorch.ops import declaration
 from minitorch.ops.declaration import METHODS, composite, declare
 from minitorch.ops.errors import broadcast_clash, check_dim
 from minitorch.size import Size
-from minitorch.tensor import Tensor
+from minitorch.tensor import UNTRACKED, Tensor
 
 Dims = Any
 Shape = tuple[int, ...]
@@ -150,6 +151,8 @@ def view_as_dtype(self: Tensor, dtype: DType) -> Tensor:
         raise RuntimeError(f"self.stride(-1) must be 1 {meant}, but got {self.stride(-1)}")
     view = self._alias()
     view._array, view._dtype = array.view(dtype.numpy), dtype
+    if grad_mode.inference:
+        view._counter = UNTRACKED
     return view
 
 
@@ -264,6 +267,11 @@ def t(xp: Any, self: Array) -> Array:
     return self.transpose()
 
 
+@declaration.view(variants="", derivatives={"self": lambda grad: grad})
+def alias(xp: Any, self: Array) -> Array:
+    return self[...]
+
+
 @composite()
 def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     """Moves dimensions; the others keep their order. https://pytorch.org/docs/stable/generated/torch.movedim.html"""
@@ -280,7 +288,7 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
     if not ndim:
-        return view_as_shape(input, ())
+        return alias(input)
     rest = iter([d for d in range(ndim) if d not in sources])
     moved = dict(zip(destinations, sources, strict=True))
     return permute(input, [moved[d] if d in moved else next(rest) for d in range(ndim)])
@@ -480,7 +488,7 @@ def in_place_view(function: Callable[..., Tensor], overloads: int) -> Callable[.
             changed._grad_fn._name = f"{stem}Backward{int(number) + overloads}"  # type: ignore[attr-defined]
             self._grad_fn, self._output_nr = changed._grad_fn, changed._output_nr
         self._bump_version()
-        if self._base is not None:
+        if changed._grad_fn is not None and self._base is not None:
             self._view_version = self._version
         return self
 

@@ -107,11 +107,6 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor
     return part.clone() if out is None else write_out(out, part)
 
 
-@declaration.view(variants="", derivatives={"self": lambda grad: grad})
-def alias(xp: Any, self: Array) -> Array:
-    return self[...]
-
-
 @declaration.view(
     derivatives={
         "self": lambda grad, self_shape, offset, dim1, dim2: embed(grad, self_shape, diagonal, (offset, dim1, dim2))

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from minitorch.autograd.inplace import check_writable
 from minitorch.backend import Array
 from minitorch.dtypes import C_NAMES
 from minitorch.layout import contiguous_format, contiguous_stride, inverse
@@ -191,6 +192,7 @@ def set_(
 
     https://pytorch.org/docs/stable/generated/torch.Tensor.set_.html
     """
+    check_writable(self, (source,))
     if isinstance(source, Tensor) and source._dtype is not self._dtype:
         one, other = C_NAMES[source._dtype.name], C_NAMES[self._dtype.name]
         raise RuntimeError(f"Could not set tensor of type {one} to a tensor of type {other}")

@@ -32,7 +32,8 @@ class Library:
         return ""
 
     def tensors(self) -> dict[str, Any]:
-        return {name: value for name, value in self.variables.items() if re.fullmatch(r"t\d+", name)}
+        found = {name: value for name, value in self.variables.items() if re.fullmatch(r"t\d+", name)}
+        return {name: value for name, value in found.items() if value is not None}
 
     def name_of(self, tensor: Any) -> str | None:
         return next((name for name, each in self.tensors().items() if each is tensor), None)
@@ -55,14 +56,15 @@ class Twins:
         """Runs a line in both and compares. Returns whether it ran without an error."""
         self.lines.append(line)
         expected, outcome = self.theirs.run(line), self.ours.run(line)
-        self._same("error", outcome, expected)
+        self.same("error", outcome, expected)
         ours = self.ours.tensors()
+        self.same("tensors", list(ours), list(self.theirs.tensors()))
         for name, tensor in self.theirs.tensors().items():
             for fact, look in self.facts.items():
-                self._same(f"{fact} of {name}", look(self.ours, ours[name]), look(self.theirs, tensor))
+                self.same(f"{fact} of {name}", look(self.ours, ours[name]), look(self.theirs, tensor))
         return not expected
 
-    def _same(self, what: str, ours: Any, theirs: Any) -> None:
+    def same(self, what: str, ours: Any, theirs: Any) -> None:
         if ours != theirs:
             program = "\n".join(f"    {line}" for line in self.lines)
             raise DifferenceError(what, f"\n{program}\n{what}\n  minitorch: {ours}\n  PyTorch:   {theirs}")
