@@ -11,12 +11,14 @@ from typing import Any
 from minitorch.distributions.bernoulli import Bernoulli
 from minitorch.distributions.beta import Beta
 from minitorch.distributions.binomial import Binomial
+from minitorch.distributions.continuous_bernoulli import ContinuousBernoulli
 from minitorch.distributions.exponential import Exponential
 from minitorch.distributions.gamma import Gamma
 from minitorch.distributions.gumbel import Gumbel
 from minitorch.distributions.kl import register_kl
 from minitorch.distributions.laplace import Laplace
 from minitorch.distributions.normal import Normal
+from minitorch.distributions.pareto import Pareto
 from minitorch.distributions.poisson import Poisson
 from minitorch.distributions.uniform import Uniform
 from minitorch.distributions.utils import euler_constant
@@ -32,11 +34,14 @@ def _infinite(p: Any, q: Any) -> Tensor:
 
 
 for _p, _all_q in {
-    Exponential: (Beta, Uniform),
-    Gamma: (Beta, Uniform),
-    Gumbel: (Beta, Exponential, Gamma, Uniform),
-    Laplace: (Beta, Exponential, Gamma, Uniform),
-    Normal: (Beta, Exponential, Gamma, Uniform),
+    Beta: (Pareto,),
+    ContinuousBernoulli: (Pareto,),
+    Exponential: (Beta, ContinuousBernoulli, Pareto, Uniform),
+    Gamma: (Beta, ContinuousBernoulli, Pareto, Uniform),
+    Gumbel: (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform),
+    Laplace: (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform),
+    Normal: (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform),
+    Pareto: (Beta, ContinuousBernoulli, Uniform),
     Poisson: (Bernoulli, Binomial),
 }.items():
     for _q in _all_q:
@@ -64,9 +69,18 @@ def _minus_log_gumbel(mean: Tensor, mean_exp: Tensor, q: Gumbel) -> Tensor:
     return q.scale.log() + (mean - q.loc) / q.scale + (q.loc / q.scale).exp() * mean_exp
 
 
+def _minus_log_continuous_bernoulli(mean: Tensor, q: ContinuousBernoulli) -> Tensor:
+    return -mean * q.logits - (-q.probs).log1p() - q._cont_bern_log_norm()
+
+
 @register_kl(Bernoulli, Poisson)
 def _bernoulli_poisson(p: Bernoulli, q: Poisson) -> Tensor:
     return -p.entropy() - (p.probs * q.rate.log() - q.rate)
+
+
+@register_kl(Beta, ContinuousBernoulli)
+def _beta_continuous_bernoulli(p: Beta, q: ContinuousBernoulli) -> Tensor:
+    return -p.entropy() + _minus_log_continuous_bernoulli(p.mean, q)
 
 
 @register_kl(Beta, Exponential)
@@ -89,6 +103,22 @@ def _beta_normal(p: Beta, q: Normal) -> Tensor:
 def _beta_uniform(p: Beta, q: Uniform) -> Tensor:
     result = -p.entropy() + (q.high - q.low).log()
     return result.masked_fill((q.low > 0) | (q.high < 1), math.inf)
+
+
+@register_kl(ContinuousBernoulli, Exponential)
+def _continuous_bernoulli_exponential(p: ContinuousBernoulli, q: Exponential) -> Tensor:
+    return -p.entropy() + _minus_log_exponential(p.mean, q)
+
+
+@register_kl(ContinuousBernoulli, Normal)
+def _continuous_bernoulli_normal(p: ContinuousBernoulli, q: Normal) -> Tensor:
+    return -p.entropy() + _minus_log_normal(p.mean, p.variance + p.mean.square(), q)
+
+
+@register_kl(ContinuousBernoulli, Uniform)
+def _continuous_bernoulli_uniform(p: ContinuousBernoulli, q: Uniform) -> Tensor:
+    result = -p.entropy() + (q.high - q.low).log()
+    return result.masked_fill((q.low >= 0) | (q.high <= 1), math.inf)  # PyTorch's bounds: also of [0, 1] itself
 
 
 @register_kl(Exponential, Gamma)
@@ -146,6 +176,27 @@ def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
     return -p.entropy() + (2 * q.scale).log() + mean_distance / q.scale
 
 
+@register_kl(Pareto, Exponential)
+def _pareto_exponential(p: Pareto, q: Exponential) -> Tensor:
+    return (-p.entropy() + _minus_log_exponential(_pareto_mean(p), q)).masked_fill(p.alpha <= 1, math.inf)
+
+
+@register_kl(Pareto, Gamma)
+def _pareto_gamma(p: Pareto, q: Gamma) -> Tensor:
+    mean_log = p.scale.log() + p.alpha.reciprocal()
+    return (-p.entropy() + _minus_log_gamma(_pareto_mean(p), mean_log, q)).masked_fill(p.alpha <= 1, math.inf)
+
+
+@register_kl(Pareto, Normal)
+def _pareto_normal(p: Pareto, q: Normal) -> Tensor:
+    square = p.alpha * p.scale.pow(2) / (p.alpha - 2)
+    return (-p.entropy() + _minus_log_normal(_pareto_mean(p), square, q)).masked_fill(p.alpha <= 2, math.inf)
+
+
+def _pareto_mean(p: Pareto) -> Tensor:
+    return p.alpha * p.scale / (p.alpha - 1)
+
+
 def _mean_log(low: Tensor, high: Tensor) -> Tensor:
     """E[ln x], x uniform."""
     return (high.xlogy(high) - low.xlogy(low)) / (high - low) - 1
@@ -157,6 +208,12 @@ def _uniform_beta(p: Uniform, q: Beta) -> Tensor:
     normalizer = a.lgamma() + b.lgamma() - (a + b).lgamma()
     mean_logs = (a - 1) * _mean_log(p.low, p.high) + (b - 1) * _mean_log(1 - p.high, 1 - p.low)
     return (-p.entropy() + normalizer - mean_logs).masked_fill((p.high > 1) | (p.low < 0), math.inf)
+
+
+@register_kl(Uniform, ContinuousBernoulli)
+def _uniform_continuous_bernoulli(p: Uniform, q: ContinuousBernoulli) -> Tensor:
+    result = -p.entropy() + _minus_log_continuous_bernoulli(p.mean, q)
+    return result.masked_fill((p.high >= 1) | (p.low <= 0), math.inf)  # PyTorch's bounds: also of [0, 1] itself
 
 
 @register_kl(Uniform, Exponential)
@@ -179,3 +236,9 @@ def _uniform_gumbel(p: Uniform, q: Gumbel) -> Tensor:
 @register_kl(Uniform, Normal)
 def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
     return -p.entropy() + _minus_log_normal(p.mean, p.variance + p.mean.pow(2), q)
+
+
+@register_kl(Uniform, Pareto)
+def _uniform_pareto(p: Uniform, q: Pareto) -> Tensor:
+    minus_log = (q.alpha + 1) * _mean_log(p.low, p.high) - q.alpha.log() - q.alpha * q.scale.log()
+    return (-p.entropy() + minus_log).masked_fill(p.low < q.scale, math.inf)

@@ -13,6 +13,7 @@ from minitorch.distributions.beta import Beta
 from minitorch.distributions.binomial import Binomial
 from minitorch.distributions.categorical import Categorical
 from minitorch.distributions.cauchy import Cauchy
+from minitorch.distributions.continuous_bernoulli import ContinuousBernoulli
 from minitorch.distributions.dirichlet import Dirichlet
 from minitorch.distributions.exp_family import ExponentialFamily
 from minitorch.distributions.exponential import Exponential
@@ -23,9 +24,11 @@ from minitorch.distributions.half_normal import HalfNormal
 from minitorch.distributions.independent import Independent
 from minitorch.distributions.kl import kl_divergence, register_kl
 from minitorch.distributions.laplace import Laplace
+from minitorch.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
 from minitorch.distributions.multivariate_normal import MultivariateNormal, _half_log_det, _squared_distance
 from minitorch.distributions.normal import Normal
 from minitorch.distributions.one_hot_categorical import OneHotCategorical
+from minitorch.distributions.pareto import Pareto
 from minitorch.distributions.poisson import Poisson
 from minitorch.distributions.transformed_distribution import TransformedDistribution
 from minitorch.distributions.uniform import Uniform
@@ -74,6 +77,12 @@ def _one_hot_categorical(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
 @register_kl(Cauchy, Cauchy)
 def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
     return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
+
+
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _continuous_bernoulli(p: ContinuousBernoulli, q: ContinuousBernoulli) -> Tensor:
+    of_p = p._cont_bern_log_norm() + (-p.probs).log1p()
+    return p.mean * (p.logits - q.logits) + of_p - q._cont_bern_log_norm() - (-q.probs).log1p()
 
 
 @register_kl(Dirichlet, Dirichlet)
@@ -134,17 +143,62 @@ def _laplace(p: Laplace, q: Laplace) -> Tensor:
     return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
 
 
-@register_kl(MultivariateNormal, MultivariateNormal)
-def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
+Gaussian = MultivariateNormal | LowRankMultivariateNormal
+
+
+def _check_sizes(p: Gaussian, q: Gaussian, kind: str) -> None:
     if p.event_shape != q.event_shape:
         raise ValueError(
-            "KL-divergence between two Multivariate Normals with "
-            "                         different event shapes cannot be computed"
+            f"KL-divergence between two {kind} with                          different event shapes cannot be computed"
         )
-    of_p, of_q = p._unbroadcasted_scale_tril, q._unbroadcasted_scale_tril
-    trace = solve_triangular(of_q, of_p, upper=False).pow(2).sum([-2, -1])
+
+
+def _from_tril(of_p: list[Tensor], log_det_p: Tensor, p: Gaussian, q: MultivariateNormal) -> Tensor:
+    """For a p with the covariance Σ F Fᵀ over some factors F, and its ½ ln det."""
+    of_q = q._unbroadcasted_scale_tril
+    trace = sum(solve_triangular(of_q, each, upper=False).pow(2).sum([-2, -1]) for each in of_p)
     distance = _squared_distance(of_q, q.loc - p.loc)
-    return _half_log_det(of_q) - _half_log_det(of_p) + 0.5 * (trace + distance - p.event_shape[0])
+    return _half_log_det(of_q) - log_det_p + 0.5 * (trace + distance - p.event_shape[0])
+
+
+def _factors(p: LowRankMultivariateNormal) -> list[Tensor]:
+    return [p._unbroadcasted_cov_factor, p._unbroadcasted_cov_diag.sqrt().diag_embed()]
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
+    _check_sizes(p, q, "Multivariate Normals")
+    of_p = p._unbroadcasted_scale_tril
+    return _from_tril([of_p], _half_log_det(of_p), p, q)
+
+
+@register_kl(LowRankMultivariateNormal, MultivariateNormal)
+def _low_rank_to_multivariate_normal(p: LowRankMultivariateNormal, q: MultivariateNormal) -> Tensor:
+    _check_sizes(p, q, "(Low Rank) Multivariate Normals")
+    return _from_tril(_factors(p), 0.5 * p._log_det(), p, q)
+
+
+def _to_low_rank(of_p: list[Tensor], log_det_p: Tensor, p: Gaussian, q: LowRankMultivariateNormal) -> Tensor:
+    _check_sizes(p, q, "(Low Rank) Multivariate Normals")
+    diagonal = q._unbroadcasted_cov_diag
+    inner = solve_triangular(q._capacitance_tril, q._scaled_factor(), upper=False)
+    trace = sum(
+        ((each.pow(2).sum(-1) / diagonal).sum(-1) - (inner @ each).pow(2).sum([-2, -1]) for each in of_p),
+        start=diagonal.new_zeros(()),
+    )
+    distance = q._squared_distance(q.loc - p.loc)
+    return 0.5 * (q._log_det() - log_det_p + trace + distance - p.event_shape[0])
+
+
+@register_kl(MultivariateNormal, LowRankMultivariateNormal)
+def _multivariate_normal_to_low_rank(p: MultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
+    of_p = p._unbroadcasted_scale_tril
+    return _to_low_rank([of_p], 2 * _half_log_det(of_p), p, q)
+
+
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
+def _low_rank(p: LowRankMultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
+    return _to_low_rank(_factors(p), p._log_det(), p, q)
 
 
 @register_kl(Normal, Normal)
@@ -156,6 +210,13 @@ def _normal(p: Normal, q: Normal) -> Tensor:
 @register_kl(HalfNormal, HalfNormal)
 def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
     return _normal(p.base_dist, q.base_dist)
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p: Pareto, q: Pareto) -> Tensor:
+    ratio = q.alpha / p.alpha
+    result = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    return result.masked_fill(p.scale < q.scale, math.inf)
 
 
 @register_kl(Poisson, Poisson)

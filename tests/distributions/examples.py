@@ -106,6 +106,32 @@ EXAMPLES: dict[str, list[Example]] = {
         lambda d, p: d.RelaxedBernoulli(p(0.7), p([0.2, 0.5, 0.9])),
         lambda d, p: d.RelaxedBernoulli(p(2.0), logits=p([-1.0, 2.0])),
     ],
+    "HalfCauchy": [lambda d, p: d.HalfCauchy(p([0.3, 1.0])), lambda d, p: d.HalfCauchy(2.0)],
+    "Pareto": [lambda d, p: d.Pareto(p([0.3, 1.0]), p([1.5, 3.0])), lambda d, p: d.Pareto(0.1, p([0.5, 2.5]))],
+    "Weibull": [lambda d, p: d.Weibull(p([0.3, 1.0]), p([1.5, 3.0])), lambda d, p: d.Weibull(1.0, 2.0)],
+    "InverseGamma": [lambda d, p: d.InverseGamma(p([0.9, 1.5, 3.0]), p([1.5, 3.0, 0.5]))],
+    "LogisticNormal": [
+        lambda d, p: d.LogisticNormal(p([[0.3, -1.0], [0.0, 0.0]]), p([0.5, 2.0])),
+        lambda d, p: d.LogisticNormal(p(0.3), 1.0),
+    ],
+    "NegativeBinomial": [
+        lambda d, p: d.NegativeBinomial(p([3.0, 5.5]), p([0.2, 0.7])),
+        lambda d, p: d.NegativeBinomial(4, logits=p([-1.0, 0.5])),
+    ],
+    "Kumaraswamy": [lambda d, p: d.Kumaraswamy(p([0.5, 2.0, 1.5]), p([0.7, 3.0, 1.0]))],
+    "FisherSnedecor": [lambda d, p: d.FisherSnedecor(p([1.5, 3.0, 6.0]), p([1.0, 3.0, 9.0]))],
+    "ContinuousBernoulli": [
+        lambda d, p: d.ContinuousBernoulli(p([0.2, 0.5, 0.9])),
+        lambda d, p: d.ContinuousBernoulli(logits=p([-1.0, 0.001, 2.0])),
+        lambda d, p: d.ContinuousBernoulli(p([0.0, 0.45, 1.0]), lims=(0.4, 0.6)),
+    ],
+    "VonMises": [lambda d, p: d.VonMises(p([0.3, -1.0, 3.0]), p([0.5, 2.0, 20.0])), lambda d, p: d.VonMises(0.0, 1.0)],
+    "LowRankMultivariateNormal": [
+        lambda d, p: d.LowRankMultivariateNormal(p([0.3, -1.0]), p([[1.0], [0.5]]), p([0.5, 2.0])),
+        lambda d, p: d.LowRankMultivariateNormal(
+            p([[0.3, -1.0], [0.0, 0.0]]), p([[1.0, 0.3], [0.5, 2.0]]), p([0.5, 2.0])
+        ),
+    ],
     "Independent": [
         lambda d, p: d.Independent(d.Normal(p([[0.3, -1.0], [0.0, 1.0]]), p([0.5, 2.0])), 1),
         lambda d, p: d.Independent(d.Bernoulli(p([[0.3, 0.9]])), 2),

@@ -46,6 +46,18 @@ REFUSED: dict[str, Call] = {
     "not symmetric": lambda d, t: d.MultivariateNormal(t.zeros(2), t.tensor([[1.0, 0.0], [0.5, 1.0]])),
     "not positive definite": lambda d, t: d.MultivariateNormal(t.zeros(2), t.tensor([[1.0, 2.0], [2.0, 1.0]])),
     "not triangular": lambda d, t: d.MultivariateNormal(t.zeros(2), scale_tril=t.ones(2, 2)),
+    "a vector for a low-rank factor": lambda d, t: d.LowRankMultivariateNormal(t.zeros(2), t.ones(2), t.ones(2)),
+    "rows of a low-rank factor": lambda d, t: d.LowRankMultivariateNormal(t.zeros(2), t.ones(3, 1), t.ones(2)),
+    "diagonal of another size": lambda d, t: d.LowRankMultivariateNormal(t.zeros(2), t.ones(2, 1), t.ones(3)),
+    "batches of a low-rank factor": lambda d, t: d.LowRankMultivariateNormal(t.zeros(3, 2), t.ones(2, 2, 1), t.ones(2)),
+    "probability of ContinuousBernoulli": lambda d, t: d.ContinuousBernoulli(t.tensor(1.5), validate_args=True),
+    "KL of other sizes": lambda d, t: d.kl_divergence(
+        d.LowRankMultivariateNormal(t.zeros(2), t.ones(2, 1), t.ones(2)), d.MultivariateNormal(t.zeros(3), t.eye(3))
+    ),
+    "KL of vectors of other sizes": lambda d, t: d.kl_divergence(
+        d.MultivariateNormal(t.zeros(2), t.eye(2)), d.MultivariateNormal(t.zeros(3), t.eye(3))
+    ),
+    "probability one of NegativeBinomial": lambda d, t: d.NegativeBinomial(2.0, t.tensor(1.0)),
     "too many dimensions": lambda d, t: d.Independent(d.Normal(t.zeros(2), 1.0), 2),
     "no transform": lambda d, t: d.TransformedDistribution(d.Normal(0.0, 1.0), abs),
     "no transforms": lambda d, t: d.TransformedDistribution(d.Normal(0.0, 1.0), [abs]),

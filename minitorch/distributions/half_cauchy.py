@@ -1,0 +1,29 @@
+"""The half-Cauchy distribution. Source: https://pytorch.org/docs/stable/distributions.html#halfcauchy"""
+
+from __future__ import annotations
+
+import math
+
+from minitorch.distributions.cauchy import Cauchy
+from minitorch.distributions.folded import Folded
+from minitorch.distributions.utils import Parameter
+from minitorch.ops.creation import full
+from minitorch.tensor import Tensor
+
+
+class HalfCauchy(Folded):
+    """|x| of a Cauchy number around 0."""
+
+    base_dist: Cauchy
+    _members = ()
+
+    def __init__(self, scale: Parameter, validate_args: bool | None = None) -> None:
+        super().__init__(Cauchy(0, scale, validate_args=False), validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.base_dist.variance

@@ -1,0 +1,60 @@
+"""The negative binomial distribution. Source: https://pytorch.org/docs/stable/distributions.html#negativebinomial"""
+
+from __future__ import annotations
+
+from minitorch.autograd.grad_mode import no_grad
+from minitorch.distributions import constraints
+from minitorch.distributions.distribution import Distribution
+from minitorch.distributions.gamma import Gamma
+from minitorch.distributions.utils import BinaryParameter, Parameter, Shape
+from minitorch.ops.activation import logsigmoid
+from minitorch.ops.sampling import poisson
+from minitorch.tensor import Tensor
+
+
+class NegativeBinomial(BinaryParameter, Distribution):
+    """The number of successes before `total_count` failures, each trial succeeding with `probs` = sigmoid(`logits`)."""
+
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+    _members = ("total_count", "probs", "logits", "_param")
+
+    def __init__(
+        self,
+        total_count: Parameter,
+        probs: Parameter | None = None,
+        logits: Parameter | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        (count,) = self._set_parameter(probs, logits, total_count)
+        self.total_count = count.type_as(self._param)
+        super().__init__(self._param.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * self.logits.exp()
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.mean / (-self.logits).sigmoid()
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        """Poisson numbers whose rates are gamma numbers."""
+        with no_grad():
+            rates = Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
+            return poisson(rates.sample(sample_shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check(value)
+        n = self.total_count
+        ways = (n + value).lgamma() - (1.0 + value).lgamma() - n.lgamma()
+        ways = ways.masked_fill(n + value == 0.0, 0.0)
+        return n * logsigmoid(-self.logits) + value * logsigmoid(self.logits) + ways

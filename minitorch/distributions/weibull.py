@@ -1,0 +1,51 @@
+"""The Weibull distribution. Source: https://pytorch.org/docs/stable/distributions.html#weibull"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.distributions import constraints
+from minitorch.distributions.exponential import Exponential
+from minitorch.distributions.transformed_distribution import TransformedDistribution
+from minitorch.distributions.transforms import AffineTransform, PowerTransform, Transform
+from minitorch.distributions.utils import Parameter, Shape, broadcast_all, euler_constant
+from minitorch.tensor import Tensor
+
+
+class Weibull(TransformedDistribution):
+    """scale · x^(1/concentration) of an exponential number x with rate 1."""
+
+    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
+    support = constraints.positive
+    _members = ("scale", "concentration", "concentration_reciprocal")
+
+    def __init__(self, scale: Parameter, concentration: Parameter, validate_args: bool | None = None) -> None:
+        self.scale, self.concentration = broadcast_all(scale, concentration)
+        self.concentration_reciprocal = self.concentration.reciprocal()
+        base_dist = Exponential(self.scale.new_ones(self.scale.shape), validate_args=validate_args)
+        super().__init__(base_dist, self._steps(), validate_args=validate_args)
+
+    def _steps(self) -> list[Transform]:
+        return [PowerTransform(self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape, _instance)
+        new.transforms = new._steps()
+        return new
+
+    @property
+    def mean(self) -> Tensor:
+        return self.scale * (1 + self.concentration_reciprocal).lgamma().exp()
+
+    @property
+    def mode(self) -> Tensor:
+        return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration.reciprocal()
+
+    @property
+    def variance(self) -> Tensor:
+        square = (1 + 2 * self.concentration_reciprocal).lgamma().exp()
+        return self.scale.pow(2) * (square - (2 * (1 + self.concentration_reciprocal).lgamma()).exp())
+
+    def entropy(self) -> Tensor:
+        share = self.concentration_reciprocal
+        return euler_constant * (1 - share) + (self.scale * share).log() + 1
