@@ -3,13 +3,15 @@
 Source: https://pytorch.org/docs/stable/nn.html
 """
 
-from minitorch.nn import common_types, functional, init, modules, utils
+from minitorch.nn import common_types, functional, init, modules, parallel, utils
 from minitorch.nn.modules import *  # noqa: F403
+from minitorch.nn.parallel import DataParallel
 from minitorch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     *modules.__all__,
     "Buffer",
+    "DataParallel",
     "Parameter",
     "UninitializedBuffer",
     "UninitializedParameter",
@@ -17,5 +19,6 @@ __all__ = [
     "functional",
     "init",
     "modules",
+    "parallel",
     "utils",
 ]

@@ -17,6 +17,7 @@ from minitorch.ops import (  # noqa: F401
     layer_forms,
     loss,
     loss_classification,
+    loss_linear,
     loss_margin,
     normalization,
     padding,

@@ -148,6 +148,8 @@ ERRORS = [
     "nn.CTCLoss()(torch.zeros(3, 1, 2), torch.tensor([[1]]), (4,), (1,))",
     "nn.MaxUnpool2d(2)(torch.ones(1, 1, 2, 2), torch.zeros(1, 1, 2, 1).long())",
     "nn.LazyConv2d(4, 2)(torch.ones(3, 3))",
+    "nn.LinearCrossEntropyLoss(2, 3, weight=torch.ones(2))",
+    "nn.LinearCrossEntropyLoss(2, 3, label_smoothing=2.0)",
 ]
 
 
