@@ -193,8 +193,8 @@ grad = [50, 70]
 # `node.edges` has an entry for each input: a pair (node, output number), or `None`. One of the graphs is a chain of
 # 5,000 operations, so don't recurse.
 #
-# For `y = x.exp()` and `(y * y).sum()`, the names are `SumBackward0, MulBackward0, ExpBackward0, AccumulateGrad`; both
-# edges of the product lead to `ExpBackward0`.
+# For `y = x.exp()` and `(y * y).sum()`, the names are `SumBackward0`, `MulBackward0`, `ExpBackward0` and
+# `torch::autograd::AccumulateGrad`; both edges of the product lead to `ExpBackward0`.
 
 
 # %% solution="graph_topological_order"
