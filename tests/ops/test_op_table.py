@@ -152,6 +152,13 @@ def call_out(function: Callable[..., Any], make: Make, sample: Sample, plain: Ou
     return call(function, make, Sample(sample.args, {**sample.kwargs, "out": out}))
 
 
+@cases(lambda case: case.name.startswith(("linalg.", "special.")))
+def test_out(case: Case) -> None:
+    """Functions without a method take `out=` where torch's do, and do what torch's do."""
+    torch = pytest.importorskip("torch", reason="torch is the oracle of the op table: pip install torch==2.13.0")
+    report(unlike_out(torch, case))
+
+
 @cases(lambda case: case.errors is not None)
 def test_errors(case: Case) -> None:
     """What torch refuses is refused with an error of the same type and in the same words."""
