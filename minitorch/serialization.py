@@ -23,6 +23,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from minitorch.backend import Array
 from minitorch.devices import DEVICE_TYPES, cpu, device, tensor_device
 from minitorch.pickling import (
     Pickler,
@@ -159,11 +160,10 @@ def load(
     With `weights_only`, which is the default, a file can hold tensors and plain containers of them, and nothing in it
     is run; without, it can hold anything, malicious code too. `map_location` is the device to put tensors on, a dict
     from saved device to device, or a function of (storage on the CPU, saved device) that returns a storage, or None
-    for the saved device. Raises UnpicklingError for what `weights_only` doesn't allow, RuntimeError for broken files
-    and missing devices. Source: https://pytorch.org/docs/stable/generated/torch.load.html
+    for the saved device. With `mmap`, numbers are read from the file when they are looked at. Raises UnpicklingError
+    for what `weights_only` doesn't allow, RuntimeError for broken files and missing devices, ValueError for `mmap` of
+    what is no path. Source: https://pytorch.org/docs/stable/generated/torch.load.html
     """
-    if mmap:
-        raise NotImplementedError("load: mmap is not supported")
     if weights_only is None:
         weights_only = pickle_module is None
     if weights_only and pickle_module is not None:
@@ -172,8 +172,11 @@ def load(
         raise NotImplementedError("load: pickle_module is not supported")
     restore = _restorer(map_location)
     if isinstance(f, (str, os.PathLike)):
+        mapped = UntypedStorage.from_file(f, nbytes=os.path.getsize(f))._bytes if mmap else None
         with open(f, "rb") as file:
-            return _load(file, restore, weights_only, pickle_load_args)
+            return _load(file, restore, weights_only, pickle_load_args, mapped)
+    if mmap:
+        raise ValueError("f must be a file path in order to use the mmap argument")
     for needed in ("seek", "tell", "read"):
         if not hasattr(f, needed):
             raise AttributeError(
@@ -186,13 +189,19 @@ def load(
 Restore = Callable[[UntypedStorage, str], UntypedStorage]
 
 
-def _load(file: Any, restore: Restore, weights_only: bool, options: dict[str, Any]) -> Any:
+def _load(file: Any, restore: Restore, weights_only: bool, options: dict[str, Any], mapped: Array | None = None) -> Any:
     start = file.tell()
     magic = file.read(len(_LEGACY_MAGIC))
     file.seek(start)
     try:
         if magic[:4] == b"PK\x03\x04":
-            return _read(file, restore, weights_only, options)
+            return _read(file, restore, weights_only, options, mapped)
+        if mapped is not None:
+            raise RuntimeError(
+                f"mmap can only be used with files saved with `torch.save({file.name}, "
+                "_use_new_zipfile_serialization=True), please torch.save your checkpoint with this option in order to "
+                "use mmap."
+            )
         if magic == _LEGACY_MAGIC:
             raise NotImplementedError("load: files in the format before PyTorch 1.6 are not supported")
         return _unpickle(file, _no_storage, weights_only, options)
@@ -226,7 +235,7 @@ def _explained(message: str) -> str:
     return f"Weights only load failed. {advice}{message}{_DOCUMENTATION}"
 
 
-def _read(file: Any, restore: Restore, weights_only: bool, options: dict[str, Any]) -> Any:
+def _read(file: Any, restore: Restore, weights_only: bool, options: dict[str, Any], mapped: Array | None) -> Any:
     try:
         archive = zipfile.ZipFile(file)
     except zipfile.BadZipFile as error:
@@ -250,7 +259,8 @@ def _read(file: Any, restore: Restore, weights_only: bool, options: dict[str, An
         def storage_of(pid: Any) -> SavedStorage:
             _, kind, key, location, count = pid
             if key not in loaded:
-                data = _bytes_of(archive, f"{root}/data/{key}", count * kind.dtype.itemsize)
+                name, size = f"{root}/data/{key}", count * kind.dtype.itemsize
+                data = _bytes_of(archive, name, size) if mapped is None else _part(mapped, archive, name, size)
                 loaded[key] = restore(UntypedStorage(data, cpu), location)
             return SavedStorage(loaded[key], kind.dtype)
 
@@ -263,6 +273,14 @@ def _bytes_of(archive: zipfile.ZipFile, name: str, count: int) -> Any:
         if count and record.readinto(buffer) != count:  # type: ignore[attr-defined]
             raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed")
     return buffer
+
+
+def _part(mapped: Array, archive: zipfile.ZipFile, name: str, count: int) -> Array:
+    """A record of an archive that is mapped into memory: it begins after a header and two fields of any length."""
+    header = archive.getinfo(name).header_offset
+    lengths = mapped[header + 26 : header + 30].view("<u2")
+    start = header + 30 + int(lengths.sum())
+    return mapped[start : start + count]
 
 
 def _unpickle(file: Any, load_storage: Callable[[Any], Any], weights_only: bool, options: dict[str, Any]) -> Any:

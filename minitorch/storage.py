@@ -6,11 +6,12 @@ Source: https://pytorch.org/docs/stable/storage.html
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.devices import device
+from minitorch.devices import cpu, device
 
 
 class UntypedStorage:
@@ -30,6 +31,21 @@ class UntypedStorage:
             self._buffer = self.device.backend.as_bytes(self._array)
             self._array = None
         return self._buffer
+
+    @staticmethod
+    def from_file(filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The first bytes of a file, mapped into memory: read when needed, and written back only if `shared`.
+
+        A shared file is made, or made longer, where needed. Raises RuntimeError for other files that are missing or
+        too short. Source: https://pytorch.org/docs/stable/storage.html#torch.UntypedStorage.from_file
+        """
+        path = os.fspath(filename)
+        if not shared and not os.path.exists(path):
+            raise RuntimeError(f"unable to open file <{path}> in read-only mode: No such file or directory (2)")
+        if not shared and (size := os.path.getsize(path)) < nbytes:
+            raise RuntimeError(f"file <{path}> size <{size}> is smaller than the required mapping size <{nbytes}>")
+        backend: Any = cpu.backend
+        return UntypedStorage(backend.map_file(path, shared, nbytes) if nbytes else cpu.xp.empty(0, "uint8"), cpu)
 
     def nbytes(self) -> int:
         """The number of bytes."""
@@ -64,8 +80,17 @@ class UntypedStorage:
                 tensor._array = self.device.backend.strided(moved, array.dtype, offset, array.shape, array.strides)
         return self
 
-    def __getitem__(self, index: Any) -> int:
-        return int(self._bytes[index])
+    def untyped(self) -> UntypedStorage:
+        """The storage itself."""
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        """A byte, or for a slice a storage that shares these bytes."""
+        if not isinstance(index, slice):
+            return int(self._bytes[index])
+        if index.step not in (None, 1):
+            raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
+        return UntypedStorage(self._bytes[index], self.device)
 
     def __setitem__(self, index: Any, value: int) -> None:
         self._bytes[index] = value

@@ -26,6 +26,7 @@ from minitorch.dtypes import (
 )
 from minitorch.ops.creation import checked_dtype, finish
 from minitorch.ops.declaration import composite
+from minitorch.storage import UntypedStorage
 from minitorch.tensor import Tensor, from_numpy
 
 
@@ -185,6 +186,8 @@ def asarray(
     Raises ValueError when it can't be had without a copy that was forbidden.
     https://pytorch.org/docs/stable/generated/torch.asarray.html
     """
+    if isinstance(obj, UntypedStorage):
+        obj = from_numpy(obj._bytes.view((dtype or int64).numpy))
     shares = isinstance(obj, (Tensor, np.ndarray))
     result = as_tensor(obj, dtype=dtype, device=device)
     if copy is False and (not shares or (isinstance(obj, Tensor) and result is not obj)):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from minitorch.nn.parameter import Parameter
 from minitorch import ones_like, zeros_like
+from minitorch.nn.parameter import Parameter
 from minitorch.tensor import Tensor
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
