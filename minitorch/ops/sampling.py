@@ -78,7 +78,12 @@ def multinomial(
     return xp.asarray(sampling.multinomial(_host(self), num_samples, replacement, generator or default_generator))
 
 
-@declare(variants="", node="NormalBackward1", derivatives={"mean": no_gradient, "std": no_gradient})
+def _node_of_normal(mean: Tensor | Number, std: Tensor | Number, generator: Generator | None) -> str:
+    both = isinstance(mean, Tensor) and isinstance(std, Tensor)
+    return f"NormalBackward{3 if both else 1 if isinstance(mean, Tensor) else 2}"
+
+
+@declare(variants="", node=_node_of_normal, derivatives={"mean": no_gradient, "std": no_gradient})
 def normal_sample(xp: Any, mean: Array | Number, std: Array | Number, generator: Generator | None) -> Array:
     """Normal numbers whose mean and standard deviation vary."""
     return xp.asarray(sampling.normal(_host(mean), _host(std), generator or default_generator))

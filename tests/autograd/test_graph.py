@@ -89,6 +89,15 @@ def test_saved_attributes_are_freed() -> None:
     assert_same(scenario)
 
 
+def test_names_of_the_nodes_of_normal() -> None:
+    def scenario(torch: Any) -> Any:
+        x = leaf(torch)
+        drawn = [torch.normal(x, 1.0), torch.normal(0.0, x), torch.normal(x, x), x.clone().normal_()]
+        return [(each.grad_fn.name(), torch.autograd.grad(each.sum(), x)) for each in drawn]
+
+    assert_same(scenario)
+
+
 # Hooks
 
 
