@@ -131,12 +131,16 @@ def _warn_of_default(function: str, announcement: str) -> None:
 
 
 def _restored(preserve_rng_state: bool) -> Callable[[], AbstractContextManager[None]]:
-    """A context manager that puts the generator in the state in which it is now."""
+    """A context manager that puts the generator and autocast in the state in which they are now."""
+    from minitorch.amp import autocast
+    from minitorch.amp.settings import is_autocast_enabled
+
     state = default_generator.get_state_array() if preserve_rng_state else None
+    precision = autocast("cpu", enabled=is_autocast_enabled("cpu"))  # the dtype is the one that is set now
 
     @contextlib.contextmanager
     def as_it_was() -> Iterator[None]:
-        with fork_rng(enabled=state is not None):
+        with fork_rng(enabled=state is not None), precision:
             if state is not None:
                 default_generator.set_state_array(state)
             yield

@@ -261,6 +261,25 @@ def test_inputs_are_guarded_and_attributes_recomputed() -> None:
     assert_same(scenario)
 
 
+@pytest.mark.parametrize("use_reentrant", [True, False])
+def test_autocast_is_as_it_was(use_reentrant: bool) -> None:
+    def scenario(torch: Any) -> Any:
+        seen: list[str] = []
+
+        def function(x: Any) -> Any:
+            product = x @ x.t()
+            seen.append(str(product.dtype))
+            return product.float().sin()
+
+        x = leaf(torch)
+        with torch.autocast("cpu"):
+            y = tool(torch).checkpoint(function, x, use_reentrant=use_reentrant)
+        y.sum().backward()
+        return seen, torch.is_autocast_enabled("cpu"), x.grad.dtype is x.dtype
+
+    assert_same(scenario)
+
+
 def test_warnings_and_refusals() -> None:
     def scenario(torch: Any) -> Any:
         x = leaf(torch)
