@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 
 from minitorch.backend import Backend, backend_for
 
-DEVICE_TYPES = ("cpu", "cuda", "meta", "mps", "xpu", "mkldnn", "xla", "hpu", "mtia", "privateuseone", "ipu", "vulkan")
+DEVICE_TYPES = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+    "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
+)  # fmt: skip
 
 
 class device:
@@ -80,6 +83,8 @@ def _parse(type: Any, index: Any) -> tuple[str, int | None]:
             f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but "
             "expected a str or an int"
         )
+    if not type:
+        raise RuntimeError("Device string must not be empty")
     name, colon, number = type.partition(":")
     if name not in DEVICE_TYPES:
         raise RuntimeError(f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {name}")

@@ -220,11 +220,19 @@ def set_default_dtype(d: dtype, /) -> None:
     _default = d
 
 
+def _checked(function: str, type: Any) -> dtype:
+    if not isinstance(type, dtype):
+        raise TypeError(
+            f"{function}(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}"
+        )
+    return type
+
+
 class finfo:
     """The limits of a floating point dtype. Source: https://pytorch.org/docs/stable/type_info.html"""
 
     def __init__(self, type: dtype | None = None) -> None:
-        type = _default if type is None else type
+        type = _checked("finfo", _default if type is None else type)
         if not type.is_differentiable:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
@@ -249,7 +257,7 @@ class iinfo:
     """The limits of an integer dtype. Source: https://pytorch.org/docs/stable/type_info.html"""
 
     def __init__(self, type: dtype) -> None:
-        if type is bool_:
+        if _checked("iinfo", type) is bool_:
             raise TypeError("torch.bool is not supported by torch.iinfo")
         if type.category != INTEGER:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any, SupportsIndex, overload
+import operator
+from collections.abc import Iterable
+from typing import Any, Self, SupportsIndex, overload
 
 
 class Size(tuple[int, ...]):
     """A tuple of ints that prints as `torch.Size([2, 3])` and stays a Size when sliced or joined."""
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[Any] = ()) -> Self:
+        """Raises TypeError for what isn't an iterable of ints."""
+        given = tuple(sizes)
+        for position, size in enumerate(given):
+            if not _is_whole(size):
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {position} is '{type(size).__name__}')")
+        return super().__new__(cls, map(operator.index, given))
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
@@ -39,3 +49,12 @@ class Size(tuple[int, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Size, (tuple(self),))
+
+
+def _is_whole(size: Any) -> bool:
+    """Whether a number, or a tensor, is an integer."""
+    try:
+        operator.index(size)
+    except TypeError:
+        return False
+    return True

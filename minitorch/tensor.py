@@ -45,8 +45,8 @@ class _TensorType(type):
     """Prints the class as PyTorch prints its own."""
 
     def __repr__(cls) -> str:
-        is_ours = cls.__module__.startswith("minitorch.")
-        return f"<class 'torch.{cls.__name__}'>" if is_ours else super().__repr__()
+        module = cls.__module__.replace("minitorch", "torch", 1).removesuffix(".tensor").removesuffix(".tensor_types")
+        return f"<class '{module}.{cls.__name__}'>"
 
 
 class Tensor(metaclass=_TensorType):
@@ -145,7 +145,7 @@ class Tensor(metaclass=_TensorType):
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
-        return Size(self._array.shape)
+        return _tuple(Size, self._array.shape)  # which needs no check
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension. Raises IndexError when there is no such dimension."""
@@ -586,6 +586,7 @@ class Tensor(metaclass=_TensorType):
 
 
 _new = object.__new__
+_tuple: Callable[[type[Size], tuple[int, ...]], Size] = tuple.__new__
 
 
 def make_tensor(array: Array, dtype: dtypes.dtype, device: devices.device) -> Tensor:

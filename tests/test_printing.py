@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="torch is the oracle for printed texts")
 
+import minitorch  # noqa: E402
 from minitorch import devices, dtypes, printing  # noqa: E402
 from minitorch.tensor import make_tensor  # noqa: E402
 
@@ -404,3 +405,80 @@ def tensors(draw):
 def test_any_tensor_under_any_options(tensor, precision, threshold, edgeitems, linewidth, sci_mode):
     with options(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth, sci_mode=sci_mode):
         check(tensor)
+
+
+FORMS = {
+    "itself": lambda lib, x: x,
+    "transposed": lambda lib, x: x.permute(*range(x.dim() - 1, -1, -1)) if x.dim() else x,
+    "every other": lambda lib, x: x[::2] if x.dim() else x,
+    "expanded": lambda lib, x: x.expand(3, *x.shape),
+    "leaf": lambda lib, x: x.requires_grad_() if _differentiable(x) else x,
+    "computed": lambda lib, x: x.requires_grad_() * 2 if _differentiable(x) else x * 2,
+    "view of a computed one": lambda lib, x: (x.requires_grad_() * 2).view(-1) if _differentiable(x) else x.view(-1),
+    "parameter": lambda lib, x: lib.nn.Parameter(x, requires_grad=_differentiable(x)),
+    "in containers": lambda lib, x: {"a": [x, (x, x)]},
+    "sorted": lambda lib, x: x.sort(-1) if not x.is_complex() else x,
+    "size and types": lambda lib, x: (x.shape, x.dtype, x.device, x.layout, x.type()),
+    "size given by edgeitems": lambda lib, x: x.reshape(-1).repeat(40),
+}
+
+
+def _differentiable(x):
+    return x.is_floating_point() or x.is_complex()
+
+
+@given(
+    original=tensors(),
+    form=st.sampled_from(list(FORMS)),
+    chosen=st.sampled_from(
+        [
+            {},
+            {"precision": 2},
+            {"threshold": 3, "edgeitems": 1},
+            {"linewidth": 40},
+            {"sci_mode": True},
+            {"profile": "short"},
+        ]
+    ),
+)
+@settings(deadline=None, max_examples=400)
+def test_minitorch_tensors_in_any_form(original, form, chosen):
+    ours = make_tensor(elements(original).copy(), minitorch_dtype(original.dtype), devices.cpu)
+    with options(**chosen):
+        assert repr(FORMS[form](minitorch, ours)) == repr(FORMS[form](torch, original.clone()))
+
+
+def test_classes_and_limits():
+    names = (
+        "Tensor",
+        "FloatTensor",
+        "nn.Parameter",
+        "strided",
+        "contiguous_format",
+        "channels_last",
+        "channels_last_3d",
+    )
+    for name in (*names, "preserve_format", "float32", "bfloat16", "bool", "complex64", "finfo()"):
+        texts = [repr(eval(f"lib.{name}", {"lib": lib})) for lib in (torch, minitorch)]
+        assert texts[1] == texts[0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "finfo('float32')",
+        "iinfo(3)",
+        "finfo(lib.int32)",
+        "iinfo(lib.bool)",
+        "device('')",
+        "device('foo')",
+        "device('cpu:x')",
+    ],
+)
+def test_types_and_devices_that_do_not_exist(call):
+    texts = []
+    for lib in (torch, minitorch):
+        with pytest.raises((TypeError, RuntimeError)) as raised:
+            eval(f"lib.{call}", {"lib": lib})
+        texts.append(f"{raised.type.__name__}: {raised.value}")
+    assert texts[1] == texts[0]

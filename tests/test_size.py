@@ -37,3 +37,21 @@ def test_behaves_and_prints_as_pytorchs(action: Any) -> None:
 def test_pickles() -> None:
     again = pickle.loads(pickle.dumps(minitorch.Size((2, 3))))
     assert again == (2, 3) and isinstance(again, minitorch.Size)
+
+
+@pytest.mark.parametrize("sizes", [["a"], [1.5], [None], [2, []], 3, [True, -1]])
+def test_refuses_what_are_no_ints(sizes: Any) -> None:
+    outcomes = []
+    for module in (torch, minitorch):
+        try:
+            outcomes.append(repr(module.Size(sizes)))
+        except TypeError as error:
+            outcomes.append(str(error))
+    assert outcomes[1] == outcomes[0]
+
+
+def test_takes_integer_tensors() -> None:
+    assert repr(minitorch.Size(minitorch.tensor([2, 3]))) == repr(torch.Size(torch.tensor([2, 3])))
+    for module in (torch, minitorch):
+        with pytest.raises(TypeError, match=r"torch.Size\(\) takes an iterable of 'int' \(item 0 is 'Tensor'\)"):
+            module.Size(module.tensor([1.5]))
