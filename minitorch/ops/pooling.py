@@ -224,7 +224,7 @@ def _averaging(xp: Any, size: int, output: int, dtype: Any) -> Array:
 
 def along_each(xp: Any, array: Array, matrices: list[Array]) -> Array:
     """Each of the last dimensions multiplied by its matrix."""
-    n = len(matrices)
+    array, n = xp.ascontiguousarray(array), len(matrices)  # NumPy multiplies expanded arrays without BLAS
     for number, matrix in enumerate(matrices):
         axis = array.ndim - n + number
         array = xp.moveaxis(xp.matmul(xp.moveaxis(array, axis, -1), matrix.T), -1, axis)

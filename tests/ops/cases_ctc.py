@@ -22,6 +22,7 @@ case(
         args(emissions(make, 5, 2, 4), make.lib.tensor([1, 2, 3]), (5, 4), (2, 1), reduction="none"),
         args(emissions(make, 6, 2, 4), make.lib.tensor([[1, 1, 2], [3, 3, 0]]), (6, 4), (3, 2), reduction="sum"),
         args(emissions(make, 4, 2, 3), make.lib.tensor([[0, 1], [1, 2]]), (4, 3), (1, 0), 2, "none"),
+        args(emissions(make, 4, 2, 3), make.lib.tensor([[2, 1], [1, 2]]), (4, 3), (2, 0)),  # an empty one
         args(emissions(make, 3, 2, 3), make.lib.tensor([[1, 1], [1, 2]]), (2, 3), (2, 2), reduction="none"),
         args(emissions(make, 3, 2, 3), make.lib.tensor([[1, 1], [1, 2]]), (2, 3), (2, 2), zero_infinity=True),
         args(emissions(make, 3, 2, 3), make.lib.tensor([[1, 1], [1, 2]]), (0, 0), (0, 1), reduction="none"),
