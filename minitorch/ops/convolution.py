@@ -9,131 +9,28 @@ Source: https://pytorch.org/docs/stable/generated/torch.nn.Conv2d.html
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.ops.correlation import correlate, outer, padded, scatter
 from minitorch.ops.declaration import NAMESPACES, composite, declare
 from minitorch.ops.matmul import c_type_name, type_name
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]
 
-WORKSPACE = 1 << 20
-"""The elements of the matrix of windows that is made at a time: what a CPU's caches hold."""
-
-FEW_POSITIONS = 128
-"""Below this number of output positions an image's own matrix product is too small: all images share one."""
-
-
-def windows(xp: Any, array: Array, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
-    """A view (N, C, *kernel, *output) of (N, C, *spatial): what the kernel sees at each output position."""
-    n = len(kernel)
-    size = [
-        (s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(array.shape[2:], kernel, stride, dilation, strict=True)
-    ]
-    steps = array.strides[2:]
-    inner = [step * d for step, d in zip(steps, dilation, strict=True)]
-    outer = [step * t for step, t in zip(steps, stride, strict=True)]
-    assert len(steps) == n
-    return xp.lib.stride_tricks.as_strided(
-        array, (*array.shape[:2], *kernel, *size), (*array.strides[:2], *inner, *outer)
-    )
-
-
-def padded(xp: Any, array: Array, padding: Ints) -> Array:
-    """The array with zeros before and after each spatial dimension."""
-    if not any(padding):
-        return array
-    result = xp.zeros(
-        (*array.shape[:2], *(s + 2 * p for s, p in zip(array.shape[2:], padding, strict=True))), array.dtype
-    )
-    result[(..., *(slice(p, p + s) for s, p in zip(array.shape[2:], padding, strict=True)))] = array
-    return result
-
-
-def add_windows(xp: Any, array: Array, columns: Array, stride: Ints, dilation: Ints) -> None:
-    """The adjoint of `windows`: adds columns (N, C, *kernel, *output) to the places in `array` that windows show."""
-    kernel = columns.shape[2 : array.ndim]
-    target = windows(xp, array, kernel, stride, dilation)
-    for offset in xp.ndindex(*kernel):
-        # Windows overlap, but those of one offset don't.
-        target[(slice(None), slice(None), *offset)] += columns[(slice(None), slice(None), *offset)]
-
-
-def _chunks(count: int, elements_each: int) -> Iterator[slice]:
-    size = max(1, WORKSPACE // max(elements_each, 1))
-    return (slice(start, min(start + size, count)) for start in range(0, count, size))
-
-
-def _correlate(xp: Any, x: Array, weight: Array, stride: Ints, dilation: Ints, groups: int) -> Array:
-    """The convolution of a padded array with a weight (O, C / groups, *kernel)."""
-    seen = windows(xp, x, weight.shape[2:], stride, dilation)
-    n = weight.ndim - 2
-    count, outputs, size = len(x), weight.shape[0], seen.shape[2 + n :]
-    positions, depth = math.prod(size), math.prod(weight.shape[1:])
-    result = xp.empty((count, outputs, *size), x.dtype)
-    kernels = weight.reshape(groups, outputs // groups, depth)
-    if not result.size:
-        return result
-    for part in _chunks(count, groups * depth * positions):
-        images = seen[part]
-        if positions < FEW_POSITIONS and groups == 1:
-            columns = xp.moveaxis(images, 0, 1 + n).reshape(depth, -1)
-            product = xp.dot(kernels[0], columns).reshape(outputs, len(images), *size)
-            result[part] = product.swapaxes(0, 1)
-        else:
-            columns = images.reshape(len(images), groups, depth, positions)
-            out = result[part].reshape(len(images), groups, outputs // groups, positions)
-            xp.matmul(kernels, columns, out=out)
-    return result
-
-
-def _scatter(xp: Any, grad: Array, weight: Array, shape: Ints, stride: Ints, dilation: Ints, groups: int) -> Array:
-    """The adjoint of `_correlate` in x, of shape `shape`: every output position adds its kernel to what it saw."""
-    n = weight.ndim - 2
-    result = xp.zeros(shape, grad.dtype)
-    kernel, size = weight.shape[2:], grad.shape[2:]
-    count, outputs, positions, depth = len(grad), weight.shape[0], math.prod(size), math.prod(weight.shape[1:])
-    kernels = weight.reshape(groups, outputs // groups, depth).swapaxes(1, 2)
-    if not grad.size:
-        return result
-    for part in _chunks(count, groups * depth * positions):
-        images = grad[part]
-        if positions < FEW_POSITIONS and groups == 1:
-            columns = xp.dot(kernels[0], images.swapaxes(0, 1).reshape(outputs, -1))
-            columns = xp.moveaxis(columns.reshape(shape[1], *kernel, len(images), *size), 1 + n, 0)
-        else:
-            columns = xp.matmul(kernels, images.reshape(len(images), groups, outputs // groups, positions))
-            columns = columns.reshape(len(images), shape[1], *kernel, *size)
-        add_windows(xp, result[part], columns, stride, dilation)
-    return result
-
-
-def _outer(xp: Any, grad: Array, x: Array, kernel: Ints, stride: Ints, dilation: Ints, groups: int) -> Array:
-    """The adjoint of `_correlate` in the weight: what was seen, weighted by the gradient of what was made of it."""
-    n = len(kernel)
-    seen = windows(xp, x, kernel, stride, dilation)
-    count, outputs, size = len(grad), grad.shape[1], grad.shape[2:]
-    positions, depth = math.prod(size), x.shape[1] // groups * math.prod(kernel)
-    result = xp.zeros((groups, outputs // groups, depth), grad.dtype)
-    if grad.size:
-        for part in _chunks(count, groups * depth * positions):
-            images, grads = seen[part], grad[part]
-            if positions < FEW_POSITIONS and groups == 1:
-                columns = xp.moveaxis(images, 0, 1 + n).reshape(depth, -1)
-                result[0] += xp.dot(grads.swapaxes(0, 1).reshape(outputs, -1), columns.T)
-            else:
-                columns = images.reshape(len(images), groups, depth, positions).swapaxes(2, 3)
-                result += xp.matmul(grads.reshape(len(images), groups, outputs // groups, positions), columns).sum(0)
-    return result.reshape(outputs, x.shape[1] // groups, *kernel)
-
 
 def _plus_bias(result: Array, bias: Array | None) -> Array:
     if bias is not None:
         result += bias.reshape(-1, *[1] * (result.ndim - 2))
     return result
+
+
+def _narrowed(tensor: Tensor, shape: Ints) -> Tensor:
+    """Without the last positions, which see an output padding larger than the stride."""
+    for d, size in enumerate(shape):
+        tensor = tensor if tensor.shape[d] == size else tensor.narrow(d, 0, size)
+    return tensor
 
 
 def _bias_gradient(grad: Tensor) -> Tensor:
@@ -160,7 +57,7 @@ def convolution(
     xp: Any, self: Array, weight: Array, bias: Array | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Array:
     """(N, C, *spatial) and (O, C / groups, *kernel) → (N, O, *output)."""
-    return _plus_bias(_correlate(xp, padded(xp, self, padding), weight, stride, dilation, groups), bias)
+    return _plus_bias(correlate(xp, padded(xp, self, padding), weight, stride, dilation, groups), bias)
 
 
 @declare(
@@ -170,8 +67,8 @@ def convolution(
     variants="",
     node="ConvolutionBackward0",
     derivatives={
-        "self": lambda grad, weight, stride, padding, dilation, groups: convolution(
-            grad, weight, None, stride, padding, dilation, groups
+        "self": lambda grad, self_shape, weight, stride, padding, dilation, groups: _narrowed(
+            convolution(grad, weight, None, stride, padding, dilation, groups), self_shape
         ),
         "weight": lambda grad, self, weight_shape, stride, padding, dilation, groups: convolution_weight(
             self, grad, weight_shape[2:], stride, padding, dilation, groups
@@ -191,12 +88,7 @@ def transposed_convolution(
     size: Ints,
 ) -> Array:
     """The input's gradient (N, C, *size) for the gradient (N, O, *output) of a convolution."""
-    whole = tuple(s + 2 * p for s, p in zip(size, padding, strict=True))
-    result = _scatter(xp, self, weight, (len(self), weight.shape[1] * groups, *whole), stride, dilation, groups)
-    if any(padding):
-        inside = (..., *(slice(p, p + s) for s, p in zip(size, padding, strict=True)))
-        result = xp.ascontiguousarray(result[inside])
-    return _plus_bias(result, bias)
+    return _plus_bias(scatter(xp, self, weight, size, stride, padding, dilation, groups), bias)
 
 
 @declare(
@@ -217,7 +109,7 @@ def convolution_weight(
     xp: Any, grad_output: Array, self: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Array:
     """The weight's gradient (O, C / groups, *kernel) for the gradient (N, O, *output) of a convolution of `self`."""
-    return _outer(xp, grad_output, padded(xp, self, padding), kernel, stride, dilation, groups)
+    return outer(xp, grad_output, padded(xp, self, padding), kernel, stride, dilation, groups)
 
 
 # The public functions

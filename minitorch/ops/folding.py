@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.ops.convolution import add_windows, padded, windows
+from minitorch.ops.correlation import add_windows, padded, windows
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import not_implemented
 from minitorch.tensor import Tensor

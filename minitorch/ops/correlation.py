@@ -1,0 +1,180 @@
+"""The kernels of convolutions: each finds its own way to matrix products, by shape.
+
+`correlate` is the convolution of padded arrays, `scatter` and `outer` are its adjoints in the array and in the weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from minitorch.backend import Array
+
+Ints = tuple[int, ...]
+
+WORKSPACE = 1 << 20
+"""The elements of the matrix of windows that is made at a time: what a CPU's caches hold."""
+
+WIDE = 64
+"""From this number of columns on, those of one row in all images, a row's own matrix product is large enough."""
+
+FEW_POSITIONS = 128
+"""Below this number of output positions an image's own matrix product is too small: all images share one."""
+
+
+def windows(xp: Any, array: Array, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
+    """A view (N, C, *kernel, *output) of (N, C, *spatial): what the kernel sees at each output position."""
+    n = len(kernel)
+    size = [
+        (s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(array.shape[2:], kernel, stride, dilation, strict=True)
+    ]
+    steps = array.strides[2:]
+    inner = [step * d for step, d in zip(steps, dilation, strict=True)]
+    outer = [step * t for step, t in zip(steps, stride, strict=True)]
+    assert len(steps) == n
+    return xp.lib.stride_tricks.as_strided(
+        array, (*array.shape[:2], *kernel, *size), (*array.strides[:2], *inner, *outer)
+    )
+
+
+def padded(xp: Any, array: Array, padding: Ints) -> Array:
+    """The array with zeros before and after each spatial dimension."""
+    if not any(padding):
+        return array
+    result = xp.zeros(
+        (*array.shape[:2], *(s + 2 * p for s, p in zip(array.shape[2:], padding, strict=True))), array.dtype
+    )
+    result[(..., *(slice(p, p + s) for s, p in zip(array.shape[2:], padding, strict=True)))] = array
+    return result
+
+
+def add_windows(xp: Any, array: Array, columns: Array, stride: Ints, dilation: Ints) -> None:
+    """The adjoint of `windows`: adds columns (N, C, *kernel, *output) to the places in `array` that windows show."""
+    kernel = columns.shape[2 : array.ndim]
+    target = windows(xp, array, kernel, stride, dilation)
+    for offset in xp.ndindex(*kernel):
+        # Windows overlap, but those of one offset don't.
+        target[(slice(None), slice(None), *offset)] += columns[(slice(None), slice(None), *offset)]
+
+
+def _chunks(count: int, elements_each: int) -> Iterator[slice]:
+    size = max(1, WORKSPACE // max(elements_each, 1))
+    return (slice(start, min(start + size, count)) for start in range(0, count, size))
+
+
+def correlate(xp: Any, x: Array, weight: Array, stride: Ints, dilation: Ints, groups: int) -> Array:
+    """The convolution of a padded array with a weight (O, C / groups, *kernel)."""
+    if groups == 1 and _is_wide(x, weight, stride, dilation):
+        return _correlate_rows(xp, x, weight, stride, dilation)
+    seen = windows(xp, x, weight.shape[2:], stride, dilation)
+    n = weight.ndim - 2
+    count, outputs, size = len(x), weight.shape[0], seen.shape[2 + n :]
+    positions, depth = math.prod(size), math.prod(weight.shape[1:])
+    result = xp.empty((count, outputs, *size), x.dtype)
+    kernels = weight.reshape(groups, outputs // groups, depth)
+    if not result.size:
+        return result
+    for part in _chunks(count, groups * depth * positions):
+        images = seen[part]
+        if positions < FEW_POSITIONS and groups == 1:
+            columns = xp.moveaxis(images, 0, 1 + n).reshape(depth, -1)
+            product = xp.dot(kernels[0], columns).reshape(outputs, len(images), *size)
+            result[part] = product.swapaxes(0, 1)
+        else:
+            columns = images.reshape(len(images), groups, depth, positions)
+            out = result[part].reshape(len(images), groups, outputs // groups, positions)
+            xp.matmul(kernels, columns, out=out)
+    return result
+
+
+def _is_wide(x: Array, weight: Array, stride: Ints, dilation: Ints) -> bool:
+    columns = (x.shape[-1] - dilation[-1] * (weight.shape[-1] - 1) - 1) // stride[-1] + 1
+    return len(x) * columns >= WIDE and math.prod(weight.shape[2:]) > 1 and dilation[-2:-1] in ((), (1,))
+
+
+def _correlate_rows(xp: Any, x: Array, weight: Array, stride: Ints, dilation: Ints) -> Array:
+    """`correlate` without groups and vertical dilation: a matrix product for each row of the output, of all images.
+
+    Of the windows only the columns are copied, for a 3 × 3 kernel a third of what it sees. As the rows of the input are
+    outermost in the copy, those under the kernel are a matrix as they lie, which overlaps with the next row's.
+    """
+    n, outputs = weight.ndim - 2, weight.shape[0]
+    kernel, one = weight.shape[2:], (1,) * (n - 1)
+    size = windows(xp, x, kernel, stride, dilation).shape[2 + n :]
+    result = xp.empty((len(x), outputs, *size), x.dtype)
+    for part in _chunks(len(x), kernel[-1] * x[0].size // 4):
+        seen = windows(xp, x[part], (*one, kernel[-1]), (*one, stride[-1]), (*one, dilation[-1]))
+        copy = xp.ascontiguousarray(seen.transpose(*range(2 + n, 1 + 2 * n), *range(2, 2 + n), 1, 0, 1 + 2 * n))
+        images, depth = seen.shape[0], math.prod(kernel[-2:]) * x.shape[1]
+        lines = copy.reshape(*x.shape[2:-1], -1, images * size[-1])
+        strides = (*(s * t for s, t in zip(lines.strides, stride[:-1], strict=False)), *lines.strides[-2:])
+        total: Any = 0
+        for offset in xp.ndindex(*kernel[:-2]):
+            start = lines[tuple(slice(o * d, None) for o, d in zip(offset, dilation, strict=False))]
+            rows = xp.lib.stride_tricks.as_strided(start, (*size[:-1], depth, lines.shape[-1]), strides)
+            kernels = xp.moveaxis(weight[(slice(None), slice(None), *offset)], 1, -1).reshape(outputs, depth)
+            total = total + xp.matmul(kernels, rows)
+        total = total.reshape(*size[:-1], outputs, images, size[-1])
+        result[part] = total.transpose(n, n - 1, *range(n - 1), n + 1)
+    return result
+
+
+def _covered(output: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
+    """The size of what the windows see; a stride, or the padding of a transposed output, may leave something over."""
+    return tuple(t * (o - 1) + d * (k - 1) + 1 for t, o, d, k in zip(stride, output, dilation, kernel, strict=True))
+
+
+def scatter(
+    xp: Any, grad: Array, weight: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Array:
+    """The adjoint of `correlate` of a padded array, without its padding: (N, C, *size).
+
+    Every output position adds its kernel to what it saw. With strides of 1 that is a convolution too, of the gradient
+    between zeros with the kernel turned round; it pays where there are more positions than kernels to turn.
+    """
+    n, kernel, output = weight.ndim - 2, weight.shape[2:], grad.shape[2:]
+    whole = tuple(s + 2 * p for s, p in zip(size, padding, strict=True))
+    covered = _covered(output, kernel, stride, dilation)
+    around = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
+    turns = set(stride) == {1} and groups == 1 and covered == whole and min(around) >= 0
+    if turns and grad.size >= weight.shape[0] ** 2:
+        turned = xp.flip(weight, tuple(range(2, 2 + n))).swapaxes(0, 1)
+        return correlate(xp, padded(xp, grad, around), turned, stride, dilation, 1)
+    shape = (len(grad), weight.shape[1] * groups, *whole)
+    result = xp.zeros(shape, grad.dtype)
+    count, outputs, positions, depth = len(grad), weight.shape[0], math.prod(output), math.prod(weight.shape[1:])
+    kernels = weight.reshape(groups, outputs // groups, depth).swapaxes(1, 2)
+    for part in _chunks(count if grad.size else 0, groups * depth * positions):
+        images = grad[part]
+        if positions < FEW_POSITIONS and groups == 1:
+            columns = xp.dot(kernels[0], images.swapaxes(0, 1).reshape(outputs, -1))
+            columns = xp.moveaxis(columns.reshape(shape[1], *kernel, len(images), *output), 1 + n, 0)
+        else:
+            columns = xp.matmul(kernels, images.reshape(len(images), groups, outputs // groups, positions))
+            columns = columns.reshape(len(images), shape[1], *kernel, *output)
+        add_windows(xp, result[part][(..., *map(slice, covered))], columns, stride, dilation)
+    if not any(padding):
+        return result
+    return xp.ascontiguousarray(result[(..., *(slice(p, p + s) for s, p in zip(size, padding, strict=True)))])
+
+
+def outer(xp: Any, grad: Array, x: Array, kernel: Ints, stride: Ints, dilation: Ints, groups: int) -> Array:
+    """The adjoint of `correlate` in the weight: what was seen, weighted by the gradient of what was made of it."""
+    n = len(kernel)
+    seen = windows(
+        xp, x[(..., *map(slice, _covered(grad.shape[2:], kernel, stride, dilation)))], kernel, stride, dilation
+    )
+    count, outputs, size = len(grad), grad.shape[1], grad.shape[2:]
+    positions, depth = math.prod(size), x.shape[1] // groups * math.prod(kernel)
+    result = xp.zeros((groups, outputs // groups, depth), grad.dtype)
+    if grad.size:
+        for part in _chunks(count, groups * depth * positions):
+            images, grads = seen[part], grad[part]
+            if positions < FEW_POSITIONS and groups == 1:
+                columns = xp.moveaxis(images, 0, 1 + n).reshape(depth, -1)
+                result[0] += xp.dot(grads.swapaxes(0, 1).reshape(outputs, -1), columns.T)
+            else:
+                columns = images.reshape(len(images), groups, depth, positions).swapaxes(2, 3)
+                result += xp.matmul(grads.reshape(len(images), groups, outputs // groups, positions), columns).sum(0)
+    return result.reshape(outputs, x.shape[1] // groups, *kernel)

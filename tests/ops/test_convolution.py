@@ -1,0 +1,63 @@
+"""Convolutions of sizes at which the kernels go other ways than in the op table: wide, many images, deep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitorch
+from minitorch.ops import correlation
+
+CASES = {
+    "one dimension": ((5, 3, 40), (4, 3, 5), {"stride": 2, "padding": 2}),
+    "one dimension, dilated": ((4, 2, 90), (3, 2, 3), {"dilation": 4}),
+    "3 by 3": ((4, 3, 20, 18), (5, 3, 3, 3), {"padding": 1}),
+    "strided": ((6, 3, 31, 33), (4, 3, 3, 3), {"stride": 2, "padding": 1}),
+    "uneven": ((7, 2, 13, 30), (3, 2, 2, 5), {"stride": (3, 1), "padding": (0, 2)}),
+    "dilated in its rows": ((7, 2, 13, 30), (3, 2, 3, 3), {"dilation": (1, 3)}),
+    "dilated in its columns": ((7, 2, 13, 30), (3, 2, 3, 3), {"dilation": (2, 1)}),
+    "more padding than kernel": ((7, 2, 13, 30), (3, 2, 2, 2), {"padding": 2}),
+    "1 by 1": ((4, 3, 20, 20), (5, 3, 1, 1), {}),
+    "grouped": ((4, 4, 20, 20), (6, 2, 3, 3), {"groups": 2}),
+    "many kernels, few positions": ((1, 2, 6, 6), (40, 2, 3, 3), {"padding": 1}),
+    "three dimensions": ((5, 2, 6, 7, 16), (3, 2, 2, 3, 3), {"padding": 1, "dilation": (2, 1, 1)}),
+}
+
+
+def results(lib: Any, transposed: bool, shape: tuple[int, ...], kernel: tuple[int, ...], options: Any) -> list[Any]:
+    """The convolution and its gradients in input, weight and bias."""
+    rng = np.random.default_rng(0)
+    name = f"conv{'_transpose' * transposed}{len(shape) - 2}d"
+    channels = kernel[0] if transposed else shape[1]
+    weight = rng.standard_normal(kernel)
+    arrays = rng.standard_normal((shape[0], channels, *shape[2:])), weight
+    x, w = (lib.from_numpy(each).requires_grad_() for each in arrays)
+    bias = lib.zeros(kernel[1] * options.get("groups", 1) if transposed else kernel[0], dtype=lib.float64)
+    bias.requires_grad_()
+    result = getattr(lib.nn.functional, name)(x, w, bias, **options)
+    result.backward(lib.from_numpy(rng.standard_normal(tuple(result.shape))))
+    return [each.detach().numpy() for each in (result, x.grad, w.grad, bias.grad)]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("workspace", [correlation.WORKSPACE, 2000])
+def test_like_torch(case: str, transposed: bool, workspace: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The batch at once, and a few images at a time."""
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+    monkeypatch.setattr(correlation, "WORKSPACE", workspace)
+    for ours, theirs in zip(
+        results(minitorch, transposed, *CASES[case]), results(torch, transposed, *CASES[case]), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
+        assert ours.strides == theirs.strides or 1 in ours.shape
+
+
+def test_transposed_with_output_padding() -> None:
+    """With dilation it may be asked for without strides; then it is more than the gradient of a convolution."""
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+    case = ((4, 3, 20, 20), (3, 2, 3, 3), {"dilation": 2, "output_padding": 1})
+    for ours, theirs in zip(results(minitorch, True, *case), results(torch, True, *case), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
