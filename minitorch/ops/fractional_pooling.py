@@ -11,7 +11,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.declaration import composite, declare
-from minitorch.ops.pooling import scatter_planes
+from minitorch.ops.planes import scatter_planes
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]

@@ -15,9 +15,9 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import dtype, uint8
+from minitorch.ops.adaptive_pooling import along_each
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import not_implemented
-from minitorch.ops.pooling import along_each
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]

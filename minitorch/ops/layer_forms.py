@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.ops import adaptive_pooling, normalization, pixels, pooling  # noqa: F401 - to be declared before named
 from minitorch.ops import dropout as dropouts
 from minitorch.ops import embedding as embeddings
-from minitorch.ops import normalization, pixels, pooling  # noqa: F401 - all have to be declared before they are named
 from minitorch.ops.declaration import NAMESPACES, composite
 from minitorch.tensor import Tensor
 

@@ -4,6 +4,7 @@ They declare functions only. An op with a method belongs in `table.py`.
 """
 
 from minitorch.ops import (  # noqa: F401
+    adaptive_pooling,
     attention,
     convolution,
     ctc,
@@ -23,4 +24,5 @@ from minitorch.ops import (  # noqa: F401
     padding,
     pixels,
     pooling,
+    unpooling,
 )

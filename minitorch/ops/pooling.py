@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.layout import laid_out, suggested_format
 from minitorch.ops.declaration import composite, declare
-from minitorch.ops.errors import floating
 from minitorch.ops.matmul import type_name
+from minitorch.ops.planes import gather_planes, like_images
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]
@@ -89,7 +88,7 @@ def _output(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Int
     promotion="keep",
     promoted=("grad_output",),
     variants="",
-    derivatives={"grad_output": lambda grad, index, kernel: _gather_planes(grad, index, len(kernel))},
+    derivatives={"grad_output": lambda grad, index, kernel: gather_planes(grad, index, len(kernel))},
 )
 def max_pool_backward(
     xp: Any,
@@ -108,16 +107,6 @@ def max_pool_backward(
     for outputs, inputs in _slices(size, index.shape[-len(kernel) :], kernel, stride, padding, dilation):
         result[inputs] += grad_output[outputs] * (index[outputs] == plane[inputs[1:]])
     return result
-
-
-def _like_images(xp: Any, result: Array, self: Array) -> Array:
-    """The channels last if `self` has images with the channels last; of volumes these ops don't keep that."""
-    return laid_out(xp, result, suggested_format(self)) if self.ndim == 4 else result
-
-
-def _gather_planes(values: Tensor, index: Tensor, n: int) -> Tensor:
-    planes = [values.flatten(-n), index.flatten(-n)]
-    return planes[0].gather(-1, planes[1]).reshape(index.shape)
 
 
 @declare(
@@ -149,7 +138,7 @@ def avg_pool(
     for outputs, inputs in _slices(size, output, kernel, stride, padding, one):
         result[outputs] += self[inputs]
     result /= _divisors(xp, size, output, kernel, stride, padding, count_include_pad, divisor, self.dtype)
-    return _like_images(xp, result, self)
+    return like_images(xp, result, self)
 
 
 def _divisors(
@@ -209,130 +198,10 @@ def avg_pool_backward(
     return result
 
 
-def _bounds(size: int, output: int) -> list[tuple[int, int]]:
-    """Where the windows of an adaptive pool start and end: together they cover everything as evenly as possible."""
-    return [(i * size // output, -((-(i + 1) * size) // output)) for i in range(output)]
-
-
-def _averaging(xp: Any, size: int, output: int, dtype: Any) -> Array:
-    """The matrix (output, size) whose rows take the means of the windows."""
-    matrix = xp.zeros((output, size), dtype)
-    for row, (start, end) in enumerate(_bounds(size, output)):
-        matrix[row, start:end] = 1 / (end - start)
-    return matrix
-
-
-def along_each(xp: Any, array: Array, matrices: list[Array]) -> Array:
-    """Each of the last dimensions multiplied by its matrix."""
-    array, n = xp.ascontiguousarray(array), len(matrices)  # NumPy multiplies expanded arrays without BLAS
-    for number, matrix in enumerate(matrices):
-        axis = array.ndim - n + number
-        array = xp.moveaxis(xp.matmul(xp.moveaxis(array, axis, -1), matrix.T), -1, axis)
-    return xp.ascontiguousarray(array)
-
-
-@declare(
-    upcast=True,
-    promotion="keep",
-    variants="",
-    node=lambda self, output: f"AdaptiveAvgPool{len(output)}DBackward0",
-    derivatives={"self": lambda grad, self_shape, output: adaptive_avg_pool_backward(grad, self_shape[-len(output) :])},
-)
-def adaptive_avg_pool(xp: Any, self: Array, output: Ints) -> Array:
-    """The means over as many windows as are asked for. They are means of means, one dimension after the other."""
-    floating(self, f"adaptive_avg_pool{max(len(output), 2)}d" + "_cpu" * (len(output) == 3))
-    size = self.shape[-len(output) :]
-    means = along_each(xp, self, [_averaging(xp, s, o, self.dtype) for s, o in zip(size, output, strict=True)])
-    return _like_images(xp, means, self)
-
-
-@declare(
-    upcast=True,
-    promotion="keep",
-    variants="",
-    derivatives={
-        "grad_output": lambda grad, grad_output_shape, size: adaptive_avg_pool(grad, grad_output_shape[-len(size) :])
-    },
-)
-def adaptive_avg_pool_backward(xp: Any, grad_output: Array, size: Ints) -> Array:
-    output = grad_output.shape[-len(size) :]
-    matrices = [_averaging(xp, s, o, grad_output.dtype).T for s, o in zip(size, output, strict=True)]
-    return along_each(xp, grad_output, matrices)
-
-
-@declare(
-    upcast=True,
-    promotion="keep",
-    variants="",
-    node=lambda self, output: f"AdaptiveMaxPool{len(output)}DBackward0",
-    derivatives={
-        "self": lambda grad, self_shape, result1, output: scatter_planes(grad, result1, self_shape, len(output))
-    },
-)
-def adaptive_max_pool(xp: Any, self: Array, output: Ints) -> tuple[Array, Array]:
-    """The largest element of as many windows as are asked for, and its index in the plane."""
-    n = len(output)
-    size, leading = self.shape[-n:], self.shape[:-n]
-    best = xp.empty((*leading, *output), self.dtype)
-    index = xp.empty(best.shape, xp.int64)
-    plane = xp.arange(math.prod(size)).reshape(size)
-    if not best.size:
-        return best, index
-    for position in itertools.product(*map(range, output)):
-        window = tuple(slice(*_bounds(s, o)[i]) for s, o, i in zip(size, output, position, strict=True))
-        flat = self[(..., *window)].reshape(*leading, -1)
-        at = flat.argmax(-1)
-        best[(..., *position)] = xp.take_along_axis(flat, at[..., None], -1)[..., 0]
-        index[(..., *position)] = plane[window].reshape(-1)[at]
-    return _like_images(xp, best, self), _like_images(xp, index, self)
-
-
-@declare(
-    upcast=True,
-    promotion="keep",
-    promoted=("self",),
-    variants="",
-    derivatives={"self": lambda grad, index, n: _gather_planes(grad, index, n)},
-)
-def scatter_planes(xp: Any, self: Array, index: Array, shape: Ints, n: int) -> Array:
-    """Adds every element at its index in the plane of the last n dimensions."""
-    planes = math.prod(shape[:-n])
-    result = xp.zeros((planes, math.prod(shape[-n:])), self.dtype)
-    if self.size:
-        xp.add.at(result, (xp.arange(planes)[:, None], index.reshape(planes, -1)), self.reshape(planes, -1))
-    return result.reshape(shape)
-
-
-@declare(
-    promoted=("self",),
-    promotion="keep",
-    variants="",
-    node=lambda self, indices, size: f"MaxUnpool{len(size)}DBackward0",
-    derivatives={"self": lambda grad, indices, size: _gather_planes(grad, indices, len(size))},
-)
-def max_unpool(xp: Any, self: Array, indices: Array, size: Ints) -> Array:
-    """Zeros, with every element at its index in the plane of the given size."""
-    if self.shape != indices.shape:
-        raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) but got indices "
-            f"tensor with shape: {list(indices.shape)}"
-        )
-    outside = indices[(indices < 0) | (indices >= math.prod(size))]
-    if outside.size:
-        raise RuntimeError(
-            f"Found an invalid max index: {int(outside[0])} (output volumes are of size {'x'.join(map(str, size))})"
-        )
-    leading = self.shape[: -len(size)]
-    planes = math.prod(leading)
-    result = xp.zeros((planes, math.prod(size)), self.dtype)
-    result[xp.arange(planes)[:, None], indices.reshape(planes, -1)] = self.reshape(planes, -1)
-    return result.reshape(*leading, *size)
-
-
 # The public functions
 
 
-def _per_dimension(name: str, n: int, value: Any, what: str) -> Ints:
+def per_dimension(name: str, n: int, value: Any, what: str) -> Ints:
     """An int for every dimension, or a sequence of one or n ints."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if len(values) not in (1, n):
@@ -349,12 +218,12 @@ def _geometry(name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, p
         kinds = f"{n + 1}D or {n + 2}D (batch mode) tensor"
         if n > 1:
             raise RuntimeError(f"non-empty {kinds} expected for input")
-        raise _wrong_dimensions(name, input)
-    kernel = _per_dimension(name, n, kernel_size, "kernel_size")
-    steps = kernel if stride is None or stride == [] else _per_dimension(name, n, stride, "stride")
+        raise wrong_dimensions(name, input)
+    kernel = per_dimension(name, n, kernel_size, "kernel_size")
+    steps = kernel if stride is None or stride == [] else per_dimension(name, n, stride, "stride")
     pads, spread = (
-        _per_dimension(name, n, padding, "padding"),
-        _per_dimension(name, n, dilation, "dilation"),
+        per_dimension(name, n, padding, "padding"),
+        per_dimension(name, n, dilation, "dilation"),
     )
     if any(s <= 0 for s in steps):
         raise RuntimeError("stride should not be zero")
@@ -369,7 +238,7 @@ def _geometry(name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, p
     return kernel, steps, pads, spread
 
 
-def _wrong_dimensions(name: str, input: Tensor) -> RuntimeError:
+def wrong_dimensions(name: str, input: Tensor) -> RuntimeError:
     return RuntimeError(
         f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking "
         f"arguments for {name})"
@@ -449,97 +318,23 @@ def _public(n: int) -> None:
         )
         return flat.squeeze(-2)
 
-    def adaptive_avg_pool_nd(input: Tensor, output_size: Any) -> Tensor:
-        """The means of as many windows as are asked for; None keeps a dimension's size."""
-        output = _adaptive_size(f"adaptive_avg_pool{n}d", input, output_size, n)
-        if n == 1:
-            return adaptive_avg_pool(input.unsqueeze(-2), (1, *output)).squeeze(-2)
-        if all(size == 1 for size in output):
-            return input.mean(list(range(-n, 0)), keepdim=True)
-        return adaptive_avg_pool(input, output)
+    publish(
+        {
+            f"max_pool{n}d_with_indices": max_pool_with_indices,
+            f"max_pool{n}d": max_pool_nd,
+            f"avg_pool{n}d": avg_pool_nd,
+        }
+    )
 
-    def adaptive_max_pool_nd(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        """The largest elements of as many windows as are asked for; None keeps a dimension's size."""
-        output = _adaptive_size(f"adaptive_max_pool{n}d", input, output_size, n)
-        if n == 1:
-            values, index = adaptive_max_pool(input.unsqueeze(-2), (1, *output))
-            values, index = values.squeeze(-2), index.squeeze(-2)
-        else:
-            values, index = adaptive_max_pool(input, output)
-        return (values, index) if return_indices else values
 
-    def adaptive_max_pool_with_indices(
-        input: Tensor, output_size: Any, return_indices: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        """`adaptive_max_pool` that always gives the places in the plane too."""
-        return adaptive_max_pool_nd(input, output_size, True)
-
-    def max_unpool_nd(
-        input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-    ) -> Tensor:
-        """Zeros, with the elements of `input` at the places in the plane that `indices` name."""
-        kernel = _per_dimension(f"max_unpool{n}d", n, kernel_size, "kernel_size")
-        steps = kernel if stride is None else _per_dimension(f"max_unpool{n}d", n, stride, "stride")
-        pads = _per_dimension(f"max_unpool{n}d", n, padding, "padding")
-        if n > 1 and input.dim() not in (n + 1, n + 2):
-            raise RuntimeError(
-                f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a tensor with "
-                f"{input.dim()} dimensions."
-            )
-        size = _unpooled_size(tuple(input.shape[-n:]), kernel, steps, pads, output_size)
-        if n > 1:
-            return max_unpool(input, indices, size)
-        return max_unpool(input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1)).squeeze(-1)
-
-    functions = {
-        f"max_pool{n}d_with_indices": max_pool_with_indices,
-        f"max_pool{n}d": max_pool_nd,
-        f"avg_pool{n}d": avg_pool_nd,
-        f"adaptive_avg_pool{n}d": adaptive_avg_pool_nd,
-        f"adaptive_max_pool{n}d": adaptive_max_pool_nd,
-        f"adaptive_max_pool{n}d_with_indices": adaptive_max_pool_with_indices,
-        f"max_unpool{n}d": max_unpool_nd,
-    }
+def publish(functions: dict[str, Callable[..., Any]]) -> None:
+    """Puts functions into `nn.functional` under their names."""
     for name, function in functions.items():
         function.__name__ = function.__qualname__ = name
         function.__doc__ = (
             f"{function.__doc__ or ''}\n\n    https://pytorch.org/docs/stable/generated/torch.nn.functional.{name}.html"
         )
         composite(variants="function", namespace="nn.functional")(function)
-
-
-def _unpooled_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, wanted: Any) -> Ints:
-    """The size that was pooled: several may have given the pool's, within a stride of each other."""
-    default = tuple((s - 1) * t + k - 2 * p for s, k, t, p in zip(size, kernel, stride, padding, strict=True))
-    if wanted is None:
-        return default
-    n = len(size)
-    if len(wanted) not in (n, n + 2):
-        raise ValueError(
-            f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of "
-            f"'{len(wanted)}'"
-        )
-    chosen = wanted[-n:]
-    for d in range(n):
-        least, most = default[d] - stride[d], default[d] + stride[d]
-        if not least < chosen[d] < most:
-            raise ValueError(f'invalid output_size "{chosen}" (dim {d} must be between {least} and {most})')
-    return tuple(chosen)
-
-
-def _adaptive_size(name: str, input: Tensor, output_size: Any, n: int) -> Ints:
-    sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
-    if input.dim() not in (n + 1, n + 2):
-        if n == 1:
-            raise _wrong_dimensions(name, input)
-        colon = ":" if "max" in name else ""
-        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(input.shape)}")
-    if len(sizes) != n:
-        if n == 1:
-            raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(sizes)})")
-        kind = "(): internal error: output_size.size()" if "max" in name else ": output_size"
-        raise RuntimeError(f"{name}{kind} must be {n}")
-    return tuple(s if o is None else o for s, o in zip(input.shape[-n:], sizes, strict=True))
 
 
 for _n in (1, 2, 3):
@@ -549,7 +344,7 @@ for _n in (1, 2, 3):
 def _lp_pool(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
     from minitorch.nn import functional as F
 
-    count = math.prod(_per_dimension(f"lp_pool{n}d", n, kernel_size, "kernel_size"))
+    count = math.prod(per_dimension(f"lp_pool{n}d", n, kernel_size, "kernel_size"))
     mean = getattr(F, f"avg_pool{n}d")(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     return (mean.sign() * mean.abs().relu() * count).pow(1.0 / norm_type)
 

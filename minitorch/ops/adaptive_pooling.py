@@ -1,0 +1,156 @@
+"""Adaptive pooling: as many windows as are asked for, which together cover everything as evenly as possible.
+
+Source: https://pytorch.org/docs/stable/nn.functional.html#pooling-functions
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.ops.declaration import declare
+from minitorch.ops.errors import floating
+from minitorch.ops.planes import like_images, scatter_planes
+from minitorch.ops.pooling import publish, wrong_dimensions
+from minitorch.tensor import Tensor
+
+Ints = tuple[int, ...]
+
+
+def _bounds(size: int, output: int) -> list[tuple[int, int]]:
+    """Where the windows of an adaptive pool start and end: together they cover everything as evenly as possible."""
+    return [(i * size // output, -((-(i + 1) * size) // output)) for i in range(output)]
+
+
+def _averaging(xp: Any, size: int, output: int, dtype: Any) -> Array:
+    """The matrix (output, size) whose rows take the means of the windows."""
+    matrix = xp.zeros((output, size), dtype)
+    for row, (start, end) in enumerate(_bounds(size, output)):
+        matrix[row, start:end] = 1 / (end - start)
+    return matrix
+
+
+def along_each(xp: Any, array: Array, matrices: list[Array]) -> Array:
+    """Each of the last dimensions multiplied by its matrix."""
+    array, n = xp.ascontiguousarray(array), len(matrices)  # NumPy multiplies expanded arrays without BLAS
+    for number, matrix in enumerate(matrices):
+        axis = array.ndim - n + number
+        array = xp.moveaxis(xp.matmul(xp.moveaxis(array, axis, -1), matrix.T), -1, axis)
+    return xp.ascontiguousarray(array)
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    node=lambda self, output: f"AdaptiveAvgPool{len(output)}DBackward0",
+    derivatives={"self": lambda grad, self_shape, output: adaptive_avg_pool_backward(grad, self_shape[-len(output) :])},
+)
+def adaptive_avg_pool(xp: Any, self: Array, output: Ints) -> Array:
+    """The means over as many windows as are asked for. They are means of means, one dimension after the other."""
+    floating(self, f"adaptive_avg_pool{max(len(output), 2)}d" + "_cpu" * (len(output) == 3))
+    size = self.shape[-len(output) :]
+    means = along_each(xp, self, [_averaging(xp, s, o, self.dtype) for s, o in zip(size, output, strict=True)])
+    return like_images(xp, means, self)
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    derivatives={
+        "grad_output": lambda grad, grad_output_shape, size: adaptive_avg_pool(grad, grad_output_shape[-len(size) :])
+    },
+)
+def adaptive_avg_pool_backward(xp: Any, grad_output: Array, size: Ints) -> Array:
+    output = grad_output.shape[-len(size) :]
+    matrices = [_averaging(xp, s, o, grad_output.dtype).T for s, o in zip(size, output, strict=True)]
+    return along_each(xp, grad_output, matrices)
+
+
+@declare(
+    upcast=True,
+    promotion="keep",
+    variants="",
+    node=lambda self, output: f"AdaptiveMaxPool{len(output)}DBackward0",
+    derivatives={
+        "self": lambda grad, self_shape, result1, output: scatter_planes(grad, result1, self_shape, len(output))
+    },
+)
+def adaptive_max_pool(xp: Any, self: Array, output: Ints) -> tuple[Array, Array]:
+    """The largest element of as many windows as are asked for, and its index in the plane."""
+    n = len(output)
+    size, leading = self.shape[-n:], self.shape[:-n]
+    best = xp.empty((*leading, *output), self.dtype)
+    index = xp.empty(best.shape, xp.int64)
+    plane = xp.arange(math.prod(size)).reshape(size)
+    if not best.size:
+        return best, index
+    for position in itertools.product(*map(range, output)):
+        window = tuple(slice(*_bounds(s, o)[i]) for s, o, i in zip(size, output, position, strict=True))
+        flat = self[(..., *window)].reshape(*leading, -1)
+        at = flat.argmax(-1)
+        best[(..., *position)] = xp.take_along_axis(flat, at[..., None], -1)[..., 0]
+        index[(..., *position)] = plane[window].reshape(-1)[at]
+    return like_images(xp, best, self), like_images(xp, index, self)
+
+
+# The public functions
+
+
+def _public(n: int) -> None:
+    """Registers the adaptive pools of n dimensions."""
+
+    def adaptive_avg_pool_nd(input: Tensor, output_size: Any) -> Tensor:
+        """The means of as many windows as are asked for; None keeps a dimension's size."""
+        output = _adaptive_size(f"adaptive_avg_pool{n}d", input, output_size, n)
+        if n == 1:
+            return adaptive_avg_pool(input.unsqueeze(-2), (1, *output)).squeeze(-2)
+        if all(size == 1 for size in output):
+            return input.mean(list(range(-n, 0)), keepdim=True)
+        return adaptive_avg_pool(input, output)
+
+    def adaptive_max_pool_nd(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        """The largest elements of as many windows as are asked for; None keeps a dimension's size."""
+        output = _adaptive_size(f"adaptive_max_pool{n}d", input, output_size, n)
+        if n == 1:
+            values, index = adaptive_max_pool(input.unsqueeze(-2), (1, *output))
+            values, index = values.squeeze(-2), index.squeeze(-2)
+        else:
+            values, index = adaptive_max_pool(input, output)
+        return (values, index) if return_indices else values
+
+    def adaptive_max_pool_with_indices(
+        input: Tensor, output_size: Any, return_indices: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """`adaptive_max_pool` that always gives the places in the plane too."""
+        return adaptive_max_pool_nd(input, output_size, True)
+
+    publish(
+        {
+            f"adaptive_avg_pool{n}d": adaptive_avg_pool_nd,
+            f"adaptive_max_pool{n}d": adaptive_max_pool_nd,
+            f"adaptive_max_pool{n}d_with_indices": adaptive_max_pool_with_indices,
+        }
+    )
+
+
+def _adaptive_size(name: str, input: Tensor, output_size: Any, n: int) -> Ints:
+    sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    if input.dim() not in (n + 1, n + 2):
+        if n == 1:
+            raise wrong_dimensions(name, input)
+        colon = ":" if "max" in name else ""
+        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(input.shape)}")
+    if len(sizes) != n:
+        if n == 1:
+            raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(sizes)})")
+        kind = "(): internal error: output_size.size()" if "max" in name else ": output_size"
+        raise RuntimeError(f"{name}{kind} must be {n}")
+    return tuple(s if o is None else o for s, o in zip(input.shape[-n:], sizes, strict=True))
+
+
+for _n in (1, 2, 3):
+    _public(_n)

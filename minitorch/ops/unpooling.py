@@ -1,0 +1,93 @@
+"""What a max pool took, put back to where it was.
+
+Source: https://pytorch.org/docs/stable/generated/torch.nn.functional.max_unpool2d.html
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitorch.backend import Array
+from minitorch.ops.declaration import declare
+from minitorch.ops.planes import gather_planes
+from minitorch.ops.pooling import per_dimension, publish
+from minitorch.tensor import Tensor
+
+Ints = tuple[int, ...]
+
+
+@declare(
+    promoted=("self",),
+    promotion="keep",
+    variants="",
+    node=lambda self, indices, size: f"MaxUnpool{len(size)}DBackward0",
+    derivatives={"self": lambda grad, indices, size: gather_planes(grad, indices, len(size))},
+)
+def max_unpool(xp: Any, self: Array, indices: Array, size: Ints) -> Array:
+    """Zeros, with every element at its index in the plane of the given size."""
+    if self.shape != indices.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) but got indices "
+            f"tensor with shape: {list(indices.shape)}"
+        )
+    outside = indices[(indices < 0) | (indices >= math.prod(size))]
+    if outside.size:
+        raise RuntimeError(
+            f"Found an invalid max index: {int(outside[0])} (output volumes are of size {'x'.join(map(str, size))})"
+        )
+    leading = self.shape[: -len(size)]
+    planes = math.prod(leading)
+    result = xp.zeros((planes, math.prod(size)), self.dtype)
+    result[xp.arange(planes)[:, None], indices.reshape(planes, -1)] = self.reshape(planes, -1)
+    return result.reshape(*leading, *size)
+
+
+def _public(n: int) -> None:
+    """Registers max_unpool{n}d."""
+
+    def max_unpool_nd(
+        input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    ) -> Tensor:
+        """Zeros, with the elements of `input` at the places in the plane that `indices` name."""
+        kernel = per_dimension(f"max_unpool{n}d", n, kernel_size, "kernel_size")
+        steps = kernel if stride is None else per_dimension(f"max_unpool{n}d", n, stride, "stride")
+        pads = per_dimension(f"max_unpool{n}d", n, padding, "padding")
+        if n > 1 and input.dim() not in (n + 1, n + 2):
+            raise RuntimeError(
+                f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a tensor with "
+                f"{input.dim()} dimensions."
+            )
+        size = _unpooled_size(tuple(input.shape[-n:]), kernel, steps, pads, output_size)
+        if n > 1:
+            return max_unpool(input, indices, size)
+        return max_unpool(input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1)).squeeze(-1)
+
+    publish(
+        {
+            f"max_unpool{n}d": max_unpool_nd,
+        }
+    )
+
+
+def _unpooled_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, wanted: Any) -> Ints:
+    """The size that was pooled: several may have given the pool's, within a stride of each other."""
+    default = tuple((s - 1) * t + k - 2 * p for s, k, t, p in zip(size, kernel, stride, padding, strict=True))
+    if wanted is None:
+        return default
+    n = len(size)
+    if len(wanted) not in (n, n + 2):
+        raise ValueError(
+            f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of "
+            f"'{len(wanted)}'"
+        )
+    chosen = wanted[-n:]
+    for d in range(n):
+        least, most = default[d] - stride[d], default[d] + stride[d]
+        if not least < chosen[d] < most:
+            raise ValueError(f'invalid output_size "{chosen}" (dim {d} must be between {least} and {most})')
+    return tuple(chosen)
+
+
+for _n in (1, 2, 3):
+    _public(_n)
