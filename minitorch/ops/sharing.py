@@ -1,4 +1,4 @@
-"""Tensors in memory that other processes see. The memory itself is in `minitorch.multiprocessing.memory`.
+"""Tensors in memory that other processes see. The memory itself is in `minitorch.shared_memory`.
 
 Source: https://pytorch.org/docs/stable/multiprocessing.html
 """
@@ -15,7 +15,7 @@ def share_memory_(input: Tensor) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.Tensor.share_memory_.html
     """
-    from minitorch.multiprocessing.memory import share
+    from minitorch.shared_memory import share
 
     if input.device.type != "cuda":  # which is shared anyhow
         share(input.untyped_storage())
@@ -28,6 +28,6 @@ def is_shared(input: Tensor) -> bool:
 
     https://pytorch.org/docs/stable/generated/torch.Tensor.is_shared.html
     """
-    from minitorch.multiprocessing.memory import shared_memory_of
+    from minitorch.shared_memory import shared_memory_of
 
     return input.device.type == "cuda" or shared_memory_of(input._array) is not None

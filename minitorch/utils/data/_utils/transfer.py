@@ -14,8 +14,7 @@ from multiprocessing.reduction import ForkingPickler, recv_handle, send_handle
 from typing import Any
 
 from minitorch.devices import cpu
-from minitorch.multiprocessing.memory import SharedMemory, allocate
-from minitorch.multiprocessing.reductions import check_sendable, rebuild_tensor
+from minitorch.shared_memory import SharedMemory, allocate, check_sendable, rebuild_tensor
 from minitorch.tensor import Tensor
 
 _ALIGNMENT = 64  # bytes: a cache line

@@ -1,4 +1,4 @@
-"""Memory that several processes see: unnamed files, mapped by each of them.
+"""Memory that several processes see, and tensors on it: unnamed files, mapped by each of them.
 
 A file without a name can't be left behind: the system frees it with the last process that has it open.
 Source: https://pytorch.org/docs/stable/multiprocessing.html#file-descriptor-file-descriptor
@@ -13,8 +13,10 @@ import tempfile
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.devices import cpu
+from minitorch.dtypes import FROM_NUMPY
 from minitorch.storage import UntypedStorage
-from minitorch.tensor import Tensor
+from minitorch.tensor import Tensor, _as_subclass, make_tensor
 
 
 class SharedMemory(mmap.mmap):
@@ -69,3 +71,29 @@ def share(storage: UntypedStorage) -> SharedMemory:
             tensor._array = backend.strided(memory, array.dtype, offset, array.shape, array.strides)
     storage._buffer = moved
     return memory
+
+
+def check_sendable(tensor: Tensor) -> None:
+    """Raises RuntimeError for a tensor with a history, which can't be sent along."""
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
+            "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor before "
+            "serializing (e.g., putting it on the queue)."
+        )
+
+
+def rebuild_tensor(
+    cls: type,
+    memory: SharedMemory,
+    dtype: Any,
+    offset: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    requires_grad: bool,
+) -> Tensor:
+    """A tensor on shared memory; offset and strides are in bytes."""
+    array = cpu.backend.strided(memory, dtype, offset, shape, strides)
+    tensor = _as_subclass(make_tensor(array, FROM_NUMPY[array.dtype], cpu), cls)
+    tensor._requires_grad = requires_grad
+    return tensor
