@@ -106,7 +106,8 @@ def convolutions() -> list[tuple[str, str]]:
             layers += each(f"x({sizes(n, *(3, 2, 2)[:n])[3:]})", f"{name}({first}, {kernel})")
         wanted = [(s - 1) * 2 + 4 for s in (3, 2, 2)[:n]]
         layers += each(f"x({sizes(n, *(3, 2, 2)[:n])}), {wanted}", f"ConvTranspose{n}d(3, 4, 3, stride=2)")
-        layers += each(f"x({sizes(n, *(3, 2, 2)[:n])})", f"ConvTranspose{n}d(3, 6, 2, groups=3)")
+        grouped = (f"ConvTranspose{n}d(3, 6, 2, groups=3)", f"LazyConvTranspose{n}d(6, 2, groups=3, dilation=2)")
+        layers += each(f"x({sizes(n, *(3, 2, 2)[:n])})", *grouped)
     return layers
 
 
