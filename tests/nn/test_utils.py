@@ -564,6 +564,8 @@ def functional_calls(torch: Any) -> Any:
             lambda: call(model, {"first.weight": 3}, x),
             lambda: call(model, {"nothing.weight": x}, x),
             lambda: call(model, {"first": x}, x),
+            lambda: call(torch.nn.DataParallel(model), {}, x),
+            lambda: torch.nn.parallel.data_parallel(model, x),
             lambda: call(model, {"first.weight": torch.ones(2, 2)}, x),
         ),
         model.first.weight is model.second.weight,
@@ -583,3 +585,8 @@ def functional_call_by_its_old_name(torch: Any) -> Any:
 def every_name_of_nn_utils(torch: Any) -> Any:
     U = torch.nn.utils
     return [sorted(each.__all__) for each in (U, U.parametrize, U.parametrizations, U.rnn)]
+
+
+def test_training_by_several_processes_is_refused() -> None:
+    with pytest.raises(NotImplementedError, match="DistributedDataParallel is not supported"):
+        minitorch.nn.parallel.DistributedDataParallel(minitorch.nn.Linear(2, 2))

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from minitorch.nn.modules.module import Module
+from minitorch.nn.parallel.data_parallel import DataParallel
 from minitorch.tensor import Tensor
 
 __all__ = ["functional_call"]
@@ -46,6 +47,8 @@ def _functional_call(
     tie_weights: bool,
     strict: bool,
 ) -> Any:
+    if isinstance(module, DataParallel):
+        raise RuntimeError("The stateless API can't be used with nn.DataParallel module")
     positional = () if args is None else args if isinstance(args, tuple) else (args,)
     with _replaced(module, tensors, tie_weights, strict):
         return module(*positional, **(kwargs or {}))
