@@ -1,4 +1,5 @@
-"""Ops that put elements in order, or choose by rank. NaN is larger than everything; equal elements keep their order.
+"""Ops that put elements in order, or choose by rank. NaN is larger than everything; equal elements keep their order,
+or are chosen among as `ties` says.
 
 Source: https://pytorch.org/docs/stable/generated/torch.sort.html
 """
@@ -14,6 +15,7 @@ from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.extremum import chosen, selected_backward, shared
+from minitorch.ops.ties import kth_of, sorted_of, top_of
 from minitorch.tensor import Tensor
 
 OUT = "function method out"
@@ -46,7 +48,8 @@ def sorted_along(xp: Any, self: Array, dim: int, descending: bool, stable: bool 
     dim = check_dim(dim, self.ndim)
     if not self.ndim:
         return self.copy(), xp.zeros((), xp.int64)
-    return chosen(xp, self, order_of(xp, self, dim, descending), dim, True)
+    order = order_of(xp, self, dim, descending)
+    return chosen(xp, self, order if stable else sorted_of(xp, self, order, dim), dim, True)
 
 
 @composite()
@@ -61,7 +64,7 @@ def argsort(
     input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False, out: Tensor | None = None
 ) -> Tensor:
     """The indices that sort along `dim`. https://pytorch.org/docs/stable/generated/torch.argsort.html"""
-    result = sorted_along(input, dim, descending)[1]
+    result = sorted_along(input, dim, descending, stable)[1]
     return result if out is None else write_out(out, result)
 
 
@@ -80,7 +83,7 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         "self": lambda grad, self_shape, dim, result1: selected_backward(grad, self_shape, dim, result1, True)
     },
 )
-def top(xp: Any, self: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:
+def top(xp: Any, self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
     _refuse_complex(self, "Topk")
     dim = check_dim(dim, self.ndim)
     if not 0 <= k <= (self.shape[dim] if self.ndim else 1):
@@ -88,13 +91,13 @@ def top(xp: Any, self: Array, k: int, dim: int, largest: bool) -> tuple[Array, A
     if not self.ndim:
         return (self.copy(), xp.zeros((), xp.int64)) if k else (xp.empty(0, self.dtype), xp.empty(0, xp.int64))
     order = order_of(xp, self, dim, descending=largest)
-    return chosen(xp, self, order[(*(slice(None),) * dim, slice(k))], dim, True)
+    return chosen(xp, self, top_of(xp, self, order, k, dim, sorted), dim, True)
 
 
 @composite()
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
     """The k largest (or smallest) elements along `dim`, in order. https://pytorch.org/docs/stable/generated/torch.topk.html"""
-    result = top(input, k, dim, largest)
+    result = top(input, k, dim, largest, sorted)
     return result if out is None else write_out(out, result)
 
 
@@ -105,10 +108,8 @@ def _ranked(xp: Any, name: str, self: Array, rank: Any, dim: int, keepdim: bool)
     if not self.shape[dim]:
         raise IndexError(f"{name.removeprefix('nan')}(): Expected reduction dim {dim} to have non-zero size.")
     order = order_of(xp, self, dim)
-    if isinstance(rank, int):
-        places = order[(*(slice(None),) * dim, slice(rank, rank + 1))]
-    else:
-        places = xp.take_along_axis(order, rank, axis=dim)
+    is_one = isinstance(rank, int)
+    places = kth_of(xp, self, order, rank, dim) if is_one else xp.take_along_axis(order, rank, axis=dim)
     return chosen(xp, self, places, dim, keepdim)
 
 
@@ -217,7 +218,7 @@ def mode(xp: Any, self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Ar
     dim = check_dim(dim, self.ndim)
     if not self.ndim or not self.shape[dim]:
         return _ranked(xp, "mode", self, 0, dim, keepdim)
-    order = xp.moveaxis(order_of(xp, self, dim), dim, -1)
+    order = xp.moveaxis(sorted_of(xp, self, order_of(xp, self, dim), dim), dim, -1)
     values = xp.take_along_axis(xp.moveaxis(self, dim, -1), order, axis=-1)
     positions = xp.arange(values.shape[-1])
     starts = xp.where(values[..., 1:] != values[..., :-1], positions[1:], 0)
