@@ -448,6 +448,50 @@ def backward_hook_errors(torch: Any) -> Any:
 
 
 @scenario
+def backward_hooks_of_the_older_kind(torch: Any) -> Any:
+    nn = torch.nn
+
+    class Two(nn.Module):
+        def __init__(self, result: Callable[[Any, Any], Any]) -> None:
+            super().__init__()
+            self.result = result
+
+        def forward(self, x: Any, other: Any) -> Any:
+            return self.result(x, other)
+
+    cases = [
+        (nn.ReLU(), (torch.ones(1, 2, requires_grad=True) * 2,)),
+        (nn.Conv2d(1, 2, 2), (torch.ones(1, 1, 3, 3, requires_grad=True),)),
+        (nn.Sequential(nn.ReLU(), nn.Sigmoid()), (torch.ones(1, 2, requires_grad=True),)),
+        (Two(lambda x, other: (x * 2, x * 3)), (torch.ones(2, requires_grad=True), torch.ones(2))),
+        (Two(lambda x, other: [x * 2]), (torch.ones(2, requires_grad=True), torch.ones(2))),
+        (Two(lambda x, other: {"a": None, "b": x * 2}), (torch.ones(2, requires_grad=True), torch.ones(2))),
+        (Two(lambda x, other: x * other), (torch.ones(2, requires_grad=True), 3.0)),
+        (Two(lambda x, other: other), (torch.ones(2), torch.ones(2))),
+    ]
+    log: list[Any] = []
+
+    def hook(module: Any, grad_input: Any, grad_output: Any) -> Any:
+        log.append([type(module).__name__, grad_input, grad_output])
+        return tuple(None if each is None else each * 2 for each in grad_input)
+
+    for model, inputs in cases:
+        model.register_backward_hook(hook)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            output = model(*inputs)
+        first = next(iter(output.values())) if isinstance(output, dict) else output
+        first = output["b"] if first is None else first[0]
+        if first.requires_grad:
+            first.sum().backward()
+        log.append([inputs[0].grad if inputs[0].is_leaf else None, [str(each.message) for each in caught]])
+    full = nn.ReLU()
+    full.register_full_backward_hook(hook)
+    mixed = errors(lambda: full.register_backward_hook(hook), lambda: model.register_full_backward_hook(hook))
+    return [log, mixed]
+
+
+@scenario
 def global_hooks(torch: Any) -> Any:
     module = torch.nn.modules.module
     log: list[str] = []

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.hooks import RemovableHandle
 from minitorch.autograd.node import Gradients, Node, gradient_edge
+from minitorch.nn.modules.node_hooks import watch_node
 from minitorch.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ forward_hooks_with_kwargs: Marks = OrderedDict()
 forward_hooks_always_called: Marks = OrderedDict()
 backward_pre_hooks: Hooks = OrderedDict()
 backward_hooks: Hooks = OrderedDict()
+node_backward_hooks: Hooks = OrderedDict()
 module_registration_hooks: Hooks = OrderedDict()
 buffer_registration_hooks: Hooks = OrderedDict()
 parameter_registration_hooks: Hooks = OrderedDict()
@@ -69,6 +71,7 @@ class ModuleHooks:
     _forward_pre_hooks_with_kwargs: Marks
     _backward_hooks: Hooks
     _backward_pre_hooks: Hooks
+    _is_full_backward_hook: bool | None
     forward: Callable[..., Any]
 
     def register_forward_pre_hook(
@@ -100,14 +103,27 @@ class ModuleHooks:
 
         What it returns, unless None, replaces `grad_input`. Both are tuples, None for what is no tensor.
         """
-        return register(self._backward_hooks, hook, prepend)
+        return self._register_backward(hook, True, prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Has `hook(module, grad_output)` called before the module's backward; a result replaces `grad_output`."""
         return register(self._backward_pre_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
-        raise NotImplementedError("register_backward_hook is deprecated: use register_full_backward_hook")
+        """Has `hook(module, grad_input, grad_output)` called with the gradients of the output's node alone; deprecated.
+
+        What it returns, unless None, replaces `grad_input`: the gradients of what the last operation took.
+        """
+        return self._register_backward(hook, False)
+
+    def _register_backward(self, hook: Hook, full: bool, prepend: bool = False) -> RemovableHandle:
+        if self._is_full_backward_hook is (not full):
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
+                "one of them."
+            )
+        self._is_full_backward_hook = full
+        return register(self._backward_hooks, hook, prepend)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not (
@@ -119,6 +135,7 @@ class ModuleHooks:
             or forward_pre_hooks
             or backward_hooks
             or backward_pre_hooks
+            or node_backward_hooks
         ):
             return self.forward(*args, **kwargs)
         return self._call_with_hooks(args, kwargs)
@@ -137,7 +154,12 @@ class ModuleHooks:
                     called.add(number)
                     replaced = self._call_forward_hook(number, hook, args, kwargs, result)
                     result = result if replaced is None else replaced
-            return result if backward is None else backward.watch_outputs(result)
+            result = result if backward is None else backward.watch_outputs(result)
+            own = {} if self._is_full_backward_hook else self._backward_hooks
+            on_node = [*node_backward_hooks.values(), *own.values()]
+            if on_node:
+                watch_node(self, on_node, args, result)
+            return result
         except Exception:
             for hooks, always in (
                 (forward_hooks, forward_hooks_always_called),
@@ -202,7 +224,8 @@ class BackwardHook:
 
     @classmethod
     def of(cls, module: Any) -> BackwardHook | None:
-        hooks = [*backward_hooks.values(), *module._backward_hooks.values()]
+        own = module._backward_hooks if module._is_full_backward_hook else {}
+        hooks = [*backward_hooks.values(), *own.values()]
         pre_hooks = [*backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
         return cls(module, hooks, pre_hooks) if hooks or pre_hooks else None
 
@@ -325,7 +348,21 @@ def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     """`register_full_backward_hook` for all modules."""
-    return register(backward_hooks, hook)
+    return _register_for_all(backward_hooks, node_backward_hooks, hook)
+
+
+def register_module_backward_hook(hook: Hook) -> RemovableHandle:
+    """`register_backward_hook` for all modules; deprecated."""
+    return _register_for_all(node_backward_hooks, backward_hooks, hook)
+
+
+def _register_for_all(hooks: Hooks, other_kind: Hooks, hook: Hook) -> RemovableHandle:
+    if other_kind:
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only "
+            "one of them."
+        )
+    return register(hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:

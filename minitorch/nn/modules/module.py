@@ -18,6 +18,7 @@ from minitorch.nn.modules.hooks import (
     buffer_registration_hooks,
     module_registration_hooks,
     parameter_registration_hooks,
+    register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -35,6 +36,7 @@ from minitorch.tensor import Tensor
 __all__ = [
     "Module",
     "_IncompatibleKeys",
+    "register_module_backward_hook",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
