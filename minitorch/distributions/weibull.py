@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from minitorch.distributions import constraints
 from minitorch.distributions.exponential import Exponential
 from minitorch.distributions.transformed_distribution import TransformedDistribution
-from minitorch.distributions.transforms import AffineTransform, PowerTransform, Transform
-from minitorch.distributions.utils import Parameter, Shape, broadcast_all, euler_constant
+from minitorch.distributions.transforms import AffineTransform, PowerTransform
+from minitorch.distributions.utils import Parameter, broadcast_all, euler_constant
 from minitorch.tensor import Tensor
 
 
@@ -23,15 +21,8 @@ class Weibull(TransformedDistribution):
         self.scale, self.concentration = broadcast_all(scale, concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
         base_dist = Exponential(self.scale.new_ones(self.scale.shape), validate_args=validate_args)
-        super().__init__(base_dist, self._steps(), validate_args=validate_args)
-
-    def _steps(self) -> list[Transform]:
-        return [PowerTransform(self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
-
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
-        new.transforms = new._steps()
-        return new
+        transforms = [PowerTransform(self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
+        super().__init__(base_dist, transforms, validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -156,7 +157,7 @@ def fill(index: int, tensor: Any, how: str) -> None:
     if index == 1 and how == "exit":
         os._exit(3)
     if index == 1 and how == "kill":
-        os.kill(os.getpid(), 9)
+        os.kill(os.getpid(), signal.SIGKILL)
     if index == 0 and how != "return":
         time.sleep(60)
 
@@ -183,7 +184,7 @@ def test_one_failing_process_ends_all(how: str, kind: type[Exception], words: st
             pass
     assert caught.value.error_index == 1  # type: ignore[attr-defined]
     assert caught.value.error_pid == context.pids()[1]  # type: ignore[attr-defined]
-    assert not any(process.is_alive() for process in context.processes)
+    assert context.processes[0].exitcode == -signal.SIGTERM
 
 
 def test_spawn_with_another_method_warns() -> None:
