@@ -448,6 +448,16 @@ def backward_hook_errors(torch: Any) -> Any:
 
 
 @scenario
+def empty_lines_in_a_repr(torch: Any) -> Any:
+    class Paragraphs(torch.nn.Module):
+        def __repr__(self) -> str:
+            return "One\n\n two\n \nthree"
+
+    model = torch.nn.Sequential(Paragraphs(), torch.nn.Sequential(Paragraphs()))
+    return repr(model), repr(torch.nn.ModuleList([Paragraphs(), Paragraphs(), model]))
+
+
+@scenario
 def backward_hooks_of_the_older_kind(torch: Any) -> Any:
     nn = torch.nn
 

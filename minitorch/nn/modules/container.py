@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, TypeVar
 
-from minitorch.nn.modules.module import Module, indented, typename
+from minitorch.nn.modules.module import Module, _addindent, typename
 from minitorch.nn.parameter import Parameter
 from minitorch.tensor import Tensor
 
@@ -195,7 +195,7 @@ class ModuleList(_Numbered):
             else:
                 runs.append((number, number, text))
         lines = [
-            indented(f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}")
+            _addindent(f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}", 2)
             for first, last, text in runs
         ]
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"

@@ -373,7 +373,7 @@ class Module(ModuleHooks, ModuleState, ModuleTree):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         own = extra.split("\n") if extra else []
-        children = [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
+        children = [f"({name}): {_addindent(repr(module), 2)}" for name, module in self._modules.items()]
         if len(own) == 1 and not children:
             return f"{self._get_name()}({own[0]})"
         if not own and not children:
@@ -384,9 +384,10 @@ class Module(ModuleHooks, ModuleState, ModuleTree):
         self.__dict__.update(state)
 
 
-def indented(text: str) -> str:
-    """All lines but the first moved right by two blanks."""
-    return text.replace("\n", "\n  ")
+def _addindent(s_: str, numSpaces: int) -> str:
+    """All lines but the first and the empty ones moved right."""
+    first, *rest = s_.split("\n")
+    return "\n".join([first, *(" " * numSpaces + line if line.strip() else "" for line in rest)])
 
 
 _COMPLEX = (

@@ -29,7 +29,7 @@ from minitorch.tensor import Tensor
 Activation = str | Callable[[Tensor], Tensor]
 
 
-def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
+def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
     if callable(activation):
         return activation
     if activation not in ("relu", "gelu"):
@@ -79,7 +79,7 @@ class _Layer(Module):
             setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **where))
         for number in blocks:
             setattr(self, f"dropout{number}", Dropout(dropout))
-        self.activation = _activation(activation)
+        self.activation = _get_activation_fn(activation)
 
     def _residual(self, x: Tensor, number: int, block: Callable[[Tensor], Tensor]) -> Tensor:
         """x + block(x), normalized before or after."""
@@ -196,8 +196,8 @@ class TransformerDecoderLayer(_Layer):
         return self._residual(x, 3, self._feed_forward)
 
 
-def _copies(module: Module, count: int) -> ModuleList:
-    return ModuleList([copy.deepcopy(module) for _ in range(count)])
+def _get_clones(module: Module, N: int) -> ModuleList:
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
 
 
 def _is_causal(mask: Tensor | None, is_causal: bool | None, input: Tensor, batch_first: bool) -> bool:
@@ -245,7 +245,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = _copies(encoder_layer, num_layers)
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
@@ -295,7 +295,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = _copies(decoder_layer, num_layers)
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 
