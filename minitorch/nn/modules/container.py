@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, TypeVar
 
-from minitorch.nn.modules.module import Module, _addindent, typename
+from minitorch.nn.modules.module import Module, typename
 from minitorch.nn.parameter import Parameter
 from minitorch.tensor import Tensor
 
@@ -194,11 +194,11 @@ class ModuleList(_Numbered):
                 runs[-1] = (runs[-1][0], number, text)
             else:
                 runs.append((number, number, text))
-        lines = [
-            _addindent(f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}", 2)
+        blocks = "\n".join(
+            f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
             for first, last, text in runs
-        ]
-        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+        )
+        return f"{self._get_name()}(\n{blocks}".replace("\n", "\n  ") + "\n)"
 
 
 class ModuleDict(Module):
