@@ -125,7 +125,7 @@ EXAMPLES: dict[str, list[Example]] = {
         lambda d, p: d.ContinuousBernoulli(logits=p([-1.0, 0.001, 2.0])),
         lambda d, p: d.ContinuousBernoulli(p([0.0, 0.45, 1.0]), lims=(0.4, 0.6)),
     ],
-    "VonMises": [lambda d, p: d.VonMises(p([0.3, -1.0, 3.0]), p([0.5, 2.0, 20.0])), lambda d, p: d.VonMises(0.0, 1.0)],
+    "VonMises": [lambda d, p: d.VonMises(p([0.3, -1.0, 3.0]), p([0.5, 3.3, 20.0])), lambda d, p: d.VonMises(0.0, 1.0)],
     "LowRankMultivariateNormal": [
         lambda d, p: d.LowRankMultivariateNormal(p([0.3, -1.0]), p([[1.0], [0.5]]), p([0.5, 2.0])),
         lambda d, p: d.LowRankMultivariateNormal(

@@ -423,6 +423,16 @@ def test_distributed_sampler(options: dict[str, Any]) -> None:
     assert ours == theirs
 
 
+def test_spawned_workers_share_the_dataset() -> None:
+    dataset = rows(minitorch)
+    loader = minitorch.utils.data.DataLoader(
+        dataset, ROWS, num_workers=1, multiprocessing_context="spawn", persistent_workers=True
+    )
+    assert next(iter(loader))[1].tolist() == list(range(ROWS))
+    dataset.tensors[1].add_(100)
+    assert next(iter(loader))[1].tolist() == list(range(100, 100 + ROWS))
+
+
 def test_out_of_order() -> None:
     loader = minitorch.utils.data.DataLoader(rows(minitorch), 2, num_workers=2, in_order=False)
     assert sorted(int(y) for _, batch in loader for y in batch) == list(range(ROWS))

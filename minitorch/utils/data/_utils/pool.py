@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import signal
 import time
@@ -22,6 +23,9 @@ class WorkerPool:
 
     def __init__(self, loader: DataLoader[Any], base_seed: int) -> None:
         context: Any = loader.multiprocessing_context or multiprocessing.get_context()
+        forks = context.get_start_method() == "fork"
+        if not forks:  # the dataset is sent: its tensors go through shared memory, rather than a copy to each worker
+            importlib.import_module("minitorch.multiprocessing")
         self.timeout = loader.timeout
         self.in_order = loader.in_order
         self.prefetch = max(1, loader.prefetch_factor or 0)
@@ -42,7 +46,7 @@ class WorkerPool:
                 loader.num_workers,
             )
             self.connections.append(here)
-            inherited = list(self.connections) if context.get_start_method() == "fork" else []
+            inherited = list(self.connections) if forks else []
             process = context.Process(target=run_worker, args=(task, there, inherited), daemon=True)
             process.start()
             there.close()
