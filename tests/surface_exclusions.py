@@ -165,13 +165,13 @@ EXCLUDED: dict[str, dict[str, str]] = {
     "Devices, several processes, profiling, and rare functions: not there yet.": {
         "torch": """
             AcceleratorError Event FatalError GradScaler OutOfMemoryError Stream from_file get_device_module
-            hash_tensor histogramdd is_inference is_inference_mode_enabled is_warn_always_enabled segment_reduce
+            hash_tensor histogramdd is_inference_mode_enabled is_warn_always_enabled segment_reduce
             set_warn_always to_dlpack
         """,
         "Tensor": """
-            const_data_ptr grad_dtype hash_tensor index is_inference module_load record_stream resize resize_as
+            const_data_ptr grad_dtype hash_tensor index module_load record_stream resize resize_as
         """,
-        "nn.functional": "ScalingType SwizzleType grouped_mm linear_cross_entropy scaled_grouped_mm scaled_mm",
+        "nn.functional": "ScalingType SwizzleType grouped_mm scaled_grouped_mm scaled_mm",
     },
 }
 """By reason and by namespace the names, separated by spaces."""

@@ -105,7 +105,13 @@ def write_out(out: Tensor, array: Array) -> Tensor:
     return out
 
 
-FACTORY_KEYWORDS = {"out": None, "layout": strided, "device": None, "requires_grad": False, "pin_memory": False}
+FACTORY_KEYWORDS: dict[str, Any] = {
+    "out": None,
+    "layout": strided,
+    "device": None,
+    "requires_grad": False,
+    "pin_memory": False,
+}
 
 
 def factory(function: Callable[..., Array]) -> Any:
@@ -136,7 +142,7 @@ def factory(function: Callable[..., Array]) -> Any:
         return out.requires_grad_() if requires_grad else out
 
     functools.update_wrapper(create, function)
-    signatures.describe(create, function, skip=2, dtype=None, **FACTORY_KEYWORDS)
+    signatures.describe(create, function, skip=2, keywords={"dtype": None, **FACTORY_KEYWORDS})
     return composite(variants="function")(create)
 
 

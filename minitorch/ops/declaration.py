@@ -296,7 +296,7 @@ def declare(
         )  # fmt: skip
         OPS[kernel.__name__] = op
         function = autocast.applied(apply.function_of(op, with_out="out" in variants), namespace, kernel.__name__)
-        signatures.describe_op(function, op, **({"out": None} if "out" in variants else {}))
+        signatures.describe_op(function, op, keywords={"out": None} if "out" in variants else {})
         register(function, kernel, (kernel.__name__, *aliases.split()), variants, namespace)
         if "inplace" in variants:
             in_place = apply.in_place_of(op)
@@ -378,5 +378,5 @@ def _with_out(function: Callable[..., Any]) -> Callable[..., Any]:
         result = function(*args, **kwargs)
         return result if out is None else apply.write_out(out, result)
 
-    signatures.describe(with_out, function, out=None)
+    signatures.describe(with_out, function, keywords={"out": None})
     return with_out

@@ -27,7 +27,8 @@ def _along(input: Tensor, dim: int, steps: Any, edge_order: int) -> Tensor:
         below, above = -right / (left * (left + right)), left / (right * (left + right))
         centre = (right - left) / (left * right)
         middle = below * at(0, inner) + centre * at(1, inner) + above * at(2, inner) if inner else at(0, 0)
-        first, last = steps[:2], steps[-2:].flip(0)
+        first: Any = steps[:2]
+        last: Any = steps[-2:].flip(0)
     else:
         middle = (at(min(2, size), inner) - at(0, inner)) / (2 * steps)
         first = last = (steps, steps)

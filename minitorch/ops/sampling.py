@@ -219,8 +219,8 @@ def _like(
 
 
 for _function in (rand, randn, normal, randperm):
-    signatures.describe(_function, _function, **FACTORY_KEYWORDS)
-signatures.describe(randint, randint, low=0, high=None, size=None, **FACTORY_KEYWORDS)
+    signatures.describe(_function, _function, keywords=FACTORY_KEYWORDS)
+signatures.describe(randint, randint, keywords={"low": 0, "high": None, "size": None, **FACTORY_KEYWORDS})
 
 
 @composite(variants="function")
@@ -244,14 +244,13 @@ def randint_like(
     return _like(input, sampling.random_, bounds, generator, options)
 
 
+_LIKE_KEYWORDS = {
+    "dtype": None,
+    "layout": None,
+    "device": None,
+    "requires_grad": False,
+    "pin_memory": False,
+    "memory_format": None,
+}
 for _function in (rand_like, randn_like, randint_like):
-    signatures.describe(
-        _function,
-        _function,
-        dtype=None,
-        layout=None,
-        device=None,
-        requires_grad=False,
-        pin_memory=False,
-        memory_format=None,
-    )
+    signatures.describe(_function, _function, keywords=_LIKE_KEYWORDS)

@@ -6,11 +6,12 @@ They are worked out when somebody asks, since hundreds of functions are generate
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from minitorch.ops.declaration import REQUIRED, Op
 
+_NONE: Mapping[str, Any] = {}
 _POSITIONAL, _NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
 
 
@@ -34,7 +35,9 @@ def _parameter(name: str, default: Any, kind: Any = _NAMED) -> inspect.Parameter
 _INPLACE = _parameter("inplace", False, _POSITIONAL)
 
 
-def describe_op(function: Any, op: Op, first: str = "input", *, inplace: bool = False, **keywords: Any) -> None:
+def describe_op(
+    function: Any, op: Op, first: str = "input", *, inplace: bool = False, keywords: Mapping[str, Any] = _NONE
+) -> None:
     """Has `inspect` find the parameters of an op's public form, the first named `first`, after which may come `inplace`
     and more keywords."""
 
@@ -56,7 +59,7 @@ def describe(
     skip: int = 0,
     first: str = "",
     inplace: bool = False,
-    **keywords: Any,
+    keywords: Mapping[str, Any] = _NONE,
 ) -> None:
     """Has `inspect` find the parameters that `source` is written with, without `skip` at the beginning and a `**` at
     the end, but with `first` before them, and behind them `inplace` and more keywords."""

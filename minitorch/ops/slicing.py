@@ -308,7 +308,7 @@ def tensor_split(
     dim = check_dim(dim, input._array.ndim)
     size = input._array.shape[dim]
     given = (indices_or_sections, sections, indices, tensor_indices_or_sections)
-    cuts = next((each for each in given if each is not None), None)
+    cuts: Any = next((each for each in given if each is not None), None)
     cuts = cuts.tolist() if isinstance(cuts, Tensor) else cuts
     if isinstance(cuts, int):
         if cuts <= 0:

@@ -2,7 +2,7 @@
 
 PyTorch leaves it open, but its algorithms are deterministic: introselect and introsort (Musser 1997, *Introspective
 sorting and selection algorithms*) as the GNU C++ library has them, and quickselect with the median of three elements
-(Press et al., *Numerical recipes*, §8.5). They run here in Python, so on few elements only: in larger tensors equal
+(Press et al., *Numerical recipes*, §8.5). They run here in Python, so in small tensors only: in larger ones equal
 elements keep their order. Rows are lists of ranks, smallest first, in which equal elements have equal ranks.
 """
 
@@ -13,8 +13,7 @@ from typing import Any
 
 from minitorch.backend import Array
 
-_LONGEST_ROW = 1024
-_MOST_ELEMENTS = 1 << 12
+_MOST_ELEMENTS = 1 << 10
 _SMALL = 16  # parts that introsort leaves to insertion
 _HEAP_FROM = 64  # k · 64 ≤ n: PyTorch selects with a heap, which keeps no order that is worth following
 
@@ -152,18 +151,15 @@ def _resolved(
     """A part of a stable order along `dim`, but in rows with ties, or in all, what `choose` makes of their ranks."""
     order, values = xp.moveaxis(order, dim, -1), xp.moveaxis(self, dim, -1)
     size = values.shape[-1]
+    if not 0 < order.size <= _MOST_ELEMENTS:
+        return xp.moveaxis(order[..., part], -1, dim)
     result = order[..., part].copy()
-    if 0 < size <= _LONGEST_ROW:
-        rows = order.reshape(-1, size)
-        ordered = xp.take_along_axis(values.reshape(-1, size), rows, 1)
-        left, right = ordered[:, :-1], ordered[:, 1:]
-        differs = (left != right) & ((left == left) | (right == right))  # NaN is equal to NaN
-        tied = xp.nonzero(~differs.all(1) | all_rows)[0]
-        if len(tied) * size <= _MOST_ELEMENTS:
-            ranks = xp.zeros(rows.shape, "int64")
-            xp.put_along_axis(ranks, rows[:, 1:], differs.cumsum(1), 1)
-            found = result.reshape(-1, result.shape[-1])
-            for row in tied.tolist():
-                found[row] = xp.asarray(choose(_Row(ranks[row].tolist())))
-            result = found.reshape(result.shape)
-    return xp.moveaxis(result, -1, dim)
+    rows, found = order.reshape(-1, size), result.reshape(-1, result.shape[-1])
+    ordered = xp.take_along_axis(values.reshape(-1, size), rows, 1)
+    left, right = ordered[:, :-1], ordered[:, 1:]
+    differs = (left != right) & ((left == left) | (right == right))  # NaN is equal to NaN
+    ranks = xp.zeros(rows.shape, "int64")
+    xp.put_along_axis(ranks, rows[:, 1:], differs.cumsum(1), 1)
+    for row in xp.nonzero(~differs.all(1) | all_rows)[0].tolist():
+        found[row] = xp.asarray(choose(_Row(ranks[row].tolist())))
+    return xp.moveaxis(found.reshape(result.shape), -1, dim)

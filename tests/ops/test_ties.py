@@ -53,6 +53,6 @@ def test_the_choice_among_equal_elements_is_torchs(name: str) -> None:
 
 
 def test_in_large_tensors_equal_elements_keep_their_order() -> None:
-    x = minitorch.zeros(2000)
-    assert x.sort().indices.tolist() == list(range(2000))
+    x = minitorch.zeros(5000)
+    assert x.sort().indices.tolist() == list(range(5000))
     assert x.topk(100).indices.tolist() == list(range(100))
