@@ -17,7 +17,7 @@ _precision = "highest"
 _DEBUG_MODES = ("default", "warn", "error")
 
 
-def is_inference(input: Tensor, /) -> bool:
+def is_inference(input: Tensor) -> bool:
     """Whether a tensor was made in inference mode. https://pytorch.org/docs/stable/generated/torch.is_inference.html"""
     return input.is_inference()
 
