@@ -11,8 +11,10 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
 from minitorch.ops.declaration import composite, declare
+from minitorch.ops.masking import keep
 from minitorch.ops.matmul import type_name
 from minitorch.ops.planes import gather_planes, like_images
 from minitorch.tensor import Tensor
@@ -64,19 +66,41 @@ def max_pool(
     output = _output(size, kernel, stride, padding, dilation, ceil_mode)
     lowest = -math.inf if self.dtype.kind == "f" else xp.iinfo(self.dtype).min
     best = xp.full((*self.shape[:-n], *output), lowest, self.dtype)
-    index = xp.zeros(best.shape, xp.int64)
-    plane = xp.arange(math.prod(size), dtype=xp.int64).reshape(size)
-    for outputs, inputs in _slices(size, output, kernel, stride, padding, dilation):
-        candidate, current = self[inputs], best[outputs]
+    chosen = xp.full(best.shape, -1, "int16" if math.prod(kernel) < 2**15 else "int64")  # the number of the offset
+    for number, (outputs, inputs) in enumerate(_slices(size, output, kernel, stride, padding, dilation)):
+        candidate, current, at = xp.ascontiguousarray(self[inputs]), best[outputs], chosen[outputs]
         better = candidate > current
+        better |= at < 0
         if self.dtype.kind == "f":
             better |= candidate != candidate
-        else:
-            better |= candidate == lowest
-        current[...] = xp.where(better, candidate, current)
-        at = index[outputs]
-        at[...] = xp.where(better, plane[inputs[1:]], at)
-    return best, index
+        xp.maximum(current, candidate, out=current)
+        xp.maximum(at, better.view("int8") * at.dtype.type(number) - ~better, out=at)
+    return best, _places(xp, size, output, kernel, stride, padding, dilation, chosen)
+
+
+@declare(upcast=True, promotion="keep", variants="")
+def largest(xp: Any, self: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Array:
+    """The largest element of each window alone, for those who ask neither for its place nor for a gradient."""
+    size = self.shape[-len(kernel) :]
+    output = _output(size, kernel, stride, padding, dilation, ceil_mode)
+    lowest = -math.inf if self.dtype.kind == "f" else xp.iinfo(self.dtype).min
+    best = xp.full((*self.shape[: -len(kernel)], *output), lowest, self.dtype)
+    for outputs, inputs in _slices(size, output, kernel, stride, padding, dilation):
+        xp.maximum(best[outputs], self[inputs], out=best[outputs])
+    return best
+
+
+def _places(
+    xp: Any, size: Ints, output: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, chosen: Array
+) -> Array:
+    """The indices in the plane of what was chosen, given as the numbers of offsets in the windows."""
+    starts, shifts = xp.zeros((), "int64"), xp.zeros((), "int64")
+    for s, o, k, t, p, d in zip(size, output, kernel, stride, padding, dilation, strict=True):
+        starts = starts[..., None] * s + (xp.arange(o) * t - p)
+        shifts = shifts[..., None] * s + xp.arange(k) * d
+    places = shifts.reshape(-1).take(chosen)
+    places += starts
+    return places
 
 
 def _output(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
@@ -105,7 +129,7 @@ def max_pool_backward(
     result = xp.zeros(shape, grad_output.dtype)
     plane = xp.arange(math.prod(size), dtype=xp.int64).reshape(size)
     for outputs, inputs in _slices(size, index.shape[-len(kernel) :], kernel, stride, padding, dilation):
-        result[inputs] += grad_output[outputs] * (index[outputs] == plane[inputs[1:]])
+        result[inputs] += keep(xp, grad_output[outputs], index[outputs] == plane[inputs[1:]])
     return result
 
 
@@ -255,8 +279,16 @@ def _check_output(input: Tensor, output: Ints) -> None:
 
 
 def _max_pool(
-    name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
-) -> tuple[Tensor, Tensor]:
+    name: str,
+    n: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    indices: bool = True,
+) -> Any:
     kernel, steps, pads, spread = _geometry(name, n, input, kernel_size, stride, padding, dilation)
     _check_output(input, _output(tuple(input.shape[-n:]), kernel, steps, pads, spread, ceil_mode))
     if type_name(input._array) == "Bool":
@@ -264,7 +296,10 @@ def _max_pool(
     if n > 1:
         return max_pool(input, kernel, steps, pads, spread, ceil_mode)
     # PyTorch too pools one dimension as two, of which the first has size 1.
-    flat = max_pool(input.unsqueeze(-2), (1, *kernel), (1, *steps), (0, *pads), (1, *spread), ceil_mode)
+    geometry = (1, *kernel), (1, *steps), (0, *pads), (1, *spread), ceil_mode
+    if not indices and not (grad_mode.enabled and input.requires_grad):
+        return largest(input.unsqueeze(-2), *geometry).squeeze(-2), None
+    flat = max_pool(input.unsqueeze(-2), *geometry)
     return flat[0].squeeze(-2), flat[1].squeeze(-2)
 
 
@@ -294,7 +329,9 @@ def _public(n: int) -> None:
         """The largest element of each window; with `return_indices`, also where in its plane it is."""
         if n == 1 and not return_indices and not input.is_floating_point():
             raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{type_name(input._array)}'")
-        pooled = _max_pool(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        pooled = _max_pool(
+            f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode, indices=return_indices
+        )
         return pooled if return_indices else pooled[0]
 
     def avg_pool_nd(

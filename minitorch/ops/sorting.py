@@ -90,8 +90,25 @@ def top(xp: Any, self: Array, k: int, dim: int, largest: bool, sorted: bool) -> 
         raise RuntimeError("selected index k out of range")
     if not self.ndim:
         return (self.copy(), xp.zeros((), xp.int64)) if k else (xp.empty(0, self.dtype), xp.empty(0, xp.int64))
-    order = order_of(xp, self, dim, descending=largest)
-    return chosen(xp, self, top_of(xp, self, order, k, dim, sorted), dim, True)
+    size, front = self.shape[dim], (*(slice(None),) * dim, slice(k))
+    if self.size < MANY or 8 * k > size:
+        order = order_of(xp, self, dim, descending=largest)
+        return chosen(xp, self, top_of(xp, self, order, k, dim, sorted), dim, True)
+    places = _partition(xp, self, size - k if largest else k, dim)
+    places = xp.sort(places[(*front[:-1], slice(size - k, None) if largest else slice(k))], axis=dim)
+    order = order_of(xp, xp.take_along_axis(self, places, axis=dim), dim, descending=largest)
+    return chosen(xp, self, xp.take_along_axis(places, order, axis=dim), dim, True)
+
+
+MANY = 2**14
+"""From this number of elements on they aren't all sorted to find those of some rank, whatever the order of equal ones."""
+
+
+def _partition(xp: Any, self: Array, rank: int, dim: int) -> Array:
+    """The indices along `dim`: at `rank` that of the element of the rank, before it smaller ones', after it larger."""
+    if FROM_NUMPY[self.dtype].is_low_precision:
+        self = self.astype(xp.float32)
+    return xp.argpartition(self, rank, axis=dim)
 
 
 @composite()
@@ -107,9 +124,12 @@ def _ranked(xp: Any, name: str, self: Array, rank: Any, dim: int, keepdim: bool)
         return self.copy(), xp.zeros((), xp.int64)
     if not self.shape[dim]:
         raise IndexError(f"{name.removeprefix('nan')}(): Expected reduction dim {dim} to have non-zero size.")
-    order = order_of(xp, self, dim)
     is_one = isinstance(rank, int)
-    places = kth_of(xp, self, order, rank, dim) if is_one else xp.take_along_axis(order, rank, axis=dim)
+    if is_one and self.size >= MANY:
+        places = _partition(xp, self, rank, dim)[(*(slice(None),) * dim, slice(rank, rank + 1))]
+    else:
+        order = order_of(xp, self, dim)
+        places = kth_of(xp, self, order, rank, dim) if is_one else xp.take_along_axis(order, rank, axis=dim)
     return chosen(xp, self, places, dim, keepdim)
 
 
@@ -142,8 +162,12 @@ def _median(xp: Any, name: str, self: Array, dim: int, keepdim: bool, ignore_nan
     dim = check_dim(dim, self.ndim)
     if not self.ndim or not self.shape[dim]:
         return _ranked(xp, name, self, 0, dim, keepdim)
-    missing = xp.sum(self != self, axis=dim, keepdims=True)
     size = self.shape[dim]
+    absent = self != self
+    if self.size >= MANY and not absent.any():
+        values, places = _ranked(xp, name, self, (size - 1) // 2, dim, keepdim)
+        return values, xp.asarray(places, order="C")
+    missing = xp.sum(absent, axis=dim, keepdims=True)
     if ignore_nan:
         rank = xp.maximum(size - missing - 1, 0) // 2
     else:

@@ -109,3 +109,24 @@ def test_many_values_of_one_place(name: str, rows: int) -> None:
         for lib in (minitorch, torch)
     )
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("topk", (5,)), ("topk", (5, False)), ("kthvalue", (7,)), ("kthvalue", (300,)), ("median", ()), ("nanmedian", ())],
+)
+def test_ranks_among_many(name: str, arguments: tuple[Any, ...], missing: bool, dim: int) -> None:
+    """Without sorting all: the values and, as no two are equal, the indices."""
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+    array = np.random.default_rng(0).permutation(300 * 301).reshape(300, 301).astype("float32")
+    if missing:
+        array[7] = array[:, 9] = np.nan
+        array[7, 9] = 0
+    ours, theirs = (
+        getattr(lib.from_numpy(array), name)(*arguments[:1], dim, *arguments[1:]) for lib in (minitorch, torch)
+    )
+    np.testing.assert_array_equal(ours.values.numpy(), theirs.values.numpy())
+    if not missing:
+        np.testing.assert_array_equal(ours.indices.numpy(), theirs.indices.numpy())
