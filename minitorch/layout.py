@@ -189,6 +189,8 @@ def laid_out(xp: Any, array: Array, format: memory_format) -> Array:
 
 def copy_in(xp: Any, array: Array, dtype: Any, format: memory_format) -> Array:
     """A copy of the array, in another dtype, whose memory is in the order of the format."""
+    if format is preserve_format and array.flags.c_contiguous and 1 not in array.shape:
+        return array.astype(dtype, order="C")
     if format is preserve_format:
         copy = empty_as(xp, array, dtype)
         copy[...] = array

@@ -99,40 +99,21 @@ def refresh_view(view: Tensor) -> None:
     view._view_version = base._version
 
 
-class Geometry:
-    """Where the elements of a view lie in the storage."""
-
-    __slots__ = ("offset", "shape", "stride")
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.shape: tuple[int, ...] = tuple(tensor.shape)
-        self.stride = tensor.stride()
-        self.offset = tensor.storage_offset()
-
-    def of(self, tensor: Tensor) -> Tensor:
-        view: Tensor = tensor.as_strided(self.shape, self.stride, self.offset)
-        return view
-
-
 class AsStridedBackward0(Node):
     """The history of a view that was written to, or whose base was: the base, seen through the view's geometry."""
 
-    __slots__ = ("_base", "_view")
+    __slots__ = ("_place",)
 
     def __init__(self, view: Tensor) -> None:
         base = view._base
         assert base is not None
         super().__init__((gradient_edge(base),), ((view._array.shape, view._dtype),))
-        self._base, self._view = Geometry(base), Geometry(view)
+        from minitorch.autograd.place import Place
+
+        self._place = Place(base, view)
 
     def apply(self, grads: Gradients) -> Gradients:
-        grad = grads[0]
-        if grad is None:
-            return (None,)
-        zeros = grad.new_empty_strided(self._base.shape, self._base.stride).zero_()
-        return (
-            zeros.as_strided_scatter(grad, self._view.shape, self._view.stride, self._view.offset - self._base.offset),
-        )
+        return (None if grads[0] is None else self._place.back(grads[0]),)
 
 
 class CopySlices(Node):
@@ -141,12 +122,14 @@ class CopySlices(Node):
     Outside the view the gradient passes; inside it goes through `node`.
     """
 
-    __slots__ = ("_base", "_view", "node")
+    __slots__ = ("_place", "node")
 
     def __init__(self, base: Tensor, view: Tensor, node: Node) -> None:
         super().__init__((gradient_edge(base), *node.edges[1:]), ((base._array.shape, base._dtype),))
         self.node: Node | None = node
-        self._base, self._view = Geometry(base), Geometry(view)
+        from minitorch.autograd.place import Place
+
+        self._place = Place(base, view)
 
     def name(self) -> str:
         return "torch::autograd::CopySlices"
@@ -157,12 +140,11 @@ class CopySlices(Node):
             raise RuntimeError(FREED)
         if grad is None:
             return [None] * len(self.edges)
-        offset = self._view.offset - self._base.offset
-        whole = grad.new_empty_strided(self._base.shape, self._base.stride).copy_(grad)
-        inside = whole.as_strided(self._view.shape, self._view.stride, offset).clone()
+        whole = self._place.copy_of_base(grad)
+        inside = self._place.look(whole).clone()
         results = list(self.node.apply((inside,)))
         first = results[0] if results[0] is not None else inside.new_zeros(inside.shape)
-        results[0] = whole.as_strided_scatter(first, self._view.shape, self._view.stride, offset)
+        results[0] = self._place.replaced(whole, first)
         return results
 
     def release(self) -> None:

@@ -79,7 +79,9 @@ def apply_to_two(op: Op, self: Any, other: Any) -> Any:
         except (ValueError, TypeError):
             result = None  # `apply` fails on it too, and explains it
         if result.__class__ is where.array_type:
-            if result.ndim > 1:
+            if result.ndim > 1 and not (
+                self._array.flags.c_contiguous and result.flags.c_contiguous and 1 not in result.shape
+            ):
                 result = arranged(where.xp, result, (self, other), op.name)
             output = make_tensor(result, FROM_NUMPY[result.dtype], where)
             if mask and grad_mode.enabled:
@@ -97,8 +99,10 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
         raise errors.not_a_tensor(op, 0, target)
     check_writable(target, args)
     before = _before_write(target) if op.saves_self and grad_mode.enabled else None
-    check_target(target._array, op.name, args[1:])
-    check_sources(op, target, args)
+    if 0 in target._array.strides:
+        check_target(target._array, op.name, args[1:])
+    if target._storage is not None:
+        check_sources(op, target, args)
     array, _, mask = _run(op, args, in_place=True)
     node = None
     if mask and grad_mode.enabled and target._dtype.is_differentiable:
@@ -216,7 +220,14 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
     if restored is not None:
         result = _restore(result, restored)
     if op.elementwise and not in_place and result.__class__ is where.array_type and result.ndim > 1:
-        result = arranged(where.xp, result, [args[position] for position in op.tensors], op.name)
+        first = args[op.tensors[0]]
+        if not (
+            first.__class__ is Tensor
+            and first._array.flags.c_contiguous
+            and result.flags.c_contiguous
+            and 1 not in result.shape
+        ):
+            result = arranged(where.xp, result, [args[position] for position in op.tensors], op.name)
     return result, where, mask
 
 

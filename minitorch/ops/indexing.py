@@ -13,7 +13,7 @@ from types import EllipsisType, NoneType
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import BOOL, FROM_NUMPY, INTEGER, SCALAR_TYPES, bool_, int64, uint8
+from minitorch.dtypes import BOOL, FROM_NUMPY, INTEGER, SCALAR_TYPES, bool_, finfo, float16, int64, uint8
 from minitorch.layout import memory_order, ordered_strides, restrided
 from minitorch.ops.accumulation import add_at
 from minitorch.ops.declaration import METHODS, declare
@@ -298,7 +298,9 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
                 source = _without_leading_ones(value)
                 part.copy_(source if source._array.shape == shape else source.expand(shape))
         else:
-            part.fill_(part.new_full((), value))
+            # A tensor is refused by expanded places, and may be infinite; a number costs less.
+            whole = 0 in part._array.strides or abs(value) > _LARGE
+            part.fill_(part.new_full((), value) if whole else value)
         return
     if not isinstance(value, Tensor):
         value = self.new_full((), value)
@@ -321,6 +323,8 @@ def _without_leading_ones(value: Tensor) -> Tensor:
     extra = next((dim for dim, size in enumerate(shape) if size != 1), len(shape))
     return view_as_shape(value, shape[extra:]) if extra else value
 
+
+_LARGE = finfo(float16).max
 
 METHODS["__getitem__"] = get_item
 METHODS["__setitem__"] = set_item

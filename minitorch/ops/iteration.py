@@ -35,8 +35,12 @@ def arranged(xp: Any, result: Array, args: Sequence[Any], op: str) -> Array:
     shape, sources = result.shape, [each._array for each in args if isinstance(each, Tensor)]
     if op == "pow" and not isinstance(args[0], Tensor):
         return laid_out(xp, result, contiguous_format)
+    if 1 not in shape and len(sources) == len(args):
+        strides = result.strides
+        if all(each.strides == strides and each.itemsize == result.itemsize for each in sources):
+            return result
     same = (len(sources) == len(args) or op in _PARAMETERS) and all(each.shape == shape for each in sources)
-    if all(each.flags.c_contiguous for each in sources) and (same or 1 not in shape):
+    if same and all(each.flags.c_contiguous for each in sources):
         return result
     if same and all(is_contiguous(each, channels_last) for each in sources):
         return laid_out(xp, result, channels_last)

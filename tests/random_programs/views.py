@@ -230,7 +230,7 @@ WRITES: dict[str, Step] = {
     "add_": lambda draw, name, x: f"{name}.add_({draw.of((_number(draw, x), _source(draw, x)))})",
     "mul_": lambda draw, name, x: f"{name}.mul_({draw.of((_number(draw, x), _source(draw, x)))})",
     "iadd": lambda draw, name, x: f"{name} += {draw.of((_number(draw, x), _source(draw, x)))}",
-    "neg_": lambda draw, name, x: f"{name}.{'square_' if x.is_complex() else 'neg_'}()",
+    "neg_": lambda draw, name, x: f"{name}.{'square_' if x.is_complex() or x.dtype.itemsize == 1 else 'neg_'}()",
     "copy_": lambda draw, name, x: f"{name}.copy_({_source(draw, x)})",
     "setitem": set_item,
     "index_put_": index_put,

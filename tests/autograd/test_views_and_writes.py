@@ -1,0 +1,89 @@
+"""Gradients through views of what was written to, where base and view differ in strides or dtype, against torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import minitorch
+
+torch = pytest.importorskip("torch", reason="the expected values are torch's")
+
+COMPLEX = [1 + 2j, 3 - 1j, 0.5j]
+
+WRITES_TO_THE_VIEW: dict[str, Callable[[Any, Any], Any]] = {
+    "real": lambda lib, z: z.real.mul_(2),
+    "imag": lambda lib, z: z.imag.add_(1),
+    "view_as_real": lambda lib, z: lib.view_as_real(z)[0].mul_(3),
+    "slice": lambda lib, z: z[1:].mul_(2j),
+    "result saved": lambda lib, z: z.imag.exp_(),
+    "argument saved": lambda lib, z: z.real.mul_(z.imag.detach().clone().requires_grad_()),
+}
+
+
+@pytest.mark.parametrize("name", WRITES_TO_THE_VIEW)
+def test_a_part_of_a_complex_tensor_is_written_to(name: str) -> None:
+    grads = []
+    for lib in (torch, minitorch):
+        leaf = lib.tensor(COMPLEX, dtype=lib.complex128, requires_grad=True)
+        base = leaf * 2
+        WRITES_TO_THE_VIEW[name](lib, base)
+        (base.abs() ** 2).sum().backward()
+        grads.append(leaf.grad.tolist())
+    assert grads[1] == pytest.approx(grads[0])
+
+
+VIEWS: dict[str, Callable[[Any, Any], Any]] = {
+    "real": lambda lib, z: lib.view_as_complex(z.view(3, 2)).real,
+    "imag": lambda lib, z: lib.view_as_complex(z.view(3, 2)).imag,
+    "view_as_complex": lambda lib, z: lib.view_as_real(lib.view_as_complex(z.view(3, 2))),
+    "absolute": lambda lib, z: lib.view_as_complex(z.view(3, 2)).abs(),
+    "expanded": lambda lib, z: z.expand(4, 6),
+    "overlapping windows": lambda lib, z: z.unfold(0, 3, 1),
+    "overlapping strides": lambda lib, z: z.as_strided((3, 3), (1, 1)),
+    "transposed": lambda lib, z: z.view(2, 3).t(),
+    "a single element": lambda lib, z: z[4],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_base_of_a_view_is_written_to(name: str) -> None:
+    grads = []
+    for lib in (torch, minitorch):
+        leaf = lib.arange(1.0, 7.0, dtype=lib.float64).requires_grad_()
+        base = leaf * 2
+        view = VIEWS[name](lib, base)
+        if name != "absolute":
+            base.mul_(3)
+        (view * view).sum().backward()
+        grads.append(leaf.grad.tolist())
+    assert grads[1] == pytest.approx(grads[0])
+
+
+@pytest.mark.parametrize("change", ["mul_(other)", "addcmul_(other, other)", "sub_(target).mul_(target)"])
+def test_an_argument_that_was_overwritten_is_missed(change: str) -> None:
+    """It is saved as it was before the write, also where it is the target itself or a view of it."""
+    messages = []
+    for lib in (torch, minitorch):
+        leaf = lib.arange(1.0, 5.0, dtype=lib.float64).requires_grad_()
+        target = leaf * 2
+        scope = {"target": target, "other": target.detach().requires_grad_()}
+        eval(f"target.{change}", scope)
+        with pytest.raises(RuntimeError, match="has been modified by an inplace operation") as raised:
+            target.sum().backward()
+        messages.append(str(raised.value).partition("Hint")[0])
+    assert messages[1] == messages[0]
+
+
+def test_a_retained_gradient_is_that_of_the_new_value() -> None:
+    grads = []
+    for lib in (torch, minitorch):
+        leaf = lib.ones(3, dtype=lib.float64, requires_grad=True)
+        value = leaf * 2
+        value.retain_grad()
+        value.mul_(5)
+        (value * value).sum().backward()
+        grads.append((value.grad.tolist(), leaf.grad.tolist()))
+    assert grads[1] == grads[0]
