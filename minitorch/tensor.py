@@ -320,9 +320,14 @@ class Tensor(metaclass=_TensorType):
         if grad is self:
             raise RuntimeError("can't assign Variable as its own grad")
         if grad._dtype is not self._dtype:
+            from minitorch.ops.matmul import c_type_name, type_name
+
             raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{grad.type_name()}' to a tensor with dtype "
-                f"'{self.type_name()}'. Please ensure that the gradient and the tensor have the same dtype"
+                f"attempting to assign a gradient with dtype '{c_type_name(grad._array)}' to a tensor with grad_dtype "
+                f"'{type_name(self._array)}'. The gradient must match the tensor's grad_dtype (defaults to the "
+                "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
+                "allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may "
+                "break downstream systems that assume they match."
             )
         if grad._device is not self._device:
             raise RuntimeError(

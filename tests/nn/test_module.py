@@ -65,6 +65,20 @@ def construction_draws_the_same_numbers(torch: Any) -> Any:
 
 
 @scenario
+def gradients_of_another_type_are_refused(torch: Any) -> Any:
+    def assign(of: Any, gradient: Any) -> None:
+        torch.zeros(2, dtype=of).grad = torch.zeros(2, dtype=gradient)
+
+    return errors(
+        lambda: assign(torch.float32, torch.float64),
+        lambda: assign(torch.float64, torch.bfloat16),
+        lambda: assign(torch.bfloat16, torch.int64),
+        lambda: assign(torch.int64, torch.bool),
+        lambda: assign(torch.complex64, torch.float32),
+    )
+
+
+@scenario
 def repr_of_a_network(torch: Any) -> Any:
     return repr(network(torch))
 
