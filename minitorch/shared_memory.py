@@ -6,7 +6,6 @@ Source: https://pytorch.org/docs/stable/multiprocessing.html#file-descriptor-fil
 
 from __future__ import annotations
 
-import gc
 import mmap
 import os
 import tempfile
@@ -54,22 +53,11 @@ def shared_memory_of(array: Array) -> SharedMemory | None:
 
 
 def share(storage: UntypedStorage) -> SharedMemory:
-    """Moves a storage, and with it all tensors that are views of it, to shared memory, unless it is there already."""
-    before = storage._bytes
-    memory = shared_memory_of(before)
-    if memory is not None:
-        return memory
-    memory = allocate(before.size)
-    backend = storage.device.backend
-    moved = backend.strided(memory, "uint8", 0, before.shape, (1,))
-    moved[:] = before
-    start = backend.pointer(before)
-    for tensor in gc.get_referrers(storage):  # a storage doesn't list its tensors, and this is seldom asked for
-        if isinstance(tensor, Tensor):
-            array = tensor._array
-            offset = backend.pointer(array) - start if array.size else 0
-            tensor._array = backend.strided(memory, array.dtype, offset, array.shape, array.strides)
-    storage._buffer = moved
+    """Moves a storage, and with it all tensors on it, to shared memory, unless it is there already."""
+    memory = shared_memory_of(storage._bytes)
+    if memory is None:
+        memory = allocate(storage.nbytes())
+        storage._move_to(storage.device.backend.strided(memory, "uint8", 0, (storage.nbytes(),), (1,)))
     return memory
 
 

@@ -63,20 +63,40 @@ class UntypedStorage:
     def resize_(self, nbytes: int) -> UntypedStorage:
         """Makes the storage `nbytes` long in new memory, keeping the bytes that fit.
 
+        A tensor that no longer fits keeps the memory it had.
+        """
+        return self._move_to(self.device.xp.zeros(nbytes, "uint8"))
+
+    def share_memory_(self) -> UntypedStorage:
+        """Moves the storage to memory that other processes can see, if it isn't there."""
+        from minitorch.shared_memory import share
+
+        if self.device.type != "cuda":  # which is shared anyhow
+            share(self)
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether other processes can see the memory."""
+        from minitorch.shared_memory import shared_memory_of
+
+        return self.device.type == "cuda" or shared_memory_of(self._bytes) is not None
+
+    def _move_to(self, moved: Array) -> UntypedStorage:
+        """Makes other bytes the memory, and copies what fits into them.
+
         All tensors that share the storage move with it. It doesn't know them, and being asked this is rare, so they are
-        looked for among all objects. A tensor that no longer fits keeps the memory it had.
+        looked for among all objects.
         """
         from minitorch.tensor import Tensor
 
         shared = [each for each in gc.get_referrers(self) if isinstance(each, Tensor) and each._storage is self]
         offsets = [each.storage_offset() * each.itemsize for each in shared]
-        moved = self.device.xp.zeros(nbytes, "uint8")
-        kept = min(nbytes, self.nbytes())
+        kept = min(moved.size, self.nbytes())
         moved[:kept] = self._bytes[:kept]
         self._buffer = moved
         for tensor, offset in zip(shared, offsets, strict=True):
             array = tensor._array
-            if array.size and offset + self.device.backend.as_bytes(array).size <= nbytes:
+            if array.size and offset + self.device.backend.as_bytes(array).size <= moved.size:
                 tensor._array = self.device.backend.strided(moved, array.dtype, offset, array.shape, array.strides)
         return self
 

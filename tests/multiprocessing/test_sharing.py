@@ -27,11 +27,19 @@ def test_moving_to_shared_memory() -> None:
     def ask(library: Any) -> list[Any]:
         base = library.arange(12.0).reshape(3, 4)
         view, turned = base[1:, 1], base.t()
-        before = [base.is_shared(), view.is_shared()]
+        before = [base.is_shared(), view.is_shared(), base.untyped_storage().is_shared()]
         version = base._version
         assert turned.share_memory_() is turned
         base[1, 1] = 50.0
-        after = [base.is_shared(), view.is_shared(), (base + 1).is_shared(), base.clone().is_shared()]
+        storage = view.untyped_storage()
+        assert storage.share_memory_() is storage
+        after = [
+            storage.is_shared(),
+            base.is_shared(),
+            view.is_shared(),
+            (base + 1).is_shared(),
+            base.clone().is_shared(),
+        ]
         offsets = [view.storage_offset(), view.stride(), turned.stride(), base._version - version]
         one_memory = base.data_ptr() == turned.data_ptr() == base.untyped_storage().data_ptr()
         return [before, after, view.tolist(), turned.tolist(), offsets, one_memory]
