@@ -220,6 +220,8 @@ def interpolate(
 
 def _per_dimension_size(input: Tensor, size: Any) -> Ints:
     n = input.dim() - 2
+    if isinstance(size, float):
+        raise TypeError("interpolate(): argument 'size' must be int or tuple of ints, not float")
     if not isinstance(size, (tuple, list)):
         return (int(size),) * n
     if len(size) != n:

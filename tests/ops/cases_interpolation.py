@@ -48,6 +48,7 @@ case(
         args(make(1, 0, 3, 3), 2),
         args(make(3, 3), 2),
         args(make(1, 1, 3, 3), (2.0, 2.0)),
+        args(make(1, 1, 3, 3), 2.0).type_only(),
         args(make(1, 1, 3, 3), [3]),
         args(make(1, 1, 3, 3), scale_factor=[3.0]),
         args(make(1, 1, 3, 3), 2, mode="cubic"),
