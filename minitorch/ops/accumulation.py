@@ -26,7 +26,7 @@ def add_at(xp: Any, target: Array, index: tuple[Any, ...], values: Array) -> Non
     elif not target.flags.c_contiguous:
         xp.add.at(target, index, values)
     else:
-        places = _flat_places(xp, target.shape, index)
+        places = flat_places(xp, target.shape, index)
         values = xp.broadcast_to(values, places.shape)
         xp.add.at(target.reshape(-1), places.reshape(-1), values.reshape(-1))
 
@@ -81,8 +81,13 @@ def fold_rows(xp: Any, combine: Any, values: Array, places: Array) -> tuple[Arra
     return ordered[start], values[start], count
 
 
-def _flat_places(xp: Any, shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:
+def flat_places(xp: Any, shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:
     """Where the elements that `index` selects lie in the flattened array."""
+    if len(index) == len(shape) and all(hasattr(each, "dtype") and each.dtype != bool for each in index):
+        places: Any = 0
+        for dim, (each, size) in enumerate(zip(index, shape, strict=True)):
+            places = places * size + checked_places(xp, each, size, dim)
+        return places
     if len(index) > 1 or index[0].dtype == bool:
         return xp.arange(math.prod(shape)).reshape(shape)[index]
     rows = checked_places(xp, index[0], shape[0])

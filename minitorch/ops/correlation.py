@@ -103,7 +103,7 @@ def _correlate_rows(xp: Any, x: Array, weight: Array, stride: Ints, dilation: In
     kernel, one = weight.shape[2:], (1,) * (n - 1)
     size = windows(xp, x, kernel, stride, dilation).shape[2 + n :]
     result = xp.empty((len(x), outputs, *size), x.dtype)
-    for part in _chunks(len(x), kernel[-1] * x[0].size // 4):
+    for part in _chunks(len(x), kernel[-1] * x[0].size // 4):  # rows pass through the cache one by one: more may wait
         seen = windows(xp, x[part], (*one, kernel[-1]), (*one, stride[-1]), (*one, dilation[-1]))
         copy = xp.ascontiguousarray(seen.transpose(*range(2 + n, 1 + 2 * n), *range(2, 2 + n), 1, 0, 1 + 2 * n))
         images, depth = seen.shape[0], math.prod(kernel[-2:]) * x.shape[1]

@@ -146,7 +146,8 @@ def normalize_over_backward(
     x, grad, result = self.reshape(shape), grad.reshape(shape), xp.empty(shape, grad.dtype)
     shared = tuple(d for d, size in enumerate(weight_shape) if size == 1 and shape[d] != 1)
     kind = FROM_NUMPY[grad.dtype]
-    of_weight = of_bias = 0
+    of_weight: Any = 0
+    of_bias: Any = 0
     for block in _blocks(xp, shape, axes):
         normal, scale = _standardized(xp, x[block], axes, eps)
         part = grad[block]

@@ -10,7 +10,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, int32, int64
-from minitorch.ops.accumulation import add_at, combine_at
+from minitorch.ops.accumulation import add_at, combine_at, flat_places
 from minitorch.ops.apply import in_place_of, write_out
 from minitorch.ops.creation import cast_number, check_range
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
@@ -85,7 +85,9 @@ def gather(xp: Any, self: Array, dim: int, index: Array, *, sparse_grad: bool = 
         return xp.empty(index.shape, self.dtype)
     if not self.ndim or not index.ndim:
         return self.reshape(-1)[_places(xp, self.reshape(-1), 0, index.reshape(-1))].reshape(index.shape)
-    return self[_places(xp, self, dim, index)]
+    places = _places(xp, self, dim, index)
+    # One index into the flattened tensor is found in half the time of several.
+    return self.reshape(-1).take(flat_places(xp, self.shape, places)) if self.flags.c_contiguous else self[places]
 
 
 def _flat(*arrays: Array) -> list[Array]:

@@ -101,7 +101,7 @@ def top(xp: Any, self: Array, k: int, dim: int, largest: bool, sorted: bool) -> 
 
 
 MANY = 2**14
-"""From this number of elements on they aren't all sorted to find those of some rank, whatever the order of equal ones."""
+"""From this number of elements on they aren't all sorted to find those of some rank; equal ones come in any order."""
 
 
 def _partition(xp: Any, self: Array, rank: int, dim: int) -> Array:
