@@ -6,12 +6,16 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import runpy
+import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+SCRIPT = "MINITORCH_SCRIPT"
+"""The environment variable that tells spawned processes which script is run."""
 
 
 class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -26,10 +30,27 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         try:
             return importlib.import_module("mini" + spec.name)
         except ModuleNotFoundError as error:
+            if error.name is None or not ("mini" + spec.name).startswith(error.name):
+                raise
             raise ModuleNotFoundError(f"No module named {spec.name!r}", name=spec.name) from error
 
     def exec_module(self, module: ModuleType) -> None:
         """The module has run already, under its own name."""
+
+
+def run(path: str, name: str) -> ModuleType:
+    """Runs a script as the module `name`, with `import torch` meaning minitorch from now on."""
+    if not any(isinstance(finder, TorchFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, TorchFinder())
+    script = ModuleType(name)
+    script.__file__ = path
+    # Processes that the script spawns import what the module is made from: there, that is `minitorch.spawned`.
+    script.__spec__ = importlib.machinery.ModuleSpec("minitorch.spawned", None)
+    sys.modules[name] = script
+    with io.open_code(path) as file:
+        code = compile(file.read(), path, "exec")
+    exec(code, script.__dict__)
+    return script
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -37,12 +58,13 @@ def main(arguments: Sequence[str]) -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
         sys.exit(0 if arguments else 2)
-    if not Path(arguments[0]).is_file():
-        sys.exit(f"python -m minitorch: no such script: {arguments[0]}")
-    sys.meta_path.insert(0, TorchFinder())
+    path = Path(arguments[0])
+    if not path.is_file():
+        sys.exit(f"python -m minitorch: no such script: {path}")
     sys.argv = list(arguments)
-    sys.path[0] = str(Path(arguments[0]).resolve().parent)
-    runpy.run_path(arguments[0], run_name="__main__")
+    sys.path[0] = str(path.resolve().parent)
+    os.environ[SCRIPT] = str(path.resolve())
+    run(str(path), "__main__")
 
 
 if __name__ == "__main__":

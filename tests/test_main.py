@@ -1,0 +1,75 @@
+"""`python -m minitorch script.py`: PyTorch programs run with minitorch, in the processes that they start too."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def ran(folder: Path, script: str | None, *arguments: str) -> subprocess.CompletedProcess[str]:
+    if script is not None:
+        (folder / "script.py").write_text(script)
+    command = [sys.executable, "-m", "minitorch", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=120, check=False)
+
+
+def test_torch_is_minitorch_and_the_arguments_are_the_scripts_own(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("import torch.nn.functional as F\nfrom torch.nn import Linear\n")
+    script = """
+import sys
+import torch, torch.nn.functional as F, beside
+from torch.utils.data import DataLoader
+import minitorch
+if __name__ == "__main__":
+    print(sys.argv, torch is minitorch, beside.F is F, beside.Linear is minitorch.nn.Linear, DataLoader.__module__)
+    print(__file__, sys.modules["__main__"].torch is torch)
+"""
+    result = ran(tmp_path, script, "script.py", "--lr", "1")
+    assert result.stderr == ""
+    assert result.stdout.splitlines() == [
+        "['script.py', '--lr', '1'] True True True minitorch.utils.data.dataloader",
+        "script.py True",
+    ]
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_processes_that_the_script_starts_run_minitorch_too(tmp_path: Path, method: str) -> None:
+    if method not in __import__("multiprocessing").get_all_start_methods():
+        pytest.skip(f"this system cannot {method}")
+    script = f"""
+import multiprocessing, sys
+import torch
+
+def work(queue, tensor):
+    queue.put((torch.__name__, str(type(tensor)), tensor.sum().item(), "torch._C" in sys.modules))
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context({method!r})
+    queue = context.Queue()
+    process = context.Process(target=work, args=(queue, torch.ones(3)))
+    process.start()
+    print(queue.get(timeout=60))
+    process.join()
+    data = torch.utils.data.TensorDataset(torch.arange(6.0))
+    loader = torch.utils.data.DataLoader(data, 2, num_workers=2, multiprocessing_context={method!r})
+    print([batch.tolist() for batch, in loader])
+"""
+    result = ran(tmp_path, script, "script.py")
+    assert result.stdout.splitlines() == [
+        "('minitorch', \"<class 'torch.Tensor'>\", 3.0, False)",
+        "[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]",
+    ], result.stderr
+
+
+def test_errors_end_the_program(tmp_path: Path) -> None:
+    result = ran(tmp_path, "import torch\ntorch.ones(2) + torch.ones(3)\n", "script.py")
+    assert result.returncode == 1
+    assert 'File "script.py", line 2, in <module>' in result.stderr
+    assert "RuntimeError: The size of tensor a (2) must match the size of tensor b (3)" in result.stderr
+    assert "No module named 'torch.nothing'" in ran(tmp_path, "import torch.nothing\n", "script.py").stderr
+    missing = ran(tmp_path, None, "other.py")
+    assert (missing.returncode, missing.stderr.strip()) == (1, "python -m minitorch: no such script: other.py")
+    assert ran(tmp_path, None).returncode == 2
