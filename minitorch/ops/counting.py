@@ -10,7 +10,6 @@ from typing import Any
 from minitorch import return_types
 from minitorch.backend import Array
 from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, int64, scalar_type
-from minitorch.ops.apply import write_out
 from minitorch.ops.creation import scalar_tensor
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim, no_derivative
@@ -124,7 +123,7 @@ def insertion_points(xp: Any, boundaries: Array, self: Array, right: bool) -> Ar
     return xp.stack([xp.searchsorted(each, values, side) for each, values in rows]).reshape(self.shape)
 
 
-@composite(variants="function")
+@composite(variants="function out")
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -133,7 +132,6 @@ def searchsorted(
     right: bool = False,
     side: str | None = None,
     sorter: Tensor | None = None,
-    out: Tensor | None = None,
 ) -> Tensor:
     """Where the values belong in sorted rows: before equal elements, or after them (`right`).
 
@@ -156,18 +154,15 @@ def searchsorted(
             f"input value tensor {list(input.shape)}"
         )
     result = insertion_points(sorted_sequence, input, right or side == "right")
-    result = result.int() if out_int32 else result.to(int64)
-    return result if out is None else write_out(out, result)
+    return result.int() if out_int32 else result.to(int64)
 
 
-@composite(variants="function")
-def bucketize(
-    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None
-) -> Tensor:
+@composite(variants="function out")
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The index of the bucket that each value falls in. https://pytorch.org/docs/stable/generated/torch.bucketize.html"""
     if boundaries.dim() != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
-    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
 def _edges(xp: Any, self: Array, bins: int, range: Any) -> Array:

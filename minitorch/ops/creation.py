@@ -329,7 +329,7 @@ def linspace(xp: Any, dtype: dtype | None, start: Number, end: Number, steps: in
     https://pytorch.org/docs/stable/generated/torch.linspace.html
     """
     start, end = python_number(start), python_number(end)
-    kind = dtype or _linspace_type(start, end)
+    kind = _linspace_type("linspace", dtype, start, end)
     return _spaced(xp, start, end, steps, kind).astype(kind.numpy)
 
 
@@ -340,13 +340,17 @@ def logspace(xp: Any, dtype: dtype | None, start: Number, end: Number, steps: in
     https://pytorch.org/docs/stable/generated/torch.logspace.html
     """
     start, end = python_number(start), python_number(end)
-    kind = dtype or _linspace_type(start, end)
+    kind = _linspace_type("logspace", dtype, start, end)
     return xp.power(
         base, _spaced(xp, start, end, steps, kind).astype("complex128" if kind.is_complex else "float64")
     ).astype(kind.numpy)
 
 
-def _linspace_type(start: Number, end: Number) -> dtype:
+def _linspace_type(name: str, requested: dtype | None, start: Number, end: Number) -> dtype:
+    if requested is dtypes.bool_:
+        raise not_implemented(requested.numpy, f"{name}_cpu")
+    if requested is not None:
+        return requested
     default = get_default_dtype()
     return default.to_complex() if isinstance(start, complex) or isinstance(end, complex) else default
 

@@ -499,3 +499,8 @@ case(
 )
 case("gradient", lambda make: [args(make(2), spacing=(make.of([0.0, 3.0], requires_grad=False),))], dtypes="float32")
 UNTESTED["empty_permuted"] = "its content is random: see test_surface.py"
+case(
+    "linspace logspace",
+    lambda make: [args(0, 3, 4, dtype=make.dtype)],
+    errors=lambda make: [args(0, 1, -1), args(0, 1, 3, dtype=make.lib.bool)],
+)
