@@ -18,6 +18,7 @@ from minitorch.distributions.exp_family import ExponentialFamily
 from minitorch.distributions.exponential import Exponential
 from minitorch.distributions.fishersnedecor import FisherSnedecor
 from minitorch.distributions.gamma import Gamma
+from minitorch.distributions.generalized_pareto import GeneralizedPareto
 from minitorch.distributions.geometric import Geometric
 from minitorch.distributions.gumbel import Gumbel
 from minitorch.distributions.half_cauchy import HalfCauchy
@@ -27,6 +28,7 @@ from minitorch.distributions.inverse_gamma import InverseGamma
 from minitorch.distributions.kl import kl_divergence, register_kl
 from minitorch.distributions.kumaraswamy import Kumaraswamy
 from minitorch.distributions.laplace import Laplace
+from minitorch.distributions.lkj_cholesky import LKJCholesky
 from minitorch.distributions.log_normal import LogNormal
 from minitorch.distributions.logistic_normal import LogisticNormal
 from minitorch.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal

@@ -14,8 +14,9 @@ class Parameters:
         self.dtype = getattr(library, dtype)
         self.made: list[Any] = []
 
-    def __call__(self, values: Any) -> Any:
-        tensor = self.library.tensor(values, dtype=self.dtype, requires_grad=True)
+    def __call__(self, values: Any, dtype: str | None = None) -> Any:
+        kind = self.dtype if dtype is None else getattr(self.library, dtype)
+        tensor = self.library.tensor(values, dtype=kind, requires_grad=True)
         self.made.append(tensor)
         return tensor
 
@@ -131,6 +132,13 @@ EXAMPLES: dict[str, list[Example]] = {
         lambda d, p: d.LowRankMultivariateNormal(
             p([[0.3, -1.0], [0.0, 0.0]]), p([[1.0, 0.3], [0.5, 2.0]]), p([0.5, 2.0])
         ),
+    ],
+    "LKJCholesky": [lambda d, p: d.LKJCholesky(3, p([0.5, 2.0])), lambda d, p: d.LKJCholesky(2)],
+    "GeneralizedPareto": [  # torch can't do log_prob in float64
+        lambda d, p: d.GeneralizedPareto(
+            p([0.3, -1.0, 0.0], "float32"), p([0.5, 2.0, 1.0], "float32"), p([0.3, -0.5, 0.0], "float32")
+        ),
+        lambda d, p: d.GeneralizedPareto(0.0, 1.0, p([0.7, 1.5], "float32")),
     ],
     "Independent": [
         lambda d, p: d.Independent(d.Normal(p([[0.3, -1.0], [0.0, 1.0]]), p([0.5, 2.0])), 1),

@@ -58,6 +58,7 @@ REFUSED: dict[str, Call] = {
         d.MultivariateNormal(t.zeros(2), t.eye(2)), d.MultivariateNormal(t.zeros(3), t.eye(3))
     ),
     "probability one of NegativeBinomial": lambda d, t: d.NegativeBinomial(2.0, t.tensor(1.0)),
+    "correlations of one number": lambda d, t: d.LKJCholesky(1),
     "too many dimensions": lambda d, t: d.Independent(d.Normal(t.zeros(2), 1.0), 2),
     "no transform": lambda d, t: d.TransformedDistribution(d.Normal(0.0, 1.0), abs),
     "no transforms": lambda d, t: d.TransformedDistribution(d.Normal(0.0, 1.0), [abs]),
