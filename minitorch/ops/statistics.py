@@ -11,7 +11,6 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FLOATING, FROM_NUMPY, INTEGER, SCALAR_TYPES, bool_, int64
-from minitorch.ops.apply import write_out
 from minitorch.ops.creation import scalar_tensor
 from minitorch.ops.declaration import NAMESPACES, composite, declare
 from minitorch.ops.pointwise import conj
@@ -151,7 +150,7 @@ def _arguments(dim: Dims, unbiased: bool | None, correction: Number) -> tuple[Di
     return dim, 1 if correction is None else correction
 
 
-def _statistic(op: Any, name: str, explanation: str, has_out: bool) -> None:
+def _statistic(op: Any, name: str, explanation: str, variants: str) -> None:
     """Makes one of the four public functions, which share their arguments."""
 
     def function(
@@ -161,21 +160,19 @@ def _statistic(op: Any, name: str, explanation: str, has_out: bool) -> None:
         keepdim: bool = False,
         *,
         correction: Number = None,
-        out: Any = None,
     ) -> Any:
         dim, correction = _arguments(dim, unbiased, correction)
-        result = op(input, dim, correction, keepdim)
-        return result if out is None else write_out(out, result)
+        return op(input, dim, correction, keepdim)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{explanation} https://pytorch.org/docs/stable/generated/torch.{name}.html"
-    composite(variants="function method" if has_out else "function")(function)
+    composite(variants=variants)(function)
 
 
-_statistic(variance, "var", "Σ|x − mean|² / (n − correction) along `dim`.", True)
-_statistic(deviation, "std", "The square root of the variance along `dim`.", True)
-_statistic(variance_and_mean, "var_mean", "The variance and the mean along `dim`.", False)
-_statistic(deviation_and_mean, "std_mean", "The square root of the variance, and the mean, along `dim`.", False)
+_statistic(variance, "var", "Σ|x − mean|² / (n − correction) along `dim`.", "function method out")
+_statistic(deviation, "std", "The square root of the variance along `dim`.", "function method out")
+_statistic(variance_and_mean, "var_mean", "The variance and the mean along `dim`.", "function")
+_statistic(deviation_and_mean, "std_mean", "The square root of the variance, and the mean, along `dim`.", "function")
 
 
 def _weights(name: str, weights: Tensor, observations: int, integral: bool) -> Tensor:
