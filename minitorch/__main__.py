@@ -48,7 +48,7 @@ def run(path: str, name: str) -> ModuleType:
     script.__spec__ = importlib.machinery.ModuleSpec("minitorch.spawned", None)
     sys.modules[name] = script
     with io.open_code(path) as file:
-        code = compile(file.read(), path, "exec")
+        code = compile(file.read(), path, "exec", dont_inherit=True)
     exec(code, script.__dict__)
     return script
 

@@ -26,12 +26,16 @@ import minitorch
 if __name__ == "__main__":
     print(sys.argv, torch is minitorch, beside.F is F, beside.Linear is minitorch.nn.Linear, DataLoader.__module__)
     print(__file__, sys.modules["__main__"].torch is torch)
+
+def annotated(x: torch.Tensor): ...
+print(annotated.__annotations__["x"] is torch.Tensor)  # no string: the script imports nothing from __future__
 """
     result = ran(tmp_path, script, "script.py", "--lr", "1")
     assert result.stderr == ""
     assert result.stdout.splitlines() == [
         "['script.py', '--lr', '1'] True True True minitorch.utils.data.dataloader",
         "script.py True",
+        "True",
     ]
 
 
