@@ -60,9 +60,9 @@ def _are_slices(target: Array, index: tuple[Any, ...], values: Array) -> bool:
 def fold_rows(xp: Any, combine: Any, values: Array, places: Array) -> tuple[Array, Array, Array]:
     """The places without repetition; the values, (n, …), of each place combined into one; how many each place had.
 
-    In the order of the places, the values of one place are neighbours. First every second is combined with the next,
-    then every fourth with the one two further on, and so on: the work is that of one pass, and in floats, as each
-    number takes part in few additions, the error that of pairwise summation.
+    In the order of the places, the values of one place are neighbours: a run. Many short runs are combined all at once,
+    first every second value of a run with the next, then every fourth with the one two further on, and so on: the work
+    is that of one pass. Few long ones are reduced one by one.
     """
     size = int(places.max()) + 1
     # Integers of 16 bits are sorted by counting them.
@@ -70,6 +70,10 @@ def fold_rows(xp: Any, combine: Any, values: Array, places: Array) -> tuple[Arra
     ordered = places[order]
     start = xp.flatnonzero(xp.diff(ordered, prepend=-1))
     count = xp.diff(start, append=len(ordered))
+    if 16 * len(start) <= len(ordered):
+        runs = zip(start.tolist(), (start + count).tolist(), strict=True)
+        values = values if (order[1:] > order[:-1]).all() else values[order]
+        return ordered[start], xp.stack([combine.reduce(values[first:last], axis=0) for first, last in runs]), count
     number = xp.arange(len(ordered)) - xp.repeat(start, count)
     following = xp.repeat(count, count) - number
     values = values[order]
