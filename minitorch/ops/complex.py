@@ -9,7 +9,6 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES
-from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import METHODS, composite, declare, pointwise, view
 from minitorch.tensor import Tensor
 
@@ -139,15 +138,14 @@ def _complex(xp: Any, real: Array, imag: Array) -> Array:
     return result
 
 
-@composite(variants="function")
-def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+@composite(variants="function out")
+def complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + i · imag. Raises RuntimeError for different dtypes.
 
     https://pytorch.org/docs/stable/generated/torch.complex.html
     """
     _check_parts(real, imag)
-    result: Tensor = _complex(real, imag)
-    return result if out is None else write_out(out, result)
+    return _complex(real, imag)
 
 
 @pointwise(
@@ -165,12 +163,11 @@ def _polar(xp: Any, abs: Array, angle: Array) -> Array:
     return result
 
 
-@composite(variants="function")
-def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+@composite(variants="function out")
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """abs · (cos angle + i sin angle). https://pytorch.org/docs/stable/generated/torch.polar.html"""
     _check_parts(abs, angle)
-    result: Tensor = _polar(abs, angle)
-    return result if out is None else write_out(out, result)
+    return _polar(abs, angle)
 
 
 def _check_parts(real: Tensor, imag: Tensor) -> None:

@@ -196,8 +196,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
     return result if out is None else write_out(out, result)
 
 
-@composite()
-def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@composite(variants="function method out")
+def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: every element of `input` times the whole of `other`.
 
     https://pytorch.org/docs/stable/generated/torch.kron.html
@@ -207,12 +207,11 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     b = [1] * (ndim - other.dim()) + list(other.shape)
     left = input.reshape([size for each in a for size in (each, 1)])
     right = other.reshape([size for each in b for size in (1, each)])
-    result = (left * right).reshape([x * y for x, y in zip(a, b, strict=True)])
-    return result if out is None else write_out(out, result)
+    return (left * right).reshape([x * y for x, y in zip(a, b, strict=True)])
 
 
-@composite()
-def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+@composite(variants="function method out")
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product along `dim`, by default the first dimension of size 3.
 
     https://pytorch.org/docs/stable/generated/torch.cross.html
@@ -223,14 +222,12 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-    result = _cross("linalg.cross", input, other, dim)
-    return result if out is None else write_out(out, result)
+    return _cross("linalg.cross", input, other, dim)
 
 
-@composite(variants="function")
+@composite(variants="function out")
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of several matrices. https://pytorch.org/docs/stable/generated/torch.chain_matmul.html"""
     from minitorch.ops.linalg import multi_dot
 
-    result = matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)
-    return result if out is None else write_out(out, result)
+    return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)

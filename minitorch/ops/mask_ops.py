@@ -10,7 +10,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import C_NAMES, FROM_NUMPY, INTEGER, SCALAR_TYPES, bool_
-from minitorch.ops.apply import in_place_of, write_out
+from minitorch.ops.apply import in_place_of
 from minitorch.ops.creation import cast_number, check_range
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
 from minitorch.ops.shape import broadcast_shapes, broadcast_tensors
@@ -82,15 +82,14 @@ def select_where(xp: Any, self: Array, mask: Array) -> Array:
     return self[mask]
 
 
-@composite()
-def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+@composite(variants="function method out")
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask is True, as a vector. https://pytorch.org/docs/stable/generated/torch.masked_select.html"""
     if mask._dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     if input._array.shape != mask._array.shape:
         input, mask = broadcast_tensors(input, mask)
-    result = select_where(input, mask)
-    return result if out is None else write_out(out, result)
+    return select_where(input, mask)
 
 
 @declare(
@@ -149,16 +148,15 @@ def places_of_nonzero(xp: Any, self: Array) -> Array:
     return xp.stack(xp.nonzero(self), axis=1)
 
 
-@composite()
-def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
+@composite(variants="function method out")
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the nonzero elements, a row each; or as a tuple with a vector for each dimension.
 
     https://pytorch.org/docs/stable/generated/torch.nonzero.html
     """
     if as_tuple:
         return places_of_nonzero(input if input.dim() else input.reshape(1)).unbind(1)
-    result = places_of_nonzero(input)
-    return result if out is None else write_out(out, result)
+    return places_of_nonzero(input)
 
 
 @composite()

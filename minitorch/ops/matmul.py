@@ -326,14 +326,13 @@ def _check_dot(name: str, self: Array, other: Array) -> None:
         )
 
 
-@composite(aliases="ger")
-def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+@composite(variants="function method out", aliases="ger")
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """inputᵢ · vec2ⱼ. https://pytorch.org/docs/stable/generated/torch.outer.html"""
     for name, each in (("self", input), ("vec2", vec2)):
         if each.dim() != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {each.dim()}-D")
-    result = input.reshape(-1, 1) * vec2
-    return result if out is None else write_out(out, result)
+    return input.reshape(-1, 1) * vec2
 
 
 @declare(
@@ -357,15 +356,15 @@ def addr(xp: Any, self: Array, vec1: Array, vec2: Array, *, beta: Number = 1, al
     return plus(self, vec1[:, None] * vec2, beta, alpha)
 
 
-@composite()
-def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+@composite(variants="function method out")
+def inner(input: Tensor, other: Tensor) -> Tensor:
     """Σₖ input[…, k] · other[…, k]; with a 0-dim tensor, the product.
 
     https://pytorch.org/docs/stable/generated/torch.inner.html
     """
     if not input.dim() or not other.dim():
         result = input * other
-        return result if out is None else write_out(out, result)
+        return result
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "
@@ -373,8 +372,7 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         )
     size = input.shape[-1]
     product = mm(input.reshape(-1, size), other.reshape(-1, size).t())
-    result = product.view(*input.shape[:-1], *other.shape[:-1])
-    return result if out is None else write_out(out, result)
+    return product.view(*input.shape[:-1], *other.shape[:-1])
 
 
 @declare(

@@ -11,7 +11,6 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, float32, int64, uint8
 from minitorch.dtypes import dtype as DType
-from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.masking import keep
@@ -172,10 +171,8 @@ def mean(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dtype
     return _rounded(xp.true_divide(total, count_of(self.shape, dim), dtype=total.dtype), kind)
 
 
-@composite()
-def nanmean(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
-) -> Tensor:
+@composite(variants="function method out")
+def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Σ / n along `dim` of the elements that aren't NaN. https://pytorch.org/docs/stable/generated/torch.nanmean.html"""
     if input._dtype.category < FLOATING:
         raise RuntimeError(
@@ -183,8 +180,7 @@ def nanmean(
             f"{SCALAR_TYPES[input._dtype.name]}"
         )
     count = (~input.isnan()).sum(dim, keepdim)
-    result = nansum(input, dim, keepdim, dtype=dtype) / count
-    return result if out is None else write_out(out, result)
+    return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
 def _prod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int | None, keepdim: bool) -> Tensor:

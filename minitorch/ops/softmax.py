@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim, floating
 from minitorch.tensor import Tensor
@@ -129,21 +128,19 @@ def _log_softmax(xp: Any, self: Array, dim: int) -> Array:
     return _by_rows(xp, dim, _log_softmax_block, self)
 
 
-@composite()
-def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
+@composite(variants="function method out")
+def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """exp(xᵢ) / Σ exp(xⱼ) along `dim`. https://pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html"""
-    result: Tensor = _softmax(input if dtype is None else input.to(dtype), dim)
-    return result if out is None else write_out(out, result)
+    return _softmax(input if dtype is None else input.to(dtype), dim)
 
 
-@composite()
-def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
+@composite(variants="function method out")
+def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """xᵢ − ln Σ exp(xⱼ) along `dim`.
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.log_softmax.html
     """
-    result: Tensor = _log_softmax(input if dtype is None else input.to(dtype), dim)
-    return result if out is None else write_out(out, result)
+    return _log_softmax(input if dtype is None else input.to(dtype), dim)
 
 
 def _implicit_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:

@@ -11,7 +11,6 @@ from typing import Any
 from minitorch import return_types
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, float32, float64
-from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.extremum import chosen, selected_backward, shared
@@ -52,27 +51,22 @@ def sorted_along(xp: Any, self: Array, dim: int, descending: bool, stable: bool 
     return chosen(xp, self, order if stable else sorted_of(xp, self, order, dim), dim, True)
 
 
-@composite()
-def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None, out: Any = None) -> Any:
+@composite(variants="function method out")
+def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Any:
     """The elements in order along `dim` and the indices they had. https://pytorch.org/docs/stable/generated/torch.sort.html"""
-    result = sorted_along(input, dim, descending, stable)
-    return result if out is None else write_out(out, result)
+    return sorted_along(input, dim, descending, stable)
 
 
-@composite()
-def argsort(
-    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False, out: Tensor | None = None
-) -> Tensor:
+@composite(variants="function method out")
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
     """The indices that sort along `dim`. https://pytorch.org/docs/stable/generated/torch.argsort.html"""
-    result = sorted_along(input, dim, descending, stable)[1]
-    return result if out is None else write_out(out, result)
+    return sorted_along(input, dim, descending, stable)[1]
 
 
-@composite()
-def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@composite(variants="function method out")
+def msort(input: Tensor) -> Tensor:
     """Sorted along the first dimension."""
-    result = sorted_along(input, 0, False)[0]
-    return result if out is None else write_out(out, result)
+    return sorted_along(input, 0, False)[0]
 
 
 @declare(
@@ -111,11 +105,10 @@ def _partition(xp: Any, self: Array, rank: int, dim: int) -> Array:
     return xp.argpartition(self, rank, axis=dim)
 
 
-@composite()
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
+@composite(variants="function method out")
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (or smallest) elements along `dim`, in order. https://pytorch.org/docs/stable/generated/torch.topk.html"""
-    result = top(input, k, dim, largest, sorted)
-    return result if out is None else write_out(out, result)
+    return top(input, k, dim, largest, sorted)
 
 
 def _ranked(xp: Any, name: str, self: Array, rank: Any, dim: int, keepdim: bool) -> tuple[Array, Array]:
@@ -214,18 +207,16 @@ _median_of, _median_along = _median_op("median", False)
 _nanmedian_of, _nanmedian_along = _median_op("nanmedian", True)
 
 
-@composite()
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
+@composite(variants="function method out")
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower median; along `dim` with its index. https://pytorch.org/docs/stable/generated/torch.median.html"""
-    result = _median_of(input) if dim is None else _median_along(input, dim, keepdim)
-    return result if out is None else write_out(out, result)
+    return _median_of(input) if dim is None else _median_along(input, dim, keepdim)
 
 
-@composite()
-def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
+@composite(variants="function method out")
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower median of what isn't NaN. https://pytorch.org/docs/stable/generated/torch.nanmedian.html"""
-    result = _nanmedian_of(input) if dim is None else _nanmedian_along(input, dim, keepdim)
-    return result if out is None else write_out(out, result)
+    return _nanmedian_of(input) if dim is None else _nanmedian_along(input, dim, keepdim)
 
 
 @declare(
@@ -298,7 +289,7 @@ def _quantile(
     return result if q.dim() else result.squeeze(0)
 
 
-@composite()
+@composite(variants="function method out")
 def quantile(
     input: Tensor,
     q: Any,
@@ -306,14 +297,12 @@ def quantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-    out: Tensor | None = None,
 ) -> Tensor:
     """The q-quantiles along `dim`; NaN where there is one. https://pytorch.org/docs/stable/generated/torch.quantile.html"""
-    result = _quantile("quantile", input, q, dim, keepdim, interpolation, ignore_nan=False)
-    return result if out is None else write_out(out, result)
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, ignore_nan=False)
 
 
-@composite()
+@composite(variants="function method out")
 def nanquantile(
     input: Tensor,
     q: Any,
@@ -321,8 +310,6 @@ def nanquantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-    out: Tensor | None = None,
 ) -> Tensor:
     """The q-quantiles of what isn't NaN. https://pytorch.org/docs/stable/generated/torch.nanquantile.html"""
-    result = _quantile("quantile", input, q, dim, keepdim, interpolation, ignore_nan=True)
-    return result if out is None else write_out(out, result)
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, ignore_nan=True)

@@ -13,7 +13,6 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.ops import gamma_kernels
 from minitorch.ops import special_kernels as kernels
-from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, pointwise
 from minitorch.ops.errors import floating, not_implemented
 from minitorch.ops.pointwise import conj
@@ -75,21 +74,20 @@ def _polygamma(xp: Any, self: Array, n: int) -> Array:
     return gamma_kernels.digamma(xp, self) if n == 0 else gamma_kernels.polygamma(xp, self, n)
 
 
-@composite(variants="function")
-def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@composite(variants="function out")
+def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma. https://pytorch.org/docs/stable/special.html#torch.special.polygamma"""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
-    result: Tensor = _polygamma(input, n)
-    return result if out is None else write_out(out, result)
+    return _polygamma(input, n)
 
 
 METHODS["polygamma"] = lambda self, n: polygamma(n, self)
 METHODS["polygamma_"] = lambda self, n: self.copy_(polygamma(n, self))
 
 
-@composite()
-def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
+@composite(variants="function method out")
+def mvlgamma(input: Tensor, p: int) -> Tensor:
     """p(p − 1)/4 ln π + Σ lgamma(x − i/2) over i < p. Raises RuntimeError unless x > (p − 1)/2.
 
     https://pytorch.org/docs/stable/special.html#torch.special.multigammaln
@@ -97,8 +95,7 @@ def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     shifts = input.new_tensor([-i / 2 for i in range(p)])
-    result = (input.unsqueeze(-1) + shifts).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
-    return result if out is None else write_out(out, result)
+    return (input.unsqueeze(-1) + shifts).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 METHODS["mvlgamma_"] = lambda self, p: self.copy_(mvlgamma(self, p))
@@ -286,14 +283,13 @@ def log_ndtr(xp: Any, self: Array) -> Array:
     )
 
 
-@composite(variants="function", namespace="special")
-def zeta(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+@composite(variants="function out", namespace="special")
+def zeta(input: Any, other: Any) -> Tensor:
     """Hurwitz' ζ(x, q) = Σ (q + k)⁻ˣ over k ≥ 0, differentiable in q.
 
     https://pytorch.org/docs/stable/special.html#torch.special.zeta
     """
-    result: Tensor = _zeta(input, other)
-    return result if out is None else write_out(out, result)
+    return _zeta(input, other)
 
 
 def _no_derivative(grad: Tensor) -> Tensor:
