@@ -130,7 +130,7 @@ def run_between(hooks: NodeHooks, node: Node, grads: list[Tensor | None]) -> Seq
         grads = _replaced(hook, hook(tuple(grads)), grads)
     if not hooks.after:
         return node.apply(grads)
-    results = [*node.apply([*grads])]
+    results = [*node.apply(grads)]
     for hook in list(hooks.after.values()):
         results = _replaced(hook, hook(tuple(results), tuple(grads)), results)
     return results
