@@ -16,7 +16,7 @@ import torch
 
 import minitorch
 from benchmarks import sweep
-from benchmarks.measure import import_cost, interleaved, least_seconds, ratio
+from benchmarks.measure import import_cost, interleaved, least_seconds, peak_memory, ratio
 from benchmarks.networks import PROGRAMS
 from benchmarks.workloads import WORKLOADS
 
@@ -55,6 +55,11 @@ def report() -> str:
         lines.append(
             f"| {name} | {own * 1e3:,.2f} ms | {reference * 1e3:,.2f} ms | **{own / reference:.2f}** | ≤ {target} |"
         )
+    lines += ["", "| peak memory (target ≤ 1.5) | minitorch | PyTorch | ÷ |", "|---|--:|--:|--:|"]
+    for name, _, _ in PROGRAMS:
+        if name.startswith("ResNet"):
+            own, reference = (peak_memory(library, name) for library in ("minitorch", "torch"))
+            lines.append(f"| {name} | {own:.0f} MiB | {reference:.0f} MiB | **{own / reference:.2f}** |")
     lines += ["", "| import (target ≤ 200 ms, ≤ 60 MiB) | time | memory |", "|---|--:|--:|"]
     for module in ("minitorch", "torch", "numpy"):
         milliseconds, mebibytes = import_cost(module)

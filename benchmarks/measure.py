@@ -82,3 +82,30 @@ def import_cost(module: str, runs: int = 7) -> tuple[float, float]:
         results.append(json.loads(done.stdout))
     del results[0]
     return statistics.median(each[0] for each in results) * 1e3, statistics.median(each[1] for each in results)
+
+
+_PEAK = """
+import pathlib, sys
+import benchmarks
+from benchmarks.networks import PROGRAMS
+library = __import__(sys.argv[1])
+
+def memory(name):
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(name)) / 2**10
+
+if sys.argv[1] == "torch":
+    library.set_num_threads(1)
+before = memory("VmRSS")
+program = {name: program for name, _, program in PROGRAMS}[sys.argv[2]](library)
+pathlib.Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew: what initialization took does not count
+for _ in range(3):
+    program()
+print(memory("VmHWM") - before)
+"""
+
+
+def peak_memory(library: str, name: str) -> float:
+    """MiB that a program of `networks` has resident at its peak, parameters included, the library not. On Linux."""
+    command = [sys.executable, "-c", _PEAK, library, name]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
