@@ -150,3 +150,51 @@ def test_what_gpt_refuses() -> None:
 
 def test_lenet_has_61706_parameters() -> None:
     assert sum(each.numel() for each in LeNet().parameters()) == 61_706
+
+
+def test_first_weights_of_resnets() -> None:
+    """He et al. (2015): normal, with variance 2 / (outputs · kernel size)."""
+    minitorch.manual_seed(0)
+    state = resnet18(zero_init_residual=True).state_dict()
+    for name, outgoing in (("conv1", 64 * 49), ("layer2.0.conv1", 128 * 9), ("layer2.0.downsample.0", 128)):
+        assert state[f"{name}.weight"].std().item() == pytest.approx((2 / outgoing) ** 0.5, rel=0.03)
+    assert not state["layer3.1.bn2.weight"].any()
+    assert state["layer3.1.bn1.weight"].eq(1).all()
+    assert resnet18().layer3[1].bn2.weight.eq(1).all()
+
+
+def test_first_weights_of_gpt() -> None:
+    """Radford et al. (2019): 0.02, and for the weights that end a residual branch 0.02 / √(number of branches)."""
+    minitorch.manual_seed(0)
+    state = GPT(GPTConfig(block_size=64, vocab_size=200, n_layer=8, n_head=2, n_embd=64)).state_dict()
+    for name in ("wte", "wpe", "h.3.attn.c_attn", "h.3.mlp.c_fc"):
+        assert state[f"transformer.{name}.weight"].std().item() == pytest.approx(0.02, rel=0.05)
+    for name in ("h.3.attn.c_proj", "h.3.mlp.c_proj"):
+        assert state[f"transformer.{name}.weight"].std().item() == pytest.approx(0.02 / 4, rel=0.05)
+    assert not state["transformer.h.3.attn.c_attn.bias"].any()
+
+
+def test_what_temperature_and_top_k_do() -> None:
+    """A very cold GPT, and one that chooses from one token, take the likeliest; a hot one takes all."""
+    minitorch.manual_seed(0)
+    model = GPT(GPTConfig(block_size=4, vocab_size=6, n_layer=1, n_head=1, n_embd=8)).eval()
+    with minitorch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(10)  # so that its choices are clear
+    start = minitorch.tensor([[3], [1]])
+    likeliest = start
+    for _ in range(6):
+        likeliest = minitorch.cat([likeliest, model(likeliest[:, -4:])[0].argmax(-1)], dim=1)
+    assert model.generate(start, 6, temperature=1e-4).tolist() == likeliest.tolist()
+    assert model.generate(start, 6, top_k=1).tolist() == likeliest.tolist()
+    assert model.generate(start.expand(2, 1).repeat(50, 1), 1, temperature=1e6)[:, 1].unique().numel() == 6
+    assert model.generate(start[:1].repeat(50, 1), 1, temperature=1e6, top_k=2)[:, 1].unique().numel() == 2
+
+
+def test_gpt_sees_nothing_of_the_future() -> None:
+    minitorch.manual_seed(0)
+    model = GPT(GPTConfig(block_size=4, vocab_size=6, n_layer=2, n_head=2, n_embd=8)).eval()
+    one, other = minitorch.tensor([[1, 2, 3, 4]]), minitorch.tensor([[1, 2, 3, 5]])
+    scores = [model(tokens, tokens)[0] for tokens in (one, other)]
+    assert scores[0][:, :3].tolist() == scores[1][:, :3].tolist()
+    assert scores[0][:, 3].tolist() != scores[1][:, 3].tolist()
