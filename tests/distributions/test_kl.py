@@ -73,7 +73,10 @@ CASES = {
     "ContinuousBernoulli and Uniform": lambda d, t: [
         [d.kl_divergence(c, u), d.kl_divergence(u, c)]
         for c in [d.ContinuousBernoulli(0.3)]
-        for u in [d.Uniform(low, high) for low, high in ((-1.0, 2.0), (0.2, 2.0), (0.0, 1.0), (-1.0, 0.9), (0.2, 0.9))]
+        for u in [
+            d.Uniform(low, high)
+            for low, high in ((-1.0, 2.0), (0.2, 2.0), (0.0, 1.0), (-1.0, 0.9), (0.2, 1.0), (0.0, 0.9))
+        ]
     ],
     "larger count": lambda d, t: d.kl_divergence(d.Binomial(5, t.tensor(0.5)), d.Binomial(9, t.tensor(0.5))),
     "smaller count": lambda d, t: d.kl_divergence(d.Binomial(9, t.tensor(0.5)), d.Binomial(5, t.tensor(0.5))),
