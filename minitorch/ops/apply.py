@@ -124,7 +124,7 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
 def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
     """Runs an op and writes its results into `out`, which is resized to fit."""
     arrays, _, mask = _run(op, args)
-    targets = out if isinstance(out, (tuple, list)) else (out,)
+    targets = errors.check_out(op.name, out, isinstance(arrays, (tuple, list)))
     if grad_mode.enabled and (mask or any(each.requires_grad for each in targets)):
         raise RuntimeError(
             f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -139,14 +139,14 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
     return out if op.outputs is None else op.outputs(*out)
 
 
-def write_out(out: Any, result: Any) -> Any:
-    """Puts what ops computed into the tensor, or the tensors, given as `out=`, which are resized to fit."""
-    several = isinstance(out, (tuple, list))
-    for target, each in zip(out, result, strict=True) if several else ((out, result),):
+def write_out(name: str, out: Any, result: Any) -> Any:
+    """Puts what a function computed into the tensor, or the tensors, given as `out=`, which are resized to fit."""
+    several = isinstance(result, tuple)
+    for target, each in zip(errors.check_out(name, out, several), result if several else (result,), strict=True):
         if grad_mode.enabled and (target.requires_grad or each.requires_grad):
             raise RuntimeError(
-                "functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-                "requires grad."
+                f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                "arguments requires grad."
             )
         if target._array.shape != each._array.shape:
             target._resize_output(each._array)

@@ -193,7 +193,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
     one = a.permute([*rows, *left]).reshape(prod(a.shape[d] for d in rows), size)
     other = b.permute([*right, *columns]).reshape(size, prod(b.shape[d] for d in columns))
     result = (one @ other).reshape([*(a.shape[d] for d in rows), *(b.shape[d] for d in columns)])
-    return result if out is None else write_out(out, result)
+    return result if out is None else write_out("tensordot", out, result)
 
 
 @composite(variants="function method out")

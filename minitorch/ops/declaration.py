@@ -376,7 +376,7 @@ def _with_out(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        return result if out is None else apply.write_out(out, result)
+        return result if out is None else apply.write_out(function.__name__, out, result)
 
     signatures.describe(with_out, function, keywords={"out": None})
     return with_out

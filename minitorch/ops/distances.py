@@ -32,7 +32,7 @@ def norm(
         result = matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     else:
         result = vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
-    return result if out is None else write_out(out, result)
+    return result if out is None else write_out("norm", out, result)
 
 
 @composite(variants="function method")

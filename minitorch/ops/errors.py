@@ -41,6 +41,17 @@ def check_sequence(op: Op, position: int, value: Any) -> list[Tensor | None]:
     return list(value)
 
 
+def check_out(name: str, out: Any, several: bool) -> tuple[Tensor, ...]:
+    """The tensors given as `out=`: one, or a tuple. Raises TypeError for anything else."""
+    if not several:
+        if not isinstance(out, Tensor):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        return (out,)
+    if not isinstance(out, (tuple, list)) or not all(isinstance(each, Tensor) for each in out):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+    return tuple(out)
+
+
 def devices_differ(one: Any, other: Any) -> Exception:
     return RuntimeError(
         f"Expected all tensors to be on the same device, but found at least two devices, {one} and {other}!"

@@ -137,9 +137,11 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     https://pytorch.org/docs/stable/generated/torch.max.html
     """
     if isinstance(dim, Tensor) or other is not None:
-        return input.maximum(dim if other is None else other) if out is None else write_out(out, input.maximum(dim))
+        return (
+            input.maximum(dim if other is None else other) if out is None else write_out("max", out, input.maximum(dim))
+        )
     result = max_of_all(input) if dim is None else max_along(input, dim, keepdim)
-    return result if out is None else write_out(out, result)
+    return result if out is None else write_out("max", out, result)
 
 
 @composite()
@@ -149,9 +151,11 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     https://pytorch.org/docs/stable/generated/torch.min.html
     """
     if isinstance(dim, Tensor) or other is not None:
-        return input.minimum(dim if other is None else other) if out is None else write_out(out, input.minimum(dim))
+        return (
+            input.minimum(dim if other is None else other) if out is None else write_out("min", out, input.minimum(dim))
+        )
     result = min_of_all(input) if dim is None else min_along(input, dim, keepdim)
-    return result if out is None else write_out(out, result)
+    return result if out is None else write_out("min", out, result)
 
 
 @declare(
@@ -205,7 +209,7 @@ def amin_and_amax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> tuple
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """The smallest and the largest elements. https://pytorch.org/docs/stable/generated/torch.aminmax.html"""
     result = amin_and_amax(input, dim, keepdim)
-    return result if out is None else write_out(out, result)
+    return result if out is None else write_out("aminmax", out, result)
 
 
 @declare(variants="function method out")

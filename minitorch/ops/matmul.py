@@ -392,7 +392,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     if not isinstance(other, Tensor):
         raise TypeError(f"matmul(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
     if out is not None:
-        return write_out(out, matmul(input, other))
+        return write_out("matmul", out, matmul(input, other))
     m, n = input._array.ndim, other._array.ndim
     if m == n == 2:
         return mm(input, other)

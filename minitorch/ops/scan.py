@@ -181,7 +181,7 @@ def diff(
         later, earlier = slice_(result, dim, 1, None), slice_(result, dim, 0, -1)
         result = later ^ earlier if result._dtype.category == 0 else later - earlier
     if out is not None:
-        return write_out(out, result)
+        return write_out("diff", out, result)
     return result.clone() if n == 0 else result
 
 

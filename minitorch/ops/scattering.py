@@ -296,7 +296,7 @@ def _scatter(in_place: bool) -> Any:
         https://pytorch.org/docs/stable/generated/torch.Tensor.scatter_.html
         """
         result = compute(input, dim, index, value if src is None else src, reduce)
-        return result if out is None else write_out(out, result)
+        return result if out is None else write_out("scatter", out, result)
 
     return scatter
 

@@ -104,7 +104,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 @composite()
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     part = narrow(input, dim, start, length)
-    return part.clone() if out is None else write_out(out, part)
+    return part.clone() if out is None else write_out("narrow_copy", out, part)
 
 
 @declaration.view(

@@ -160,3 +160,21 @@ case(
 case("tensor_split hsplit vsplit", lambda make: [args(make(4, 2), sections=2), args(make(4, 2), indices=[1])])
 case("dsplit", lambda make: [args(make(2, 2, 4), sections=2), args(make(2, 2, 4), indices=[1, 3])])
 case("tensor_split", lambda make: [args(make(4), tensor_indices_or_sections=make.of([1, 3], dtype="int64"), dim=0)])
+# What `out=` refuses: of a function with one result, of one with two, and of one that is made of others.
+case("exp", lambda make: [args(make(2))], errors=lambda make: [args(make(2), out=make(2))], dtypes=FLOAT)
+case(
+    "sort",
+    lambda make: [args(make(2))],
+    errors=lambda make: [
+        args(make(2), out=make(2, requires_grad=False)).type_only(),  # torch lists its overloads
+        args(make(2), out=(make(2), make.index(2, below=1))),
+    ],
+    dtypes=FLOAT,
+)
+case(
+    "kron",
+    lambda make: [args(make(2), make(2))],
+    errors=lambda make: [args(make(2), make(2), out=3)],
+    dtypes=FLOAT,
+    grad_fn=False,  # torch's view is an unsafe one
+)
