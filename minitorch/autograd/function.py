@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -21,13 +22,12 @@ from minitorch.tensor import Tensor, make_tensor
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
 
-class FunctionCtx(Node):
-    """The `ctx` of a Function: what forward hands to backward. It is the node in the graph at the same time.
+class FunctionCtx:
+    """The `ctx` of a Function: what forward hands to backward, and whatever the user puts there.
 
-    Each Function has a subclass of its own, named as the node is.
+    It is an object apart from the node, so that no name of the user's meets one of the engine's.
     """
 
-    function: ClassVar[type[Function]]
     to_save: tuple[Any, ...] = ()
     dirty_tensors: tuple[Any, ...] = ()
     non_differentiable: tuple[Any, ...] = ()
@@ -35,12 +35,17 @@ class FunctionCtx(Node):
     """For each argument of `apply`, whether backward has to compute its gradient."""
     _materialize = True
     _saved: list[SavedTensor | None] | None = None
-    _returned: Sequence[Any] = ()
 
-    def __init__(self, args: Sequence[Any]) -> None:
-        self._are_tensors = tuple(isinstance(each, Tensor) for each in args)
+    def __init__(self, node: FunctionNode, args: Sequence[Any]) -> None:
+        self._node = weakref.ref(node)  # the node holds this object
         self.needs_input_grad = tuple(isinstance(each, Tensor) and each.requires_grad for each in args)
-        super().__init__([gradient_edge(each) for each in args if isinstance(each, Tensor)], ())
+
+    def __getattr__(self, name: str) -> Any:
+        """In PyTorch, ctx and node are one: what a node tells is there too."""
+        node = self.__dict__["_node"]()
+        if name in ("metadata", "name", "next_functions", "register_hook", "register_prehook"):
+            return getattr(node, name)
+        raise AttributeError(f"'{type(node).__name__}' object has no attribute '{name}'")
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keeps tensors for backward, guarded by their version counters. A second call replaces the first."""
@@ -64,7 +69,7 @@ class FunctionCtx(Node):
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What `save_for_backward` kept. Raises RuntimeError when it was modified since, or freed."""
-        return tuple(None if each is None else each.unpack(self) for each in self._raw_saved_tensors)
+        return tuple(None if each is None else each.unpack(self._node()) for each in self._raw_saved_tensors)
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor | None, ...]:
@@ -72,16 +77,32 @@ class FunctionCtx(Node):
             raise RuntimeError(FREED)
         return tuple(self._saved)
 
+
+class FunctionNode(Node):
+    """The node that a Function leaves in the graph. Each Function has a subclass of its own, named as the node is."""
+
+    function: ClassVar[type[Function]]
+
+    def __init__(self, args: Sequence[Any]) -> None:
+        self._are_tensors = tuple(isinstance(each, Tensor) for each in args)
+        self._returned: Sequence[Any] = ()
+        self.ctx = FunctionCtx(self, args)
+        super().__init__([gradient_edge(each) for each in args if isinstance(each, Tensor)], ())
+
+    def __getattr__(self, name: str) -> Any:
+        """What is not the node's is its ctx's: `grad_fn.saved_tensors`."""
+        return getattr(self.__dict__["ctx"], name)
+
     def name(self) -> str:
         return type(self).__name__
 
     def apply(self, grads: Gradients) -> Gradients:
-        if self._materialize:
+        if self.ctx._materialize:
             grads = [
                 _zeros(*like) if grad is None and like else grad
                 for grad, like in zip(grads, self._returned, strict=True)
             ]
-        results = self.function._differentiated()(self, *grads)
+        results = self.function._differentiated()(self.ctx, *grads)
         results = results if isinstance(results, tuple) else (results,)
         expected = len(self._are_tensors)
         if len(results) < expected or any(each is not None for each in results[expected:]):
@@ -103,12 +124,12 @@ class FunctionCtx(Node):
         return gradients
 
     def release(self) -> None:
-        self._saved = None
+        self.ctx._saved = None
 
     def save(self, made: dict[int, Tensor]) -> None:
         """Turns `to_save` into saved tensors; `made` are the outputs, by the identity of what forward returned."""
-        self._saved = []
-        for position, each in enumerate(self.to_save):
+        kept: list[SavedTensor | None] = []
+        for position, each in enumerate(self.ctx.to_save):
             if each is not None and not isinstance(each, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {position} is of type "
@@ -117,8 +138,8 @@ class FunctionCtx(Node):
             saved = None if each is None else SavedTensor(made.get(id(each), each), id(each) in made)
             if saved is not None and PUSHED and default_hooks.pairs:
                 saved.pack_by_default(self)
-            self._saved.append(saved)
-        self.to_save = ()
+            kept.append(saved)
+        self.ctx._saved, self.ctx.to_save = kept, ()
 
 
 def _zeros(shape: tuple[int, ...], dtype: Any, device: Any) -> Tensor:
@@ -135,11 +156,11 @@ class Function:
     """
 
     generate_vmap_rule = False
-    _backward_cls: ClassVar[type[FunctionCtx]]
+    _backward_cls: ClassVar[type[FunctionNode]]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionCtx,), {"function": cls})
+        cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionNode,), {"function": cls})
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -207,7 +228,8 @@ class Function:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
-        ctx = cls._backward_cls(args)
+        node = cls._backward_cls(args)
+        ctx = node.ctx
         with no_grad():
             if has_setup:
                 result = cls.forward(*args, **kwargs)
@@ -216,7 +238,7 @@ class Function:
                 result = cls.forward(ctx, *args, **kwargs)
         outputs = result if isinstance(result, tuple) else (result,)
         if grad_mode.enabled and any(ctx.needs_input_grad):
-            outputs = _recorded(ctx, args, outputs)
+            outputs = _recorded(node, args, outputs)
         return outputs if isinstance(result, tuple) else outputs[0]
 
 
@@ -224,39 +246,39 @@ def _is_in(tensor: Any, tensors: Sequence[Any]) -> bool:
     return any(tensor is each for each in tensors)
 
 
-def _recorded(ctx: FunctionCtx, args: Sequence[Any], returned: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The outputs with `ctx` for their history. An input that forward returned as it came gets an alias."""
-    if not all(_is_in(each, returned) for each in ctx.dirty_tensors):
+def _recorded(node: FunctionNode, args: Sequence[Any], returned: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The outputs with the node for their history. An input that forward returned as it came gets an alias."""
+    if not all(_is_in(each, returned) for each in node.ctx.dirty_tensors):
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
             "modified inplace must all be outputs of the Function."
         )
-    ctx._returned = [
+    node._returned = [
         (each._array.shape, each._dtype, each._device) if isinstance(each, Tensor) else () for each in returned
     ]
-    ctx.outputs = [each[:2] for each in ctx._returned]
-    outputs = tuple(_output(ctx, number, each, args, returned) for number, each in enumerate(returned))
-    ctx.save({id(old): new for old, new in zip(returned, outputs, strict=True) if isinstance(old, Tensor)})
+    node.outputs = [each[:2] for each in node._returned]
+    outputs = tuple(_output(node, number, each, args, returned) for number, each in enumerate(returned))
+    node.save({id(old): new for old, new in zip(returned, outputs, strict=True) if isinstance(old, Tensor)})
     return outputs
 
 
-def _output(ctx: FunctionCtx, number: int, output: Any, args: Sequence[Any], returned: tuple[Any, ...]) -> Any:
+def _output(node: FunctionNode, number: int, output: Any, args: Sequence[Any], returned: tuple[Any, ...]) -> Any:
     if not isinstance(output, Tensor):
         return output
-    is_dirty = _is_in(output, ctx.dirty_tensors)
-    differentiable = output._dtype.is_differentiable and not _is_in(output, ctx.non_differentiable)
+    is_dirty = _is_in(output, node.ctx.dirty_tensors)
+    differentiable = output._dtype.is_differentiable and not _is_in(output, node.ctx.non_differentiable)
     if is_dirty:
-        _write_history(ctx, number, output, len(returned))
+        _write_history(node, number, output, len(returned))
         return output
     if _is_in(output, args):
         output = output._alias()
     if differentiable:
-        output._grad_fn, output._requires_grad, output._output_nr = ctx, True, number
+        output._grad_fn, output._requires_grad, output._output_nr = node, True, number
     return output
 
 
-def _write_history(ctx: FunctionCtx, number: int, output: Tensor, count: int) -> None:
-    """Makes `ctx` the history of an input that forward wrote to."""
+def _write_history(node: FunctionNode, number: int, output: Tensor, count: int) -> None:
+    """Makes the node the history of an input that forward wrote to."""
     if output.requires_grad and output.is_leaf:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if output._base is not None and count > 1:
@@ -270,7 +292,7 @@ def _write_history(ctx: FunctionCtx, number: int, output: Tensor, count: int) ->
         )
     check_writable(output)
     output._bump_version()
-    rebase_history(output, ctx)
+    rebase_history(output, node)
     output._output_nr = number
 
 

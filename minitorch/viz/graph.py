@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from minitorch.autograd.function import FunctionCtx
+from minitorch.autograd.function import FunctionNode
 from minitorch.autograd.node import AccumulateGrad, Edge, Node, OpNode
 from minitorch.autograd.saved import SavedTensor
 from minitorch.nn.modules.module import Module
@@ -159,7 +159,7 @@ class Drawing:
 
 
 def _saved_tensors(node: Node) -> list[Tensor]:
-    kept = node._saved if isinstance(node, (OpNode, FunctionCtx)) else None
+    kept = node._saved if isinstance(node, (OpNode, FunctionNode)) else None
     tensors = [each.tensor for each in kept or () if isinstance(each, SavedTensor)]
     return [each for each in tensors if isinstance(each, Tensor)]
 

@@ -381,3 +381,39 @@ def test_the_node_is_the_context() -> None:
         return node.name(), type(node).__name__, is_node, len(node.next_functions), node.metadata
 
     assert_same(scenario)
+
+
+def test_names_of_the_users_meet_none_of_the_engines() -> None:
+    names = ("edges", "outputs", "hooks", "op", "ctx", "function", "save", "release", "sequence_number", "_plan")
+
+    def scenario(torch: Any) -> Any:
+        def forward(ctx: Any, x: Any) -> Any:
+            for number, name in enumerate(names):
+                setattr(ctx, name, number)
+            return x * 2
+
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * sum(getattr(ctx, name) for name in names)
+
+        x = leaf(torch)
+        y = function(torch, forward, backward).apply(x)
+        y.sum().backward()
+        return y, x.grad, attempt(lambda: y.grad_fn.nothing)
+
+    assert_same(scenario)
+
+
+def test_the_context_goes_when_its_graph_goes() -> None:
+    import gc
+    import weakref
+
+    import minitorch
+
+    gc.disable()
+    try:
+        y = function(minitorch, saving()).apply(leaf(minitorch))
+        gone = weakref.ref(y.grad_fn)
+        del y
+        assert gone() is None
+    finally:
+        gc.enable()
