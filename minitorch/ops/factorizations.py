@@ -7,6 +7,7 @@ Source: https://pytorch.org/docs/stable/linalg.html
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from minitorch import return_types
@@ -15,7 +16,6 @@ from minitorch.ops.declaration import OPS, composite, declare
 from minitorch.ops.joining import cat
 from minitorch.ops.linalg import (
     _cholesky_gradient,
-    _is_vector,
     _LinAlgError,
     _not_positive,
     _solve_gradients,
@@ -214,8 +214,16 @@ _lu_solve.__name__ = _lu_solve.__qualname__ = "lu_solve"
 composite(variants="function method out")(_lu_solve)
 
 
-def _first_failure(xp: Any, A: Array) -> Array:
-    return _eliminated(xp, A)[2]
+def _solved(xp: Any, A: Array, solution: Callable[[Array], Array]) -> tuple[Array, Array]:
+    """What `solution` makes of the matrices, NaN for the singular ones, and their first pivots that are zero, or 0."""
+    try:
+        return solution(A), xp.zeros(A.shape[:-2], "int32")
+    except (xp.linalg.LinAlgError, _LinAlgError):
+        info = _eliminated(xp, A)[2]
+        failed = (info > 0)[..., None, None]
+        result = solution(xp.where(failed, xp.eye(A.shape[-1], dtype=A.dtype), A))
+        failed = failed.reshape(failed.shape[: A.ndim - 2] + (1,) * (result.ndim - A.ndim + 2))
+        return xp.where(failed, xp.asarray(xp.nan, A.dtype), result), info
 
 
 @declare(
@@ -232,15 +240,13 @@ def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Arr
     """
     check_square("linalg.inv", A)
     check_float("linalg.inv", A)
-    info = _first_failure(xp, A)
+    inverse, info = _solved(xp, A, xp.linalg.inv)
     if check_errors and info.any():
         raise _LinAlgError(
             f"linalg.inv_ex: The diagonal element {int(info[info > 0].reshape(-1)[0])} is zero, the inversion could "
             "not be completed because the input matrix is singular."
         )
-    failed = (info > 0)[..., None, None]
-    inverse = xp.linalg.inv(xp.where(failed, xp.eye(A.shape[-1], dtype=A.dtype), A))
-    return xp.where(failed, xp.asarray(xp.nan, A.dtype), inverse), info
+    return inverse, info
 
 
 @declare(
@@ -259,13 +265,10 @@ def solve_ex(xp: Any, A: Array, B: Array, *, left: bool = True, check_errors: bo
     """
     check_square("linalg.solve", A)
     check_float("linalg.solve", A)
-    info = _first_failure(xp, A)
+    result, info = _solved(xp, A, lambda matrices: OPS["solve"].kernel(xp, matrices, B, left))
     if check_errors and info.any():
         raise _LinAlgError("torch.linalg.solve_ex: The solver failed because the input matrix is singular.")
-    failed = (info > 0)[..., None, None]
-    regular = xp.where(failed, xp.eye(A.shape[-1], dtype=A.dtype), A)
-    result = OPS["solve"].kernel(xp, regular, B, left)
-    return xp.where(failed[..., 0] if _is_vector(A, B) else failed, xp.asarray(xp.nan, A.dtype), result), info
+    return result, info
 
 
 @declare(
