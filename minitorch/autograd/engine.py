@@ -141,7 +141,7 @@ def _fits(variable: Tensor, grad: Tensor) -> bool:
 
 
 def _copy_for(variable: Tensor, grad: Tensor) -> Tensor:
-    if not is_dense(variable._array):
+    if grad.shape != variable.shape or not is_dense(variable._array):
         return grad.clone(memory_format=contiguous_format)
     copy: Tensor = grad.new_empty_strided(variable.shape, variable.stride()).copy_(grad)
     return copy
