@@ -39,9 +39,9 @@ def _mean(xp: Any, x: Array, axes: Shape) -> Array:
     return xp.true_divide(total, math.prod(x.shape[axis] for axis in axes), dtype=x.dtype)
 
 
-def _standardized(xp: Any, x: Array, axes: Shape, eps: float) -> tuple[Array, Array]:
+def _standardized(xp: Any, x: Array, axes: Shape, eps: float, out: Array | None = None) -> tuple[Array, Array]:
     """(x − mean) / √(variance + eps) and 1 / √(variance + eps)."""
-    centred = x - _mean(xp, x, axes)
+    centred = xp.subtract(x, _mean(xp, x, axes), out=out)
     variance = _mean(xp, centred * centred, axes)
     scale = 1 / xp.sqrt(variance + x.dtype.type(eps))
     centred *= scale
@@ -106,12 +106,11 @@ def normalize_over(
         return xp.zeros(self.shape, self.dtype)
     x, result = self.reshape(shape), xp.empty(shape, self.dtype)
     for block in _blocks(xp, shape, axes):
-        normal, _ = _standardized(xp, x[block], axes, eps)
+        normal, _ = _standardized(xp, x[block], axes, eps, out=result[block])
         if weight is not None:
             normal *= weight.reshape(weight_shape)
         if bias is not None:
             normal += bias.reshape(weight_shape)
-        result[block] = normal
     return result.reshape(self.shape)
 
 

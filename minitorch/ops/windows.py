@@ -37,7 +37,8 @@ def _cosines(xp: Any, *coefficients: float) -> Callable[[Array, int], Array]:
 
     def weight(i: Array, n: int) -> Array:
         turns = i * (2 * math.pi / (n - 1))
-        return sum(((-1) ** k * c * xp.cos(k * turns) for k, c in enumerate(coefficients)), 0 * i)
+        first, *others = coefficients
+        return sum(((-1) ** k * c * xp.cos(k * turns) for k, c in enumerate(others, 1)), first)
 
     return weight
 
