@@ -582,6 +582,21 @@ def functional_call_by_its_old_name(torch: Any) -> Any:
 
 
 @scenario
+def packed_sequences_of_other_types(torch: Any) -> Any:
+    packed = torch.nn.utils.rnn.pack_sequence([torch.ones(2), torch.ones(3)], enforce_sorted=False)
+    names = ("double", "float", "half", "long", "int", "short", "char", "byte", "cpu")
+    results = [getattr(packed, name)() for name in names]
+    return [
+        [(each.data, each.batch_sizes, each.sorted_indices, each.unsorted_indices) for each in results],
+        [each is packed for each in results],
+        type(results[0]).__name__,
+        packed.to(torch.float64).data,
+        packed.is_cuda,
+        errors(lambda: packed.cuda()),
+    ]
+
+
+@scenario
 def every_name_of_nn_utils(torch: Any) -> Any:
     U = torch.nn.utils
     return [sorted(each.__all__) for each in (U, U.parametrize, U.parametrizations, U.rnn)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from minitorch import dtypes
 from minitorch.dtypes import int64
 from minitorch.ops.creation import arange, empty_like
 from minitorch.ops.data import as_tensor, tensor
@@ -55,8 +56,42 @@ class PackedSequence(_Packed):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The same with `data.to(…)`."""
-        return type(self)(self.data.to(*args, **kwargs), self.batch_sizes, self.sorted_indices, self.unsorted_indices)
+        """The same with `data.to(…)`; itself where that changes nothing."""
+        data = self.data.to(*args, **kwargs)
+        if data is self.data:
+            return self
+        indices = (None if each is None else each.to(data.device) for each in self[2:])
+        return type(self)(data, self.batch_sizes, *indices)
+
+    def cpu(self) -> PackedSequence:
+        return self.to("cpu")
+
+    def cuda(self, device: Any = None) -> PackedSequence:
+        return self.to("cuda" if device is None else device)
+
+    def double(self) -> PackedSequence:
+        return self.to(dtypes.float64)
+
+    def float(self) -> PackedSequence:
+        return self.to(dtypes.float32)
+
+    def half(self) -> PackedSequence:
+        return self.to(dtypes.float16)
+
+    def long(self) -> PackedSequence:
+        return self.to(dtypes.int64)
+
+    def int(self) -> PackedSequence:
+        return self.to(dtypes.int32)
+
+    def short(self) -> PackedSequence:
+        return self.to(dtypes.int16)
+
+    def char(self) -> PackedSequence:
+        return self.to(dtypes.int8)
+
+    def byte(self) -> PackedSequence:
+        return self.to(dtypes.uint8)
 
     @property
     def is_cuda(self) -> bool:
