@@ -16,7 +16,7 @@ from minitorch.autograd.inplace import MULTIPLE, check_writable, rebase_history
 from minitorch.autograd.node import OpNode
 from minitorch.devices import device
 from minitorch.dtypes import FLOATING, FROM_NUMPY, can_cast, dtype
-from minitorch.layout import contiguous_format, laid_out, suggested_format
+from minitorch.layout import contiguous_format, copy_in, laid_out, preserve_format, suggested_format
 from minitorch.ops import errors, promotion
 from minitorch.ops.declaration import Op
 from minitorch.ops.iteration import arranged
@@ -202,7 +202,8 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
     if where is None:
         raise errors.no_tensor(op, args)
     if op.edits and not in_place:
-        values[0] = values[0].copy()
+        kept = preserve_format if op.elementwise else contiguous_format
+        values[0] = copy_in(where.xp, values[0], values[0].dtype, kept)
 
     restored = None
     if common is not None:
@@ -219,7 +220,7 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
         raise errors.unsupported(op, args, error) from None
     if restored is not None:
         result = _restore(result, restored)
-    if op.elementwise and not in_place and result.__class__ is where.array_type and result.ndim > 1:
+    if op.elementwise and not in_place and not op.edits and result.__class__ is where.array_type and result.ndim > 1:
         first = args[op.tensors[0]]
         if not (
             first.__class__ is Tensor
@@ -248,7 +249,9 @@ def _restore(result: Any, target: dtype) -> Any:
 def _row_major(xp: Any, result: Any) -> Any:
     if isinstance(result, tuple):
         return tuple(_row_major(xp, each) for each in result)
-    return result if result.ndim < 2 or result.flags.c_contiguous else xp.asarray(result, order="C")
+    if result.ndim < 2 or (result.flags.c_contiguous and 1 not in result.shape):
+        return result
+    return laid_out(xp, result, contiguous_format)
 
 
 def _channels_last(op: Op, xp: Any, args: Sequence[Any], result: Any) -> Any:

@@ -137,6 +137,7 @@ def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> A
 @declare(
     variants=BOTH,
     edits=True,
+    elementwise=True,
     derivatives={
         "self": lambda grad, dim, index: grad.index_fill(dim, index, 0),
         "value": lambda grad, dim, index: grad.index_select(dim, index).sum(),
@@ -214,6 +215,7 @@ def take(xp: Any, self: Array, index: Array) -> Array:
 @declare(
     variants=BOTH,
     edits=True,
+    elementwise=True,
     derivatives={
         "self": lambda grad, index, accumulate: grad if accumulate else grad.put(index, grad.new_zeros(index.shape)),
         "source": lambda grad, source_shape, index: grad.take(index).reshape(source_shape),

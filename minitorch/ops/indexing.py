@@ -122,6 +122,7 @@ def _masked(grad: Tensor, indices: Indices, accumulate: bool) -> Tensor:
 @declare(
     variants="function method inplace",
     edits=True,
+    elementwise=True,
     derivatives={
         "self": lambda grad, indices, accumulate: _masked(grad, indices, accumulate),
         "values": lambda grad, indices: index_(grad, indices),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.layout import contiguous_format, empty_as
+from minitorch.layout import contiguous_format, empty_as, laid_out, suggested_format
 from minitorch.ops.declaration import OPS, composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.shape import (
@@ -150,7 +150,7 @@ def roll(xp: Any, self: Array, shifts: int | Sequence[int], dims: Dims = ()) -> 
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(along)}")
     if not self.ndim:
         raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
-    return xp.asarray(xp.roll(self, steps, checked_dims(along, self.ndim)), order="C")
+    return laid_out(xp, xp.roll(self, steps, checked_dims(along, self.ndim)), suggested_format(self))
 
 
 @declare(derivatives={"self": lambda grad, k, dims: rot90(grad, -k, dims)})

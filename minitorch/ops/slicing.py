@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.layout import contiguous_format, copy_in, preserve_format
 from minitorch.ops import declaration
 from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
@@ -33,8 +34,14 @@ def embed(xp: Any, self: Array, shape: tuple[int, ...], look: View, args: Sequen
 
 
 def _scattered(xp: Any, whole: Array, part: Array, look: View, args: Sequence[Any]) -> Array:
-    """A copy of `whole` with `part` where `look` looks."""
-    copy = whole.copy()
+    """A copy of `whole`, in its strides, with `part` where `look` looks."""
+    copy = copy_in(xp, whole, whole.dtype, preserve_format)
+    if 0 not in whole.strides and whole.size:
+        extent = 1 + sum(
+            (size - 1) * step // whole.itemsize for size, step in zip(whole.shape, whole.strides, strict=True)
+        )
+        copy = strided(xp, xp.empty(extent, whole.dtype), whole.shape, whole.strides)
+        copy[...] = whole
     place = OPS[look.__name__].kernel(xp, copy, *args)
     if place.shape != part.shape:
         raise RuntimeError(
@@ -104,7 +111,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 @composite()
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     part = narrow(input, dim, start, length)
-    return part.clone() if out is None else write_out("narrow_copy", out, part)
+    return part.clone(memory_format=contiguous_format) if out is None else write_out("narrow_copy", out, part)
 
 
 @declaration.view(
