@@ -49,18 +49,19 @@ def unique(
 
 
 @declare(variants="")
-def unique_runs(xp: Any, self: Array, dim: int | None) -> tuple[Array, Array, Array]:
+def unique_runs(xp: Any, self: Array, dim: int | None, with_inverse: bool) -> tuple[Array, Array, Array]:
     rows = self.reshape(-1) if dim is None else xp.moveaxis(self, check_dim(dim, self.ndim), 0)
     size = rows.shape[0]
-    differs = (rows[1:] != rows[:-1]).any(axis=tuple(range(1, rows.ndim)))
+    differs = rows[1:] != rows[:-1]
+    differs = differs.any(axis=tuple(range(1, rows.ndim))) if rows.ndim > 1 else differs
     starts = xp.concatenate([xp.ones(min(size, 1), bool), differs])
     first = xp.flatnonzero(starts)
-    inverse = xp.cumsum(starts) - 1
     counts = xp.diff(xp.concatenate([first, xp.asarray([size])]))
-    values = rows[first]
-    if dim is not None:
-        return xp.moveaxis(values, 0, dim), inverse, counts
-    return values, inverse.reshape(self.shape), counts
+    values = rows[first] if dim is None else xp.moveaxis(rows[first], 0, dim)
+    if not with_inverse:  # most don't ask for it, and it takes longer than the rest
+        return values, first, counts
+    inverse = xp.cumsum(starts) - 1
+    return values, inverse if dim is not None else inverse.reshape(self.shape), counts
 
 
 @composite()
@@ -68,7 +69,7 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """One element for each run of equal ones. https://pytorch.org/docs/stable/generated/torch.unique_consecutive.html"""
-    return _requested(unique_runs(input, dim), return_inverse, return_counts)
+    return _requested(unique_runs(input, dim, return_inverse), return_inverse, return_counts)
 
 
 @declare()

@@ -130,7 +130,7 @@ def _running(xp: Any, self: Array, dim: int, largest: bool) -> tuple[Array, Arra
     shape[dim] = self.shape[dim]
     positions = xp.arange(self.shape[dim]).reshape(shape)
     is_new = (values == self) | (self != self)
-    return values, xp.maximum.accumulate(xp.where(is_new, positions, 0), axis=dim)
+    return values, xp.maximum.accumulate(is_new * positions, axis=dim)
 
 
 def _running_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
