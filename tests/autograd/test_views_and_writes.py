@@ -90,7 +90,7 @@ def test_a_retained_gradient_is_that_of_the_new_value() -> None:
 
 
 def test_a_base_that_begins_inside_its_storage() -> None:
-    """By mathematics, since PyTorch 2.13 looks outside the storage here: Σ (w·Im z)² has the gradient 2·(Im z)² at w = 1."""
+    """By mathematics, since PyTorch looks outside the storage here: Σ (w·Im z)² has the gradient 2·(Im z)² at w = 1."""
     leaf = minitorch.ones(3, dtype=minitorch.float64, requires_grad=True)
     base = minitorch.tensor([7j, *COMPLEX], dtype=minitorch.complex128)[1:].detach()
     base.imag.mul_(leaf)
