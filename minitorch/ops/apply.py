@@ -43,7 +43,7 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
         outputs = [_wrap(op, args, each, where) for each in result]
         if op.is_view and grad_mode.enabled:
             for output in outputs:
-                output._view_made = MULTIPLE
+                output._view_made = output._view_made or MULTIPLE
         if mask and grad_mode.enabled:
             _record(op, args, outputs, mask)
         return tuple(outputs) if op.outputs is None else op.outputs(*outputs)
