@@ -461,26 +461,25 @@ def sum_to_size(grad: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
 
 # %% [markdown] exercise="graph_accumulate_grad" kind="build" points=3 replaces="minitorch.autograd.engine:accumulate_grad"
 # ### Exercise 5 · The last step, into `.grad`
-# Add `grad` to `variable.grad`. What PyTorch promises about *which tensor* `.grad` is afterwards:
+# Add `grad` to `variable.grad`. The engine calls this with recording off, or on where the pass runs with
+# `create_graph=True`: `torch.is_grad_enabled()` says which. What PyTorch promises about *which tensor* `.grad` is
+# afterwards:
 #
-# 1. No gradient there yet: if `grad.requires_grad` (somebody differentiates the gradient), `.grad` is `grad` itself,
-#    with its history. Otherwise, `may_keep` says that nobody else can see `grad`: then `.grad` shares its memory
-#    (`grad.detach()`), and nothing is copied. If it is false, `.grad` is a copy.
-# 2. A gradient is there: it is changed *in place*, so that whoever holds it sees the sum.
-# 3. Except where the old or the new gradient requires grad: then `.grad` becomes a new tensor, recorded, and the old
-#    one stays as it was.
+# 1. No gradient there yet: `may_keep` says that nobody else can see `grad`. If so, and recording is off, `.grad` shares
+#    its memory (`grad.detach()`), and nothing is copied. Otherwise `.grad` is a copy, with its history.
+# 2. A gradient is there, and recording is off: it is changed *in place*, so that whoever holds it sees the sum.
+# 3. A gradient is there, and recording is on: `.grad` becomes a new tensor, with its history, and the old one stays as
+#    it was.
 
 
 # %% solution="graph_accumulate_grad"
 def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
     """Adds `grad` to `variable.grad`."""
     ### BEGIN SOLUTION
+    recording = torch.is_grad_enabled()
     if variable.grad is None:
-        if grad.requires_grad:
-            variable.grad = grad
-        else:
-            variable.grad = grad.detach() if may_keep else grad.clone()
-    elif grad.requires_grad or variable.grad.requires_grad:
+        variable.grad = grad.detach() if may_keep and not recording else grad.clone()
+    elif recording:
         variable.grad = variable.grad + grad
     else:
         variable.grad.add_(grad)
@@ -500,28 +499,22 @@ def shares_memory(one, other):
 
 
 values = {}
-for may_keep in (True, False):
-    variable, given = random_tensor(True), random_tensor()
-    accumulate_grad(variable, given, may_keep)
-    held = variable.grad
-    values |= {
-        f"first, may_keep={may_keep}": held.clone(),
-        f"shares memory, may_keep={may_keep}": shares_memory(held, given),
-    }
-    accumulate_grad(variable, random_tensor(), may_keep)
-    values |= {f"second, may_keep={may_keep}": variable.grad, f"who held the first sees, may_keep={may_keep}": held}
+for recording in (False, True):
+    for may_keep in (True, False):
+        case = f"recording={recording}, may_keep={may_keep}"
+        with torch.set_grad_enabled(recording):
+            variable, given = random_tensor(True), random_tensor()
+            accumulate_grad(variable, given, may_keep)
+            held = variable.grad
+            values |= {f"first, {case}": held.clone(), f"shares memory, {case}": shares_memory(held, given)}
+            accumulate_grad(variable, random_tensor(), may_keep)
+            values |= {f"second, {case}": variable.grad, f"who held the first sees, {case}": held}
 
 variable = random_tensor(True)
-recorded = random_tensor(True) * 2
-accumulate_grad(variable, recorded, False)
-values["a first gradient with history stays itself"] = variable.grad is recorded
+accumulate_grad(variable, random_tensor(True) * 2, True)
+values["a first gradient keeps its history"] = variable.grad.requires_grad
 accumulate_grad(variable, random_tensor(), True)
 values |= {"after one without history": variable.grad, "it is recorded": variable.grad.requires_grad}
-variable = random_tensor(True)
-accumulate_grad(variable, random_tensor(), False)
-held = variable.grad
-accumulate_grad(variable, random_tensor(True) * 2, True)
-values |= {"one with history added": variable.grad, "who held the old one sees": held}
 
 images, labels = digits_batch(generator, 24)
 weight, bias = weights(generator, (64, 10), (10,))
@@ -535,22 +528,22 @@ check.show(
 )
 
 # %% [markdown] hint="graph_accumulate_grad"
-# Begin with the two questions: is `variable.grad` None, and does one of the two gradients require grad?
+# Begin with the two questions: is `variable.grad` None, and is recording on?
 
 # %% [markdown] hint="graph_accumulate_grad"
 # `variable.grad.add_(grad)` changes the tensor that is there; `variable.grad = variable.grad + grad` makes a new one.
 # Both are needed, in different cases.
 
 # %% [markdown] hint="graph_accumulate_grad"
-# First gradient: `grad` if it requires grad, else `grad.detach()` if `may_keep`, else `grad.clone()`. Later: the
-# recorded sum if either requires grad, else `add_`.
+# First gradient: `grad.detach()` if `may_keep` and recording is off, else `grad.clone()`. Later: the new sum while
+# recording, else `add_`.
 
 
 # %% mutant="graph_accumulate_grad"
 # Overwrites
 # A second gradient replaces the first. A derivative is a sum over all uses, so gradients add up.
 def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
-    variable.grad = grad if grad.requires_grad else grad.detach() if may_keep else grad.clone()
+    variable.grad = grad.detach() if may_keep and not torch.is_grad_enabled() else grad.clone()
 
 
 # %% mutant="graph_accumulate_grad"
@@ -559,7 +552,7 @@ def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) 
 def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
     if variable.grad is None:
         variable.grad = grad
-    elif grad.requires_grad or variable.grad.requires_grad:
+    elif torch.is_grad_enabled():
         variable.grad = variable.grad + grad
     else:
         variable.grad.add_(grad)
@@ -570,7 +563,7 @@ def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) 
 # The values are right, but whoever held .grad (an optimizer, a buffer) keeps the old numbers: later gradients are added in place.
 def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
     if variable.grad is None:
-        variable.grad = grad if grad.requires_grad else grad.detach() if may_keep else grad.clone()
+        variable.grad = grad.detach() if may_keep and not torch.is_grad_enabled() else grad.clone()
     else:
         variable.grad = variable.grad + grad
 
@@ -581,7 +574,9 @@ def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) 
 def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
     grad = grad.detach()
     if variable.grad is None:
-        variable.grad = grad if may_keep else grad.clone()
+        variable.grad = grad if may_keep and not torch.is_grad_enabled() else grad.clone()
+    elif torch.is_grad_enabled():
+        variable.grad = variable.grad + grad
     else:
         variable.grad.add_(grad)
 

@@ -57,9 +57,9 @@ for made_by in (loss.grad_fn, y.grad_fn):
 # where its gradients go, one for each input: to a node, and to which of that node's outputs (an operation such as
 # `unbind` has several).
 #
-# Two ends of the graph show here. `AccumulateGrad` stands for `w`: it adds what arrives to `w.grad`. `(None, 0)` stands
-# for `x`, which asked for no gradient. Here is the graph in the order of computing, leaves at the top. Gradients travel
-# against the arrows.
+# Two ends of the graph show here. `AccumulateGrad` stands for `w`: it adds what arrives to `w.grad`. (Of the few nodes
+# that are no operation's, `name()` tells the C++ namespace too.) `(None, 0)` stands for `x`, which asked for no gradient.
+# Here is the graph in the order of computing, leaves at the top. Gradients travel against the arrows.
 
 # %%
 viz.graph(loss, names={"w": w, "y": y, "loss": loss})

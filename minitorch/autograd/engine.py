@@ -121,13 +121,10 @@ def accumulate_grad(variable: Tensor, grad: Tensor, may_keep: bool) -> None:
     ones are added in place, so that whoever holds `.grad` sees the sum; under `create_graph` they make a new tensor.
     Source: https://pytorch.org/docs/stable/autograd.html#default-gradient-layouts
     """
-    recorded = grad.requires_grad
     if variable._grad is None:
-        if may_keep and not recorded:
-            variable._grad = grad._alias()
-        else:
-            variable._grad = _copy_for(variable, grad)
-    elif recorded or (variable._grad.requires_grad and grad_mode.enabled):
+        keeps = may_keep and not grad_mode.enabled
+        variable._grad = grad._alias() if keeps else _copy_for(variable, grad)
+    elif grad_mode.enabled:
         variable._grad = variable._grad + grad
     else:
         variable._grad.add_(grad)
