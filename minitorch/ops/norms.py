@@ -96,9 +96,7 @@ def vector_norm(
 
 
 @composite(variants="function out", namespace="linalg")
-def norm(
-    input: Tensor, ord: Any = None, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None
-) -> Tensor:
+def norm(input: Tensor, ord: Any = None, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The norm of a vector or matrix: `vector_norm`, or `matrix_norm` where `ord` asks for it.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.norm.html

@@ -142,7 +142,7 @@ def randperm(n: int, generator: Generator, dtype: Any = np.int64) -> Array:
 
 
 def _exchanged(partners: Array) -> Array:
-    """0 … n − 1 after each position i in turn was exchanged with partners[i] ≥ i, found without going through the turns.
+    """0 … n − 1 after each position i in turn was exchanged with partners[i] ≥ i, found without a loop over the turns.
 
     In its turn, i gets what its partner holds: what the visitor before i had left there, or where there was none, the
     partner's own number. And what i held itself was left there by its last visitor; following these back, in steps that
