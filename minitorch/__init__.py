@@ -11,7 +11,14 @@ from typing import Any
 
 from minitorch import autograd
 from minitorch import dtypes as _dtypes
-from minitorch.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from minitorch.autograd import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from minitorch.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from minitorch.autograd.attributes import name_what_is_saved
 from minitorch.devices import device, get_default_device, set_default_device
@@ -87,8 +94,8 @@ from minitorch.size import Size
 from minitorch.storage import UntypedStorage
 from minitorch.tensor import Tensor, from_numpy
 from minitorch.tensor_types import TYPES, set_default_tensor_type
+from minitorch.version import __version__
 
-__version__ = "2.13.0"
 newaxis = None
 
 for _name, _method in METHODS.items():
@@ -111,12 +118,12 @@ _SUBMODULES = (
     "models",
     "multiprocessing",
     "nn",
-    "onnx",
     "optim",
     "profiler",
     "serialization",
     "special",
     "utils",
+    "version",
     "viz",
 )
 

@@ -165,7 +165,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
     "Devices, several processes, profiling, and rare functions: not there yet.": {
         "torch": """
             AcceleratorError Event FatalError GradScaler OutOfMemoryError Stream from_file get_device_module
-            hash_tensor histogramdd is_inference_mode_enabled is_warn_always_enabled segment_reduce
+            hash_tensor histogramdd is_warn_always_enabled segment_reduce
             set_warn_always to_dlpack
         """,
         "Tensor": """

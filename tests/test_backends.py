@@ -67,3 +67,17 @@ def test_the_fast_path_of_attention_can_be_switched_off() -> None:
                 lib.backends.mha.set_fastpath_enabled(True)
         results.append((bool((on[0, 2] == 0).all()), bool((off[0, 2] == 0).any())))
     assert results == [(True, False), (True, False)]
+
+
+def test_the_version_is_the_one_that_is_compared_with() -> None:
+    assert torch.__version__.split("+")[0] == minitorch.__version__ == minitorch.version.__version__
+    assert (minitorch.version.cuda, minitorch.version.hip, minitorch.version.debug) == (None, None, False)
+
+
+def test_inference_mode_can_be_asked_for() -> None:
+    for lib in (torch, minitorch):
+        with lib.inference_mode():
+            assert lib.is_inference_mode_enabled() is True
+            with lib.inference_mode(False):
+                assert lib.is_inference_mode_enabled() is False
+        assert lib.is_inference_mode_enabled() is False

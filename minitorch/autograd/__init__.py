@@ -16,6 +16,7 @@ from minitorch.autograd.grad_mode import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
+    is_inference_mode_enabled,
     is_multithreading_enabled,
     no_grad,
     set_grad_enabled,

@@ -30,6 +30,11 @@ def is_grad_enabled() -> bool:
     return state.enabled
 
 
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in `inference_mode`."""
+    return state.inference
+
+
 class _Mode:
     """A context manager that is also a decorator: it enters a new copy of itself on each call of the function."""
 

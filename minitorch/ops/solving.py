@@ -221,7 +221,12 @@ def lu(input: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = No
 
     https://pytorch.org/docs/stable/generated/torch.lu.html
     """
-    if out is not None:
-        raise NotImplementedError("lu: out is not supported")
     LU, pivots, info = factorizations.lu_factor_ex(input, pivot=pivot)
-    return return_types._lu_with_info(LU, pivots, info) if get_infos else (LU, pivots)
+    if out is None:
+        return return_types._lu_with_info(LU, pivots, info) if get_infos else (LU, pivots)
+    results = (LU, pivots, info) if get_infos else (LU, pivots)
+    if len(out) != len(results):
+        raise TypeError(f"expected tuple of {len(results)} elements but got {len(out)}")
+    for target, each in zip(out, results, strict=True):
+        target.resize_as_(each).copy_(each)
+    return out
