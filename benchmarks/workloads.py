@@ -141,9 +141,9 @@ def data_loader_numpy() -> Action:
 
 
 WORKLOADS = (
-    Workload("tiny add", 1.5, tiny_add, tiny_add_numpy),
-    Workload("1,000-op chain, backward", 1.5, chain_backward, chain_numpy(1)),
-    Workload("1,000-op chain, forward + backward", 1.5, chain_forward_backward, chain_numpy(2)),
-    Workload("MLP 64-128-10 step, SGD", 1.3, mlp_step, mlp_step_numpy),
-    Workload("DataLoader epoch, 10,000 × 64, shuffled", 0.3, data_loader_epoch, data_loader_numpy),
+    Workload("tiny add", 1.0, tiny_add, tiny_add_numpy),
+    Workload("1,000-op chain, backward", 1.2, chain_backward, chain_numpy(1)),
+    Workload("1,000-op chain, forward + backward", 1.2, chain_forward_backward, chain_numpy(2)),
+    Workload("MLP 64-128-10 step, SGD", 1.2, mlp_step, mlp_step_numpy),
+    Workload("DataLoader epoch, 10,000 × 64, shuffled", 0.2, data_loader_epoch, data_loader_numpy),
 )
