@@ -43,6 +43,7 @@ __all__ = [
     "graph",
     "inference_mode",
     "is_grad_enabled",
+    "is_inference_mode_enabled",
     "no_grad",
     "profiler",
     "set_detect_anomaly",

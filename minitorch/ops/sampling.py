@@ -8,14 +8,14 @@ Source: https://pytorch.org/docs/stable/torch.html#random-sampling
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from minitorch import sampling
 from minitorch.backend import Array
 from minitorch.devices import tensor_device
 from minitorch.dtypes import dtype, get_default_dtype, int64
 from minitorch.layout import check_layout, contiguous_format, strided
-from minitorch.ops import signatures
+from minitorch.ops import apply, signatures
 from minitorch.ops.creation import FACTORY_KEYWORDS, checked_dtype, checked_size, empty_like, finish, write_out
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import no_derivative
@@ -188,8 +188,11 @@ def normal(
     https://pytorch.org/docs/stable/generated/torch.normal.html
     """
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
+        if out is not None and not isinstance(std, Tensor):  # as PyTorch, which doesn't resize `out` here
+            filled: Tensor = out.normal_(0, std, generator=generator).add_(mean)
+            return filled
         result: Tensor = normal_sample(mean, std, generator)
-        return result if out is None else write_out(out, result._array)
+        return result if out is None else cast(Tensor, apply.write_out("normal", out, result))
     if size is None:
         raise TypeError("normal(): with two numbers, argument 'size' is required")
     kind = checked_dtype("normal", dtype) or get_default_dtype()

@@ -13,6 +13,7 @@ from typing import Any
 from minitorch import sampling
 from minitorch.backend import Array
 from minitorch.ops.declaration import declare
+from minitorch.ops.promotion import is_number
 from minitorch.random import Generator, default_generator
 from minitorch.tensor import Tensor
 
@@ -38,40 +39,53 @@ def draw(xp: Any, array: Array, sampler: Sampler, generator: Generator | None, *
     return array
 
 
+def _numbers(function: str, **given: Any) -> list[Any]:
+    """The parameters of a sampler: numbers, or tensors of no dimensions, which PyTorch takes for numbers."""
+    for position, (name, value) in enumerate(given.items(), 1):
+        if isinstance(value, Tensor) and not value.dim() and not value.requires_grad:
+            given[name] = value.item()
+        elif not is_number(value):
+            kind = type(value).__name__
+            raise TypeError(
+                f"{function}(): argument '{name.strip('_')}' (position {position}) must be float, not {kind}"
+            )
+    return list(given.values())
+
+
 @declare(variants="inplace", edits=True, derivatives={"self": no_gradient})
 def uniform(xp: Any, self: Array, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Array:
     """Numbers uniform in [from, to). https://pytorch.org/docs/stable/generated/torch.Tensor.uniform_.html"""
-    return draw(xp, self, sampling.uniform_, generator, from_, to)
+    return draw(xp, self, sampling.uniform_, generator, *_numbers("uniform_", from_=from_, to=to))
 
 
 @declare(variants="inplace", edits=True, derivatives={"self": no_gradient}, node="NormalBackward0")
 def normal(xp: Any, self: Array, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Array:
     """Normal numbers. https://pytorch.org/docs/stable/generated/torch.Tensor.normal_.html"""
-    return draw(xp, self, sampling.normal_, generator, mean, std)
+    return draw(xp, self, sampling.normal_, generator, *_numbers("normal_", mean=mean, std=std))
 
 
 @declare(variants="inplace", edits=True, derivatives={"self": no_gradient})
 def log_normal(xp: Any, self: Array, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Array:
     """Numbers whose logarithm is normal. https://pytorch.org/docs/stable/generated/torch.Tensor.log_normal_.html"""
-    return draw(xp, self, sampling.log_normal_, generator, mean, std)
+    return draw(xp, self, sampling.log_normal_, generator, *_numbers("log_normal_", mean=mean, std=std))
 
 
 @declare(variants="inplace", edits=True, derivatives={"self": no_gradient})
 def exponential(xp: Any, self: Array, lambd: float = 1, *, generator: Generator | None = None) -> Array:
     """Numbers of density λ exp(−λx). https://pytorch.org/docs/stable/generated/torch.Tensor.exponential_.html"""
-    return draw(xp, self, sampling.exponential_, generator, lambd)
+    return draw(xp, self, sampling.exponential_, generator, *_numbers("exponential_", lambd=lambd))
 
 
 @declare(variants="inplace", edits=True, derivatives={"self": no_gradient})
 def cauchy(xp: Any, self: Array, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Array:
     """Cauchy numbers. https://pytorch.org/docs/stable/generated/torch.Tensor.cauchy_.html"""
-    return draw(xp, self, sampling.cauchy_, generator, median, sigma)
+    return draw(xp, self, sampling.cauchy_, generator, *_numbers("cauchy_", median=median, sigma=sigma))
 
 
 @declare(variants="inplace", edits=True, derivatives={"self": no_gradient})
 def geometric(xp: Any, self: Array, p: float, *, generator: Generator | None = None) -> Array:
     """The number of trials up to a success. https://pytorch.org/docs/stable/generated/torch.Tensor.geometric_.html"""
-    return draw(xp, self, sampling.geometric_, generator, p)
+    return draw(xp, self, sampling.geometric_, generator, *_numbers("geometric_", p=p))
 
 
 def _random_node(self: Tensor, from_: int | None, to: int | None, generator: Generator | None) -> str:

@@ -61,7 +61,16 @@ case(
 )
 case(
     "scalar_tensor",
-    lambda make: [args(1), args(1.5), args(True), args(2, dtype=make.dtype), args(NAN), args(1.5, requires_grad=True)],
+    lambda make: [
+        args(1),
+        args(1.5),
+        args(True),
+        args(2, dtype=make.dtype),
+        args(NAN),
+        args(1.5, requires_grad=True),
+        args(-3, dtype=make.lib.int64),
+        args(s=7, dtype=make.lib.complex64),
+    ],
 )
 case(
     "eye",
@@ -72,6 +81,8 @@ case(
         args(0),
         args(n=2, m=0, dtype=make.dtype),
         args(2, requires_grad=True),
+        args(1),
+        args(4, 1, dtype=make.lib.int64),
     ],
     errors=lambda make: [args(-1), args(2, -3), args("2").type_only()],
 )
@@ -108,7 +119,16 @@ case(
 )
 case(
     "range",
-    lambda make: [args(0, 3), args(1.5, 4), args(3, 1, -1), args(0, 6, 2), args(0, 2, dtype=make.dtype), args(2, 2)],
+    lambda make: [
+        args(0, 3),
+        args(1.5, 4),
+        args(3, 1, -1),
+        args(0, 6, 2),
+        args(0, 2, dtype=make.dtype),
+        args(2, 2),
+        args(-4, 4, 4),  # a whole step: one below 1, cut to 0 for an integer out=, ends torch with a division by zero
+        args(5, 0, -2, dtype=make.dtype),
+    ],
     errors=lambda make: [args(1, 5, 0), args(5, 1)],
     dtypes=NUMBER,
 )
@@ -448,6 +468,7 @@ case(
         args(0),
         args(2, False, requires_grad=True),
         args(33, dtype=make.lib.float64),
+        args(2),
     ],
     errors=lambda make: [args(-1)],
     dtypes="float16 bfloat16 float32 float64",

@@ -65,7 +65,16 @@ case(
     grad_fn=False,  # here it is made of triangular systems
     **LAPACK,
 )
-case("lu_solve", lambda make: [args(make(3, 2), *factored(make, 3, 3))], grad_fn=False, **LAPACK)
+case(
+    "lu_solve",
+    lambda make: [
+        args(make(3, 2), *factored(make, 3, 3)),
+        args(make(2, 3, 1), *factored(make, 2, 3, 3)),
+        args(make(3, 2, layout="transposed"), *factored(make, 3, 3)),
+    ],
+    grad_fn=False,
+    **LAPACK,
+)
 case(
     "linalg.inv_ex",
     squares,

@@ -114,6 +114,7 @@ case(
     lambda make: [
         args(*(make(2, 3, requires_grad=False) for _ in range(3)), lambda x, y, z: x * y + z),
         args(*(make(3, layout=each, requires_grad=False) for each in ("sliced", "expanded", "contiguous")), max),
+        args(*(make(*shape, requires_grad=False) for shape in ((2, 3), (3,), (2, 1))), lambda x, y, z: x - y * z),
     ],
     dtypes="int64 float32 float64",
 )

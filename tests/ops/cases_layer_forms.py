@@ -19,11 +19,27 @@ case(
     grad_fn=False,  # torch squeezes the result of max_pool2d
     strides=False,
 )
-case("max_pool2d", lambda make: [args(make(1, 2, 4, 4), 2), args(make(2, 5, 5), 3, 2, ceil_mode=True)], dtypes=FLOAT)
-case("max_pool3d", lambda make: [args(make(1, 1, 4, 4, 4), 2), args(make(1, 3, 5, 3), 3, padding=1)], dtypes=FLOAT)
+case(
+    "max_pool2d",
+    lambda make: [
+        args(make(1, 2, 4, 4), 2),
+        args(make(2, 5, 5), 3, 2, ceil_mode=True),
+        args(make(1, 1, 5, 4), (2, 1), padding=(1, 0), dilation=2),
+    ],
+    dtypes=FLOAT,
+)
+case(
+    "max_pool3d",
+    lambda make: [
+        args(make(1, 1, 4, 4, 4), 2),
+        args(make(1, 3, 5, 3), 3, padding=1),
+        args(make(1, 2, 3, 4, 3), (1, 2, 2), 1),
+    ],
+    dtypes=FLOAT,
+)
 case(
     "adaptive_max_pool1d",
-    lambda make: [args(make(2, 2, 6), 2), args(make(2, 5), (3,))],
+    lambda make: [args(make(2, 2, 6), 2), args(make(2, 5), (3,)), args(make(1, 3, 4), 1)],
     dtypes=FLOAT,
     grad_fn=False,
 )

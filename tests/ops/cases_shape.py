@@ -368,6 +368,9 @@ case(
         args(make(2, 3, requires_grad=False), make(2), (2,), (3,), 1),
         args(make(2, 3, requires_grad=False), make(), (), (), 5),
         args(make(2, 3, requires_grad=False), make(2, 2, layout="transposed"), (2, 2), (3, 1), 1),
+        args(make(4, 2, requires_grad=False), make(2, 2), (2, 2), (4, 2)),
+        args(make(8, requires_grad=False), make(2, layout="sliced"), (2,), (4,), 3),
+        args(make(3, requires_grad=False), make(0), (0,), (1,)),
     ],
     strides=False,
     # torch 2.13 gives self the gradient inside the view, which is overwritten, and not that outside of it
@@ -381,6 +384,9 @@ case(
         args(2, (3, 1)),
         args((0, 3), (1,)),
         args((), ()),
+        args((5, 1, 4), (3, 1), (1,)),
+        args(4, 1),
+        args((2, 1, 1), 6),
     ],
     errors=lambda make: [args((2,), (3,)), args((2, 3), (3, 3))],
 )

@@ -274,3 +274,13 @@ def test_every_op_has_a_case() -> None:
             problems.append(f"Tensor.{name}")
     problems += [f"{name} is listed as untested, but has a case" for name in UNTESTED if name in names]
     report(problems)
+
+
+def test_every_op_has_eight_inputs() -> None:
+    """The samples of all its cases, and those with tensors once more in each of the other layouts."""
+    inputs = dict.fromkeys((case.name for case in CASES), 0)
+    for case in CASES:
+        for sample in case.samples(case.make(minitorch, "float32" if "float32" in case.dtypes else case.dtypes[0])):
+            tensors = leaves([list(sample.args), sample.kwargs], lambda value: isinstance(value, minitorch.Tensor))
+            inputs[case.name] += 1 + len(LAYOUTS) * (case.layouts and next(tensors, None) is not None)
+    report(f"{name} has {count}" for name, count in inputs.items() if 0 < count < 8)  # 0: it refuses all
