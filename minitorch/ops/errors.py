@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import zip_longest
 from typing import Any
 
 from minitorch.dtypes import SCALAR_TYPES, dtype
@@ -60,10 +60,13 @@ def devices_differ(one: Any, other: Any) -> Exception:
 
 def translate(op: Op, args: Sequence[Any], error: ValueError) -> Exception:
     """PyTorch's error for an array library's ValueError: the shapes that could not be broadcast, where that is it."""
-    shapes = [tuple(each.shape) for each in args if isinstance(each, Tensor)]
-    for a, b in pairwise(shapes):
-        clash = broadcast_clash(a, b)
-        if clash is not None and "broadcast" in str(error):
+    common: tuple[int, ...] = ()
+    for shape in [tuple(each.shape) for each in args if isinstance(each, Tensor)]:
+        clash = broadcast_clash(common, shape)
+        if clash is None:
+            sizes = zip_longest(reversed(common), reversed(shape), fillvalue=1)
+            common = tuple(b if a == 1 else a for a, b in sizes)[::-1]
+        elif "broadcast" in str(error):
             return clash
     return RuntimeError(f"{op.name}(): {error}")
 

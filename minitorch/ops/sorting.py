@@ -11,6 +11,7 @@ from typing import Any
 from minitorch import return_types
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, float32, float64
+from minitorch.layout import kept_strides, restrided
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.extremum import chosen, selected_backward, shared
@@ -48,7 +49,9 @@ def sorted_along(xp: Any, self: Array, dim: int, descending: bool, stable: bool 
     if not self.ndim:
         return self.copy(), xp.zeros((), xp.int64)
     order = order_of(xp, self, dim, descending)
-    return chosen(xp, self, order if stable else sorted_of(xp, self, order, dim), dim, True)
+    results = chosen(xp, self, order if stable else sorted_of(xp, self, order, dim), dim, True)
+    values, indices = (restrided(xp, each, kept_strides(self, each.itemsize)) for each in results)
+    return values, indices
 
 
 @composite(variants="function method out")

@@ -376,7 +376,11 @@ case(
         args(make(), make(), make()),
         args(make(0, 3), make(3), make(3)),
     ],
-    errors=lambda make: [args(make(2), make(3), make(2))],
+    errors=lambda make: [
+        args(make(2), make(3), make(2)),
+        args(make(4), make(1), make(2, 3)),
+        args(make(2, 2), make(3), make(1, 3)),
+    ],
 )
 case(
     "addcdiv",

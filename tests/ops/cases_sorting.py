@@ -16,6 +16,7 @@ case(
         args(make(2, 3)),
         args(make(4, 3), 0),
         args(make(4, 3), dim=0, descending=True),
+        args(make(2, 3, 4), 1),
         args(make(4, 3, layout="transposed"), 1, True),
         args(make()),
         args(make(0, 3)),
@@ -25,7 +26,6 @@ case(
     ],
     errors=lambda make: [args(make(2), 1)],
     dtypes=ORDERED,
-    strides=False,
 )
 case(
     "msort",
@@ -37,7 +37,6 @@ case(
         args(make(0, 3)),
     ],
     dtypes=ORDERED,
-    strides=False,
 )
 case(
     "topk",
