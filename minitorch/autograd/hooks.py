@@ -65,10 +65,10 @@ def register_tensor_hook(tensor: Tensor, hook: Callable[[Tensor], Tensor | None]
     """Has `hook(grad)` called with the gradient of `tensor`; what it returns, unless None, replaces the gradient."""
     from minitorch.autograd.node import gradient_edge
 
-    edge = gradient_edge(tensor)
-    if edge is None:
+    if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if tensor.is_leaf:  # its node lives only as long as a graph does
+    edge = None if tensor.is_leaf else gradient_edge(tensor)
+    if edge is None:  # a leaf's node lives only as long as a graph does
         if tensor._hooks is None:
             tensor._hooks = {}
         return RemovableHandle(tensor._hooks, hook)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from minitorch.autograd.saved import FREED, KEEPERS, PUSHED, SavedTensor, SavedTensors, default_hooks
-from minitorch.ops.declaration import ARGUMENT, GRAD, MASK, RESULT, SHAPE, STRIDE
+from minitorch.ops.declaration import ARGUMENT, GRAD, MASK, NUMBER_IS_PARAMETER, RESULT, SHAPE, STRIDE
 from minitorch.size import Size
 from minitorch.tensor import Tensor
 
@@ -162,6 +162,13 @@ def _saved(source: int, tensor: Tensor) -> Any:
     return tensor.stride() if source == STRIDE else tensor._dtype
 
 
+def check_saved(plan: Plan, args: Sequence[Any]) -> None:
+    """Raises RuntimeError where one of the arguments that would be saved can't be: a tensor of inference mode."""
+    for source, index in plan.saved:
+        if source == ARGUMENT and isinstance(args[index], Tensor):
+            SavedTensor(args[index], False)
+
+
 class OpNode(Node):
     """The node of a declared op: it runs the op's formulas on what they asked to be saved."""
 
@@ -243,8 +250,11 @@ class OpNode(Node):
         ]
 
     def release(self) -> None:
-        if self._plan.saves_tensors:
-            self._saved = None
+        if not self._plan.saves_tensors:
+            return
+        if self.op.name in NUMBER_IS_PARAMETER and not any(isinstance(each, SavedTensor) for each in self._saved or ()):
+            return  # nothing but a number, such as lerp's weight
+        self._saved = None
 
     def __dir__(self) -> list[str]:
         from minitorch.autograd.attributes import saved_names

@@ -13,7 +13,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.inplace import MULTIPLE, check_writable, rebase_history
-from minitorch.autograd.node import OpNode
+from minitorch.autograd.node import OpNode, check_saved
 from minitorch.devices import device
 from minitorch.dtypes import FLOATING, FROM_NUMPY, can_cast, dtype
 from minitorch.layout import contiguous_format, copy_in, laid_out, preserve_format, suggested_format
@@ -214,10 +214,14 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
             restored = promotion.convert(values, args, promoted, op.to_float, op.upcast)
     try:
         result = op.kernel(where.xp, *values)
-    except ValueError as error:
-        raise errors.translate(op, args, error) from None
-    except TypeError as error:
-        raise errors.unsupported(op, args, error) from None
+    except (ValueError, TypeError, RuntimeError) as error:
+        if mask and grad_mode.enabled:
+            check_saved(op.plan(mask), args)  # PyTorch saves before it computes: what can't be saved comes first
+        if isinstance(error, ValueError):
+            raise errors.translate(op, args, error) from None
+        if isinstance(error, TypeError):
+            raise errors.unsupported(op, args, error) from None
+        raise
     if restored is not None:
         result = _restore(result, restored)
     if op.elementwise and not in_place and not op.edits and result.__class__ is where.array_type and result.ndim > 1:

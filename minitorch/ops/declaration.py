@@ -42,6 +42,9 @@ METHODS: dict[str, Callable[..., Any]] = {}
 OPS: dict[str, Op] = {}
 """Every declared op by name."""
 
+NUMBER_IS_PARAMETER = frozenset({"pow", "lerp", "clamp", "clamp_min", "clamp_max"})
+"""Ops to which a number is no operand: PyTorch makes no tensor of it."""
+
 # Where a formula's parameter comes from.
 ARGUMENT, SHAPE, STRIDE, DTYPE, RESULT, GRAD, GRADS, MASK = range(8)
 _METADATA = {"shape": SHAPE, "stride": STRIDE, "dtype": DTYPE}

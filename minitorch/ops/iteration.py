@@ -19,10 +19,8 @@ from minitorch.layout import (
     ordered_strides,
     restrided,
 )
+from minitorch.ops.declaration import NUMBER_IS_PARAMETER
 from minitorch.tensor import Tensor
-
-_PARAMETERS = ("pow", "lerp", "clamp", "clamp_min", "clamp_max")
-"""Ops to which a number is no operand."""
 
 
 def arranged(xp: Any, result: Array, args: Sequence[Any], op: str) -> Array:
@@ -39,7 +37,7 @@ def arranged(xp: Any, result: Array, args: Sequence[Any], op: str) -> Array:
         strides = result.strides
         if all(each.strides == strides and each.itemsize == result.itemsize for each in sources):
             return result
-    same = (len(sources) == len(args) or op in _PARAMETERS) and all(each.shape == shape for each in sources)
+    same = (len(sources) == len(args) or op in NUMBER_IS_PARAMETER) and all(each.shape == shape for each in sources)
     if same and all(each.flags.c_contiguous for each in sources):
         return result
     if same and all(is_contiguous(each, channels_last) for each in sources):

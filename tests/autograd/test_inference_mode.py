@@ -87,3 +87,17 @@ def test_views_that_may_not_be_written_to(name: str, requires_grad: bool, indire
         outcomes.append((outcome(lambda view=view, factor=factor: view.mul_(factor)), repr(view)))
     half = len(outcomes) // 2
     assert outcomes[half:] == outcomes[:half]
+
+
+@pytest.mark.parametrize("op", ["mul", "mm", "atan2"])
+def test_what_cannot_be_saved_is_named_before_shapes_that_do_not_fit(op: str) -> None:
+    messages = []
+    for lib in (torch, minitorch):
+        with lib.inference_mode():
+            inner = lib.ones(2, 3)
+        outer = lib.ones(5, 7, requires_grad=True)
+        with pytest.raises(RuntimeError) as caught:
+            getattr(lib, op)(outer, inner)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+    assert "Inference tensors cannot be saved" in messages[0]
