@@ -144,11 +144,12 @@ def view_as_dtype(self: Tensor, dtype: DType) -> Tensor:
             raise RuntimeError(
                 f"self.storage_offset() must be divisible by {ratio} {meant}, but got {self.storage_offset()}"
             )
+    if dtype.itemsize != self._dtype.itemsize and self.stride(-1) != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {meant}, but got {self.stride(-1)}")
+    if ratio > 1:
         for dim, stride in enumerate(self.stride()[:-1]):
             if stride % ratio:
                 raise RuntimeError(f"self.stride({dim}) must be divisible by {ratio} {meant}, but got {stride}")
-    if dtype.itemsize != self._dtype.itemsize and self.stride(-1) != 1:
-        raise RuntimeError(f"self.stride(-1) must be 1 {meant}, but got {self.stride(-1)}")
     view = self._alias()
     view._array, view._dtype = array.view(dtype.numpy), dtype
     if grad_mode.inference:

@@ -33,7 +33,14 @@ case(
         args(make(), 1, 1),
         args(make(0, 3), 3, 0),
     ],
-    errors=lambda make: [args(make(2, 3, layout="transposed"), 6), args(make(2, 3), 4)],
+    errors=lambda make: [
+        args(make(2, 3, layout="transposed"), 6),
+        args(make(2, 3), 4),
+        args(make(2, 4, layout="transposed"), make.lib.float64),
+        args(make(2, 3), make.lib.float64),
+        args(make(2, 2, 5)[:, :, :4], make.lib.float64),
+        args(make(2, 4, layout="sliced"), make.lib.int16),
+    ],
 )
 case(
     "Tensor.view_as Tensor.reshape_as Tensor.expand_as",
