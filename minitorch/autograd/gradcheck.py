@@ -277,7 +277,7 @@ def _analytical(output: Tensor, variables: list[Tensor], check_dtypes: bool) -> 
     jacobians = []
     for each in variables:
         shape = (len(units), each.numel(), output.numel())
-        jacobians.append(np.zeros(shape, complex if each.dtype.is_complex else float))
+        jacobians.append(np.zeros(shape, each.dtype.numpy))
     for half, unit in enumerate(units):
         for column in range(output.numel()):
             weight = output.device.xp.zeros(tuple(output.shape), output.dtype.numpy)
