@@ -8,8 +8,8 @@ from minitorch.autograd.grad_mode import no_grad
 from minitorch.distributions import constraints
 from minitorch.distributions.exp_family import ExponentialFamily
 from minitorch.distributions.utils import BinaryParameter, Parameter, Shape, broadcast_all
-from minitorch.ops.creation import arange
 from minitorch.ops.loss_classification import binary_cross_entropy_with_logits
+from minitorch.ops.ranges import arange
 from minitorch.ops.sampling import bernoulli
 from minitorch.tensor import Tensor
 

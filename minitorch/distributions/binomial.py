@@ -6,7 +6,7 @@ from minitorch.autograd.grad_mode import no_grad
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
 from minitorch.distributions.utils import BinaryParameter, Parameter, Shape
-from minitorch.ops.creation import arange
+from minitorch.ops.ranges import arange
 from minitorch.ops.sampling import binomial
 from minitorch.tensor import Tensor
 

@@ -10,8 +10,8 @@ from minitorch.distributions.beta import Beta
 from minitorch.distributions.distribution import Distribution
 from minitorch.distributions.utils import Parameter, Shape, broadcast_all
 from minitorch.dtypes import finfo
-from minitorch.ops.creation import arange
 from minitorch.ops.joining import cat
+from minitorch.ops.ranges import arange
 from minitorch.ops.sampling import randn
 from minitorch.ops.special_functions import mvlgamma
 from minitorch.size import Size

@@ -16,10 +16,10 @@ from minitorch.dtypes import FROM_NUMPY
 from minitorch.ops import signatures
 from minitorch.ops.apply import in_place_of
 from minitorch.ops.blocks import choose, clipped, in_blocks
-from minitorch.ops.creation import cast_number
 from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare, pointwise
 from minitorch.ops.elementary import tanh
 from minitorch.ops.errors import check_dim, floating, not_implemented
+from minitorch.ops.factory import cast_number
 from minitorch.ops.joining import cat
 from minitorch.ops.masking import keep, masked
 from minitorch.ops.pointwise import conj

@@ -24,9 +24,9 @@ from minitorch.layout import (
     preserve_format,
     suggested_format,
 )
-from minitorch.ops.creation import cast_number, check_range, checked_dtype
 from minitorch.ops.declaration import METHODS, composite, declare
 from minitorch.ops.errors import broadcast_clash
+from minitorch.ops.factory import cast_number, check_range, checked_dtype
 from minitorch.tensor import Tensor, make_tensor
 
 Number = Any

@@ -24,8 +24,8 @@ from minitorch.dtypes import (
     int64,
     promote_types,
 )
-from minitorch.ops.creation import checked_dtype, finish
 from minitorch.ops.declaration import composite
+from minitorch.ops.factory import checked_dtype, finish
 from minitorch.storage import UntypedStorage
 from minitorch.tensor import Tensor, from_numpy
 

@@ -9,10 +9,10 @@ import math
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.dtypes import int32, int64
-from minitorch.ops.creation import arange
 from minitorch.ops.declaration import composite
 from minitorch.ops.embedding import embedding
 from minitorch.ops.matmul import type_name
+from minitorch.ops.ranges import arange
 from minitorch.tensor import Tensor
 
 

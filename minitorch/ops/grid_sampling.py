@@ -16,12 +16,12 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import bool_, int64
 from minitorch.ops.accumulation import add_at
-from minitorch.ops.creation import linspace
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import not_implemented
 from minitorch.ops.interpolation import cubic
 from minitorch.ops.joining import stack
 from minitorch.ops.matmul import type_name
+from minitorch.ops.ranges import linspace
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]

@@ -12,9 +12,9 @@ from typing import Any
 from minitorch.devices import tensor_device
 from minitorch.dtypes import FLOATING, INTEGER, SCALAR_TYPES, int32, int64
 from minitorch.layout import check_layout, strided
-from minitorch.ops.creation import checked_dtype, finish
 from minitorch.ops.declaration import composite
 from minitorch.ops.errors import not_implemented
+from minitorch.ops.factory import checked_dtype, finish
 from minitorch.ops.joining import cat
 from minitorch.tensor import Tensor
 

@@ -29,6 +29,7 @@ from minitorch.ops import (  # noqa: F401
     matrix_functions,
     norms,
     pointwise,
+    ranges,
     rearranging,
     reduction,
     sampling,

@@ -13,7 +13,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import dtype as DType
 from minitorch.dtypes import get_default_dtype
-from minitorch.ops.creation import factory
+from minitorch.ops.factory import factory
 from minitorch.ops.special_kernels import i0
 
 

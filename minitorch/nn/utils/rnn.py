@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from minitorch import dtypes
 from minitorch.dtypes import int64
-from minitorch.ops.creation import arange, empty_like
+from minitorch.ops.creation import empty_like
 from minitorch.ops.data import as_tensor, tensor
 from minitorch.ops.joining import cat, stack
+from minitorch.ops.ranges import arange
 from minitorch.tensor import Tensor
 
 __all__ = [
