@@ -122,6 +122,18 @@ C_NAMES: Final = {
     "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>",
 }
+
+
+def type_name(values: Any) -> str:
+    """PyTorch's name of the element type of a tensor or an array in most errors, such as "Float"."""
+    return SCALAR_TYPES[values.dtype.name]
+
+
+def c_type_name(values: Any) -> str:
+    """Its name in others, which is that of C++: "float"."""
+    return C_NAMES[values.dtype.name]
+
+
 """Names of dtypes in error messages that come from C++."""
 
 FROM_NUMPY: Final = {each.numpy: each for each in DTYPES}

@@ -17,7 +17,7 @@ from minitorch import devices, dtypes
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
 from minitorch.devices import cpu, tensor_device
-from minitorch.dtypes import FLOATING, FROM_NUMPY, from_numpy_dtype, get_default_dtype
+from minitorch.dtypes import FLOATING, FROM_NUMPY, c_type_name, from_numpy_dtype, get_default_dtype, type_name
 from minitorch.layout import contiguous_format, contiguous_stride, is_contiguous
 from minitorch.layout import memory_format as MemoryFormat
 from minitorch.size import Size
@@ -320,8 +320,6 @@ class Tensor(metaclass=_TensorType):
         if grad is self:
             raise RuntimeError("can't assign Variable as its own grad")
         if grad._dtype is not self._dtype:
-            from minitorch.ops.matmul import c_type_name, type_name
-
             raise RuntimeError(
                 f"attempting to assign a gradient with dtype '{c_type_name(grad._array)}' to a tensor with grad_dtype "
                 f"'{type_name(self._array)}'. The gradient must match the tensor's grad_dtype (defaults to the "

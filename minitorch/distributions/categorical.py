@@ -9,10 +9,10 @@ from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
 from minitorch.distributions.utils import Shape, check_one_given, lazy_property, logits_to_probs, probs_to_logits
 from minitorch.dtypes import finfo, int64
+from minitorch.ops.broadcasting import broadcast_tensors
 from minitorch.ops.creation import full
 from minitorch.ops.ranges import arange
 from minitorch.ops.sampling import multinomial
-from minitorch.ops.shape import broadcast_tensors
 from minitorch.size import Size
 from minitorch.tensor import Tensor
 

@@ -12,9 +12,9 @@ from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
 from minitorch.distributions.multivariate_normal import _half_log_det, _squared_distance
 from minitorch.distributions.utils import Shape, _standard_normal, lazy_property
+from minitorch.ops.broadcasting import broadcast_tensors
 from minitorch.ops.creation import eye
 from minitorch.ops.linalg import cholesky, solve_triangular
-from minitorch.ops.shape import broadcast_tensors
 from minitorch.tensor import Tensor
 
 

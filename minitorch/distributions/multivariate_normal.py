@@ -10,9 +10,9 @@ import math
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
 from minitorch.distributions.utils import Shape, _standard_normal, lazy_property
+from minitorch.ops.broadcasting import broadcast_shapes
 from minitorch.ops.creation import eye
 from minitorch.ops.linalg import cholesky, inv, solve_triangular
-from minitorch.ops.shape import broadcast_shapes
 from minitorch.tensor import Tensor
 
 

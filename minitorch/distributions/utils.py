@@ -12,10 +12,10 @@ from typing import Any
 from minitorch.autograd.grad_mode import enable_grad
 from minitorch.devices import device
 from minitorch.dtypes import dtype, finfo, get_default_dtype
+from minitorch.ops.broadcasting import broadcast_tensors
 from minitorch.ops.creation import empty
 from minitorch.ops.data import tensor
 from minitorch.ops.ranges import arange
-from minitorch.ops.shape import broadcast_tensors
 from minitorch.ops.softmax import softmax
 from minitorch.size import Size
 from minitorch.tensor import Tensor

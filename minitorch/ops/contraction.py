@@ -11,7 +11,7 @@ from typing import Any
 from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite
 from minitorch.ops.linalg import _cross
-from minitorch.ops.matmul import bmm
+from minitorch.ops.matrix_products import bmm
 from minitorch.tensor import Tensor
 
 ELLIPSIS = "."

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import c_type_name, type_name
 from minitorch.ops.correlation import correlate, outer, padded, scatter
 from minitorch.ops.declaration import NAMESPACES, composite, declare
-from minitorch.ops.matmul import c_type_name, type_name
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]

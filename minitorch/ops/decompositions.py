@@ -10,10 +10,10 @@ from typing import Any
 
 from minitorch import return_types
 from minitorch.backend import Array
+from minitorch.dtypes import type_name
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import not_implemented
 from minitorch.ops.linalg import adjoint, check_float, check_square, inv
-from minitorch.ops.matmul import type_name
 from minitorch.tensor import Tensor
 
 

@@ -7,14 +7,13 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.backend import Array
-from minitorch.dtypes import SCALAR_TYPES
+from minitorch.dtypes import SCALAR_TYPES, type_name
 from minitorch.ops.apply import write_out
+from minitorch.ops.broadcasting import broadcast_tensors
 from minitorch.ops.declaration import NAMESPACES, composite, declare
 from minitorch.ops.errors import broadcast_clash, not_implemented
-from minitorch.ops.matmul import type_name
 from minitorch.ops.norms import matrix_norm, vector_norm
 from minitorch.ops.promotion import result_type
-from minitorch.ops.shape import broadcast_tensors
 from minitorch.tensor import Tensor
 
 _BLOCK = 1 << 18  # differences that are held at a time

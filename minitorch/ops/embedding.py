@@ -9,9 +9,9 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.backend import Array
+from minitorch.dtypes import type_name
 from minitorch.ops.accumulation import fold_rows
 from minitorch.ops.declaration import composite, declare
-from minitorch.ops.matmul import type_name
 from minitorch.tensor import Tensor
 
 

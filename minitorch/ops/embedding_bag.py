@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 
 from minitorch.autograd.grad_mode import no_grad
-from minitorch.dtypes import int32, int64
+from minitorch.dtypes import int32, int64, type_name
 from minitorch.ops.declaration import composite
 from minitorch.ops.embedding import embedding
-from minitorch.ops.matmul import type_name
 from minitorch.ops.ranges import arange
 from minitorch.tensor import Tensor
 

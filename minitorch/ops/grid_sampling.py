@@ -14,13 +14,12 @@ import warnings
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import bool_, int64
+from minitorch.dtypes import bool_, int64, type_name
 from minitorch.ops.accumulation import add_at
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import not_implemented
 from minitorch.ops.interpolation import cubic
 from minitorch.ops.joining import stack
-from minitorch.ops.matmul import type_name
 from minitorch.ops.ranges import linspace
 from minitorch.tensor import Tensor
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.layout import contiguous_format, laid_out, suggested_format
+from minitorch.ops.broadcasting import expand
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
-from minitorch.ops.shape import atleast_1d, atleast_2d, atleast_3d, expand, reshape, strided
+from minitorch.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape, strided
 from minitorch.ops.slicing import slice_, unbind
 from minitorch.tensor import Tensor
 

@@ -13,8 +13,9 @@ from typing import Any
 
 from minitorch import return_types
 from minitorch.backend import Array
+from minitorch.dtypes import type_name
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, declare
-from minitorch.ops.matmul import matmul, type_name
+from minitorch.ops.matmul import matmul
 from minitorch.tensor import Tensor
 
 

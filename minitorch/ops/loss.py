@@ -11,9 +11,9 @@ import warnings
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import type_name
 from minitorch.ops.blocks import choose
 from minitorch.ops.declaration import KEEP, composite, declare
-from minitorch.ops.matmul import type_name
 from minitorch.tensor import Tensor
 
 REDUCTIONS = ("none", "mean", "sum")

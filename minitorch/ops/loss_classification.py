@@ -9,10 +9,10 @@ import warnings
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import type_name
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import floating
 from minitorch.ops.loss import log_sigmoid, reduced, reduction_of, shape_of, share
-from minitorch.ops.matmul import type_name
 from minitorch.tensor import Tensor
 
 

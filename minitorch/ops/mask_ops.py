@@ -11,9 +11,9 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import C_NAMES, FROM_NUMPY, INTEGER, SCALAR_TYPES, bool_
 from minitorch.ops.apply import in_place_of
+from minitorch.ops.broadcasting import broadcast_shapes, broadcast_tensors
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
 from minitorch.ops.factory import cast_number, check_range
-from minitorch.ops.shape import broadcast_shapes, broadcast_tensors
 from minitorch.tensor import Tensor
 
 Number = Any

@@ -10,11 +10,11 @@ from typing import Any
 
 from minitorch import return_types
 from minitorch.backend import Array
+from minitorch.dtypes import type_name
 from minitorch.ops.creation import eye
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, declare
 from minitorch.ops.joining import cat
 from minitorch.ops.linalg import adjoint, check_float, check_square
-from minitorch.ops.matmul import type_name
 from minitorch.tensor import Tensor
 
 _TAYLOR_DEGREE = 18  # enough for float64 where the norm is at most 1

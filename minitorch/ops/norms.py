@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import type_name
 from minitorch.ops.declaration import OPS, composite, declare
 from minitorch.ops.errors import check_dim
-from minitorch.ops.matmul import type_name
 from minitorch.ops.pointwise import conj
 from minitorch.ops.reduction import dims_of, unreduced
 from minitorch.tensor import Tensor

@@ -13,9 +13,9 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
+from minitorch.dtypes import type_name
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.masking import keep
-from minitorch.ops.matmul import type_name
 from minitorch.ops.planes import gather_planes, like_images
 from minitorch.tensor import Tensor
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.layout import contiguous_format, empty_as, laid_out, suggested_format
+from minitorch.ops.broadcasting import expand
 from minitorch.ops.declaration import OPS, composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.shape import (
     checked_dims,
-    expand,
     flatten,
     reshape,
     sizes_of,

@@ -12,11 +12,11 @@ from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, int32, int64
 from minitorch.ops.accumulation import add_at, combine_at, flat_places
 from minitorch.ops.apply import in_place_of, write_out
+from minitorch.ops.broadcasting import broadcast_shapes
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.factory import cast_number, check_range
 from minitorch.ops.promotion import is_number
-from minitorch.ops.shape import broadcast_shapes
 from minitorch.tensor import Tensor
 
 Number = Any

@@ -5,22 +5,18 @@ Source: https://pytorch.org/docs/stable/tensor_view.html
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitorch.autograd.grad_mode import state as grad_mode
-from minitorch.autograd.inplace import check_writable
 from minitorch.backend import Array
-from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, bfloat16, bool_
+from minitorch.dtypes import SCALAR_TYPES
 from minitorch.dtypes import dtype as DType
 from minitorch.ops import declaration
-from minitorch.ops.declaration import METHODS, composite, declare
-from minitorch.ops.errors import broadcast_clash, check_dim
-from minitorch.size import Size
+from minitorch.ops.declaration import composite, declare
+from minitorch.ops.errors import check_dim
 from minitorch.tensor import UNTRACKED, Tensor
 
 Dims = Any
@@ -230,187 +226,9 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return view_as_shape(input, (*shape[:dim], *inferred_shape(sizes, shape[dim]), *shape[dim + 1 :]))
 
 
-@declaration.view(derivatives={"self": lambda grad, dims: permute(grad, _inverse(dims))})
-def permute(xp: Any, self: Array, dims: Variadic) -> Array:
-    """The dimensions in another order. https://pytorch.org/docs/stable/generated/torch.permute.html"""
-    if len(dims) != self.ndim:
-        raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
-        )
-    order = [check_dim(dim, self.ndim) for dim in dims]
-    if len(set(order)) != len(order):
-        raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return self.transpose(order)
-
-
-def _inverse(dims: Sequence[int]) -> list[int]:
-    inverse = [0] * len(dims)
-    for position, dim in enumerate(dims):
-        inverse[dim] = position
-    return inverse
-
-
-@declaration.view(
-    aliases="swapaxes swapdims", derivatives={"self": lambda grad, dim0, dim1: transpose(grad, dim0, dim1)}
-)
-def transpose(xp: Any, self: Array, dim0: int, dim1: int) -> Array:
-    """Two dimensions swapped. https://pytorch.org/docs/stable/generated/torch.transpose.html"""
-    dim0, dim1 = check_dim(dim0, self.ndim), check_dim(dim1, self.ndim)
-    return self.swapaxes(dim0, dim1) if self.ndim else self[...]
-
-
-@declaration.view(derivatives={"self": lambda grad: t(grad)})
-def t(xp: Any, self: Array) -> Array:
-    """A matrix transposed; tensors of fewer dimensions as they are. https://pytorch.org/docs/stable/generated/torch.t.html"""
-    if self.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-    return self.transpose()
-
-
 @declaration.view(variants="", derivatives={"self": lambda grad: grad})
 def alias(xp: Any, self: Array) -> Array:
     return self[...]
-
-
-@composite()
-def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
-    """Moves dimensions; the others keep their order. https://pytorch.org/docs/stable/generated/torch.movedim.html"""
-    sources = source if isinstance(source, (tuple, list)) else (source,)
-    destinations = destination if isinstance(destination, (tuple, list)) else (destination,)
-    if len(sources) != len(destinations):
-        raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same "
-            f"number of dims as destination ({list(destinations)} dims)"
-        )
-    ndim = input._array.ndim
-    sources, destinations = (tuple(check_dim(d, ndim) for d in dims) for dims in (sources, destinations))
-    for name, dims in (("source", sources), ("destination", destinations)):
-        if len(set(dims)) != len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
-    if not ndim:
-        return alias(input)
-    rest = iter([d for d in range(ndim) if d not in sources])
-    moved = dict(zip(destinations, sources, strict=True))
-    return permute(input, [moved[d] if d in moved else next(rest) for d in range(ndim)])
-
-
-@composite()
-def moveaxis(input: Tensor, source: Dims, destination: Dims) -> Tensor:
-    return movedim(input, source, destination)
-
-
-@composite()
-def adjoint(input: Tensor) -> Tensor:
-    """The last two dimensions swapped, and complex numbers conjugated."""
-    return _swapped_matrices(input, "adjoint()").conj()
-
-
-def _swapped_matrices(input: Tensor, name: str) -> Tensor:
-    if input._array.ndim == 1:
-        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    return transpose(input, -2, -1) if input._array.ndim else input
-
-
-def _numpy_t(input: Tensor) -> Tensor:
-    if input._array.ndim not in (0, 2):
-        warnings.warn(
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
-            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
-            UserWarning,
-            stacklevel=3,
-        )
-    return permute(input, tuple(range(input._array.ndim - 1, -1, -1)))
-
-
-def _conjugate_t(input: Tensor) -> Tensor:
-    if input._array.ndim not in (0, 2):
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {input._array.ndim}-D tensor.")
-    return input if not input._array.ndim else adjoint(input)
-
-
-METHODS["T"] = property(_numpy_t)  # type: ignore[assignment]
-METHODS["H"] = property(_conjugate_t)  # type: ignore[assignment]
-METHODS["mT"] = property(lambda input: _swapped_matrices(input, "mT"))  # type: ignore[assignment]
-METHODS["mH"] = property(lambda input: _swapped_matrices(input, "mH").conj())  # type: ignore[assignment]
-
-
-@declaration.view(variants="method", derivatives={"self": lambda grad: grad})
-def expand(xp: Any, self: Array, size: Variadic, *, implicit: bool = False) -> Array:
-    """Repeats dimensions of size 1, and adds leading ones, without copying: their stride is 0.
-
-    https://pytorch.org/docs/stable/generated/torch.Tensor.expand.html
-    """
-    shape, new = self.shape, len(size) - self.ndim
-    if new < 0:
-        kind = FROM_NUMPY[self.dtype]
-        name = SCALAR_TYPES[kind.name]
-        named = f"CPU{name}Type" if kind in (bool_, bfloat16) or kind.is_complex else f"torch.{name}Tensor"
-        raise RuntimeError(
-            f"expand({named}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
-            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
-        )
-    target, strides = list(size), [0] * len(size)
-    for d in range(len(size) - 1, -1, -1):
-        have = shape[d - new] if d >= new else 1
-        if d >= new and size[d] == -1:
-            target[d] = have
-        elif size[d] == -1:
-            raise RuntimeError(
-                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {d}"
-            )
-        if target[d] != have != 1:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({target[d]}) must match the existing size ({have}) at "
-                f"non-singleton dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
-            )
-        if target[d] < 0:
-            raise RuntimeError("numel: integer multiplication overflow")
-        if target[d] == have and shape:
-            strides[d] = self.strides[d - new] if d >= new else target[d + 1] * strides[d + 1]
-    return strided(xp, self, target, strides)
-
-
-@composite(variants="method")
-def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    return expand(input, other._array.shape)
-
-
-@composite()
-def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    return expand(input, size)
-
-
-@composite(variants="function")
-def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes broadcast to. Raises RuntimeError when they don't."""
-    given = [(each,) if isinstance(each, int) else each for each in shapes]
-    result = [1] * max(map(len, given), default=0)
-    for number, shape in enumerate(given):
-        for dim in range(-1, -len(shape) - 1, -1):
-            if result[dim] == 1:
-                result[dim] = shape[dim]
-            elif shape[dim] not in (1, result[dim]):
-                raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at "
-                    f"index {number} had {shape}; but expected shape should be broadcastable to {result}"
-                )
-    return Size(result)
-
-
-@composite(variants="function")
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """Each tensor expanded to the shape that all broadcast to."""
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        tensors = tuple(tensors[0])
-    shape: tuple[int, ...] = ()
-    for tensor in tensors:
-        clash = broadcast_clash(shape, tensor._array.shape)
-        if clash is not None:
-            raise clash
-        shape = broadcast_shapes(shape, tensor._array.shape)
-    return tuple(tensor if tensor._array.shape == shape else expand(tensor, shape) for tensor in tensors)
 
 
 @declaration.view(
@@ -469,41 +287,3 @@ def _each(tensors: Any, change: Callable[[Tensor], Tensor]) -> Any:
     elif len(tensors) == 1:
         return change(tensors[0])
     return tuple(change(each) for each in tensors)
-
-
-def in_place_view(function: Callable[..., Tensor], overloads: int) -> Callable[..., Tensor]:
-    """The method that makes a tensor its own view: the memory stays, the shape and strides change.
-
-    PyTorch numbers its node behind those of the `overloads` of the function.
-    """
-
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        check_writable(self)
-        try:
-            changed = function(self, *args, **kwargs)
-        except RuntimeError as error:
-            raise RuntimeError(str(error).replace(f"{function.__name__}()", f"{function.__name__}_()")) from None
-        self._array = changed._array
-        if changed._grad_fn is not None:
-            stem, number = changed._grad_fn.name().split("Backward")
-            changed._grad_fn._name = f"{stem}Backward{int(number) + overloads}"  # type: ignore[attr-defined]
-            self._grad_fn, self._output_nr = changed._grad_fn, changed._output_nr
-        self._bump_version()
-        if changed._grad_fn is not None and self._base is not None:
-            self._view_version = self._version
-        return self
-
-    functools.update_wrapper(method, function)
-    method.__name__ = method.__qualname__ = function.__name__ + "_"
-    return method
-
-
-for _name, _overloads in (
-    ("squeeze", 3),
-    ("unsqueeze", 1),
-    ("transpose", 1),
-    ("swapaxes", 1),
-    ("swapdims", 1),
-    ("t", 1),
-):
-    METHODS[_name + "_"] = in_place_view(METHODS[_name], _overloads)

@@ -15,7 +15,7 @@ from minitorch.dtypes import C_NAMES
 from minitorch.layout import contiguous_format, contiguous_stride, inverse
 from minitorch.ops import declaration
 from minitorch.ops.declaration import METHODS, composite, declare
-from minitorch.ops.shape import in_place_view, sizes_of, strided
+from minitorch.ops.shape import sizes_of, strided
 from minitorch.storage import UntypedStorage
 from minitorch.tensor import Tensor
 
@@ -150,9 +150,6 @@ def as_strided_scatter(
             f"{list(src.shape)}, slice size = {list(target[0])}"
         )
     return place(input, src, (input._array.shape, input.stride(), offset), target)
-
-
-METHODS["as_strided_"] = in_place_view(as_strided, 1)
 
 
 def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = None) -> Tensor:

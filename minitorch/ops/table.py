@@ -3,6 +3,7 @@
 from minitorch.ops import (  # noqa: F401
     activation,
     bitwise,
+    broadcasting,
     comparison,
     complex,
     contraction,
@@ -18,6 +19,7 @@ from minitorch.ops import (  # noqa: F401
     gradient,
     grids,
     housekeeping,
+    in_place_views,
     incomplete_gamma,
     index_ops,
     indexing,
@@ -27,6 +29,7 @@ from minitorch.ops import (  # noqa: F401
     mask_ops,
     matmul,
     matrix_functions,
+    matrix_products,
     norms,
     pointwise,
     ranges,
@@ -48,6 +51,8 @@ from minitorch.ops import (  # noqa: F401
     special_functions,
     statistics,
     striding,
+    transposition,
+    vector_products,
     weight_norm,
     windows,
 )

@@ -11,8 +11,8 @@ from minitorch.distributions.transforms.transform import Transform
 from minitorch.distributions.utils import NUMBER, Parameter, broadcast_all
 from minitorch.dtypes import finfo
 from minitorch.ops.activation import softplus
+from minitorch.ops.broadcasting import broadcast_shapes
 from minitorch.ops.creation import full_like
-from minitorch.ops.shape import broadcast_shapes
 from minitorch.size import Size
 from minitorch.tensor import Tensor
 
