@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import COMPLEX, FLOATING, SCALAR_TYPES, bool_
+from minitorch.dtypes import COMPLEX, FLOATING, bool_, type_name
 from minitorch.ops.declaration import composite, declare, pointwise
 from minitorch.ops.errors import not_implemented
 from minitorch.tensor import Tensor
@@ -196,7 +196,7 @@ def isin(
     """Whether each element is one of `test_elements`. https://pytorch.org/docs/stable/generated/torch.isin.html"""
     for each in (elements, test_elements):
         if isinstance(each, Tensor) and (each._dtype is bool_ or each._dtype.is_complex):
-            raise RuntimeError(f"Unsupported input type encountered for isin(): {SCALAR_TYPES[each._dtype.name]}")
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {type_name(each)}")
     like = elements if isinstance(elements, Tensor) else test_elements
     elements, test_elements = (
         each if isinstance(each, Tensor) else like.new_tensor(each) for each in (elements, test_elements)

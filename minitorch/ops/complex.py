@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES
+from minitorch.dtypes import FROM_NUMPY, type_name
 from minitorch.ops.declaration import METHODS, composite, declare, pointwise, view
 from minitorch.tensor import Tensor
 
@@ -35,7 +35,7 @@ def view_as_complex(xp: Any, self: Array) -> Array:
     if self.dtype not in ("float16", "float32", "float64"):
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
-            + SCALAR_TYPES[self.dtype.name]
+            + type_name(self)
         )
     if not self.ndim:
         raise RuntimeError("Input tensor must have one or more dimensions")

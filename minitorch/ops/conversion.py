@@ -14,7 +14,7 @@ from minitorch.autograd.node import Gradients, Node, gradient_edge
 from minitorch.backend import Array
 from minitorch.devices import device as Device
 from minitorch.devices import tensor_device
-from minitorch.dtypes import COMPLEX, DTYPES, FROM_NUMPY, SCALAR_TYPES, dtype
+from minitorch.dtypes import COMPLEX, DTYPES, FROM_NUMPY, SCALAR_TYPES, dtype, type_name
 from minitorch.layout import (
     contiguous_format,
     copy_in,
@@ -153,7 +153,7 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """
     prefix = "torch." if self._device.type == "cpu" else f"torch.{self._device.type}."
     if dtype is None:
-        return f"{prefix}{SCALAR_TYPES[self._dtype.name]}Tensor"
+        return f"{prefix}{type_name(self)}Tensor"
     if isinstance(dtype, str):
         by_name = {f"torch.{SCALAR_TYPES[each.name]}Tensor": each for each in DTYPES}
         if dtype not in by_name:

@@ -124,9 +124,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     for name, each in (("X1", x1), ("X2", x2)):
         if not each.is_floating_point():
-            raise RuntimeError(
-                f"cdist only supports floating-point dtypes, {name} got: {SCALAR_TYPES[each.dtype.name]}"
-            )
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {type_name(each)}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     clash = broadcast_clash(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, int32, int64
+from minitorch.dtypes import FROM_NUMPY, int32, int64, type_name
 from minitorch.ops.accumulation import add_at, checked_places
 from minitorch.ops.declaration import declare
 from minitorch.ops.errors import check_dim
@@ -22,7 +22,7 @@ def _check_vector(name: str, index: Array) -> None:
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector")
     if FROM_NUMPY[index.dtype] not in (int64, int32):
-        kind = SCALAR_TYPES[FROM_NUMPY[index.dtype].name]
+        kind = type_name(index)
         raise RuntimeError(
             "index_select(): Expected dtype int32 or int64 for index"
             if name == "index_select"
@@ -67,7 +67,7 @@ def index_select(xp: Any, self: Array, dim: int, index: Array) -> Array:
 def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> None:
     _check_vector(name, index)
     if self.dtype != source.dtype:
-        one, other = (SCALAR_TYPES[FROM_NUMPY[each.dtype].name] for each in (self, source))
+        one, other = (type_name(each) for each in (self, source))
         raise RuntimeError(f"{name}(): self ({one}) and source ({other}) must have the same scalar type")
     if not source.ndim and index.size > 1:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -188,9 +188,7 @@ def _for_each(index: Tensor, source: Tensor, dim: int) -> Tensor:
 
 def _flat_places(xp: Any, self: Array, index: Array, name: str) -> Array:
     if FROM_NUMPY[index.dtype] is not int64:
-        raise RuntimeError(
-            f"{name}(): Expected a long tensor for index, but got {SCALAR_TYPES[FROM_NUMPY[index.dtype].name]}"
-        )
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {type_name(index)}")
     if index.size and not self.size:
         raise IndexError(f"{name}(): tried to take from an empty tensor")
     if index.size:

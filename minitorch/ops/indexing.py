@@ -13,7 +13,7 @@ from types import EllipsisType, NoneType
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import BOOL, FROM_NUMPY, INTEGER, SCALAR_TYPES, bool_, finfo, float16, int64, uint8
+from minitorch.dtypes import BOOL, FROM_NUMPY, INTEGER, bool_, finfo, float16, int64, type_name, uint8
 from minitorch.layout import memory_order, ordered_strides, restrided
 from minitorch.ops.accumulation import add_at
 from minitorch.ops.declaration import METHODS, declare
@@ -138,8 +138,8 @@ def index_put(xp: Any, self: Array, indices: Sequence[Array | None], values: Arr
             _check_broadcast(values.shape, self[places].shape)
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
-                f"{SCALAR_TYPES[FROM_NUMPY[self.dtype].name]} for the destination and "
-                f"{SCALAR_TYPES[FROM_NUMPY[values.dtype].name]} for the source."
+                f"{type_name(self)} for the destination and "
+                f"{type_name(values)} for the source."
             )
         if accumulate:
             add_at(xp, self, places, values)

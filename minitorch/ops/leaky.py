@@ -10,7 +10,7 @@ from typing import Any
 
 from minitorch import sampling
 from minitorch.backend import Array
-from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES
+from minitorch.dtypes import FLOATING, FROM_NUMPY, type_name
 from minitorch.ops.activation import activation, flat
 from minitorch.ops.apply import in_place_of
 from minitorch.ops.blocks import choose
@@ -79,7 +79,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if not isinstance(weight, Tensor):
         raise TypeError(f"prelu(): argument 'weight' (position 2) must be Tensor, not {type(weight).__name__}")
     if input._dtype is not weight._dtype:
-        one, other = (SCALAR_TYPES[each._dtype.name] for each in (input, weight))
+        one, other = (type_name(each) for each in (input, weight))
         raise RuntimeError(f"prelu: Type promoting not supported. Got {one} and {other}")
     result: Tensor = _prelu(input, _prelu_weight(input, weight))
     return result

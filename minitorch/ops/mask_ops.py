@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import C_NAMES, FROM_NUMPY, INTEGER, SCALAR_TYPES, bool_
+from minitorch.dtypes import C_NAMES, FROM_NUMPY, INTEGER, bool_, type_name
 from minitorch.ops.apply import in_place_of
 from minitorch.ops.broadcasting import broadcast_shapes, broadcast_tensors
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
@@ -104,7 +104,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 def scatter_where(xp: Any, self: Array, mask: Array, source: Array) -> Array:
     _check_mask("masked_scatter_", mask)
     if self.dtype != source.dtype:
-        one, other = (SCALAR_TYPES[FROM_NUMPY[each.dtype].name] for each in (self, source))
+        one, other = (type_name(each) for each in (self, source))
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{one} and {other}")
     mask = xp.broadcast_to(mask, self.shape)
     count = int(mask.sum())

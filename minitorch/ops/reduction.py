@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, float32, int64, uint8
+from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, float32, int64, type_name, uint8
 from minitorch.dtypes import dtype as DType
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
@@ -176,8 +176,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: An
     """Σ / n along `dim` of the elements that aren't NaN. https://pytorch.org/docs/stable/generated/torch.nanmean.html"""
     if input._dtype.category < FLOATING:
         raise RuntimeError(
-            "nanmean(): expected input to have floating point or complex dtype but got "
-            f"{SCALAR_TYPES[input._dtype.name]}"
+            f"nanmean(): expected input to have floating point or complex dtype but got {type_name(input)}"
         )
     count = (~input.isnan()).sum(dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count

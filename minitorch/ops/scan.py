@@ -9,7 +9,7 @@ from typing import Any
 
 from minitorch import return_types
 from minitorch.backend import Array
-from minitorch.dtypes import C_NAMES, bool_, float32
+from minitorch.dtypes import C_NAMES, bool_, c_type_name, float32
 from minitorch.dtypes import dtype as DType
 from minitorch.ops.apply import in_place_of, write_out
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
@@ -44,7 +44,7 @@ def _in_place(name: str) -> Any:
     def method(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
         if dtype is not None and dtype is not self._dtype:
             raise RuntimeError(
-                f"Bad in-place call: input tensor dtype {C_NAMES[self._dtype.name]} and output tensor dtype "
+                f"Bad in-place call: input tensor dtype {c_type_name(self)} and output tensor dtype "
                 f"{C_NAMES[dtype.name]} should match"
             )
         if self._dtype is bool_ and self.dim() and self.numel():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, int32, int64
+from minitorch.dtypes import FROM_NUMPY, int32, int64, type_name
 from minitorch.ops.accumulation import add_at, combine_at, flat_places
 from minitorch.ops.apply import in_place_of, write_out
 from minitorch.ops.broadcasting import broadcast_shapes
@@ -313,9 +313,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     https://pytorch.org/docs/stable/generated/torch.take_along_dim.html
     """
     if indices._dtype is not int64:
-        raise RuntimeError(
-            "torch.take_along_dim(): dtype of indices should be Long but got " + SCALAR_TYPES[indices._dtype.name]
-        )
+        raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got " + type_name(indices))
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1), out=out)
     if input.dim() != indices.dim():

@@ -12,7 +12,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
-from minitorch.dtypes import SCALAR_TYPES
+from minitorch.dtypes import SCALAR_TYPES, type_name
 from minitorch.dtypes import dtype as DType
 from minitorch.ops import declaration
 from minitorch.ops.declaration import composite, declare
@@ -130,7 +130,7 @@ def unsafe_view(xp: Any, self: Array, shape: Shape) -> Array:
 def view_as_dtype(self: Tensor, dtype: DType) -> Tensor:
     """The bytes read as another dtype: no gradient goes through it."""
     array, ratio = self._array, dtype.itemsize // self._dtype.itemsize
-    meant = f"to view {SCALAR_TYPES[self._dtype.name]} as {SCALAR_TYPES[dtype.name]} (different element sizes)"
+    meant = f"to view {type_name(self)} as {SCALAR_TYPES[dtype.name]} (different element sizes)"
     if dtype.itemsize != self._dtype.itemsize and array.ndim == 0:
         raise RuntimeError(f"self.dim() cannot be 0 {meant}")
     if ratio > 1:

@@ -10,7 +10,7 @@ from typing import Any
 
 from minitorch import return_types
 from minitorch.backend import Array
-from minitorch.dtypes import SCALAR_TYPES
+from minitorch.dtypes import type_name
 from minitorch.ops import decompositions, factorizations, linalg
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import not_implemented
@@ -53,7 +53,7 @@ def eig(xp: Any, A: Array) -> tuple[Array, Array]:
     """
     check_square("linalg.eig", A)
     if A.dtype.kind not in "fc":
-        raise RuntimeError(f"Unknown Complex ScalarType for {SCALAR_TYPES[A.dtype.name]}")
+        raise RuntimeError(f"Unknown Complex ScalarType for {type_name(A)}")
     if A.dtype.itemsize == 2:
         raise not_implemented("linalg_eig_out_cpu", A.dtype.name)
     if not xp.isfinite(A).all():

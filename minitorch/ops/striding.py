@@ -11,7 +11,7 @@ from typing import Any
 
 from minitorch.autograd.inplace import check_writable
 from minitorch.backend import Array
-from minitorch.dtypes import C_NAMES
+from minitorch.dtypes import c_type_name
 from minitorch.layout import contiguous_format, contiguous_stride, inverse
 from minitorch.ops import declaration
 from minitorch.ops.declaration import METHODS, composite, declare
@@ -191,7 +191,7 @@ def set_(
     """
     check_writable(self, (source,))
     if isinstance(source, Tensor) and source._dtype is not self._dtype:
-        one, other = C_NAMES[source._dtype.name], C_NAMES[self._dtype.name]
+        one, other = c_type_name(source), c_type_name(self)
         raise RuntimeError(f"Could not set tensor of type {one} to a tensor of type {other}")
     if isinstance(source, Tensor) and size is not None and not source.is_contiguous():
         raise RuntimeError("passed in tensor to be used as storage must be contiguous")
