@@ -1,44 +1,25 @@
 """Tensor: a strided view of a storage, with a place in the graph of autograd.
 
-What is here is what a tensor *is*: its memory, its metadata, its gradient, its exchange with Python and NumPy. What it
-can *do* is declared in `minitorch.ops`, from where all further methods come.
+What a tensor *is* stands in the bases of the class: its metadata, its place in autograd, its exchange with Python and
+NumPy. Here are its parts, and how tensors are made: from arrays, as views, as copies. What it can *do* is declared in
+`minitorch.ops`, from where all further methods come.
 Source: https://pytorch.org/docs/stable/tensors.html
 """
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from minitorch import devices, dtypes
+from minitorch.autograd.differentiable import UNTRACKED, VersionCounter
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
 from minitorch.devices import cpu, tensor_device
-from minitorch.dtypes import FLOATING, FROM_NUMPY, c_type_name, from_numpy_dtype, get_default_dtype, type_name
-from minitorch.layout import contiguous_format, contiguous_stride, is_contiguous
-from minitorch.layout import memory_format as MemoryFormat
-from minitorch.size import Size
+from minitorch.dtypes import FLOATING, FROM_NUMPY, from_numpy_dtype, get_default_dtype
+from minitorch.exchange import Exchange
 from minitorch.storage import UntypedStorage
-
-if TYPE_CHECKING:
-    from minitorch.autograd.hooks import Hooks, RemovableHandle
-    from minitorch.autograd.node import AccumulateGrad, Node
-
-
-class VersionCounter:
-    """How often a tensor's memory was written to; all views of it share one counter."""
-
-    __slots__ = ("value",)
-
-    def __init__(self) -> None:
-        self.value = 0
-
-
-UNTRACKED = VersionCounter()
-"""The counter of all inference tensors, which don't track their version: that is what makes them inference tensors."""
 
 
 class _TensorType(type):
@@ -49,7 +30,7 @@ class _TensorType(type):
         return f"<class '{module}.{cls.__name__}'>"
 
 
-class Tensor(metaclass=_TensorType):
+class Tensor(Exchange, metaclass=_TensorType):
     """A multi-dimensional array of one dtype on one device.
 
     The strided array `_array` stands for (storage, offset, shape, stride): its memory is the storage's.
@@ -57,37 +38,7 @@ class Tensor(metaclass=_TensorType):
     better.
     """
 
-    __slots__ = (
-        "__dict__",  # the user's own attributes, and the rare ones of autograd that have a default below
-        "__weakref__",
-        "_array",
-        "_base",
-        "_counter",
-        "_device",
-        "_dtype",
-        "_grad_fn",
-        "_requires_grad",
-        "_storage",
-    )
-
-    _array: Array
-    _base: Tensor | None
-    _counter: VersionCounter | None
-    _device: devices.device
-    _dtype: dtypes.dtype
-    _grad_fn: Node | None
-    _requires_grad: bool
-    _storage: UntypedStorage | None
-
-    _output_nr: int = 0
-    _grad: Tensor | None = None
-    _accumulator: weakref.ref[AccumulateGrad] | None = None
-    _hooks: Hooks | None = None
-    _post_accumulate_hooks: Hooks | None = None
-    _view_version: int = 0
-    _view_made: str | None = None
-    """For a view that may not be written to while gradients are recorded: how it was made."""
-    _retains_grad: bool = False
+    __slots__ = ()
 
     __array_priority__ = 1000  # NumPy leaves `ndarray + tensor` to the tensor
 
@@ -130,280 +81,9 @@ class Tensor(metaclass=_TensorType):
         def __getitem__(self, index: Any) -> Tensor: ...
         def __setitem__(self, index: Any, value: Any) -> None: ...
 
-    # Metadata
-
-    @property
-    def dtype(self) -> dtypes.dtype:
-        """The element type."""
-        return self._dtype
-
-    @property
-    def device(self) -> devices.device:
-        """Where the memory is."""
-        return self._device
-
-    @property
-    def shape(self) -> Size:
-        """The size of each dimension."""
-        return _tuple(Size, self._array.shape)  # which needs no check
-
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one dimension. Raises IndexError when there is no such dimension."""
-        return self.shape if dim is None else self._array.shape[self._checked_dim(dim)]
-
-    def stride(self, dim: int | None = None) -> Any:
-        """How many elements of the storage lie between neighbours along each dimension, or along one."""
-        itemsize = self._dtype.itemsize
-        if dim is not None:
-            return self.stride()[self._checked_dim(dim)]
-        if not self._array.size:  # NumPy has zeros there
-            return contiguous_stride(self._array.shape)
-        return tuple([step // itemsize for step in self._array.strides])
-
-    def _checked_dim(self, dim: int) -> int:
-        from minitorch.ops.errors import check_dim
-
-        if not self._array.ndim:
-            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-        return check_dim(dim, self._array.ndim)
-
-    def storage_offset(self) -> int:
-        """The index, in elements, of the first element in the storage."""
-        if self._storage is None or not self._array.size:
-            return 0
-        start = self._device.backend.pointer(self._array) - self._storage.data_ptr()
-        return int(start // self._dtype.itemsize)
-
-    def untyped_storage(self) -> UntypedStorage:
-        """The memory itself, the same object for all tensors that share it."""
-        if self._storage is None:
-            self._storage = UntypedStorage(self._array, self._device)
-        return self._storage
-
-    def data_ptr(self) -> int:
-        """The address of the first element."""
-        return self._device.backend.pointer(self._array) if self._array.size else 0
-
-    def dim(self) -> int:
-        """The number of dimensions."""
-        return cast(int, self._array.ndim)
-
-    @property
-    def ndim(self) -> int:
-        return self.dim()
-
-    ndimension = dim
-
-    def numel(self) -> int:
-        """The number of elements."""
-        return cast(int, self._array.size)
-
-    nelement = numel
-
-    def element_size(self) -> int:
-        """The bytes of one element."""
-        return self._dtype.itemsize
-
-    @property
-    def itemsize(self) -> int:
-        return self._dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all elements."""
-        return self.numel() * self._dtype.itemsize
-
-    def is_floating_point(self) -> bool:
-        return self._dtype.is_floating_point
-
-    def is_complex(self) -> bool:
-        return self._dtype.is_complex
-
-    def is_signed(self) -> bool:
-        return self._dtype.is_signed
-
-    @property
-    def is_cuda(self) -> bool:
-        return self._device.type == "cuda"
-
-    @property
-    def is_cpu(self) -> bool:
-        return self._device.type == "cpu"
-
-    @property
-    def is_meta(self) -> bool:
-        return self._device.type == "meta"
-
-    def get_device(self) -> int:
-        """The index of the device; -1 on the CPU."""
-        return -1 if self._device.index is None else self._device.index
-
-    def is_contiguous(self, *, memory_format: MemoryFormat = contiguous_format) -> bool:
-        """Whether the elements lie in the storage in row-major order, or that of the format, without gaps."""
-        if not isinstance(memory_format, MemoryFormat):
-            raise TypeError(
-                "is_contiguous(): argument 'memory_format' must be torch.memory_format, not "
-                f"{type(memory_format).__name__}"
-            )
-        return is_contiguous(self._array, memory_format)
-
-    # Autograd
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether ops on this tensor are recorded. Settable on leaves."""
-        return self._requires_grad or (self._base is not None and self._base._requires_grad)
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Has ops on this leaf recorded from now on, or not. Raises RuntimeError for non-leaves and integer tensors."""
-        if self._grad_fn is not None and not requires_grad:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed "
-                "variable in a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-            )
-        if requires_grad and self._dtype.category < FLOATING:
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if requires_grad and self._counter is UNTRACKED and not grad_mode.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        self._requires_grad = requires_grad
-        return self
-
-    @property
-    def grad_fn(self) -> Node | None:
-        """The node that made this tensor; None for leaves."""
-        if self._base is not None and self._counter is not None and self._view_version != self._counter.value:
-            from minitorch.autograd.inplace import refresh_view
-
-            refresh_view(self)
-        return self._grad_fn
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether no recorded op made this tensor."""
-        return self.grad_fn is None
-
-    @property
-    def output_nr(self) -> int:
-        return self._output_nr
-
-    @property
-    def grad(self) -> Tensor | None:
-        """The gradient that backward passes have added up so far; None before the first."""
-        if self._grad is None and self._requires_grad and self._grad_fn is not None and not self._retains_grad:
-            import warnings
-
-            warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                "won't be "
-                "populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
-                "non-leaf "
-                "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, "
-                "make sure "
-                "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
-                UserWarning,
-                stacklevel=2,
-            )
-        return self._grad
-
-    @grad.setter
-    def grad(self, grad: Tensor | None) -> None:
-        if grad is None:
-            self._grad = None
-            return
-        if not isinstance(grad, Tensor):
-            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
-        if grad is self:
-            raise RuntimeError("can't assign Variable as its own grad")
-        if grad._dtype is not self._dtype:
-            raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{c_type_name(grad._array)}' to a tensor with grad_dtype "
-                f"'{type_name(self._array)}'. The gradient must match the tensor's grad_dtype (defaults to the "
-                "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
-                "allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may "
-                "break downstream systems that assume they match."
-            )
-        if grad._device is not self._device:
-            raise RuntimeError(
-                f"attempting to assign a gradient with device type '{grad._device.type}' to a tensor with device type "
-                f"'{self._device.type}'. Please ensure that the gradient and the tensor are on the same device"
-            )
-        if grad._array.shape != self._array.shape:
-            raise RuntimeError(
-                f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of size "
-                f"'{list(self.shape)}'. "
-                "Please ensure that the gradient and the tensor are the same size"
-            )
-        self._grad = grad
-
-    @grad.deleter
-    def grad(self) -> None:
-        self._grad = None
-
-    def backward(
-        self,
-        gradient: Tensor | None = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Sequence[Tensor] | None = None,
-    ) -> None:
-        """Adds d(self)/d(leaf) to the `.grad` of every leaf that self was computed from. See `autograd.backward`."""
-        from minitorch import autograd
-
-        autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
-    def retain_grad(self) -> None:
-        """Has backward passes fill this non-leaf's `.grad` too."""
-        if not self.requires_grad:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._grad_fn is None or self._retains_grad:
-            return
-        from minitorch.autograd.hooks import retain_grad
-
-        retain_grad(self)
-        self._retains_grad = True
-
-    @property
-    def retains_grad(self) -> bool:
-        return self._retains_grad
-
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Has `hook(grad)` called when the gradient of this tensor is known; a result replaces the gradient."""
-        from minitorch.autograd.hooks import register_tensor_hook
-
-        return register_tensor_hook(self, hook)
-
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Has `hook(self)` called after a backward pass has added to this leaf's `.grad`."""
-        from minitorch.autograd.hooks import RemovableHandle
-
-        if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if not self.is_leaf:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        if self._post_accumulate_hooks is None:
-            self._post_accumulate_hooks = {}
-        return RemovableHandle(self._post_accumulate_hooks, hook)
-
     def detach(self) -> Tensor:
         """The same memory and version counter, without history."""
         return self._alias()
-
-    def detach_(self) -> Tensor:
-        """Cuts this tensor off from its history. Raises RuntimeError for views."""
-        if self._base is not None:
-            raise RuntimeError(
-                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
-                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
-                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
-            )
-        self._grad_fn, self._output_nr, self._requires_grad = None, 0, False
-        return self
 
     @property
     def data(self) -> Tensor:
@@ -424,22 +104,6 @@ class Tensor(metaclass=_TensorType):
         self._array, self._storage = other._array, other.untyped_storage()
         self._dtype, self._device = other._dtype, other._device
 
-    @property
-    def _version(self) -> int:
-        if self._counter is UNTRACKED:
-            raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self._counter is None else self._counter.value
-
-    def is_inference(self) -> bool:
-        """Whether this tensor was made in inference mode: it can't take part in what autograd records."""
-        return self._counter is UNTRACKED
-
-    def _bump_version(self) -> None:
-        if self._counter is None:
-            self._counter = VersionCounter()
-        if self._counter is not UNTRACKED:
-            self._counter.value += 1
-
     def _alias(self) -> Tensor:
         """Another tensor on the same memory and version counter, without history."""
         alias = make_tensor(self._array, self._dtype, self._device)
@@ -448,113 +112,6 @@ class Tensor(metaclass=_TensorType):
             self._counter = VersionCounter()
         alias._counter = self._counter
         return alias
-
-    # Exchange with Python and NumPy
-
-    def item(self) -> Any:
-        """The only element as a Python number. Raises RuntimeError when there are more."""
-        if self._array.size != 1:
-            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
-        value = self._device.backend.to_host(self._array).reshape(())
-        return float(value) if self._dtype.is_low_precision else value.item()
-
-    def tolist(self) -> Any:
-        """The elements as (nested lists of) Python numbers."""
-        host = self._device.backend.to_host(self._array)
-        return (host.astype(np.float64) if self._dtype.is_low_precision else host).tolist()
-
-    def numpy(self, *, force: bool = False) -> Any:
-        """A NumPy array on the same memory. With `force`, a copy where that is impossible.
-
-        Raises RuntimeError for tensors that require grad, and TypeError for those that NumPy can't hold.
-        """
-        if force:
-            return self.detach().cpu().numpy()
-        if self._device.type != "cpu":
-            raise TypeError(
-                f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
-                "host "
-                "memory first."
-            )
-        if self.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if self._dtype.name == "bfloat16":
-            raise TypeError("Got unsupported ScalarType BFloat16")
-        return self._array
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        array = self.numpy()
-        if dtype is None:
-            return array.copy() if copy else array
-        return array.astype(dtype, copy=bool(copy))
-
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
-        return from_numpy(np.asarray(array))
-
-    def __dlpack__(
-        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
-    ) -> Any:
-        """A DLPack capsule on the same memory. Raises BufferError for tensors that require grad."""
-        if self.requires_grad:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        return self._array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        """DLPack's (device type, index)."""
-        kind, index = self._array.__dlpack_device__()
-        return int(kind), int(index)
-
-    def __bool__(self) -> bool:
-        if self._array.size == 0:
-            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-        if self._array.size > 1:
-            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-        return bool(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __complex__(self) -> complex:
-        return complex(self.item())
-
-    def __index__(self) -> int:
-        if self._dtype.category >= FLOATING or self._array.size != 1:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.item())
-
-    def __len__(self) -> int:
-        if not self._array.ndim:
-            raise TypeError("len() of a 0-d tensor")
-        return len(self._array)
-
-    def __iter__(self) -> Iterator[Tensor]:
-        if not self._array.ndim:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
-
-    def __contains__(self, element: Any) -> bool:
-        if isinstance(element, (Tensor, int, float, complex, bool)):
-            return bool((self == element).any().item())
-        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
-
-    __hash__ = object.__hash__
-
-    def __repr__(self) -> str:
-        from minitorch.printing import tensor_repr
-
-        return tensor_repr(self)
-
-    def __format__(self, spec: str) -> str:
-        from minitorch.printing import tensor_format
-
-        return tensor_format(self, spec)
-
-    def _is_view(self) -> bool:
-        """Whether this tensor is a differentiable view of another."""
-        return self._base is not None
 
     def __copy__(self) -> Tensor:
         copy = _as_subclass(self._alias(), type(self))
@@ -589,7 +146,6 @@ class Tensor(metaclass=_TensorType):
 
 
 _new = object.__new__
-_tuple: Callable[[type[Size], tuple[int, ...]], Size] = tuple.__new__
 
 
 def make_tensor(array: Array, dtype: dtypes.dtype, device: devices.device) -> Tensor:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from minitorch.autograd.differentiable import UNTRACKED
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.hooks import NodeHooks
 from minitorch.autograd.node import Gradients, Node, gradient_edge
 from minitorch.autograd.saved import FREED, forward_name
-from minitorch.tensor import UNTRACKED, Tensor
+from minitorch.tensor import Tensor
 
 
 def check_writable(target: Tensor, args: Sequence[Any] = ()) -> None:

@@ -9,9 +9,10 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from minitorch.autograd.differentiable import UNTRACKED
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
-from minitorch.tensor import UNTRACKED, Tensor
+from minitorch.tensor import Tensor
 
 if TYPE_CHECKING:
     from minitorch.autograd.node import Node

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minitorch.autograd.differentiable import UNTRACKED
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
 from minitorch.dtypes import SCALAR_TYPES, type_name
@@ -17,7 +18,7 @@ from minitorch.dtypes import dtype as DType
 from minitorch.ops import declaration
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
-from minitorch.tensor import UNTRACKED, Tensor
+from minitorch.tensor import Tensor
 
 Dims = Any
 Shape = tuple[int, ...]
