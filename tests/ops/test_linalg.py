@@ -139,6 +139,23 @@ def test_factors_of_singular_matrices() -> None:
     assert np.allclose(other.result[0].tolist(), one.result[0].tolist(), atol=1e-6)
 
 
+@pytest.mark.parametrize("shape", [(100, 100), (40, 90), (90, 40), (3, 70, 70), (2, 33, 80), (33, 1, 50)])
+@pytest.mark.parametrize("kind", ["float64", "complex128"])
+def test_factors_of_large_matrices(shape: tuple[int, ...], kind: str) -> None:
+    """Wide matrices are factored in halves: the same rows are swapped, and at the same column there is no pivot."""
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+    data = np.random.default_rng(0).standard_normal((*shape, 2))
+    matrices = data.view("complex128")[..., 0] if kind == "complex128" else data[..., 0]
+    for singular in (False, True):
+        if singular:
+            matrices[..., 38] = 0
+        ours = minitorch.linalg.lu_factor_ex(minitorch.from_numpy(matrices))
+        theirs = torch.linalg.lu_factor_ex(torch.from_numpy(matrices))
+        assert np.allclose(ours.LU.numpy(), theirs.LU.numpy(), atol=1e-9)
+        assert ours.pivots.tolist() == theirs.pivots.tolist()
+        assert ours.info.tolist() == theirs.info.tolist()
+
+
 @pytest.mark.parametrize("name", ["svd", "eigh"])
 def test_errors(name: str) -> None:
     torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
