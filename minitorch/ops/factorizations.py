@@ -27,9 +27,8 @@ from minitorch.ops.linalg import (
 )
 from minitorch.tensor import Tensor
 
-
 _PANEL = 32
-"""Columns that are eliminated one by one; wider matrices in halves, so that most of the work is products of matrices."""
+"""Columns that are eliminated one by one; more of them in halves, so that most of the work is products of matrices."""
 
 
 def _eliminated(xp: Any, A: Array) -> tuple[Array, Array, Array]:
