@@ -20,7 +20,6 @@ from minitorch.autograd import (
     set_grad_enabled,
 )
 from minitorch.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
-from minitorch.autograd.attributes import name_what_is_saved
 from minitorch.devices import device, get_default_device, set_default_device
 from minitorch.dtypes import (
     bfloat16,
@@ -59,7 +58,7 @@ from minitorch.layout import (
     strided,
 )
 from minitorch.ops import function_forms as _function_forms
-from minitorch.ops.declaration import METHODS, NAMESPACES, OPS
+from minitorch.ops.declaration import METHODS, NAMESPACES
 from minitorch.ops.promotion import result_type
 from minitorch.printing import set_printoptions
 from minitorch.random import (
@@ -100,7 +99,6 @@ newaxis = None
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
-name_what_is_saved(OPS.values())
 globals().update(NAMESPACES["torch"])
 globals().update(TYPES)
 globals().update(bool=_dtypes.bool_, int=_dtypes.int_, float=_dtypes.float_)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from minitorch.autograd.saved import FREED, KEEPERS, PUSHED, SavedTensor, SavedTensors, default_hooks
 from minitorch.ops.declaration import ARGUMENT, GRAD, MASK, NUMBER_IS_PARAMETER, RESULT, SHAPE, STRIDE
@@ -170,22 +170,27 @@ def check_saved(plan: Plan, args: Sequence[Any]) -> None:
 
 
 class OpNode(Node):
-    """The node of a declared op: it runs the op's formulas on what they asked to be saved."""
+    """The node of a declared op: it runs the op's formulas on what they asked to be saved.
 
-    __slots__ = ("_name", "_plan", "_saved", "op")
+    Each op has a subclass for each name that PyTorch gives its node.
+    """
 
-    def __init__(self, op: Op, plan: Plan, args: Sequence[Any], results: Sequence[Tensor]) -> None:
-        self.op = op
+    __slots__ = ("_plan", "_saved")
+
+    op: ClassVar[Op]
+    full_name: ClassVar[str]
+
+    def __init__(self, plan: Plan, args: Sequence[Any], results: Sequence[Tensor]) -> None:
+        op = self.op
         self.sequence_number = next(numbering)
         self.outputs = [(each._array.shape, each._dtype) for each in results]
-        self._name = op.node_name if op.node_name.__class__ is str else op.node_name(*args)  # type: ignore[operator]
         self._plan = plan
         if op.gradient_sequence is None:
             self.edges = [None if position is None else gradient_edge(args[position]) for position in plan.edges]
         else:
             self.edges = [gradient_edge(each) for each in args[op.gradient_sequence]]
-        saved: list[Any] = []
-        for source, index in plan.saved:
+        saved: list[Any] = [args[index] for index in plan.plain]
+        for source, index in plan.others:
             if source == RESULT:
                 saved.append(SavedTensor(results[index], results[index]._dtype.is_differentiable) if results else None)
                 continue
@@ -215,27 +220,27 @@ class OpNode(Node):
                     kept.pack_by_default(self)
 
     def name(self) -> str:
-        return self._name
+        return self.full_name
 
     def apply(self, grads: Gradients) -> Gradients:
         if grads[0] is None and all(each is None for each in grads):
             return [None] * len(self.edges)
         saved = self._unpack()
         gradients: list[Tensor | None] = [None] * len(self.edges)
-        for derivative, sources, needs in self._plan.calls:
+        for formula, sources, slots, needs in self._plan.calls:
             values = []
             for kind, index in sources:
                 if kind < GRAD:
                     values.append(saved[index])
                 else:
                     values.append(grads[0] if kind == GRAD else needs if kind == MASK else grads)
-            result = derivative.formula(*values)
-            if derivative.slots is None:
+            result = formula(*values)
+            if slots is None:
                 gradients = list(result)
-            elif len(derivative.slots) == 1:
-                gradients[derivative.slots[0]] = result
+            elif len(slots) == 1:
+                gradients[slots[0]] = result
             else:
-                for slot, each in zip(derivative.slots, result, strict=True):
+                for slot, each in zip(slots, result, strict=True):
                     gradients[slot] = each
         return gradients
 
@@ -255,9 +260,3 @@ class OpNode(Node):
         if self.op.name in NUMBER_IS_PARAMETER and not any(isinstance(each, SavedTensor) for each in self._saved or ()):
             return  # nothing but a number, such as lerp's weight
         self._saved = None
-
-    def __dir__(self) -> list[str]:
-        from minitorch.autograd.attributes import saved_names
-
-        names = [name for name in super().__dir__() if "_saved_" not in name]
-        return [*names, *(f"_saved_{name}" for name in saved_names(self))]

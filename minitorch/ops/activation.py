@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from copy import copy
 from typing import Any
 
 from minitorch.backend import Array
@@ -41,8 +40,7 @@ def activation(
     def generate(kernel: Any) -> Callable[..., Any]:
         name = kernel.__name__
         new = pointwise(variants=variants, **options)(kernel)
-        writing = copy(OPS[name])
-        writing.node_name = twin or writing.node_name
+        writing = OPS[name].twin(twin) if twin else OPS[name]
         in_place = in_place_of(writing)
         count = len(OPS[name].parameters)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.inplace import MULTIPLE, check_writable, rebase_history
-from minitorch.autograd.node import OpNode, check_saved
+from minitorch.autograd.node import check_saved
 from minitorch.devices import device
 from minitorch.dtypes import FLOATING, FROM_NUMPY, can_cast, dtype
 from minitorch.layout import contiguous_format, copy_in, laid_out, preserve_format, suggested_format
@@ -106,11 +106,11 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
     array, _, mask = _run(op, args, in_place=True)
     node = None
     if mask and grad_mode.enabled and target._dtype.is_differentiable:
-        plan = op.plan(mask)
+        plan = op.plan(mask, args)
         if plan.saves(0):
             args = [_before_write(target) if before is None else before, *args[1:]]
         if plan.inputs:
-            node = OpNode(op, plan, args, ())  # before the write, since the arguments are saved as they were
+            node = plan.node(plan, args, ())  # before the write, since the arguments are saved as they were
     if op.edits:
         target._bump_version()
     else:
@@ -216,7 +216,7 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
         result = op.kernel(where.xp, *values)
     except (ValueError, TypeError, RuntimeError) as error:
         if mask and grad_mode.enabled:
-            check_saved(op.plan(mask), args)  # PyTorch saves before it computes: what can't be saved comes first
+            check_saved(op.plan(mask, args), args)  # PyTorch saves before it computes: what can't be saved comes first
         if isinstance(error, ValueError):
             raise errors.translate(op, args, error) from None
         if isinstance(error, TypeError):
@@ -279,7 +279,7 @@ def _wrap(op: Op, args: Sequence[Any], array: Any, where: device) -> Tensor:
 
 
 def _record(op: Op, args: Sequence[Any], outputs: Sequence[Tensor], mask: int) -> None:
-    plan = op.plan(mask)
+    plan = op.plan(mask, args)
     if not plan.inputs:
         return
     for number in range(1, len(outputs)):
@@ -288,7 +288,7 @@ def _record(op: Op, args: Sequence[Any], outputs: Sequence[Tensor], mask: int) -
     for output in outputs:
         if output._dtype.category >= FLOATING:
             if node is None:
-                node = OpNode(op, plan, args, outputs)
+                node = plan.node(plan, args, outputs)
             output._grad_fn = node
             output._requires_grad = True
 
@@ -338,7 +338,7 @@ def operator_of(op: Op, operator: str) -> Callable[..., Any]:
     if op.count == 1:
         return lambda self: apply(op, (self,))
     in_place = operator.startswith("__i")
-    reflected = operator.startswith("__r") and operator != "__rshift__"
+    reflected = operator.startswith("__r") and operator not in ("__rshift__", "__radd__", "__rmul__")
 
     def method(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS) and not promotion.is_number(other):

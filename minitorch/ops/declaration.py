@@ -24,9 +24,14 @@ form: function, method, in-place method, `out=`. What is common to all ops happe
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from numbers import Number
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from minitorch.autograd.node import OpNode
 
 Formula = Callable[..., Any]
 
@@ -45,6 +50,9 @@ OPS: dict[str, Op] = {}
 NUMBER_IS_PARAMETER = frozenset({"pow", "lerp", "clamp", "clamp_min", "clamp_max"})
 """Ops to which a number is no operand: PyTorch makes no tensor of it."""
 
+NOT_IMPLEMENTED = "torch::autograd::NotImplemented"
+"""The name of nodes that only say that there is no derivative."""
+
 # Where a formula's parameter comes from.
 ARGUMENT, SHAPE, STRIDE, DTYPE, RESULT, GRAD, GRADS, MASK = range(8)
 _METADATA = {"shape": SHAPE, "stride": STRIDE, "dtype": DTYPE}
@@ -56,9 +64,9 @@ class Op:
 
     __slots__ = (
         "check", "count", "defaults", "derivatives", "differentiable", "edits", "elementwise", "format_from",
-        "formulas", "gradient_sequence", "is_binary", "is_view", "kernel", "keyword_only_from", "name", "node_name",
-        "optional", "outputs", "parameters", "plans", "positions", "promoted", "required", "row_major", "saves_self",
-        "scalars", "sequences", "tensors", "to_float", "upcast", "variadic",
+        "formulas", "gradient_sequence", "is_binary", "is_overloaded", "is_view", "kernel", "keyword_only_from", "name",
+        "node_name", "nodes", "optional", "outputs", "parameters", "plans", "positions", "promoted", "required",
+        "row_major", "saves_self", "scalars", "sequences", "tensors", "to_float", "upcast", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -111,6 +119,7 @@ class Op:
         self.format_from = tuple(self.positions[name] for name in format_from)
         self.elementwise = elementwise
         self.node_name = node or "".join(part.capitalize() for part in self.name.strip("_").split("_")) + "Backward0"
+        self.is_overloaded = callable(node)
         self.outputs = outputs
         self.is_binary = self.tensors == (0, 1) and len(self.promoted) == 2 and 1 in self.scalars and not edits
         inputs = sorted(self.positions[name.strip()] for names in derivatives for name in names.split(","))
@@ -119,16 +128,24 @@ class Op:
         self.saves_self = edits and any("self" in parameters_of(formula) for formula in derivatives.values())
         self.formulas = derivatives
         self.derivatives: tuple[Derivative, ...] | None = None
-        self.plans: dict[int, Plan] = {}
+        self.nodes: dict[str, type[OpNode]] = {}
+        self.plans: dict[Any, Plan] = {}
 
-    def plan(self, mask: int) -> Plan:
+    def plan(self, mask: int, args: Sequence[Any]) -> Plan:
         """What to save and which formulas to run when the inputs in the bit set `mask` need gradients."""
-        plan = self.plans.get(mask)
+        key: Any = (mask, self.node_name(*args)) if self.is_overloaded else mask  # type: ignore[operator]
+        plan = self.plans.get(key)
         if plan is None:
             if self.derivatives is None:  # not before, since hundreds of ops are declared and few are differentiated
                 self.derivatives = tuple(Derivative(self, names, each) for names, each in self.formulas.items())
-            plan = self.plans[mask] = Plan(self, mask)
+            plan = self.plans[key] = Plan(self, mask, args)
         return plan
+
+    def twin(self, node_name: str) -> Op:
+        """The same op under another name of its node, such as that of the form in place."""
+        twin = copy(self)
+        twin.node_name, twin.is_overloaded, twin.nodes, twin.plans = node_name, False, {}, {}
+        return twin
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """All arguments in the order of the signature, defaults filled in.
@@ -198,13 +215,10 @@ def _defaults(kernel: FunctionType, parameters: tuple[str, ...], positional: int
 class Derivative:
     """A formula, the inputs whose gradients it computes, and where its parameters come from."""
 
-    __slots__ = ("formula", "inputs", "mask", "slots", "sources")
+    __slots__ = ("formula", "inputs", "mask", "sources")
 
     def __init__(self, op: Op, inputs: str, formula: Formula) -> None:
         self.inputs = tuple(op.positions[name.strip()] for name in inputs.split(","))
-        self.slots = (
-            None if op.gradient_sequence is not None else tuple(op.differentiable.index(i) for i in self.inputs)
-        )
         self.mask = sum(1 << position for position in self.inputs)
         self.formula = formula
         self.sources = tuple(_source(op, name) for name in parameters_of(formula))
@@ -231,23 +245,40 @@ def _source(op: Op, name: str) -> tuple[int, int]:
 
 
 class Plan:
-    """The formulas to run for one set of inputs that need gradients, and the values to save for them, each once."""
+    """The formulas to run for one set of inputs that need gradients, and the values to save for them, each once.
 
-    __slots__ = ("calls", "edges", "inputs", "saved", "saves_tensors")
+    What is saved for one input's gradient alone, PyTorch saves only if this input needs one; everything else always.
+    """
 
-    def __init__(self, op: Op, mask: int) -> None:
-        needed = [each for each in op.derivatives or () if each.mask & mask]
-        saved = dict.fromkeys(source for each in needed for source in each.sources if source[0] in _SAVED)
-        slots = {source: slot for slot, source in enumerate(saved)}
+    __slots__ = ("calls", "edges", "inputs", "node", "others", "plain", "saved", "saves_tensors")
+
+    def __init__(self, op: Op, mask: int, args: Sequence[Any]) -> None:
+        from minitorch.autograd.attributes import node_class
+
+        name = op.node_name(*args) if callable(op.node_name) else op.node_name
+        positions = [i for i in op.differentiable if _is_input(op, name, i, args, mask)]
+        derivatives = [each for each in op.derivatives or () if any(i in positions for i in each.inputs)]
+        self.node = op.nodes.get(name) or op.nodes.setdefault(name, node_class(op, name, derivatives))
+        needed = [each for each in derivatives if each.mask & mask]
+        sources = dict.fromkeys(source for each in derivatives for source in each.sources if source[0] in _SAVED)
         tensors = {*op.tensors, *op.sequences}
+        plain = [each for each in sources if each[0] == ARGUMENT and each[1] not in tensors]
+        others = [each for each in sources if each not in plain]
+        others = [each for each in others if _is_saved(op, each, derivatives, len(positions), mask)]
+        saved = plain + others
+        slots = {source: slot for slot, source in enumerate(saved)}
         self.inputs = frozenset(i for each in needed for i in each.inputs if mask >> i & 1)
-        self.edges = tuple(i if i in self.inputs else None for i in op.differentiable)
+        self.edges = tuple(i if i in self.inputs else None for i in positions)
+        self.plain = tuple(index for _, index in plain)
+        self.others = tuple(others)
         self.saved = tuple(saved)
         self.saves_tensors = any(kind == RESULT or (kind == ARGUMENT and index in tensors) for kind, index in saved)
+        is_list = op.gradient_sequence is not None
         self.calls = tuple(
             (
-                each,
+                each.formula,
                 tuple((source[0], slots.get(source, 0)) for source in each.sources),
+                None if is_list else tuple(positions.index(i) for i in each.inputs if i in positions),
                 tuple(bool(mask >> i & 1) for i in each.inputs),
             )
             for each in needed
@@ -256,6 +287,31 @@ class Plan:
     def saves(self, position: int) -> bool:
         """Whether the argument at `position` is saved itself, not only its shape."""
         return (ARGUMENT, position) in self.saved
+
+
+def _is_saved(op: Op, source: tuple[int, int], derivatives: Sequence[Derivative], inputs: int, mask: int) -> bool:
+    """Whether a value is saved, of an op with so many `inputs`: unless only a gradient that nobody needs asks for it.
+
+    PyTorch looks for that only with tensors, not with results, lists and the ops of a backward pass, and only where
+    the derivative is that of one input among several.
+    """
+    kind, index = source
+    users = [each for each in derivatives if source in each.sources]
+    may_be_left_out = (
+        kind in (ARGUMENT, STRIDE)
+        and index in op.tensors
+        and len(users) == len(users[0].inputs) == 1 < inputs
+        and op.gradient_sequence is None
+        and "backward" not in op.name
+    )
+    return not may_be_left_out or bool(users[0].mask & mask)
+
+
+def _is_input(op: Op, name: str, position: int, args: Sequence[Any], mask: int) -> bool:
+    """Whether the node has an edge for this argument: not for a number for which there is an overload."""
+    if name == NOT_IMPLEMENTED:
+        return bool(mask >> position & 1)
+    return not (op.is_overloaded and isinstance(args[position], Number))
 
 
 def declare(
