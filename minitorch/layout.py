@@ -116,6 +116,16 @@ def is_dense(array: Array) -> bool:
     return True
 
 
+def may_overlap(shape: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether two elements may share a place: sorted by stride, a dimension doesn't step over all smaller ones."""
+    reach = 0
+    for step, size in sorted(zip(stride, shape, strict=True)):
+        if size > 1 and step <= reach:
+            return True
+        reach += (size - 1) * step
+    return False
+
+
 def memory_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
     """The dimensions in the order in which a new array has them in memory, the innermost first.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY
+from minitorch.layout import may_overlap
 
 
 def add_at(xp: Any, target: Array, index: tuple[Any, ...], values: Array) -> None:
@@ -15,12 +16,14 @@ def add_at(xp: Any, target: Array, index: tuple[Any, ...], values: Array) -> Non
     `xp.add.at` has a fast path for vectors only, so the places are counted in the flattened target where possible.
     Two-byte floats are summed in float32.
     """
-    if FROM_NUMPY[target.dtype].is_low_precision:
+    if target.dtype == bool:
+        xp.logical_or.at(target, index, values)
+    elif not target.flags.c_contiguous and may_overlap(target.shape, target.strides):
+        xp.add.at(target, index, values)  # one after the other, since each sum may be needed by the next
+    elif FROM_NUMPY[target.dtype].is_low_precision:
         wide = target.astype("float32")
         add_at(xp, wide, index, values.astype("float32"))
         target[...] = wide
-    elif target.dtype == bool:
-        xp.logical_or.at(target, index, values)
     elif _are_slices(target, index, values):
         combine_at(xp, xp.add, target, index, values)
     elif not target.flags.c_contiguous:

@@ -20,7 +20,7 @@ from minitorch.layout import contiguous_format, copy_in, laid_out, preserve_form
 from minitorch.ops import errors, promotion
 from minitorch.ops.declaration import Op
 from minitorch.ops.iteration import arranged
-from minitorch.ops.overlap import check_sources, check_target
+from minitorch.ops.overlap import check_sources, check_target, check_write
 from minitorch.tensor import Tensor, make_tensor, make_view
 
 # Infinities and NaN are results, not warnings. The filter concerns this package's kernels alone.
@@ -99,10 +99,8 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
         raise errors.not_a_tensor(op, 0, target)
     check_writable(target, args)
     before = _before_write(target) if op.saves_self and grad_mode.enabled else None
-    if 0 in target._array.strides:
-        check_target(target._array, op.name, args[1:])
-    if target._storage is not None:
-        check_sources(op, target, args)
+    if op.edits or target._storage is not None or 0 in target._array.strides:
+        check_write(op, args)
     array, _, mask = _run(op, args, in_place=True)
     node = None
     if mask and grad_mode.enabled and target._dtype.is_differentiable:
@@ -114,6 +112,11 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
     if op.edits:
         target._bump_version()
     else:
+        if array.shape != target._array.shape and not op.elementwise:
+            raise RuntimeError(
+                f"Bad in-place call: input tensor size {list(target.shape)} and output tensor size {list(array.shape)} "
+                "should match"
+            )
         _write(target, array, target._array.shape)
     if node is not None:
         node.save_results((target,))

@@ -16,7 +16,8 @@ from minitorch.backend import Array
 from minitorch.dtypes import BOOL, FROM_NUMPY, INTEGER, bool_, finfo, float16, int64, type_name, uint8
 from minitorch.layout import memory_order, ordered_strides, restrided
 from minitorch.ops.accumulation import add_at
-from minitorch.ops.declaration import METHODS, declare
+from minitorch.ops.declaration import METHODS, OPS, declare
+from minitorch.ops.overlap import fills_mask
 from minitorch.ops.promotion import is_number
 from minitorch.ops.shape import alias, unsqueeze, view_as_shape
 from minitorch.ops.slicing import select, slice_
@@ -133,6 +134,9 @@ def index_put(xp: Any, self: Array, indices: Sequence[Array | None], values: Arr
     if not self.ndim:
         raise IndexError(f"too many indices for tensor of dimension 0 (got {len(indices)})")
     places = _numpy_index(xp, self, indices)
+    if fills_mask(indices, values, accumulate):
+        OPS["fill_where"].kernel(xp, self, _whole_mask(places, self.ndim), values.reshape(()))
+        return self
     try:
         if self.dtype != values.dtype:
             _check_broadcast(values.shape, self[places].shape)
@@ -151,6 +155,12 @@ def index_put(xp: Any, self: Array, indices: Sequence[Array | None], values: Arr
         _check_broadcast(values.shape, self[places].shape)
         raise
     return self
+
+
+def _whole_mask(places: tuple[Any, ...], ndim: int) -> Array:
+    """The only mask of an index with one dimension for each that is left of a tensor from there on."""
+    first, mask = next((dim, each) for dim, each in enumerate(places) if not isinstance(each, slice))
+    return mask.reshape(*mask.shape, *(1,) * (ndim - first - mask.ndim))
 
 
 def _check_broadcast(given: tuple[int, ...], place: tuple[int, ...]) -> None:
@@ -305,12 +315,7 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         return
     if not isinstance(value, Tensor):
         value = self.new_full((), value)
-    *whole, only = indices
-    if only is not None and only._dtype is bool_ and value.numel() == 1 and not any(each is not None for each in whole):
-        mask = view_as_shape(only, (*only._array.shape, *(1,) * (part._array.ndim - len(whole) - only._array.ndim)))
-        part.masked_fill_(mask, view_as_shape(value, ()))
-    else:
-        part.index_put_(indices, _without_leading_ones(value))
+    part.index_put_(indices, _without_leading_ones(value))
 
 
 def _type_name(value: Any) -> str:

@@ -6,76 +6,129 @@ Source: https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/MemoryOverlap
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import FLOATING
 from minitorch.layout import is_dense
-from minitorch.ops.declaration import Op
+from minitorch.ops.declaration import OPS, Op
 from minitorch.tensor import Tensor
 
-_TOLERANT = {
+_WARNING = {
     "index_put": ("index_put_", "tensor[indices] = tensor"),
     "fill_where": ("masked_fill_", "tensor[mask] = scalar"),
     "index_fill": ("index_fill_", "tensor[mask] = scalar"),
 }
 """Ops that only warn when they write to expanded tensors: their public names, and what else means them."""
 
+_ANY_TARGET = frozenset({"zero", "tril", "triu", "addmv", "baddbmm"})
+"""Ops that don't look at whether the elements they write to share places."""
 
-def check_target(array: Array, op: str = "", args: Sequence[Any] = ()) -> None:
+_ANY_SOURCE = frozenset({"fill", "ldexp", "scatter_where", "addmm", "addmv", "addbmm", "baddbmm"})
+"""Ops that don't look at whether what they read shares memory with what they write."""
+
+_FREE_SOURCE = {"fill_where": "value", "index_fill": "value"}
+"""The parameters of other ops of which the same is true."""
+
+
+def check_write(op: Op, args: Sequence[Any]) -> None:
+    """Raises RuntimeError where an op may not write to its first argument because of what lies in the same memory."""
+    target = args[0]
+    if 0 in target._array.strides and op.name not in _ANY_TARGET and not _changes_nothing(op.name, args):
+        check_target(target._array, op.name)
+    if op.name == "index_put" and fills_mask(*map(_arrays, args[1:])):
+        check_write(OPS["fill_where"], (target, next(each for each in args[1] if each is not None), args[2]))
+    else:
+        check_sources(op, target, (None, *args[1:]))
+
+
+def fills_mask(indices: Sequence[Array | None], values: Array, accumulate: bool) -> bool:
+    """Whether with these arguments `index_put` writes one number where one mask is true."""
+    given = [each.dtype for each in indices if each is not None]
+    return not accumulate and values.size == 1 and len(given) == 1 and given[0] in ("bool", "uint8")
+
+
+def _arrays(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return [_arrays(each) for each in value]
+    return value._array if isinstance(value, Tensor) else value
+
+
+def _changes_nothing(op: str, args: Sequence[Any]) -> bool:
+    """Whether all elements are to get the values they have, or all the same one."""
+    target, kind = args[0], args[0]._dtype
+    if op == "copy":
+        return kind is args[1]._dtype and _coincide(target._array, args[1]._array)
+    if op == "fill":
+        return not isinstance(args[1], Tensor)
+    return (op == "nan_to_num" and kind.category < FLOATING) or (op == "conj_physical" and not kind.is_complex)
+
+
+def check_target(array: Array, op: str = "") -> None:
     """Raises RuntimeError where two elements lie in one place, as in expanded tensors: a write would change both."""
-    if not array.size:
+    if not array.size or not any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)):
         return
-    tensors = [each for each in args if isinstance(each, Tensor)]
-    if (op in ("fill", "zero") and not tensors) or (op == "copy" and tensors[0]._array is array):
-        return
-    if not any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)):
-        return
-    if op not in _TOLERANT:
+    if op not in _WARNING:
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
-    name, indexing = _TOLERANT[op]
+    name, indexing = _WARNING[op]
     warnings.warn(
         f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
         f"This also applies to advanced indexing e.g. {indexing}",
         UserWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 
 def check_sources(op: Op, target: Tensor, args: Sequence[Any]) -> None:
     """Raises RuntimeError where an argument shares a part of the memory that is written to.
 
-    Elementwise ops may read just the elements that they write; the others may not read the target at all.
+    Ops that are given places by index may not read the target at all; the others may read just the elements that they
+    write.
     """
-    storage = target._storage
-    if storage is None or op.name == "fill":
+    if op.name in _ANY_SOURCE:
         return
-    may_coincide = not op.edits or op.name in ("copy", "fill_where")
-    for each in args:
-        if isinstance(each, (tuple, list)):
-            check_sources(op, target, each)
-        elif not isinstance(each, Tensor) or each._storage is not storage or each is target:
-            continue
-        elif _overlap(target._array, each._array, may_coincide):
+    by_index = "index" in op.positions or "indices" in op.positions
+    free = op.positions.get(_FREE_SOURCE.get(op.name, ""))
+    for each in _tensors(value for position, value in enumerate(args) if position != free):
+        if each is target:
+            refused = by_index
+        elif target._storage is None or each._storage is not target._storage:
+            refused = False
+        else:
+            refused = _overlap(target._array, each._array, may_coincide=not by_index)
+        if refused:
             raise RuntimeError(
                 "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                 "memory location. Please clone() the tensor before performing the operation."
             )
 
 
+def _tensors(values: Any) -> Iterator[Tensor]:
+    for each in values:
+        if isinstance(each, Tensor):
+            yield each
+        elif isinstance(each, (tuple, list)):
+            yield from _tensors(each)
+
+
+def _coincide(one: Array, other: Array) -> bool:
+    """Whether two arrays are the same elements in the same order."""
+    return _start(one) == _start(other) and one.shape == other.shape and one.strides == other.strides and one.size > 0
+
+
 def _overlap(target: Array, source: Array, may_coincide: bool) -> bool:
     """Whether two arrays share memory, and perhaps are not the same; where one has gaps that is not looked into."""
     if not target.size or not source.size or not is_dense(target) or not is_dense(source):
         return False
-    (first, end), (other_first, other_end) = (_span(each) for each in (target, source))
-    if first == other_first and end == other_end and target.strides == source.strides:
+    first, other = _start(target), _start(source)
+    if first == other and target.nbytes == source.nbytes and target.strides == source.strides:
         return not may_coincide
-    return first < other_end and other_first < end
+    return first < other + source.nbytes and other < first + target.nbytes
 
 
-def _span(array: Array) -> tuple[int, int]:
-    start = array.__array_interface__["data"][0]
-    return start, start + array.nbytes
+def _start(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])

@@ -12,7 +12,7 @@ from typing import Any
 from minitorch.autograd.inplace import check_writable
 from minitorch.backend import Array
 from minitorch.dtypes import c_type_name
-from minitorch.layout import contiguous_format, contiguous_stride, inverse
+from minitorch.layout import contiguous_format, contiguous_stride, inverse, may_overlap
 from minitorch.ops import declaration
 from minitorch.ops.declaration import METHODS, composite, declare
 from minitorch.ops.shape import sizes_of, strided
@@ -35,16 +35,6 @@ def _look(xp: Any, storage: Array, geometry: Geometry) -> Array:
     """A vector seen through a geometry."""
     shape, stride, offset = geometry
     return strided(xp, storage[offset:], shape, [step * storage.itemsize for step in stride])
-
-
-def _overlaps(shape: Ints, stride: Ints) -> bool:
-    """Whether two elements may share a place: sorted by stride, a dimension doesn't step over all smaller ones."""
-    reach = 0
-    for step, size in sorted(zip(stride, shape, strict=True)):
-        if size > 1 and step <= reach:
-            return True
-        reach += (size - 1) * step
-    return False
 
 
 def _storage_size(*geometries: Geometry) -> int:
@@ -96,11 +86,11 @@ def as_strided_backward(xp: Any, self: Array, source: Geometry, target: Geometry
     Where `source` itself shows a place several times, each gets an equal part.
     """
     storage = xp.zeros(_storage_size(source, target), self.dtype)
-    if _overlaps(*target[:2]):
+    if may_overlap(*target[:2]):
         xp.add.at(storage, _places(xp, storage, target), self)
     else:
         _look(xp, storage, target)[...] = self
-    if _overlaps(*source[:2]):
+    if may_overlap(*source[:2]):
         count = xp.zeros(storage.shape, self.dtype)
         xp.add.at(count, _places(xp, storage, source), 1)
         storage /= xp.maximum(count, 1)
