@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from minitorch.autograd.attributes import node_class
 from minitorch.autograd.inplace import check_writable
 from minitorch.ops import shape, striding, transposition  # noqa: F401  the functions whose methods are made here
 from minitorch.ops.declaration import METHODS
@@ -29,8 +30,7 @@ def in_place_view(function: Callable[..., Tensor], overloads: int) -> Callable[.
             raise RuntimeError(str(error).replace(f"{function.__name__}()", f"{function.__name__}_()")) from None
         self._array = changed._array
         if changed._grad_fn is not None:
-            stem, number = changed._grad_fn.name().split("Backward")
-            changed._grad_fn._name = f"{stem}Backward{int(number) + overloads}"  # type: ignore[attr-defined]
+            _renumber(changed._grad_fn, overloads)
             self._grad_fn, self._output_nr = changed._grad_fn, changed._output_nr
         self._bump_version()
         if changed._grad_fn is not None and self._base is not None:
@@ -40,6 +40,13 @@ def in_place_view(function: Callable[..., Tensor], overloads: int) -> Callable[.
     functools.update_wrapper(method, function)
     method.__name__ = method.__qualname__ = function.__name__ + "_"
     return method
+
+
+def _renumber(node: Any, overloads: int) -> None:
+    """Makes the node one of PyTorch's class for the in-place overload."""
+    op, (stem, number) = node.op, node.name().split("Backward")
+    name = f"{stem}Backward{int(number) + overloads}"
+    node.__class__ = op.nodes.get(name) or op.nodes.setdefault(name, node_class(op, name, op.derivatives))
 
 
 for _name, _overloads in (
