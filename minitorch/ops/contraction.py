@@ -179,7 +179,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
     if len(dims[0]) != len(dims[1]):
         raise RuntimeError("both dimension lists should have same length")
     for one, other in zip(*dims, strict=True):
-        if a.shape[one] != b.shape[other]:
+        if a.shape[one] == 1:
+            b = b.sum(other, keepdim=True)
+        elif b.shape[other] == 1:
+            a = a.sum(one, keepdim=True)
+        elif a.shape[one] != b.shape[other]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.shape[one]} in dim {one} and second has "
                 "size "

@@ -97,7 +97,7 @@ def bincount(xp: Any, self: Array, weights: Array | None = None, minlength: int 
 def histc(xp: Any, self: Array, bins: int = 100, min: Number = 0, max: Number = 0) -> Array:
     """How many elements fall in each of `bins` equal parts of [min, max]. https://pytorch.org/docs/stable/generated/torch.histc.html"""
     kind = FROM_NUMPY[self.dtype]
-    if not kind.is_floating_point or kind.is_low_precision:
+    if not kind.is_floating_point:
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{SCALAR_TYPES[kind.name]}'")
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")

@@ -128,11 +128,18 @@ def digamma(xp: Any, x: Array) -> Array:
 
 
 @in_double
-def zeta(xp: Any, q: Array, s: float) -> Array:
-    """Hurwitz' ζ(s, q) = Σ (q + k)⁻ˢ over k ≥ 0, for s > 1 and q > 0, by the Euler-Maclaurin formula."""
-    total = (1 / q) ** s
-    for k in range(1, 12):
-        total += (1 / (q + k)) ** s
+def zeta(xp: Any, q: Array, s: Any) -> Array:
+    """Hurwitz' ζ(s, q) = Σ (q + k)⁻ˢ over k ≥ 0, by the Euler-Maclaurin formula; below q = 0 term by term.
+
+    ∞ for s = 1 and at the negative integers, NaN for s < 1, and at q = ∞ as in PyTorch.
+    """
+    first = q
+    total = xp.zeros_like(q)
+    while (low := (q <= 0) & (q > -xp.inf)).any():
+        total = total + xp.where(low, (1 / xp.where(low, q, 1)) ** s, 0)
+        q = xp.where(low, q + 1, q)
+    for k in range(12):
+        total = total + (1 / (q + k)) ** s
     q = q + 12
     inverse = 1 / q
     power = inverse**s
@@ -143,17 +150,15 @@ def zeta(xp: Any, q: Array, s: float) -> Array:
         total += bernoulli / factorial * term
         term = term * ((s + 2 * k - 1) * (s + 2 * k)) * inverse * inverse
         factorial *= (2 * k + 1) * (2 * k + 2)
-    return total
+    total = xp.where(first == xp.inf, xp.nan, xp.where(first == -xp.inf, xp.inf, total))
+    return xp.where(s > 1, total, xp.where(s == 1, xp.inf, xp.nan))
 
 
 @in_double
 def polygamma(xp: Any, x: Array, n: int) -> Array:
-    """The n-th derivative of digamma: (−1)ⁿ⁺¹ n! ζ(n + 1, x). Below 0, for n = 1, by reflection."""
-    positive = x > 0
-    size = x if positive.all() else xp.where(positive, x, 1 - x)
-    value = (-1.0) ** (n + 1) * math.factorial(n) * zeta(xp, size, n + 1.0)
-    if size is x:
-        return value
-    if n == 1:
-        return xp.where(positive, value, (math.pi / _sin_pi(xp, x)) ** 2 - value)
-    return xp.where(positive, value, xp.where(x == 0, xp.inf, xp.nan))
+    """The n-th derivative of digamma: (−1)ⁿ⁺¹ n! ζ(n + 1, x); for n = 1 by reflection below ½."""
+    if n > 1:
+        return (-1.0) ** (n + 1) * math.factorial(n) * zeta(xp, x, n + 1.0)
+    below = x < 0.5
+    value = zeta(xp, xp.where(below, 1 - x, x), 2.0)
+    return xp.where(x == xp.inf, 0, xp.where(below, (math.pi / _sin_pi(xp, x)) ** 2 - value, value))

@@ -52,7 +52,7 @@ def _end(here: Tensor, next: Tensor, after: Tensor, near: Any, far: Any) -> Tens
 def _spacings(input: Tensor, spacing: Any, dims: tuple[int, ...], asked: bool) -> list[Any]:
     """For each dimension the distance of neighbours, or the distances."""
     if not isinstance(spacing, (list, tuple)):
-        return [spacing] * len(dims)
+        return [1 if spacing is None else spacing] * len(dims)
     if len(spacing) != len(dims):
         if asked:
             raise RuntimeError(

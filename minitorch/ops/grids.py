@@ -134,7 +134,7 @@ def _linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
         raise RuntimeError(
             "linalg.vander supports floating point, complex, and integer tensors, but got " + SCALAR_TYPES[kind.name]
         )
-    if not x.dim() or (N is not None and N < 2):
+    if (N is None and not x.dim()) or (N is not None and N < 2):
         raise RuntimeError("N must be greater than 1.")
     return _powers(x, x.shape[-1] if N is None else N)
 

@@ -59,7 +59,7 @@ def _part(xp: Any, name: str, a: Array, x: Array, lower: bool) -> Array:
     if kind.kind != "f":
         raise not_implemented(name, kind.name)
     a, x = (each.astype("float64") for each in xp.broadcast_arrays(a, x))
-    result = xp.full_like(a + x, xp.nan)
+    result = xp.full(a.shape, xp.nan)
     result[(a > 0) & (x == 0)] = 0
     result[((a == 0) & (x > 0)) | ((a > 0) & xp.isfinite(a) & xp.isposinf(x))] = 1
     result[xp.isposinf(a) & (x >= 0) & xp.isfinite(x)] = 0

@@ -93,7 +93,7 @@ def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> No
     edits=True,
     derivatives={
         "self": lambda grad: grad,
-        "source": lambda grad, source_shape, dim, index, alpha: _taken(grad, source_shape, dim, index) * alpha,
+        "source": lambda grad, source, dim, index, alpha: _taken(grad, source.shape, dim, index) * alpha,
     },
 )
 def index_add(xp: Any, self: Array, dim: int, index: Array, source: Array, *, alpha: Number = 1) -> Array:
@@ -121,7 +121,7 @@ def _taken(grad: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Ten
     edits=True,
     derivatives={
         "self": lambda grad, dim, index: grad.index_fill(dim, index, 0),
-        "source": lambda grad, source_shape, dim, index: _taken(grad, source_shape, dim, index),
+        "source": lambda grad, source, dim, index: _taken(grad, source.shape, dim, index),
     },
 )
 def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> Array:
@@ -140,7 +140,7 @@ def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> A
     elementwise=True,
     derivatives={
         "self": lambda grad, dim, index: grad.index_fill(dim, index, 0),
-        "value": lambda grad, dim, index: grad.index_select(dim, index).sum(),
+        "value": lambda grad, dim, index: grad.index_select(dim, index.unique()).sum(),
     },
 )
 def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Array | Number) -> Array:
@@ -202,7 +202,7 @@ def _flat_places(xp: Any, self: Array, index: Array, name: str) -> Array:
 @declare(
     variants="function method out",
     derivatives={
-        "self": lambda grad, self_shape, index: grad.new_zeros(self_shape).put(index, grad, accumulate=True),
+        "self": lambda grad, self, index: grad.new_zeros(self.shape).put(index, grad, accumulate=True),
     },
 )
 def take(xp: Any, self: Array, index: Array) -> Array:
@@ -216,7 +216,7 @@ def take(xp: Any, self: Array, index: Array) -> Array:
     elementwise=True,
     derivatives={
         "self": lambda grad, index, accumulate: grad if accumulate else grad.put(index, grad.new_zeros(index.shape)),
-        "source": lambda grad, source_shape, index: grad.take(index).reshape(source_shape),
+        "source": lambda grad, source, index: grad.take(index).reshape(source.shape),
     },
 )
 def put(xp: Any, self: Array, index: Array, source: Array, accumulate: bool = False) -> Array:

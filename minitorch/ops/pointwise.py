@@ -40,7 +40,9 @@ def _times(factor: Number, array: Array | Number, like: Array | Number) -> Any:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     if kind != "b" and factor is True:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    return array * factor if kind != "b" else array & bool(factor)
+    if kind == "b":
+        return array & bool(factor)
+    return array * (factor % 256 if kind == "u" else factor)  # uint8 wraps around
 
 
 @pointwise(
@@ -100,7 +102,7 @@ def rsub(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number 
 
 @composite(variants="method")
 def __rsub__(input: Tensor, other: Any) -> Any:  # noqa: N807
-    return rsub(input, other) if isinstance(other, (int, float, complex)) else NotImplemented
+    return rsub(input, other) if isinstance(other, (int, float, complex, Tensor)) else NotImplemented
 
 
 @pointwise(

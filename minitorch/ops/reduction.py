@@ -219,7 +219,8 @@ def prod(xp: Any, self: Array, dim: int | None = None, keepdim: bool = False, *,
     kind = sum_type(self, dtype)
     working = (float32 if kind.is_low_precision else kind).numpy
     axis = None if dim is None else dims_of(dim, self.ndim)
-    return _rounded(_multiply_up(xp, self.astype(working, copy=False), axis, keepdim), kind)
+    product = _multiply_up(xp, self.astype(working, copy=False), axis, keepdim)
+    return product.astype(kind.numpy, copy=False)  # NumPy multiplies small integers as large ones
 
 
 def _multiply_up(xp: Any, array: Array, axis: Any, keepdim: bool) -> Array:

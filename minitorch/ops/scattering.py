@@ -25,7 +25,7 @@ ALL = "function method inplace out"
 
 
 def _check_index(name: str, index: Array) -> None:
-    if FROM_NUMPY[index.dtype] not in (int64, int32):
+    if FROM_NUMPY[index.dtype] not in (int64, int32) and index.size:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
 
 
@@ -72,7 +72,7 @@ def _corner(src: Array, index: Array) -> Array:
 
 @declare(
     variants="function method out",
-    derivatives={"self": lambda grad, self_shape, dim, index: grad.new_zeros(self_shape).scatter_add(dim, index, grad)},
+    derivatives={"self": lambda grad, self, dim, index: grad.new_zeros(self.shape).scatter_add(dim, index, grad)},
 )
 def gather(xp: Any, self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements at `index` along `dim`. https://pytorch.org/docs/stable/generated/torch.gather.html"""
@@ -308,7 +308,7 @@ METHODS["scatter_"] = _scatter(in_place=True)
 
 @composite()
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`gather`, after broadcasting; without `dim`, from the flattened tensor.
+    """`gather`, after broadcasting; without `dim`, from the flattened tensor. With it, indices are taken modulo the size.
 
     https://pytorch.org/docs/stable/generated/torch.take_along_dim.html
     """
@@ -325,4 +325,5 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     shapes = (tuple(1 if d == dim else n for d, n in enumerate(each._array.shape)) for each in (input, indices))
     common = list(broadcast_shapes(*shapes))
     sizes = [[*common[:dim], each._array.shape[dim], *common[dim + 1 :]] for each in (input, indices)]
-    return gather(input.expand(sizes[0]), dim, indices.expand(sizes[1]), out=out)
+    places = indices.remainder(input.shape[dim]) if indices._array.size else indices
+    return gather(input.expand(sizes[0]), dim, places.expand(sizes[1]), out=out)
