@@ -48,6 +48,11 @@ def _float32(tensors: list[Tensor], lower: dtype, args: tuple[Any, ...], kwargs:
     return float32
 
 
+def _float32_then_lower(tensors: list[Tensor], lower: dtype, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dtype:
+    """For what PyTorch makes of an op in float32 and a product, which `_run` follows by a cast."""
+    return float32
+
+
 def _widest(tensors: list[Tensor], lower: dtype, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dtype:
     widest = lower
     for each in tensors:
@@ -69,7 +74,7 @@ def _float32_at_the_border(
 
 _LISTS: tuple[tuple[Policy, str, str], ...] = (
     (_lower, "torch", "addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d "
-                      "conv_transpose3d matmul mm prelu"),
+                      "conv_transpose3d matmul mkldnn_rnn_layer mm prelu"),
     (_lower, "nn.functional", "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear prelu "
                               "scaled_dot_product_attention"),
     (_lower, "linalg", "matmul vecdot"),
@@ -83,6 +88,7 @@ _LISTS: tuple[tuple[Policy, str, str], ...] = (
                                 "smooth_l1_loss soft_margin_loss triplet_margin_loss"),
     (_float32, "linalg", "cholesky cholesky_ex cond eig eigh eigvals eigvalsh householder_product inv inv_ex lstsq "
                          "matrix_rank qr solve svd svdvals tensorinv tensorsolve"),
+    (_float32_then_lower, "linalg", "pinv"),
     (_float32_at_the_border, "nn.functional", "pad"),
     (_widest, "torch", "cat concat concatenate index_copy stack"),
 )  # fmt: skip
@@ -115,7 +121,9 @@ def _run(function: Callable[..., Any], policy: Policy, args: tuple[Any, ...], kw
         kwargs = {name: _cast(value, target) for name, value in kwargs.items()}
     state.enabled = frozenset()
     try:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        lowered = policy is _float32_then_lower and target is not None
+        return result.to(state.dtypes[result.device.type]) if lowered else result
     finally:
         state.enabled = enabled
 

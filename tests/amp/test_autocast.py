@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import minitorch
-from tests.nn.same import compare, outcome
+from tests.nn.same import assert_same, compare, outcome
 
 Scenario = Callable[[Any], list[Any]]
 SCENARIOS: list[Scenario] = []
@@ -299,3 +299,25 @@ def test_threads_have_their_own_switches() -> None:
         thread.join()
         seen.append(product(minitorch))
     assert seen == ["torch.float32", "torch.bfloat16"]
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape"),
+    [
+        ("LSTM(8, 16, 2, bidirectional=True)", (7, 3, 8)),
+        ("LSTM(8, 16, batch_first=True)", (3, 7, 8)),
+        ("LSTM(8, 16, bias=False)", (7, 8)),
+        ("GRU(8, 16)", (7, 3, 8)),
+        ("RNN(8, 16)", (7, 3, 8)),
+    ],
+)
+def test_a_recurrent_layer_computes_torchs_numbers(layer: str, shape: tuple[int, ...]) -> None:
+    def scenario(torch: Any) -> Any:
+        module = eval(layer, vars(torch.nn))
+        x = torch.randn(shape, requires_grad=True)
+        with torch.autocast("cpu"):
+            output, state = module(x)
+        output.float().sum().backward()
+        return output, state, x.grad, [each.grad for each in module.parameters()]
+
+    assert_same(scenario, tolerance=5e-2)  # the gradients are sums of bfloat16 numbers

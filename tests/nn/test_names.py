@@ -20,7 +20,6 @@ LEFT_OUT = {
 OTHER_ARGUMENTS = {
     **dict.fromkeys(("Module", "RNNBase", "RNNCellBase"), "layers are made from it: programs don't make it"),
     **dict.fromkeys(("Parameter", "Buffer"), "a tensor, made by __new__"),
-    "RNN": "torch's takes *args, and passes them on",
 }
 
 CLASSES = sorted(

@@ -1,0 +1,302 @@
+"""What the recurrent layers, and what their cells, have in common.
+
+Source: https://pytorch.org/docs/stable/nn.html#recurrent-layers
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, ClassVar
+
+from minitorch.nn import functional as F
+from minitorch.nn import init
+from minitorch.nn.modules.module import Module
+from minitorch.nn.parameter import Parameter
+from minitorch.nn.utils.rnn import PackedSequence
+from minitorch.ops.autocast import state as autocast
+from minitorch.ops.creation import empty
+from minitorch.ops.joining import cat, stack
+from minitorch.ops.recurrent import GATES, State, cell, layer
+from minitorch.tensor import Tensor
+
+
+class RNNBase(Module):
+    """What all recurrent layers share."""
+
+    __constants__: ClassVar[list[str]] = [
+        "mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional",
+        "proj_size",
+    ]  # fmt: skip
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        probability = float(dropout)
+        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            )
+        if dropout > 0 and num_layers == 1:
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+                stacklevel=3,
+            )
+        for name, flag in {"bias": bias, "batch_first": batch_first}.items():
+            if not isinstance(flag, bool):
+                raise TypeError(f"{name} should be of type bool, got: {type(flag).__name__}")
+        for name, size in {"input_size": input_size, "hidden_size": hidden_size}.items():
+            if not isinstance(size, int):
+                raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
+            if size <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if num_layers <= 0:
+            raise ValueError("num_layers must be greater than zero")
+        if proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if proj_size >= hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+        if mode not in GATES:
+            raise ValueError("Unrecognized RNN mode: " + mode)
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = probability
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        self._all_weights: list[list[str]] = []
+        self._make_weights({"device": device, "dtype": dtype})
+        self.reset_parameters()
+
+    @property
+    def _directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    def _make_weights(self, where: dict[str, Any]) -> None:
+        rows = GATES[self.mode] * self.hidden_size
+        output = self.proj_size or self.hidden_size
+        for number in range(self.num_layers):
+            width = self.input_size if number == 0 else output * self._directions
+            shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, width), "weight_hh": (rows, output)}
+            if self.bias:
+                shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+            if self.proj_size:
+                shapes["weight_hr"] = (self.proj_size, self.hidden_size)
+            for direction in ("", "_reverse")[: self._directions]:
+                self._all_weights.append([f"{name}_l{number}{direction}" for name in shapes])
+                for name, shape in zip(self._all_weights[-1], shapes.values(), strict=True):
+                    setattr(self, name, Parameter(empty(shape, **where)))
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters, layer by layer and direction by direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Parameter]:
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # PyTorch's own expects to find these.
+        names = {"_flat_weights_names": self._flat_weights_names, "_flat_weights": self._flat_weights}
+        return {**self.__dict__, **names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: each for name, each in state.items() if not name.startswith("_flat_weights")})
+
+    def reset_parameters(self) -> None:
+        """Draws new weights, uniform in ±1/√hidden_size."""
+        _draw(self)
+
+    def flatten_parameters(self) -> None:
+        """Does nothing: only cuDNN wants its weights in one piece."""
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        """Raises ValueError or RuntimeError for an input of another type or size than the weights expect."""
+        kind = self._flat_weights[0].dtype
+        if input.dtype is not kind and not autocast.enabled:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({kind}). Convert input: "
+                f"input.to({kind}), or convert model: model.to({input.dtype})"
+            )
+        dimensions = 3 if batch_sizes is None else 2
+        if input.dim() != dimensions:
+            raise RuntimeError(f"input must have {dimensions} dimensions, got {input.dim()}")
+        if input.size(-1) != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+            )
+
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
+        """(num_layers · directions, N, size of the output)."""
+        batch = input.size(0 if self.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
+        return self.num_layers * self._directions, batch, self.proj_size or self.hidden_size
+
+    def check_hidden_size(
+        self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
+        """Raises RuntimeError for a state of another shape than expected."""
+        if hx.size() != expected_hidden_size:
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Raises ValueError or RuntimeError for an input or state that doesn't fit."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """The state of the sequences in another order."""
+        return hx if permutation is None else hx.index_select(1, permutation)
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """The last layer's output at every step, and the last states of all layers (num_layers · directions, N, H)."""
+        if isinstance(input, PackedSequence):
+            data, sizes, order, back = input
+            hx = self._zeros(data, sizes) if hx is None else self.permute_hidden(hx, order)
+            self._check_packed(data, hx, sizes)
+            output, state = self._run(data, sizes.tolist(), self._as_tuple(hx))
+            return PackedSequence(output, sizes, order, back), self.permute_hidden(state, back)
+        name = "RNN" if self.mode.startswith("RNN") else self.mode
+        if input.dim() not in (2, 3):
+            kind = "D tensor" if name == "RNN" else "D"
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}{kind} instead")
+        batched = input.dim() == 3
+        batch_dim = 0 if self.batch_first else 1
+        if hx is not None:
+            self._check_dimensions(hx, 3 if batched else 2, "batched" if batched else "unbatched")
+        if not batched:
+            input = input.unsqueeze(batch_dim)
+            hx = None if hx is None else self._each(hx, lambda state: state.unsqueeze(1))
+        hx = self._zeros(input, None) if hx is None else hx
+        self.check_forward_args(input, hx, None)
+        if not input.size(1 if self.batch_first else 0):
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+        output, state = self._run(input.transpose(0, 1) if self.batch_first else input, None, self._as_tuple(hx))
+        if self.batch_first:
+            output = output.transpose(0, 1)
+        if not batched:
+            output, state = output.squeeze(batch_dim), self._each(state, lambda each: each.squeeze(1))
+        return output, state
+
+    def _check_packed(self, data: Tensor, hx: Any, sizes: Tensor) -> None:
+        self.check_forward_args(data, hx, sizes)
+
+    def _check_dimensions(self, hx: Any, dimensions: int, kind: str) -> None:
+        if hx.dim() != dimensions:
+            raise RuntimeError(
+                f"For {kind} {dimensions}-D input, hx should also be {dimensions}-D but got {hx.dim()}-D tensor"
+            )
+
+    def _zeros(self, input: Tensor, sizes: Tensor | None) -> Any:
+        return input.new_zeros(self.get_expected_hidden_size(input, sizes))
+
+    def _each(self, hx: Any, change: Any) -> Any:
+        return change(hx)
+
+    def _as_tuple(self, hx: Any) -> State:
+        return (hx,)
+
+    def _run(self, data: Tensor, sizes: list[int] | None, state: State) -> tuple[Tensor, Any]:
+        """All layers over (L, N, features), or over packed rows of which step t has sizes[t]."""
+        last: list[State] = []
+        names = [name.partition("_l")[0] for name in self._all_weights[0]]
+        for number in range(0, len(self._all_weights), self._directions):
+            outputs = []
+            for direction in range(self._directions):
+                first = tuple(each[number + direction] for each in state)
+                output, final = self._layer(data, sizes, first, names, self.all_weights[number + direction], direction)
+                outputs.append(output)
+                last.append(final)
+            data = outputs[0] if len(outputs) == 1 else cat(outputs, -1)
+            if self.dropout and number + self._directions < len(self._all_weights):
+                data = F.dropout(data, self.dropout, self.training)
+        final = tuple(stack(list(each)) for each in zip(*last, strict=True))
+        return data, final if self.mode == "LSTM" else final[0]
+
+    def _layer(
+        self, data: Tensor, sizes: list[int] | None, first: State, names: list[str], weights: Any, direction: int
+    ) -> tuple[Tensor, State]:
+        return layer(self.mode, data, sizes, first, dict(zip(names, weights, strict=True)), direction == 1)
+
+    def extra_repr(self) -> str:
+        shown = f"{self.input_size}, {self.hidden_size}"
+        defaults = {
+            "proj_size": 0,
+            "num_layers": 1,
+            "bias": True,
+            "batch_first": False,
+            "dropout": 0,
+            "bidirectional": False,
+        }
+        for name, default in defaults.items():
+            if getattr(self, name) != default:
+                shown += f", {name}={getattr(self, name)}"
+        return shown
+
+
+class RNNCellBase(Module):
+    """One step of a recurrent layer."""
+
+    __constants__: ClassVar[list[str]] = ["input_size", "hidden_size", "bias"]
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        rows = num_chunks * hidden_size
+        where = {"device": device, "dtype": dtype}
+        self.weight_ih = Parameter(empty((rows, input_size), **where))
+        self.weight_hh = Parameter(empty((rows, hidden_size), **where))
+        for name in ("bias_ih", "bias_hh"):
+            self.register_parameter(name, Parameter(empty(rows, **where)) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws new weights, uniform in ±1/√hidden_size."""
+        _draw(self)
+
+    def extra_repr(self) -> str:
+        shown = f"{self.input_size}, {self.hidden_size}"
+        if not self.bias:
+            shown += f", bias={self.bias}"
+        if getattr(self, "nonlinearity", "tanh") != "tanh":
+            shown += f", nonlinearity={self.nonlinearity}"
+        return shown
+
+    def _step(self, mode: str, input: Tensor, state: list[Tensor] | None) -> State:
+        weights = {name: each for name, each in self._parameters.items() if each is not None}
+        return cell(mode, input, state, weights, self.hidden_size)
+
+    def _check(self, input: Tensor, hx: Tensor | None) -> None:
+        for name, each in (("input", input), ("hidden", hx)):
+            if each is not None and each.dim() not in (1, 2):
+                raise ValueError(f"{type(self).__name__}: Expected {name} to be 1D or 2D, got {each.dim()}D instead")
+
+
+def _draw(module: Any) -> None:
+    bound = 1 / math.sqrt(module.hidden_size) if module.hidden_size else 0
+    for weight in module.parameters():
+        init.uniform_(weight, -bound, bound)
