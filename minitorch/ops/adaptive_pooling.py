@@ -46,7 +46,7 @@ def along_each(xp: Any, array: Array, matrices: list[Array]) -> Array:
     promotion="keep",
     variants="",
     node=lambda self, output: f"AdaptiveAvgPool{len(output)}DBackward0",
-    derivatives={"self": lambda grad, self_shape, output: adaptive_avg_pool_backward(grad, self_shape[-len(output) :])},
+    derivatives={"self": lambda grad, self, output: adaptive_avg_pool_backward(grad, self.shape[-len(output) :])},
 )
 def adaptive_avg_pool(xp: Any, self: Array, output: Ints) -> Array:
     """The means over as many windows as are asked for. They are means of means, one dimension after the other."""
@@ -76,7 +76,7 @@ def adaptive_avg_pool_backward(xp: Any, grad_output: Array, size: Ints) -> Array
     variants="",
     node=lambda self, output: f"AdaptiveMaxPool{len(output)}DBackward0",
     derivatives={
-        "self": lambda grad, self_shape, result1, output: scatter_planes(grad, result1, self_shape, len(output))
+        "self": lambda grad, self, result1, output: scatter_planes(grad, result1, self.shape, len(output))
     },
 )
 def adaptive_max_pool(xp: Any, self: Array, output: Ints) -> tuple[Array, Array]:

@@ -44,13 +44,15 @@ def _bias_gradient(grad: Tensor) -> Tensor:
     variants="",
     node="ConvolutionBackward0",
     derivatives={
-        "self": lambda grad, self_shape, weight, stride, padding, dilation, groups: transposed_convolution(
-            grad, weight, None, stride, padding, dilation, groups, self_shape[2:]
-        ),
-        "weight": lambda grad, self, weight_shape, stride, padding, dilation, groups: convolution_weight(
-            grad, self, weight_shape[2:], stride, padding, dilation, groups
-        ),
-        "bias": lambda grad: _bias_gradient(grad),
+        "self, weight, bias": lambda grad, self, weight, stride, padding, dilation, groups, output_mask: (
+            transposed_convolution(grad, weight, None, stride, padding, dilation, groups, self.shape[2:])
+            if output_mask[0]
+            else None,
+            convolution_weight(grad, self, weight.shape[2:], stride, padding, dilation, groups)
+            if output_mask[1]
+            else None,
+            _bias_gradient(grad) if output_mask[2] else None,
+        )
     },
 )
 def convolution(
@@ -67,13 +69,15 @@ def convolution(
     variants="",
     node="ConvolutionBackward0",
     derivatives={
-        "self": lambda grad, self_shape, weight, stride, padding, dilation, groups: _narrowed(
-            convolution(grad, weight, None, stride, padding, dilation, groups), self_shape
-        ),
-        "weight": lambda grad, self, weight_shape, stride, padding, dilation, groups: convolution_weight(
-            self, grad, weight_shape[2:], stride, padding, dilation, groups
-        ),
-        "bias": lambda grad: _bias_gradient(grad),
+        "self, weight, bias": lambda grad, self, weight, stride, padding, dilation, groups, output_mask: (
+            _narrowed(convolution(grad, weight, None, stride, padding, dilation, groups), self.shape)
+            if output_mask[0]
+            else None,
+            convolution_weight(self, grad, weight.shape[2:], stride, padding, dilation, groups)
+            if output_mask[1]
+            else None,
+            _bias_gradient(grad) if output_mask[2] else None,
+        )
     },
 )
 def transposed_convolution(

@@ -34,7 +34,7 @@ def _starts(xp: Any, sample: Array, size: int, kernel: int, output: int) -> Arra
     variants="",
     node=lambda self, samples, kernel, output: f"FractionalMaxPool{len(kernel)}DBackward0",
     derivatives={
-        "self": lambda grad, self_shape, result1, kernel: scatter_planes(grad, result1, self_shape, len(kernel))
+        "self": lambda grad, self, result1, kernel: scatter_planes(grad, result1, self.shape, len(kernel))
     },
 )
 def fractional_max_pool(xp: Any, self: Array, samples: Array, kernel: Ints, output: Ints) -> tuple[Array, Array]:

@@ -62,8 +62,10 @@ def _prelu_weight(input: Tensor, weight: Tensor) -> Tensor:
     variants="",
     node="PreluKernelBackward0",
     derivatives={
-        "self": lambda grad, self, weight: grad.where(self > 0, weight * grad),
-        "weight": lambda grad, self: (grad * self).masked_fill(self > 0, 0),
+        "self, weight": lambda grad, self, weight: (
+            grad.where(self > 0, weight * grad),
+            (grad * self).masked_fill(self > 0, 0),
+        ),
     },
 )
 def _prelu(xp: Any, self: Array, weight: Array) -> Array:

@@ -76,7 +76,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 @declare(
     variants="",
     node="MaskedSelectBackward0",
-    derivatives={"self": lambda grad, self_shape, mask: grad.new_zeros(self_shape).masked_scatter(mask, grad)},
+    derivatives={"self": lambda grad, self, mask: grad.new_zeros(self.shape).masked_scatter(mask, grad)},
 )
 def select_where(xp: Any, self: Array, mask: Array) -> Array:
     return self[mask]

@@ -7,13 +7,14 @@ Source: https://pytorch.org/docs/stable/nn.functional.html#convolution-functions
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, float32, float64
+from minitorch.layout import suggested_format
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.reduction import add_up
 from minitorch.tensor import Tensor
@@ -83,10 +84,14 @@ def _gradients(
     promotion="keep",
     promoted=("self",),  # the result has its type, also where weight and bias are float32 beside two-byte floats
     variants="",
-    node=lambda self, weight, bias, shape, axes, weight_shape, eps, node: node,
+    node=lambda self, weight, bias, others, shape, axes, weight_shape, eps, node: node,
     derivatives={
-        "self, weight, bias": lambda grad, self, weight, bias_shape, shape, axes, weight_shape, eps, output_mask: (
-            _with_bias_shape(_gradients(grad, self, weight, shape, axes, weight_shape, eps, output_mask), bias_shape)
+        "self, weight, bias": (
+            lambda grad, self, weight, bias_shape, others, shape, axes, weight_shape, eps, output_mask: (
+                _with_bias_shape(
+                    _gradients(grad, self, weight, shape, axes, weight_shape, eps, output_mask), bias_shape
+                )
+            )
         ),
     },
 )
@@ -95,13 +100,17 @@ def normalize_over(
     self: Array,
     weight: Array | None,
     bias: Array | None,
+    others: Sequence[Array],
     shape: Shape,
     axes: Shape,
     weight_shape: Shape,
     eps: float,
     node: str,
 ) -> Array:
-    """Normalizes `self`, seen in `shape`, over `axes`; weight and bias are seen in `weight_shape`."""
+    """Normalizes `self`, seen in `shape`, over `axes`; weight and bias are seen in `weight_shape`.
+
+    The `others` are what PyTorch's node keeps besides, so that it notices when they change.
+    """
     if not self.size:
         return xp.zeros(self.shape, self.dtype)
     x, result = self.reshape(shape), xp.empty(shape, self.dtype)
@@ -179,6 +188,7 @@ def layer_norm(
         input,
         weight,
         bias,
+        () if bias is None else (bias,),
         shape,
         tuple(range(leading, len(shape))),
         (1,) * leading + normalized,
@@ -255,8 +265,9 @@ def group_norm(
     shape = (input.shape[0], num_groups, channels // num_groups, *input.shape[2:])
     _check_several(list(input.shape), math.prod(shape[2:]) * input.shape[0])
     weight_shape = (1, num_groups, channels // num_groups, *[1] * (input.dim() - 2))
+    input = input.contiguous(memory_format=suggested_format(input._array))
     return normalize_over(
-        input, weight, bias, shape, tuple(range(2, len(shape))), weight_shape, eps, "NativeGroupNormBackward0"
+        input, weight, bias, (), shape, tuple(range(2, len(shape))), weight_shape, eps, "NativeGroupNormBackward0"
     )
 
 
@@ -302,12 +313,20 @@ def batch_norm(
             if each is None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         return standardize_with(input, weight, bias, running_mean, running_var, weight_shape, eps)
+    if running_mean is not None:
+        _move_towards(running_mean, lambda images: images.mean(dims), input, momentum)
+    if running_var is not None:
+        _move_towards(running_var, lambda images: images.var(dims), input, momentum)
+    statistics = tuple(each for each in (running_mean, running_var) if each is not None)
+    shape = tuple(input.shape)
+    return normalize_over(input, weight, bias, statistics, shape, dims, weight_shape, eps, "NativeBatchNormBackward0")
+
+
+def _move_towards(running: Tensor, statistic: Callable[[Tensor], Tensor], input: Tensor, momentum: float) -> None:
+    """Updates a running statistic. PyTorch's kernel does it, so that its version stays, and an earlier pass valid."""
     with no_grad():
-        if running_mean is not None:
-            running_mean.copy_(running_mean * (1 - momentum) + input.to(running_mean.dtype).mean(dims) * momentum)
-        if running_var is not None:
-            running_var.copy_(running_var * (1 - momentum) + input.to(running_var.dtype).var(dims) * momentum)
-    return normalize_over(input, weight, bias, tuple(input.shape), dims, weight_shape, eps, "NativeBatchNormBackward0")
+        moved = running * (1 - momentum) + statistic(input.to(running.dtype)) * momentum
+        running._array[...] = moved._array
 
 
 @declare(
@@ -318,13 +337,17 @@ def batch_norm(
     variants="",
     node="NativeBatchNormBackward0",
     derivatives={
-        "self": lambda grad, weight, running_var, weight_shape, eps: (
+        "self, weight, bias": lambda grad, self, weight, running_mean, running_var, weight_shape, eps, output_mask: (
             grad * ((1 if weight is None else weight) * (running_var + eps).rsqrt()).reshape(weight_shape)
-        ),
-        "weight": lambda grad, self, running_mean, running_var, weight_shape, eps: _over_channels(
-            grad * (self - running_mean.reshape(weight_shape)) * (running_var + eps).rsqrt().reshape(weight_shape)
-        ),
-        "bias": lambda grad: _over_channels(grad),
+            if output_mask[0]
+            else None,
+            _over_channels(
+                grad * (self - running_mean.reshape(weight_shape)) * (running_var + eps).rsqrt().reshape(weight_shape)
+            )
+            if output_mask[1]
+            else None,
+            _over_channels(grad) if output_mask[2] else None,
+        )
     },
 )
 def standardize_with(

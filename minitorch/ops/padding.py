@@ -56,7 +56,7 @@ _NODES = {"reflect": "Reflection", "replicate": "Replication", "circular": "Circ
     format_from=("self",),
     variants="",
     node=lambda self, pads, mode: f"{_NODES[mode]}Pad{max(1, sum(each != (0, 0) for each in pads))}DBackward0",
-    derivatives={"self": lambda grad, self_shape, pads, mode: mirrored_pad_backward(grad, self_shape, pads, mode)},
+    derivatives={"self": lambda grad, self, pads, mode: mirrored_pad_backward(grad, self.shape, pads, mode)},
 )
 def mirrored_pad(xp: Any, self: Array, pads: Pads, mode: str) -> Array:
     """The array continued by its own elements."""

@@ -52,8 +52,8 @@ def _slices(size: Ints, output: Ints, kernel: Ints, stride: Ints, padding: Ints,
         "MaxPool2DWithIndicesBackward0" if len(kernel) == 2 else "MaxPool3DWithIndicesBackward0"
     ),
     derivatives={
-        "self": lambda grad, self_shape, result1, kernel, stride, padding, dilation: max_pool_backward(
-            grad, result1, self_shape, kernel, stride, padding, dilation
+        "self": lambda grad, self, result1, kernel, stride, padding, dilation: max_pool_backward(
+            grad, result1, self.shape, kernel, stride, padding, dilation
         )
     },
 )
@@ -139,8 +139,8 @@ def max_pool_backward(
     variants="",
     node=lambda self, kernel, *rest: f"AvgPool{len(kernel)}DBackward0",
     derivatives={
-        "self": lambda grad, self_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor: (
-            avg_pool_backward(grad, self_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+        "self": lambda grad, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor: (
+            avg_pool_backward(grad, self.shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
         )
     },
 )

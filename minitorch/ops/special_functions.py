@@ -46,7 +46,7 @@ def erfcx(xp: Any, self: Array) -> Array:
     return kernels.erfcx(xp, self)
 
 
-@pointwise(promotion="to float", derivatives={"self": lambda grad, result: grad * (result * result).exp() / _SLOPE})
+@pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * self.erfinv().square().exp() / _SLOPE})
 def erfinv(xp: Any, self: Array) -> Array:
     """The y with erf(y) = x. https://pytorch.org/docs/stable/special.html#torch.special.erfinv"""
     return kernels.erfinv(xp, floating(self, "erfinv_vml_cpu"))
@@ -94,7 +94,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     """
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    shifts = input.new_tensor([-i / 2 for i in range(p)])
+    shifts = input.new_tensor([-i / 2 for i in range(p)], dtype=(input / 1).dtype)
     return (input.unsqueeze(-1) + shifts).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
@@ -269,7 +269,7 @@ def ndtri(xp: Any, self: Array) -> Array:
     namespace="special",
     node="SpecialLogNdtrBackward0",
     derivatives={
-        "self": lambda grad, self: grad * math.sqrt(2 / math.pi) / erfcx(self * -math.sqrt(0.5)),
+        "self": lambda grad, self, result: grad * (-(result + self.square() / 2)).exp() / math.sqrt(2 * math.pi),
     },
 )
 def log_ndtr(xp: Any, self: Array) -> Array:
@@ -293,7 +293,7 @@ def zeta(input: Any, other: Any) -> Tensor:
 
 
 def _no_derivative(grad: Tensor) -> Tensor:
-    raise NotImplementedError("the derivative for 'self' is not implemented")
+    raise NotImplementedError("the derivative for 'zeta' is not implemented.")
 
 
 @pointwise(
@@ -306,4 +306,6 @@ def _no_derivative(grad: Tensor) -> Tensor:
     },
 )
 def _zeta(xp: Any, self: Array | Number, other: Array | Number) -> Array:
-    return gamma_kernels.zeta(xp, xp.asarray(other), self)
+    kind = xp.result_type(self, other)
+    q, s = xp.broadcast_arrays(xp.asarray(other, kind), xp.asarray(self, kind))
+    return gamma_kernels.zeta(xp, q, s)
