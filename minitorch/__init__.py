@@ -47,7 +47,7 @@ from minitorch.dtypes import (
     short,
     uint8,
 )
-from minitorch.interchange import from_dlpack, frombuffer
+from minitorch.interchange import from_dlpack, frombuffer, to_dlpack
 from minitorch.layout import (
     channels_last,
     channels_last_3d,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minitorch.devices import cpu
 from minitorch.dtypes import dtype as DType
@@ -16,12 +17,14 @@ from minitorch.tensor import Tensor, make_tensor
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor on the memory of anything that speaks DLPack.
+    """A tensor on the memory of anything that speaks DLPack, or of a capsule of host memory.
 
     Raises TypeError for what doesn't. Source: https://pytorch.org/docs/stable/generated/torch.from_dlpack.html
     """
     if isinstance(ext_tensor, Tensor):
         return ext_tensor.detach().clone() if copy else ext_tensor.detach()
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = np.asarray(_Writable(np.from_dlpack(_Exporter(ext_tensor))))
     if not hasattr(ext_tensor, "__dlpack__"):
         raise TypeError(f"from_dlpack expects an object with __dlpack__, not {type(ext_tensor).__name__}")
     if device is not None and not str(device).startswith("cpu"):
@@ -30,6 +33,32 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     if copy:
         array = array.copy()
     return make_tensor(array, from_numpy_dtype(array.dtype), cpu)
+
+
+class _Exporter:
+    """What hands out a capsule that is there already, which is how NumPy takes one."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0  # the host
+
+
+class _Writable:
+    """The memory of an array that NumPy took to be read-only, since older capsules don't say."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
+        self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """A capsule that `from_dlpack` makes a tensor of, once, on the same memory."""
+    return tensor.__dlpack__()
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

@@ -155,13 +155,14 @@ class Generator:
 
         return from_numpy(self.get_state_array())
 
-    def set_state(self, new_state: Tensor) -> None:
+    def set_state(self, new_state: Tensor) -> Generator:
         """Go on from a state of `get_state`. Raises TypeError or RuntimeError as `set_state_array` does."""
         from minitorch.tensor import Tensor
 
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         self.set_state_array(new_state.numpy())
+        return self
 
     def clone_state(self) -> Generator:
         """A second generator that goes on with the same numbers as this one."""

@@ -166,7 +166,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
         "torch": """
             AcceleratorError Event FatalError GradScaler OutOfMemoryError Stream from_file get_device_module
             hash_tensor histogramdd is_warn_always_enabled segment_reduce
-            set_warn_always to_dlpack
+            set_warn_always
         """,
         "Tensor": """
             const_data_ptr grad_dtype hash_tensor index module_load record_stream resize resize_as

@@ -108,7 +108,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         default_hooks.disabled = previous
 
 
-class MultiHandle(RemovableHandle):
+class _MultiHandle(RemovableHandle):
     """Removes the hooks that several tensors share."""
 
     def __init__(self, handles: Sequence[RemovableHandle]) -> None:
@@ -147,7 +147,7 @@ def register_multi_grad_hook(
         tensors = [each for each in tensors if each.requires_grad]
     nodes = [get_gradient_edge(each).node for each in tensors]
     hooks = [functools.partial(receive, number) for number in range(len(tensors))]
-    return MultiHandle([each.register_hook(hook) for each, hook in zip(tensors, hooks, strict=True)])
+    return _MultiHandle([each.register_hook(hook) for each, hook in zip(tensors, hooks, strict=True)])
 
 
 _may_mutate = False

@@ -183,6 +183,7 @@ def asarray(
 ) -> Tensor:
     """`obj` as a tensor; with `copy=True` always a new one, with `copy=False` never.
 
+    A tensor's history is kept, with a warning, unless `requires_grad` says what is wanted.
     Raises ValueError when it can't be had without a copy that was forbidden.
     https://pytorch.org/docs/stable/generated/torch.asarray.html
     """
@@ -194,8 +195,15 @@ def asarray(
         raise ValueError("cannot alias the object without a copy")
     if copy and shares:
         result = result.clone()
-    if isinstance(obj, Tensor) and not requires_grad:
-        return result.detach() if result.requires_grad else result
+    if requires_grad is None and result.requires_grad:
+        warnings.warn(
+            "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+            "requires_grad=False explicitly to get the old behavior and silence this warning.",
+            UserWarning,
+            stacklevel=2,
+        )
+    if requires_grad is False and result.requires_grad:
+        return result.detach()
     return result.requires_grad_() if requires_grad else result
 
 

@@ -353,6 +353,8 @@ def declare(
             kernel, derivatives or {}, promotion, upcast, is_view, node, outputs, promoted, edits, check, row_major,
             elementwise, format_from,
         )  # fmt: skip
+        if namespace in ("linalg", "special"):
+            op.name = f"{namespace}_{op.name}"  # as errors name it
         OPS[kernel.__name__] = op
         function = autocast.applied(apply.function_of(op, with_out="out" in variants), namespace, kernel.__name__)
         signatures.describe_op(function, op, keywords={"out": None} if "out" in variants else {})

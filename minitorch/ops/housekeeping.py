@@ -6,12 +6,13 @@ Source: https://pytorch.org/docs/stable/tensors.html
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from minitorch.autograd.engine import sum_to_size as summed
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.devices import tensor_device
-from minitorch.layout import strided
+from minitorch.layout import memory_format, strided
 from minitorch.ops.data import tensor
 from minitorch.ops.declaration import METHODS, composite
 from minitorch.ops.shape import sizes_of
@@ -25,34 +26,17 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 
 @composite()
-def is_conj(input: Tensor) -> bool:
-    """False: conjugation is never put off."""
-    return False
-
-
-@composite()
-def is_neg(input: Tensor) -> bool:
-    """False: negation is never put off."""
-    return False
-
-
-@composite()
 def is_distributed(input: Tensor) -> bool:
     """False: a tensor lies on one device."""
     return False
 
 
-@composite(aliases="resolve_neg")
-def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself. https://pytorch.org/docs/stable/generated/torch.resolve_conj.html"""
-    return input
-
-
 @composite(variants="method")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both are the same view of the same memory."""
+    """Whether both are the same view of the same memory, and no conjugate or negative one."""
     return (
-        self.untyped_storage() is tensor.untyped_storage()
+        not self._bits | tensor._bits
+        and self.untyped_storage() is tensor.untyped_storage()
         and self.storage_offset() == tensor.storage_offset()
         and self.shape == tensor.shape
         and self.stride() == tensor.stride()
@@ -72,12 +56,23 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 
 @composite(variants="method")
-def dim_order(self: Tensor) -> tuple[int, ...]:
+def dim_order(self: Tensor, *, ambiguity_check: bool | list[memory_format] = False) -> tuple[int, ...]:
     """The dimensions, from the one with the largest stride to the one with the smallest.
 
+    Raises RuntimeError if asked to check and the order isn't the only one: dimensions of size 1 or neighbours with
+    equal strides leave it open, unless exactly one of the formats given as `ambiguity_check` fits.
     https://pytorch.org/docs/stable/generated/torch.Tensor.dim_order.html
     """
+    formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(each, memory_format) for each in formats):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
     strides = self.stride()
+    is_open = 1 in self.shape or any(one == other for one, other in pairwise(strides))
+    fitting = sum(self.is_contiguous(memory_format=each) for each in formats)
+    if ambiguity_check is not False and is_open and fitting != 1:
+        raise RuntimeError(
+            "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+        )
     return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
 
 

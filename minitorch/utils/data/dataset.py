@@ -94,7 +94,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 def _rows(tensor: Tensor, indices: Sequence[int]) -> Tensor:
     if tensor.requires_grad:
         return tensor[list(indices)]
-    array: Array = tensor._array
+    array: Array = tensor._elements
     if indices and not -len(array) <= min(indices) <= max(indices) < len(array):
         return tensor[list(indices)]  # raises the error of indexing
     return make_tensor(array.take(tensor.device.xp.asarray(indices, "int64"), 0), tensor.dtype, tensor.device)

@@ -1,0 +1,37 @@
+"""The examples of torch's docstrings that print something else with minitorch, and those that aren't run, and why."""
+
+from __future__ import annotations
+
+
+def by_name(reasons: dict[str, str]) -> dict[str, str]:
+    return {name: reason for reason, names in reasons.items() for name in names.split()}
+
+
+DIFFERENT = by_name(
+    {
+        "Sparse tensors: out of scope.": "torch.narrow_copy",
+        "Devices other than the CPU are refused in other words.": """
+            Generator.clone_state torch.set_default_device accelerator.synchronize
+        """,
+        "There is no complex type of float16.": "torch.set_default_dtype",
+        "Typed storages are left out.": "torch.is_storage",
+        "The node of embedding_bag is named after the last operation it is made of.": "nn.EmbeddingBag",
+        "Hands over Python's function `input`; the error names a kernel of torch.": "nn.MaxUnpool2d",
+        "torch.distributed is not there.": "nn.SyncBatchNorm nn.SyncBatchNorm.convert_sync_batchnorm",
+        "Solves a random system so ill-conditioned that the last bits decide.": "linalg.solve linalg.solve_triangular",
+    }
+)
+
+LEFT_OUT = by_name(
+    {
+        "Prints memory before anything is written to it.": """
+            Tensor.new_empty Tensor.new_empty_strided torch.empty torch.empty_strided nn.utils.skip_init
+        """,
+        "Prints a seed that the operating system drew.": "Generator.seed",
+        "Large inputs, or dozens of processes: seconds each.": """
+            nn.AvgPool3d nn.BatchNorm3d nn.CircularPad3d nn.Conv3d nn.ConvTranspose3d nn.InstanceNorm3d nn.LPPool3d
+            nn.MaxPool3d nn.ReplicationPad3d nn.Transformer nn.TransformerDecoder nn.TransformerEncoder
+            utils.data.IterableDataset
+        """,
+    }
+)
