@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch.autograd.grad_mode import enable_grad, no_grad
 from minitorch.backend import Array
-from minitorch.dtypes import SCALAR_TYPES, type_name
+from minitorch.dtypes import SCALAR_TYPES, bool_, type_name
 from minitorch.ops.apply import write_out
 from minitorch.ops.broadcasting import broadcast_tensors
 from minitorch.ops.declaration import NAMESPACES, composite, declare
@@ -16,7 +17,7 @@ from minitorch.ops.norms import matrix_norm, vector_norm
 from minitorch.ops.promotion import result_type
 from minitorch.tensor import Tensor
 
-_BLOCK = 1 << 18  # differences that are held at a time
+_BLOCK = 1 << 16  # differences that are held at a time
 
 
 @composite(variants="function method")
@@ -40,36 +41,86 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return vector_norm(input - other, p)
 
 
-def _cdist_gradients(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -> tuple[Tensor, Tensor]:
-    """Zero wherever the distance is zero or infinitely steep."""
-    apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    grad, distance = grad.unsqueeze(-1), result.unsqueeze(-1)
-    size = apart.abs()
-    if p == 0:
-        slope = apart * 0
-    elif p == 1:
-        slope = grad * apart.sgn()
-    elif math.isinf(p):
-        slope = grad * apart.sgn() * (size == distance)
-    else:
-        flat = (distance == 0) | ((apart == 0) if p < 1 else False)
-        slope = (apart.sgn() * size.pow(p - 1) * grad / distance.pow(p - 1)).masked_fill(flat, 0)
-    return slope.sum(-2), -slope.sum(-3)
+def _tiles(rows: int, columns: int, width: int, upper: bool = False) -> Iterator[tuple[slice, slice]]:
+    """Pieces of a table of distances whose differences, of `width` elements each, fit in the cache.
+
+    `upper` leaves out what lies below the diagonal.
+    """
+    across = min(max(_BLOCK // max(width, 1), 1), columns)
+    down = max(_BLOCK // max(across * width, 1), 1)
+    for top in range(0, rows, down):
+        for left in range(top if upper else 0, columns, across):
+            yield slice(top, top + down), slice(left, left + across)
 
 
 def _distances(xp: Any, apart: Array, p: float) -> Array:
     """(Σ |apart|ᵖ)^(1/p) along the last dimension."""
-    if p == 0:
-        return (apart != 0).sum(-1).astype(apart.dtype)
     if p == 2:
-        return xp.sqrt(xp.einsum("...i,...i", apart, apart))
-    size = xp.abs(apart)
-    if p == 1:
-        return size.sum(-1)
-    return size.max(-1) if math.isinf(p) else (size**p).sum(-1) ** (1 / p)
+        return xp.sqrt(apart[..., None, :] @ apart[..., None])[..., 0, 0]
+    if math.isinf(p):
+        return xp.abs(apart).max(-1)
+    size = (apart != 0).astype(apart.dtype) if p == 0 else xp.abs(apart)
+    total = (size if p in (0, 1) else size**p) @ xp.ones(apart.shape[-1], apart.dtype)
+    return total if p in (0, 1) else total ** (1 / p)
 
 
-@declare(variants="", node="CdistBackward0", derivatives={"x1, x2": _cdist_gradients})
+def _slopes(grad: Tensor, x1: Tensor, x2: Tensor, p: float, distance: Tensor) -> tuple[Tensor, Tensor]:
+    """`distance_gradients` in tensors, all pairs at once: its own derivatives come from here."""
+    apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    grad, distance = grad.unsqueeze(-1), distance.unsqueeze(-1)
+    size, same = apart.abs(), distance == 0
+    if math.isinf(p):
+        slope = grad * apart.sgn() * (size == distance)
+    else:
+        rise = apart if p == 2 else apart.sgn() * size.masked_fill(size == 0, 1).pow(p - 1)
+        slope = rise * (grad / distance.masked_fill(same, 1).pow(p - 1)).masked_fill(same | (p == 0), 0)
+    return slope.sum(-2), -slope.sum(-3)
+
+
+def _second_gradients(
+    grads: Any, grad_output: Tensor, x1: Tensor, x2: Tensor, p: float, distance: Tensor
+) -> tuple[Tensor | None, ...]:
+    from minitorch.autograd import grad
+
+    given = [each.detach().requires_grad_() for each in (grad_output, x1, x2, distance)]
+    with enable_grad():
+        of_x1, of_x2 = _slopes(*given[:3], p, given[3])
+        total: Any = sum((of * by).sum() for of, by in ((of_x1, grads[0]), (of_x2, grads[1])) if by is not None)
+    return grad(total, given, allow_unused=True)
+
+
+@declare(variants="", derivatives={"grad_output, x1, x2, distance": _second_gradients})
+def distance_gradients(
+    xp: Any, grad_output: Array, x1: Array, x2: Array, p: float, distance: Array, upper: bool
+) -> tuple[Array, Array]:
+    """What a table of distances passes on to the points: zero wherever it is zero or infinitely steep."""
+    batch = distance.shape[:-2]
+    of_x1 = xp.zeros((*batch, *x1.shape[-2:]), x1.dtype)
+    of_x2 = xp.zeros((*batch, *x2.shape[-2:]), x2.dtype)
+    if p == 0:
+        return of_x1, of_x2
+    for down, across in _tiles(*distance.shape[-2:], x1.shape[-1] * math.prod(batch), upper):
+        slope = x1[..., down, None, :] - x2[..., None, across, :]
+        grad, far = grad_output[..., down, across], distance[..., down, across]
+        if math.isinf(p):
+            slope = xp.sign(slope) * (xp.abs(slope) == far[..., None])
+        else:
+            grad = xp.where(far == 0, 0, grad / xp.where(far == 0, 1, far) ** (p - 1))
+            if p < 1:
+                slope[slope == 0] = xp.inf  # whose negative power is zero
+            if p != 2:
+                slope = xp.sign(slope) if p == 1 else xp.sign(slope) * xp.abs(slope) ** (p - 1)
+        slope *= grad[..., None]
+        of_x1[..., down, :] += (xp.ones((1, slope.shape[-2]), slope.dtype) @ slope)[..., 0, :]
+        of_x2[..., across, :] -= slope.sum(-3)
+    return of_x1, of_x2
+
+
+@declare(
+    variants="",
+    node="CdistBackward0",
+    derivatives={"x1, x2": lambda grad, x1, x2, p, result: distance_gradients(grad, x1, x2, p, result, False)},
+)
 def pairwise_distances(xp: Any, x1: Array, x2: Array, p: float) -> Array:
     if x1.dtype != x2.dtype:
         raise RuntimeError(f"expected scalar type {type_name(x1)} but found {type_name(x2)}")
@@ -80,10 +131,8 @@ def pairwise_distances(xp: Any, x1: Array, x2: Array, p: float) -> Array:
         return result
     if x1.dtype.itemsize == 2:
         raise not_implemented("cdist", x1.dtype.name)
-    step = max(_BLOCK // (math.prod(batch) * others * x1.shape[-1]), 1)
-    for start in range(0, rows, step):
-        some = slice(start, start + step)
-        result[..., some, :] = _distances(xp, x1[..., some, None, :] - x2[..., None, :, :], p)
+    for down, across in _tiles(rows, others, x1.shape[-1] * math.prod(batch)):
+        result[..., down, across] = _distances(xp, x1[..., down, None, :] - x2[..., None, across, :], p)
     return result
 
 
@@ -167,22 +216,22 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def _pdist_gradient(grad: Tensor, self: Tensor, p: float, result: Tensor) -> Tensor:
-    first, second = self.new_ones((len(self), len(self))).triu(1).nonzero(as_tuple=True)
-    grad, result = (each[:, None, None] for each in (grad, result))
-    of_first, of_second = _cdist_gradients(grad, self[first].unsqueeze(1), self[second].unsqueeze(1), p, result)
-    return (
-        self.new_zeros(self.shape).index_add(0, first, of_first.squeeze(1)).index_add(0, second, of_second.squeeze(1))
-    )
+    """That of a table of all distances, of which the triangle above the diagonal counts."""
+    above = self.new_ones((len(self), len(self)), dtype=bool_).triu(1)
+    grads, distances = (self.new_zeros(above.shape).masked_scatter(above, each) for each in (grad, result))
+    of_first, of_second = distance_gradients(grads, self, self, p, distances, True)
+    return of_first + of_second
 
 
 @declare(variants="", node="PdistBackward0", derivatives={"self": _pdist_gradient})
 def condensed_distances(xp: Any, self: Array, p: float) -> Array:
-    first, second = xp.triu_indices(len(self), 1)
-    if not len(first) or not self.shape[1]:
-        return xp.zeros(len(first), self.dtype)
-    if self.dtype.itemsize == 2:
+    rows, width = self.shape
+    if rows > 1 and width and self.dtype.itemsize == 2:
         raise not_implemented("pdist", self.dtype.name)
-    return _distances(xp, self[first] - self[second], p)
+    table = xp.zeros((rows, rows), self.dtype)
+    for down, across in _tiles(rows, rows, width, upper=True) if width else ():
+        table[down, across] = _distances(xp, self[down, None] - self[None, across], p)
+    return table[xp.triu(xp.ones(table.shape, "bool"), 1)]
 
 
 @composite(variants="function")
