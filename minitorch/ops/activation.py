@@ -7,15 +7,15 @@ the ops of the other files. Source: https://pytorch.org/docs/stable/nn.functiona
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY
 from minitorch.ops import signatures
-from minitorch.ops.apply import in_place_of
+from minitorch.ops.apply import function_of, in_place_of
 from minitorch.ops.blocks import choose, clipped, in_blocks
-from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare, pointwise
+from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, Formula, composite, declare, pointwise
 from minitorch.ops.elementary import tanh
 from minitorch.ops.errors import check_dim, floating, not_implemented
 from minitorch.ops.factory import cast_number
@@ -29,18 +29,25 @@ Number = Any
 
 
 def activation(
-    *, public: str = "nn.functional", twin: str = "", methods: str = "", variants: str = "", **options: Any
+    *,
+    public: str = "nn.functional",
+    twin: str = "",
+    in_place_derivatives: Mapping[str, Formula] | None = None,
+    methods: str = "",
+    variants: str = "",
+    **options: Any,
 ) -> Callable[[Any], Callable[..., Any]]:
     """Declares an elementwise op as function of `nn.functional` that takes `inplace=` last.
 
     `public` are all the modules it is in, `methods` the forms that tensors have ("method inplace"), `variants` may add
-    "out"; `twin` adds the function `name_`, which writes in place, and says what the node of that form is called.
+    "out"; `twin` adds the function `name_`, which writes in place, and says what the node of that form is called, whose
+    derivatives are others where the input could be told only from a copy.
     """
 
     def generate(kernel: Any) -> Callable[..., Any]:
         name = kernel.__name__
         new = pointwise(variants=variants, **options)(kernel)
-        writing = OPS[name].twin(twin) if twin else OPS[name]
+        writing = OPS[name].twin(twin, in_place_derivatives) if twin else OPS[name]
         in_place = in_place_of(writing)
         count = len(OPS[name].parameters)
 
@@ -178,31 +185,40 @@ def elu_backward(xp: Any, grad_output: Array, self: Array, alpha: float, scale: 
 
 @pointwise(
     variants="",
-    node=lambda self, alpha, scale, input_scale, node: node,
     derivatives={
         "self": lambda grad, self, alpha, scale, input_scale: elu_backward(grad, self, alpha, scale, input_scale)
     },
 )
-def _elu(xp: Any, self: Array, alpha: float, scale: float, input_scale: float, node: str) -> Array:
+def _elu(xp: Any, self: Array, alpha: float, scale: float, input_scale: float) -> Array:
     """scale · x for x > 0, else scale · α · (exp(input_scale · x) − 1)."""
     floating(self, "elu_cpu")
     negative = xp.expm1(xp.minimum(self, 0) * input_scale) * (alpha * scale)
     return choose(xp, self > 0, self if scale == 1 else self * scale, negative)
 
 
-_elu_in_place = in_place_of(OPS["_elu"])
+def _elu_gradient_of_result(grad: Tensor, result: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
+    """The slope below zero is input_scale · (scale · α · exp(input_scale · x)), that is the result moved up."""
+    if alpha < 0:
+        raise RuntimeError(
+            "In-place elu backward calculation is triggered with a negative slope which is not supported. This is "
+            "caused by calling in-place forward function with a negative slope, please call out-of-place version "
+            "instead."
+        )
+    return grad * ((result + alpha * scale) * input_scale).where(result <= 0, scale)
 
 
 def _elu_like(name: str, documentation: str, parameters: Callable[..., tuple[float, ...]], public: str) -> None:
     node = "CeluBackward" if name == "celu" else "EluBackward"
+    new = function_of(OPS["_elu"].twin(node + "0"), with_out=False)
+    write = in_place_of(OPS["_elu"].twin(node + "1", {"self": _elu_gradient_of_result}))
 
     def function(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
         if args and isinstance(args[-1], bool):
             *args, inplace = args  # type: ignore[assignment]
-        return in_place(input, *args, **kwargs) if inplace else _elu(input, *parameters(*args, **kwargs), node + "0")
+        return in_place(input, *args, **kwargs) if inplace else new(input, *parameters(*args, **kwargs))
 
     def in_place(input: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return _elu_in_place(input, *parameters(*args, **kwargs), node + "1")
+        return write(input, *parameters(*args, **kwargs))
 
     function.__name__, function.__doc__ = name, documentation
     signatures.describe(function, parameters, first="input", inplace=True)

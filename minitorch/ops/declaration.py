@@ -141,10 +141,11 @@ class Op:
             plan = self.plans[key] = Plan(self, mask, args)
         return plan
 
-    def twin(self, node_name: str) -> Op:
-        """The same op under another name of its node, such as that of the form in place."""
+    def twin(self, node_name: str, formulas: Mapping[str, Formula] | None = None) -> Op:
+        """The same op with another name of its node, and other derivatives if given: those of the form in place."""
         twin = copy(self)
         twin.node_name, twin.is_overloaded, twin.nodes, twin.plans = node_name, False, {}, {}
+        twin.formulas, twin.derivatives = formulas or self.formulas, None
         return twin
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -33,8 +33,21 @@ def leaky_relu_backward(xp: Any, grad_output: Array, self: Array, negative_slope
     return choose(xp, self > 0, grad_output, grad_output * negative_slope)
 
 
+def _gradient_of_result(grad: Tensor, result: Tensor, negative_slope: float) -> Tensor:
+    if negative_slope < 0:
+        raise RuntimeError(
+            "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This "
+            "is caused by calling in-place forward function with a negative slope, please call out-of-place version "
+            "instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
+            "leakRelu backward calculation with negative slope"
+        )
+    gradient: Tensor = leaky_relu_backward(grad, result, negative_slope)
+    return gradient
+
+
 @activation(
     twin="LeakyReluBackward1",
+    in_place_derivatives={"self": _gradient_of_result},
     derivatives={"self": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope)},
 )
 def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Array:
@@ -112,14 +125,16 @@ def rrelu_slopes(
 @pointwise(
     row_major=True,
     variants="",
-    node=lambda self, slopes, in_place: f"RreluWithNoiseBackward{int(in_place)}",
-    derivatives={"self": lambda grad, slopes: grad * slopes},
+    node="RreluWithNoiseBackward0",
+    derivatives={"self": lambda grad, self, slopes: grad * slopes},
 )
-def _rrelu(xp: Any, self: Array, slopes: Array, in_place: bool) -> Array:
+def _rrelu(xp: Any, self: Array, slopes: Array) -> Array:
     return xp.asarray(self, order="C") * slopes
 
 
-_rrelu_in_place = in_place_of(OPS["_rrelu"])
+_rrelu_in_place = in_place_of(
+    OPS["_rrelu"].twin("RreluWithNoiseBackward1", {"self": lambda grad, result, slopes: grad * slopes})
+)
 
 
 def rrelu(
@@ -142,7 +157,7 @@ def rrelu(
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     slopes = rrelu_slopes(input, lower, upper, training, generator)
-    result: Tensor = (_rrelu_in_place if inplace else _rrelu)(input, slopes, inplace)
+    result: Tensor = (_rrelu_in_place if inplace else _rrelu)(input, slopes)
     return result
 
 
