@@ -64,7 +64,7 @@ def _distances(xp: Any, apart: Array, p: float) -> Array:
     return total if p in (0, 1) else total ** (1 / p)
 
 
-def _slopes(grad: Tensor, x1: Tensor, x2: Tensor, p: float, distance: Tensor) -> tuple[Tensor, Tensor]:
+def _slopes(p: float, grad: Tensor, x1: Tensor, x2: Tensor, distance: Tensor) -> tuple[Tensor, Tensor]:
     """`distance_gradients` in tensors, all pairs at once: its own derivatives come from here."""
     apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     grad, distance = grad.unsqueeze(-1), distance.unsqueeze(-1)
@@ -84,7 +84,7 @@ def _second_gradients(
 
     given = [each.detach().requires_grad_() for each in (grad_output, x1, x2, distance)]
     with enable_grad():
-        of_x1, of_x2 = _slopes(*given[:3], p, given[3])
+        of_x1, of_x2 = _slopes(p, *given)
         total: Any = sum((of * by).sum() for of, by in ((of_x1, grads[0]), (of_x2, grads[1])) if by is not None)
     return grad(total, given, allow_unused=True)
 
@@ -99,7 +99,7 @@ def distance_gradients(
     of_x2 = xp.zeros((*batch, *x2.shape[-2:]), x2.dtype)
     if p == 0:
         return of_x1, of_x2
-    for down, across in _tiles(*distance.shape[-2:], x1.shape[-1] * math.prod(batch), upper):
+    for down, across in _tiles(x1.shape[-2], x2.shape[-2], x1.shape[-1] * math.prod(batch), upper):
         slope = x1[..., down, None, :] - x2[..., None, across, :]
         grad, far = grad_output[..., down, across], distance[..., down, across]
         if math.isinf(p):
