@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from minitorch.autograd.differentiable import Differentiable
+from minitorch.bits import CONJUGATE, NEGATIVE
 from minitorch.dtypes import FLOATING
 
 if TYPE_CHECKING:
     from minitorch.tensor import Tensor
+
+
+_BITS = ((CONJUGATE, "conjugate", "resolve_conj"), (NEGATIVE, "negative", "resolve_neg"))
 
 
 class Exchange(Differentiable):
@@ -23,21 +27,22 @@ class Exchange(Differentiable):
         """The only element as a Python number. Raises RuntimeError when there are more."""
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
-        value = self._device.backend.to_host(self._array).reshape(())
+        value = self._device.backend.to_host(self._elements).reshape(())
         return float(value) if self._dtype.is_low_precision else value.item()
 
     def tolist(self) -> Any:
         """The elements as (nested lists of) Python numbers."""
-        host = self._device.backend.to_host(self._array)
+        host = self._device.backend.to_host(self._elements)
         return (host.astype(np.float64) if self._dtype.is_low_precision else host).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
         """A NumPy array on the same memory. With `force`, a copy where that is impossible.
 
-        Raises RuntimeError for tensors that require grad, and TypeError for those that NumPy can't hold.
+        Raises RuntimeError for tensors that require grad or have a bit set, and TypeError for those that NumPy can't
+        hold.
         """
         if force:
-            return cast("Tensor", self).detach().cpu().numpy()
+            return cast("Tensor", self).detach().cpu().resolve_conj().resolve_neg().numpy()
         if self._device.type != "cpu":
             raise TypeError(
                 f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
@@ -45,6 +50,11 @@ class Exchange(Differentiable):
             )
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        for bit, name, method in _BITS:
+            if self._bits & bit:
+                raise RuntimeError(
+                    f"Can't call numpy() on Tensor that has {name} bit set. Use tensor.{method}().numpy() instead."
+                )
         if self._dtype.name == "bfloat16":
             raise TypeError("Got unsupported ScalarType BFloat16")
         return self._array
@@ -63,9 +73,12 @@ class Exchange(Differentiable):
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
-        """A DLPack capsule on the same memory. Raises BufferError for tensors that require grad."""
+        """A DLPack capsule on the same memory. Raises BufferError for tensors that require grad or have a bit set."""
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        for bit, name, _ in _BITS:
+            if self._bits & bit:
+                raise BufferError(f"Can't export tensors with the {name} bit set")
         return self._array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:

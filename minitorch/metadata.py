@@ -1,4 +1,4 @@
-"""What a tensor says about itself: dtype, device, shape, and how it lies in memory."""
+"""What a tensor says about itself: dtype, device, shape, how it lies in memory, and what its elements are."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from minitorch import devices, dtypes
 from minitorch.backend import Array
+from minitorch.bits import resolved
 from minitorch.layout import contiguous_format, contiguous_stride, is_contiguous
 from minitorch.layout import memory_format as MemoryFormat
 from minitorch.size import Size
@@ -16,11 +17,16 @@ _tuple: Callable[[type[Size], tuple[int, ...]], Size] = tuple.__new__
 
 
 class Metadata:
-    """The part of Tensor that answers questions about it. The array is the geometry: shape and strides are its own."""
+    """The part of Tensor that answers questions about it.
 
-    __slots__ = ("_array", "_device", "_dtype", "_storage")
+    `_array` is the memory and the geometry: shape and strides are its own. What the elements are depends on `_bits` too
+    (see `bits`), so who wants to know these reads `_elements`, and who overwrites them calls `_put`.
+    """
+
+    __slots__ = ("_array", "_bits", "_device", "_dtype", "_storage")
 
     _array: Array
+    _bits: int
     _device: devices.device
     _dtype: dtypes.dtype
     _storage: UntypedStorage | None
@@ -59,6 +65,15 @@ class Metadata:
         if not self._array.ndim:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         return check_dim(dim, self._array.ndim)
+
+    @property
+    def _elements(self) -> Array:
+        """The elements: the array itself, or of a conjugate or negative view an array of its own."""
+        return resolved(self._device.xp, self._array, self._bits) if self._bits else self._array
+
+    def _put(self, array: Array) -> None:
+        """Overwrites the elements with those of an array that is broadcast to the shape, and counts no version."""
+        self._array[...] = resolved(self._device.xp, array, self._bits) if self._bits else array
 
     def storage_offset(self) -> int:
         """The index, in elements, of the first element in the storage."""

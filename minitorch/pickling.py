@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import IO, Any, ClassVar
 
 from minitorch import dtypes
+from minitorch.bits import CONJUGATE, NEGATIVE
 from minitorch.devices import device
 from minitorch.size import Size
 from minitorch.storage import UntypedStorage
@@ -47,6 +48,9 @@ _STORAGES = {
 STORAGE_TYPES = {dtype: StorageType(name, dtype) for name, dtype in _STORAGES.items()}
 
 
+_BITS = {"conj": CONJUGATE, "neg": NEGATIVE}
+
+
 class SavedStorage:
     """A storage and the dtype that its elements are saved as."""
 
@@ -72,13 +76,11 @@ def rebuild_tensor(
         array = where.xp.empty(size, kind.numpy)
     else:
         array = where.backend.strided(buffer, kind.numpy, offset * kind.itemsize, tuple(size), steps)
-    if metadata and metadata.get("conj"):
-        array = array.conj()
-    if metadata and metadata.get("neg"):
-        array = -array
     tensor = make_tensor(array, kind, where)
-    if not metadata:
-        tensor._storage = saved.storage
+    tensor._storage = saved.storage
+    for name, bit in _BITS.items():
+        if metadata and metadata.get(name):
+            tensor._bits |= bit
     return tensor.requires_grad_() if requires_grad else tensor
 
 
@@ -170,6 +172,8 @@ class Pickler(pickle._Pickler):
         saved = SavedStorage(tensor.untyped_storage(), tensor.dtype)
         place = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
         args: Any = (saved, *place, tensor.requires_grad, OrderedDict())
+        if tensor._bits:
+            args = (*args, {name: True for name, bit in _BITS.items() if tensor._bits & bit})
         if type(tensor) is Tensor and not attributes:
             return rebuild_tensor, args
         return rebuild_from_type, (rebuild_tensor, type(tensor), args, attributes)

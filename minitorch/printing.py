@@ -98,7 +98,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 def host_array(tensor: Any) -> Any:
     """Return the tensor's elements as a NumPy array in host memory, outside the autograd graph."""
-    return tensor.device.backend.to_host(tensor._array)
+    return tensor.device.backend.to_host(tensor._elements)
 
 
 def tensor_repr(tensor: Any) -> str:

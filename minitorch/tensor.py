@@ -102,7 +102,7 @@ class Tensor(Exchange, metaclass=_TensorType):
         if other._dtype is not self._dtype or other._device is not self._device:
             self._accumulator = None
         self._array, self._storage = other._array, other.untyped_storage()
-        self._dtype, self._device = other._dtype, other._device
+        self._dtype, self._device, self._bits = other._dtype, other._device, other._bits
 
     def _alias(self) -> Tensor:
         """Another tensor on the same memory and version counter, without history."""
@@ -111,6 +111,7 @@ class Tensor(Exchange, metaclass=_TensorType):
         if self._counter is None:
             self._counter = VersionCounter()
         alias._counter = self._counter
+        alias._bits = self._bits
         return alias
 
     def __copy__(self) -> Tensor:
@@ -130,7 +131,8 @@ class Tensor(Exchange, metaclass=_TensorType):
             )
         if id(self) in memo:
             return cast(Tensor, memo[id(self)])
-        copy = _as_subclass(make_tensor(self._array.copy(), self._dtype, self._device), type(self))
+        array = self._elements if self._bits else self._array.copy()
+        copy = _as_subclass(make_tensor(array, self._dtype, self._device), type(self))
         copy._requires_grad = self._requires_grad
         memo[id(self)] = copy
         if self._grad is not None:
@@ -155,6 +157,7 @@ def make_tensor(array: Array, dtype: dtypes.dtype, device: devices.device) -> Te
     tensor._dtype = dtype
     tensor._device = device
     tensor._storage = None
+    tensor._bits = 0
     tensor._counter = UNTRACKED if grad_mode.inference else None
     tensor._base = None
     tensor._grad_fn = None
@@ -173,6 +176,7 @@ def make_view(source: Tensor, array: Array) -> Tensor:
     if counter is None:
         counter = source._counter = VersionCounter()
     view._counter = counter
+    view._bits = source._bits
     if counter is UNTRACKED:
         return view
     view._base = source if source._base is None else source._base
@@ -204,7 +208,7 @@ def _as_subclass(tensor: Tensor, cls: type) -> Tensor:
     if cls is Tensor:
         return tensor
     instance: Tensor = _new(cls)
-    for name in ("_array", "_dtype", "_device", "_storage", "_counter", "_base", "_grad_fn", "_requires_grad"):
+    for name in ("_array", "_bits", "_dtype", "_device", "_storage", "_counter", "_base", "_grad_fn", "_requires_grad"):
         setattr(instance, name, getattr(tensor, name))
     return instance
 

@@ -56,7 +56,7 @@ class Tensor:
     requires_grad = property(lambda self: self.original.requires_grad)
     grad_fn = property(lambda self: self.original.grad_fn)
     is_meta = property(lambda self: self.original.is_meta)
-    _array = property(lambda self: elements(self.original))
+    _elements = property(lambda self: elements(self.original))
     __repr__ = printing.tensor_repr
     __format__ = printing.tensor_format
 

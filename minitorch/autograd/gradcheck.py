@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from minitorch.bits import resolved
 from minitorch.tensor import Tensor, from_numpy, make_tensor
 
 Function = Callable[..., Any]
@@ -234,13 +235,14 @@ def _numerical(
 
     def values() -> list[Any]:
         outputs = [each for each in _as_tuple(func(*inputs)) if isinstance(each, Tensor) and wanted(each)]
-        return [np.array(each.device.backend.to_host(each._array)).reshape(-1) for each in outputs]
+        return [np.array(each.device.backend.to_host(each._elements)).reshape(-1) for each in outputs]
 
     def slopes(index: Any, step: complex) -> list[Any]:
+        in_memory = resolved(np, np.asarray(step), variable._bits)[()] if variable._bits else step
         original = variable._array[index].copy()
-        variable._array[index] = original + step
+        variable._array[index] = original + in_memory
         ahead = values()
-        variable._array[index] = original - step
+        variable._array[index] = original - in_memory
         behind = values()
         variable._array[index] = original
         return [(a - b) / (2 * eps) for a, b in zip(ahead, behind, strict=True)]
@@ -291,7 +293,7 @@ def _analytical(output: Tensor, variables: list[Tensor], check_dtypes: bool) -> 
                     raise GradcheckError("Analytical gradient has incorrect size")
                 if check_dtypes and result.dtype is not variable.dtype:
                     raise GradcheckError("Gradient has dtype mismatch")
-                jacobian[half, :, column] = result.device.backend.to_host(result._array).reshape(-1)
+                jacobian[half, :, column] = result.device.backend.to_host(result._elements).reshape(-1)
     return iter(jacobians)
 
 

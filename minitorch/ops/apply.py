@@ -59,7 +59,7 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
 def apply_to_two(op: Op, self: Any, other: Any) -> Any:
     """`apply` on two operands, with a short cut for what most small ops are: no view, and nothing to convert."""
     operand = None
-    if op.is_binary and self.__class__ is Tensor and self._dtype.is_native and self._base is None:
+    if op.is_binary and self.__class__ is Tensor and self._dtype.is_native and self._base is None and not self._bits:
         mask = 1 if self._requires_grad else 0
         if other.__class__ is float:
             operand = other
@@ -68,6 +68,7 @@ def apply_to_two(op: Op, self: Any, other: Any) -> Any:
             and other._dtype is self._dtype
             and other._device is self._device
             and other._base is None
+            and not other._bits
         ):
             operand = other._array
             if other._requires_grad:
@@ -109,7 +110,7 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
             args = [_before_write(target) if before is None else before, *args[1:]]
         if plan.inputs:
             node = plan.node(plan, args, ())  # before the write, since the arguments are saved as they were
-    if op.edits:
+    if op.edits and not target._bits:
         target._bump_version()
     else:
         if array.shape != target._array.shape and not op.elementwise:
@@ -154,7 +155,7 @@ def write_out(name: str, out: Any, result: Any) -> Any:
         if target._array.shape != each._array.shape:
             target._resize_output(each._array)
         check_target(target._array)
-        _write(target, each._array, each._array.shape)
+        _write(target, each._elements, each._array.shape)
     return type(result)(*out) if several else out
 
 
@@ -170,6 +171,8 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
     for position in op.tensors:
         value = values[position]
         if isinstance(value, Tensor):
+            if value._bits and not op.is_view:
+                return _run(op, [_resolved(each) for each in args], in_place)
             if value._requires_grad or (value._base is not None and value._base._requires_grad):
                 mask |= 1 << position
             if value._device is not where:
@@ -193,6 +196,8 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
         for tensor in tensors:
             if tensor is None:
                 continue
+            if tensor._bits:
+                return _run(op, [_resolved(each) for each in args], in_place)
             if tensor._requires_grad or (tensor._base is not None and tensor._base._requires_grad):
                 mask |= 1 << position
             if where is not None and tensor._device is not where:
@@ -239,9 +244,21 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
     return result, where, mask
 
 
+def _resolved(value: Any) -> Any:
+    """An argument as kernels see it: tensors with elements in place of conjugate and negative views."""
+    if isinstance(value, Tensor) and value._bits:
+        tensor = make_tensor(value._elements, value._dtype, value._device)
+        tensor._requires_grad = value.requires_grad
+        return tensor
+    if isinstance(value, (tuple, list)) and any(isinstance(each, Tensor) for each in value):
+        return [_resolved(each) for each in value]
+    return value
+
+
 def _before_write(target: Tensor) -> Tensor:
     """A copy with the target's history, for formulas that need the value which is about to be overwritten."""
-    copy = make_tensor(target._array.copy(), target._dtype, target._device)
+    array = target._elements if target._bits else target._array.copy()
+    copy = make_tensor(array, target._dtype, target._device)
     copy._grad_fn, copy._output_nr, copy._requires_grad = target.grad_fn, target._output_nr, target.requires_grad
     return copy
 
@@ -307,7 +324,7 @@ def _write(target: Tensor, array: Any, shape: tuple[int, ...]) -> None:
         if not can_cast(source, target._dtype):
             raise errors.cannot_cast(source, target._dtype)
         array = array.astype(target._dtype.numpy)
-    target._array[...] = array
+    target._put(array)
     target._bump_version()
 
 

@@ -9,16 +9,13 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, type_name
-from minitorch.ops.declaration import METHODS, composite, declare, pointwise, view
+from minitorch.ops.conjugation import _conj, _neg_view, is_conj, resolve_conj
+from minitorch.ops.declaration import METHODS, composite, pointwise, view
 from minitorch.tensor import Tensor
 
 
-@view(variants="function", derivatives={"self": lambda grad: view_as_complex(grad.contiguous())})
-def view_as_real(xp: Any, self: Array) -> Array:
-    """A view of shape (…, 2) of the real and imaginary parts.
-
-    https://pytorch.org/docs/stable/generated/torch.view_as_real.html
-    """
+@view(variants="", node="ViewAsRealBackward0", derivatives={"self": lambda grad: view_as_complex(grad.contiguous())})
+def _view_as_real(xp: Any, self: Array) -> Array:
     if self.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
     real = self.real
@@ -26,7 +23,22 @@ def view_as_real(xp: Any, self: Array) -> Array:
     return xp.lib.stride_tricks.as_strided(real, shape, strides)
 
 
-@view(variants="function", derivatives={"self": lambda grad: view_as_real(grad)})
+@composite(variants="function")
+def view_as_real(input: Tensor) -> Tensor:
+    """A view of shape (…, 2) of the real and imaginary parts. Raises RuntimeError for conjugate views.
+
+    https://pytorch.org/docs/stable/generated/torch.view_as_real.html
+    """
+    if is_conj(input):
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
+            "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
+            "original."
+        )
+    return _view_as_real(input)
+
+
+@view(variants="function", derivatives={"self": lambda grad: view_as_real(resolve_conj(grad.contiguous()))})
 def view_as_complex(xp: Any, self: Array) -> Array:
     """A view of a tensor of shape (…, 2) as complex numbers.
 
@@ -56,15 +68,21 @@ def view_as_complex(xp: Any, self: Array) -> Array:
 @composite(variants="function")
 def real(input: Tensor) -> Tensor:
     """The real parts, a view. A real tensor is its own. https://pytorch.org/docs/stable/generated/torch.real.html"""
-    return view_as_real(input).select(-1, 0) if input._dtype.is_complex else input
+    if not input._dtype.is_complex:
+        return input
+    return view_as_real(_conj(input) if is_conj(input) else input).select(-1, 0)
 
 
 @composite(variants="function")
 def imag(input: Tensor) -> Tensor:
-    """The imaginary parts, a view. https://pytorch.org/docs/stable/generated/torch.imag.html"""
+    """The imaginary parts, a view; of a conjugate view a negative one.
+
+    https://pytorch.org/docs/stable/generated/torch.imag.html
+    """
     if not input._dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return view_as_real(input).select(-1, 1)
+    parts = _neg_view(view_as_real(_conj(input))) if is_conj(input) else view_as_real(input)
+    return parts.select(-1, 1)
 
 
 METHODS["real"] = property(real, lambda self, value: _assign(real(self), value))  # type: ignore[assignment]
@@ -76,34 +94,6 @@ def _assign(part: Tensor, value: Any) -> None:
         part.copy_(value)
     else:
         part.fill_(value)
-
-
-@declare(variants="", node="ConjBackward0", derivatives={"self": lambda grad: grad.conj()})
-def _conj(xp: Any, self: Array) -> Array:
-    return xp.conjugate(self)
-
-
-@composite()
-def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor is its own. https://pytorch.org/docs/stable/generated/torch.conj.html"""
-    return _conj(input) if input._dtype.is_complex else input
-
-
-@pointwise(derivatives={"self": lambda grad: conj(grad)}, variants="inplace out", node="ConjPhysicalBackward0")
-def _conj_physical(xp: Any, self: Array) -> Array:
-    return xp.conjugate(self)
-
-
-METHODS["conj_physical_"] = METHODS.pop("_conj_physical_")
-
-
-@composite()
-def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex conjugate, never put off; a real tensor is its own.
-
-    https://pytorch.org/docs/stable/generated/torch.conj_physical.html
-    """
-    return input if out is None and not input._dtype.is_complex else _conj_physical(input, out=out)
 
 
 @pointwise(

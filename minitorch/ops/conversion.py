@@ -67,7 +67,7 @@ class ToDevice(Node):
 
 def _moved(tensor: Tensor, where: Device) -> Tensor:
     """A copy on another device."""
-    host = tensor._device.backend.to_host(tensor._array)
+    host = tensor._device.backend.to_host(tensor._elements)
     result = make_tensor(where.backend.from_host(host), tensor._dtype, where)
     if grad_mode.enabled and tensor.requires_grad:
         result._grad_fn, result._requires_grad = ToDevice(tensor, result), True

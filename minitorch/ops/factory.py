@@ -88,7 +88,7 @@ def write_out(out: Tensor, array: Array) -> Tensor:
     """Puts a factory's array into the tensor that was given as `out=`."""
     if out._array.shape != array.shape:
         out._resize_output(array)
-    out._array[...] = array
+    out._put(array)
     out._bump_version()
     return out
 

@@ -319,7 +319,7 @@ def multi_dot(tensors: Any) -> Tensor:
 @composite(variants="function out", namespace="linalg")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Σ conj(x) · y along `dim`. https://pytorch.org/docs/stable/generated/torch.linalg.vecdot.html"""
-    return ((x.conj() if x.is_complex() else x) * y).sum(dim)
+    return (x.conj_physical() * y).sum(dim)
 
 
 @composite(variants="function", namespace="linalg")

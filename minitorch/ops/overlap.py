@@ -35,6 +35,9 @@ _FREE_SOURCE = {"fill_where": "value", "index_fill": "value"}
 def check_write(op: Op, args: Sequence[Any]) -> None:
     """Raises RuntimeError where an op may not write to its first argument because of what lies in the same memory."""
     target = args[0]
+    if target._bits and op.name != "copy":  # it computes in memory of its own, which is then copied
+        check_target(target._array)
+        return
     if 0 in target._array.strides and op.name not in _ANY_TARGET and not _changes_nothing(op.name, args):
         check_target(target._array, op.name)
     if op.name == "index_put" and fills_mask(*map(_arrays, args[1:])):
@@ -59,7 +62,8 @@ def _changes_nothing(op: str, args: Sequence[Any]) -> bool:
     """Whether all elements are to get the values they have, or all the same one."""
     target, kind = args[0], args[0]._dtype
     if op == "copy":
-        return kind is args[1]._dtype and _coincide(target._array, args[1]._array)
+        same_kind = kind is args[1]._dtype and target._bits == args[1]._bits
+        return same_kind and _coincide(target._array, args[1]._array)
     if op == "fill":
         return not isinstance(args[1], Tensor)
     return (op == "nan_to_num" and kind.category < FLOATING) or (op == "conj_physical" and not kind.is_complex)
@@ -98,6 +102,8 @@ def check_sources(op: Op, target: Tensor, args: Sequence[Any]) -> None:
             refused = by_index
         elif target._storage is None or each._storage is not target._storage:
             refused = False
+        elif (each._bits or target._bits) and op.name != "copy":
+            refused = False  # one of the two is a copy
         else:
             refused = _overlap(target._array, each._array, may_coincide=not by_index)
         if refused:

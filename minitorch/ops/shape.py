@@ -13,6 +13,7 @@ from typing import Any
 from minitorch.autograd.differentiable import UNTRACKED
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
+from minitorch.bits import CONJUGATE, NEGATIVE
 from minitorch.dtypes import SCALAR_TYPES, type_name
 from minitorch.dtypes import dtype as DType
 from minitorch.ops import declaration
@@ -130,6 +131,9 @@ def unsafe_view(xp: Any, self: Array, shape: Shape) -> Array:
 
 def view_as_dtype(self: Tensor, dtype: DType) -> Tensor:
     """The bytes read as another dtype: no gradient goes through it."""
+    for bit, kind in ((CONJUGATE, "conjugate view tensors"), (NEGATIVE, "tensors with negative bit set")):
+        if self._bits & bit:
+            raise RuntimeError(f"torch.Tensor.view is not supported for {kind} when converting to a different dtype.")
     array, ratio = self._array, dtype.itemsize // self._dtype.itemsize
     meant = f"to view {type_name(self)} as {SCALAR_TYPES[dtype.name]} (different element sizes)"
     if dtype.itemsize != self._dtype.itemsize and array.ndim == 0:

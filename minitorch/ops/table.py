@@ -6,6 +6,7 @@ from minitorch.ops import (  # noqa: F401
     broadcasting,
     comparison,
     complex,
+    conjugation,
     contraction,
     conversion,
     counting,

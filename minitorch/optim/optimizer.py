@@ -130,9 +130,7 @@ class Optimizer:
                 if set_to_none:
                     parameter.grad = None
                 else:
-                    grad.detach_()
-                    grad._array[...] = 0
-                    grad._bump_version()
+                    grad.detach_().zero_()
 
     def _evaluate(self, closure: Closure | None) -> Any:
         if closure is None:
@@ -141,16 +139,19 @@ class Optimizer:
             return closure()
 
     def _gradients(self) -> Iterator[tuple[Group, Tensor, Array, Array]]:
-        """Group, parameter, the parameter's array and its gradient's, for every parameter that has a gradient.
+        """Group, parameter, the parameter's elements and its gradient's, for every parameter that has a gradient.
 
-        The array is to be written to: the parameter's version is counted. `maximize` negates the gradient.
+        The parameter's are to be overwritten: its version is counted. `maximize` negates the gradient.
         """
         for group in self.param_groups:
             maximize = group.get("maximize", False)
             for parameter in group["params"]:
                 grad = parameter.grad
                 if grad is not None:
-                    yield group, parameter, parameter._array, -grad._array if maximize else grad._array
+                    value, slope = parameter._elements, grad._elements
+                    yield group, parameter, value, -slope if maximize else slope
+                    if parameter._bits:
+                        parameter._put(value)
                     parameter._bump_version()
 
     # Saving
@@ -309,7 +310,7 @@ def _fitted(value: Any, parameter: Tensor, name: Any = None) -> Any:
         if name == "step":
             return value
         kind = parameter.dtype if parameter.is_floating_point() else value.dtype
-        host = value.device.backend.to_host(value._array)
+        host = value.device.backend.to_host(value._elements)
         return make_tensor(parameter.device.backend.from_host(host.astype(kind.numpy)), kind, parameter.device)
     if isinstance(value, dict):
         return {key: _fitted(each, parameter, key) for key, each in value.items()}

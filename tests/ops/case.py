@@ -15,6 +15,8 @@ DTYPES = (
     "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
 )  # fmt: skip
 
+BITS = ("conjugate", "negative")
+
 CASES: list[Case] = []
 UNTESTED: dict[str, str] = {}
 """Names without a case, and why that is right."""
@@ -102,7 +104,8 @@ def case(
 class Make:
     """Makes a sample's tensors, for one library in one dtype. The same calls in the same order give the same data.
 
-    `layout` is how tensors lie in memory whose sample doesn't say.
+    `layout` is how tensors lie in memory whose sample doesn't say; or "conjugate" or "negative": then all tensors that
+    can be are such views.
     """
 
     def __init__(self, lib: Any, dtype: str, seed: int, layout: str = "contiguous") -> None:
@@ -132,7 +135,7 @@ class Make:
         "expanded" (stride 0 along the first dimension). `requires_grad=False` keeps it out of all gradient checks.
         """
         name = dtype or self.dtype_name
-        layout = layout or self.layout
+        layout = layout or (self.layout if self.layout not in BITS else "contiguous")
         stored = tuple(2 * size for size in shape) if layout == "sliced" else shape
         data = cast(self._draw(stored, low, high, name), name)
         if layout == "transposed":
@@ -176,10 +179,20 @@ class Make:
         return real + 1j * self._random.uniform(low, high, shape) if name.startswith("complex") else real
 
     def _tensor(self, data: Any, requires_grad: bool) -> Any:
-        tensor = tensor_of(self.lib, data)
+        tensor = with_bit(self.lib, tensor_of(self.lib, data), self.layout)
         if not requires_grad:
             self._constants.append(tensor)
         return tensor
+
+
+def with_bit(lib: Any, tensor: Any, layout: str) -> Any:
+    """The same elements in a tensor of which the conjugate or the negative bit is set, if the layout says so."""
+    with lib.no_grad():
+        if layout == "conjugate" and tensor.is_complex():
+            return tensor.conj().resolve_conj().conj()
+        if layout == "negative" and (tensor.is_complex() or tensor.is_floating_point()):
+            return lib._neg_view(lib._neg_view(tensor).resolve_neg())
+    return tensor
 
 
 def tensor_of(lib: Any, data: Any) -> Any:

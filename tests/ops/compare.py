@@ -87,8 +87,8 @@ def call(function: Callable[..., Any], make: Make, sample: Sample, grad: bool = 
 
 def numbers(tensor: Any) -> Any:
     """A tensor's elements as a NumPy array; bfloat16 as float32. The library under test needs no op for it."""
-    if hasattr(tensor, "_array"):
-        return np.array(tensor._array, np.float32 if tensor._array.dtype.name == "bfloat16" else None)
+    if hasattr(tensor, "_elements"):
+        return np.array(tensor._elements, np.float32 if tensor._elements.dtype.name == "bfloat16" else None)
     tensor = tensor.detach().resolve_conj().resolve_neg()
     tensor = tensor.clone() if tensor._is_zerotensor() else tensor
     return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy().copy()
@@ -159,11 +159,13 @@ def _sequence_differences(case: Case, a: Any, b: Any, what: str, theirs: Outcome
 
 
 def tensor_differences(a: Any, b: Any, what: str, tolerance: float = 1.0) -> Iterator[str]:
-    """Compares dtype, shape and elements."""
+    """Compares dtype, shape, the conjugate and negative bits, and elements."""
     if str(a.dtype) != str(b.dtype):
         yield f"{what} has dtype {b.dtype}, torch's has {a.dtype}"
     elif tuple(a.shape) != tuple(b.shape):
         yield f"{what} has shape {list(b.shape)}, torch's has {list(a.shape)}"
+    elif (a.is_conj(), a.is_neg()) != (b.is_conj(), b.is_neg()):
+        yield f"{what} has bits {b.is_conj(), b.is_neg()}, torch's has {a.is_conj(), a.is_neg()}"
     else:
         relative, absolute = TOLERANCES.get(str(a.dtype).removeprefix("torch."), (0.0, 0.0))
         one, other = numbers(a), numbers(b)
@@ -218,7 +220,7 @@ def _laid_out_alike(result: Any, outcome: Outcome) -> bool:
 
 def _source(tensor: Any, outcome: Outcome) -> int | None:
     """The number of the input that a tensor shares its memory with."""
-    if not tensor.numel() or (hasattr(tensor, "is_conj") and tensor.is_conj()):  # torch copies conjugates when needed
+    if not tensor.numel():
         return None
     address = tensor.untyped_storage().data_ptr()
     for number, each in enumerate(outcome.inputs):
