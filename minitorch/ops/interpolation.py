@@ -18,6 +18,7 @@ from minitorch.dtypes import dtype, uint8
 from minitorch.ops.adaptive_pooling import along_each
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import not_implemented
+from minitorch.ops.fixed_point import resize_bytes
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]
@@ -92,7 +93,7 @@ def _smooth_taps(xp: Any, mode: str, size: int, step: Any, place: Array) -> tupl
     first = xp.maximum((center - support + half).astype("int64"), 0)
     last = xp.minimum((center + support + half).astype("int64"), size)
     index = first + xp.arange(2 * math.ceil(support) + 1)[:, None]
-    distance = xp.abs((index.astype(kind) - center + half) / width)
+    distance = xp.abs((index.astype(kind) - center + half) * (kind(1) / width))
     weight = xp.where(index < last, weigh(xp, distance), 0).astype(kind)
     return xp.minimum(index, size - 1), weight / weight.sum(0)
 
@@ -127,8 +128,11 @@ def resize(
     xp: Any, self: Array, output: Ints, mode: str, align_corners: bool, antialias: bool, scales: Scales
 ) -> Array:
     """(N, C, *size) → (N, C, *output)."""
-    kind = xp.float64 if self.dtype == "float64" else xp.float32
+    exact = self.dtype == "float64" or (self.dtype == "uint8" and mode not in _NEAREST)
+    kind = xp.float64 if exact else xp.float32
     taps = _all_taps(xp, mode, self.shape[2:], output, align_corners, antialias, scales, kind)
+    if self.dtype == "uint8" and mode not in _NEAREST:
+        return resize_bytes(xp, self, taps)
     for axis in range(self.ndim - 1, 1, -1):
         index, weight = taps[axis - 2]
         if len(index) == 1:
@@ -189,7 +193,7 @@ def interpolate(
     and (with `antialias`) "lanczos" for two, "trilinear" for three. `align_corners` makes the outermost elements those
     of the input; otherwise the outer edges of both grids are aligned. `antialias` widens the kernel where the result
     is smaller.
-    Floating point; uint8 with "nearest" and "nearest-exact".
+    Floating point; uint8 with "nearest" and "nearest-exact", and in two dimensions with all modes.
 
     Raises ValueError unless one of size and scale_factor is given, and for options that the mode doesn't take;
     NotImplementedError for modes that don't fit the input's dimensions.
@@ -292,10 +296,8 @@ def _check_sizes(input: Tensor, output: Ints) -> None:
 def _check_dtype(n: int, mode: str, antialias: bool, kind: dtype) -> None:
     if kind.is_floating_point and not (antialias and kind.is_low_precision):
         return
-    if kind is uint8 and mode in _NEAREST:
+    if kind is uint8 and (mode in _NEAREST or n == 2):
         return
-    if kind is uint8 and n == 2:
-        raise NotImplementedError(f"interpolate: uint8 with mode={mode!r} is not supported: convert it to float first")
     family = "nearest" if mode in _NEAREST else "cubic" if mode == "bicubic" else "linear"
     raise not_implemented(
         "compute_index_ranges_weights" if antialias else f"compute_indices_weights_{family}", kind.name

@@ -94,6 +94,24 @@ case(
     dtypes="bool uint8 int8 complex64",
 )
 case(
+    "nn.functional.interpolate",
+    lambda make: [
+        args(make(2, channels, 7, 6, low=0, high=255, layout=layout), size, mode=mode, antialias=antialias)
+        for channels, layout in ((3, "contiguous"), (5, "sliced"))
+        for size in ((4, 9), (13, 2), (7, 3))
+        for mode, antialias in (
+            ("bilinear", False), ("bilinear", True), ("bicubic", False), ("bicubic", True), ("lanczos", True),
+        )
+    ] + [
+        args(make(1, 3, 7, 6, low=0, high=255), scale_factor=(1.7, 0.6), mode="bilinear"),
+        args(make(1, 3, 7, 6, low=0, high=255), scale_factor=(1.1, 2.3), mode="bicubic", antialias=True),
+        args(make(1, 1, 5, 4, low=0, high=255), (8, 7), mode="bicubic", align_corners=True),
+        args(make(1, 1, 5, 4, low=0, high=255), (3, 3), mode="bilinear", align_corners=True, antialias=True),
+        args(make(1, 1, 5, low=0, high=255), 3, mode="linear"),
+    ],
+    dtypes="uint8",
+)  # fmt: skip
+case(
     "nn.functional.upsample",
     lambda make: [
         args(make(1, 2, 5), 3),
