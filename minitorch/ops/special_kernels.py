@@ -237,6 +237,24 @@ def i0e(xp: Any, x: Array) -> Array:
     return _bessel(xp, x, 0)
 
 
+# For float32: √(x + 4)⁻³ x P(u) with u = (4 − x)/(4 + x) for x ≥ 0, fitted with a relative error of 1.3e-7.
+_SINGLE_I1E = (
+    1.01116753, 1.24942246, 1.14036971, 0.727104043, 0.145843083, -0.247183223, -0.167467556, 0.119609591,
+    0.113518434, -0.084254799, -0.0650870447, 0.053432336, 0.0263318768, -0.0213467398, -0.00520518713,
+    0.00374495235,
+)  # fmt: skip
+
+
+def _i1e_single(xp: Any, x: Array) -> Array:
+    size = xp.abs(x)
+    inverse = 1 / (size + 4)
+    result = polynomial(8 * inverse - 1, _SINGLE_I1E)
+    result *= xp.sqrt(inverse)
+    result *= xp.clip(x, -3e38, 3e38) * inverse  # lest it be ∞ · 0
+    return result
+
+
+@in_single(_i1e_single)
 @in_double
 def i1e(xp: Any, x: Array) -> Array:
     """exp(−|x|) I₁(x)."""
@@ -249,6 +267,7 @@ def i0(xp: Any, x: Array) -> Array:
     return _bessel(xp, x, 0) * xp.exp(xp.abs(x))
 
 
+@in_single(lambda xp, x: _i1e_single(xp, x) * xp.exp(xp.abs(x)))
 @in_double
 def i1(xp: Any, x: Array) -> Array:
     """I₁(x)."""
