@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from minitorch.dtypes import promote_types
 from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite
 from minitorch.ops.linalg import _cross
@@ -69,7 +70,10 @@ def _diagonals(x: Tensor, labels: list[str], number: int) -> tuple[Tensor, list[
 
 
 def _product(a: Tensor, left: list[str], b: Tensor, right: list[str], kept: set[str]) -> tuple[Tensor, list[str]]:
-    """Multiplies two operands and sums over the names that nothing later needs, as one batched matrix product."""
+    """Multiplies two operands and sums over the names that nothing later needs, as one batched matrix product.
+
+    Where there is nothing to sum over, it is an elementwise product.
+    """
     only_left = [each for each in left if each not in right and each not in kept]
     only_right = [each for each in right if each not in left and each not in kept]
     a = a.sum([left.index(each) for each in only_left]) if only_left else a
@@ -94,7 +98,16 @@ def _product(a: Tensor, left: list[str], b: Tensor, right: list[str], kept: set[
         x = x.permute([at.index(each) for each in order]).expand(sizes(order))
         return x.reshape(prod(sizes(batch)), prod(sizes(first)), prod(sizes(second)))
 
-    result = bmm(arranged(a, left, rows, summed), arranged(b, right, summed, columns))
+    if not (only_left or only_right or summed):
+        order = [*batch, *rows, *columns]
+
+        def spread(x: Tensor, at: list[str]) -> Tensor:
+            x = x.permute([at.index(each) for each in order if each in at])
+            return x[tuple(slice(None) if each in at else None for each in order)]
+
+        return spread(a, left) * spread(b, right), order
+    kind = promote_types(a.dtype, b.dtype)  # a sum of integers is int64
+    result = bmm(arranged(a, left, rows, summed).to(kind), arranged(b, right, summed, columns).to(kind))
     return result.reshape(sizes([*batch, *rows, *columns])), [*batch, *rows, *columns]
 
 
@@ -180,9 +193,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
         raise RuntimeError("both dimension lists should have same length")
     for one, other in zip(*dims, strict=True):
         if a.shape[one] == 1:
-            b = b.sum(other, keepdim=True)
+            b = b.sum(other, keepdim=True, dtype=b.dtype)
         elif b.shape[other] == 1:
-            a = a.sum(one, keepdim=True)
+            a = a.sum(one, keepdim=True, dtype=a.dtype)
         elif a.shape[one] != b.shape[other]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.shape[one]} in dim {one} and second has "

@@ -111,7 +111,9 @@ def histc(xp: Any, self: Array, bins: int = 100, min: Number = 0, max: Number = 
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
     inside = self[(self >= low) & (self <= high)]
-    places = xp.minimum(((inside - low) / (high - low) * bins).astype(xp.int64), bins - 1)
+    number = self.dtype.type  # PyTorch rounds to the elements' type after each step
+    places = (inside - number(low)) * number(bins) / number(number(high) - number(low))
+    places = xp.minimum(places.astype(xp.int64), bins - 1)
     return xp.bincount(places, minlength=bins).astype(self.dtype)
 
 

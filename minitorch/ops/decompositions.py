@@ -186,7 +186,9 @@ def _bound(A: Tensor, values: Tensor, atol: Any, rtol: Any) -> Tensor:
         rtol = finfo(A.dtype).eps * max(A.shape[-2:]) if atol is None else 0.0
     largest = values.amax(-1) if values.shape[-1] else values.new_zeros(values.shape[:-1])
     relative = largest * rtol
-    return relative.clamp_min(0.0 if atol is None else float(atol))
+    if isinstance(atol, Tensor):
+        return relative.maximum(atol)
+    return relative.clamp_min(0.0 if atol is None else atol)
 
 
 def _pinv_gradient(grad: Tensor, A: Tensor, result: Tensor) -> Tensor:

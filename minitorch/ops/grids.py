@@ -136,7 +136,7 @@ def _linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
         )
     if (N is None and not x.dim()) or (N is not None and N < 2):
         raise RuntimeError("N must be greater than 1.")
-    return _powers(x, x.shape[-1] if N is None else N)
+    return _powers(x if x.dim() else x.unsqueeze(0), x.shape[-1] if N is None else N)
 
 
 _linalg_vander.__name__ = _linalg_vander.__qualname__ = "vander"

@@ -66,7 +66,7 @@ def _part(xp: Any, name: str, a: Array, x: Array, lower: bool) -> Array:
     inside = (a > 0) & (x > 0) & xp.isfinite(a) & xp.isfinite(x)
     by_series = inside & (x < a + 1)
     by_fraction = inside & ~by_series
-    result = result if lower else 1 - result
+    result = result if lower else xp.subtract(1, result, out=result)
     series = _lower_series(xp, a[by_series], x[by_series])
     fraction = _upper_fraction(xp, a[by_fraction], x[by_fraction])
     result[by_series] = series if lower else 1 - series

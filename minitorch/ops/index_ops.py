@@ -12,6 +12,7 @@ from minitorch.dtypes import FROM_NUMPY, int32, int64, type_name
 from minitorch.ops.accumulation import add_at, checked_places
 from minitorch.ops.declaration import declare
 from minitorch.ops.errors import check_dim
+from minitorch.ops.pointwise import times
 from minitorch.ops.scattering import ALL, BOTH, reduce_at, scatter_reduce_backward
 from minitorch.tensor import Tensor
 
@@ -107,7 +108,7 @@ def index_add(xp: Any, self: Array, dim: int, index: Array, source: Array, *, al
         places = _places(xp, target, dim, index, error=RuntimeError)
     else:
         places = _places(xp, target, dim, index, "index out of range in self")
-    source = source if alpha == 1 else (source * alpha).astype(self.dtype, copy=False)
+    source = source if alpha == 1 else times(alpha, source, self).astype(self.dtype, copy=False)
     add_at(xp, target, places, source if self.ndim else source.reshape(1))
     return self
 

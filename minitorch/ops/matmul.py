@@ -60,7 +60,7 @@ def _folds(input: Tensor, other: Tensor) -> bool:
 def _folded(input: Tensor, other: Tensor) -> Tensor:
     swapped = input.dim() < other.dim()  # (B Aᵀ)ᵀ, so that the batch is on the left
     large, small = (other.transpose(-1, -2), input.t() if input.dim() == 2 else input) if swapped else (input, other)
-    rows = large.reshape(-1, large.shape[-1])
+    rows = large.reshape(prod(large.shape[:-1]), large.shape[-1])
     if small.dim() == 1:
         return unsafe_view(mv(rows, small), large.shape[:-1])
     result = unsafe_view(mm(rows, small), (*large.shape[:-1], small.shape[-1]))

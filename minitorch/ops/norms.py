@@ -20,7 +20,7 @@ def _vector_norm_gradient(grad: Any, self: Any, ord: float, dim: Dims, keepdim: 
     shape = tuple(self.shape)
     grad, norm = unreduced(grad, shape, dim, keepdim), unreduced(result, shape, dim, keepdim)
     if ord == 0:
-        return self.new_zeros(shape)
+        return None
     if ord == 1:
         return self.sgn() * grad
     if ord == 2:
@@ -138,19 +138,22 @@ def matrix_norm(
     if ord in ("nuc", 2, -2):
         from minitorch.ops.decompositions import svdvals
 
-        values = svdvals(input.movedim((row, column), (-2, -1)))
-        result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord > 0 else values.amin(-1)
-        for d in sorted((row, column)) if keepdim else ():
-            result = result.unsqueeze(d)
-        return result
+        order = [*(d for d in range(input.dim()) if d not in (row, column)), row, column]
+        values = svdvals(input.permute(order))
+        result = values.sum(-1, keepdim) if ord == "nuc" else _extreme(values, -1, keepdim, largest=ord > 0)
+        return result.unsqueeze(-1).permute([order.index(d) for d in range(input.dim())]) if keepdim else result
     if ord not in (1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     summed, extreme = (row, column) if abs(ord) == 1 else (column, row)
-    sums = vector_norm(input, 1, summed, True)
-    result = sums.amax(extreme, True) if ord > 0 else sums.amin(extreme, True)
-    for d in sorted((row, column), reverse=True) if not keepdim else ():
-        result = result.squeeze(d)
-    return result
+    sums = vector_norm(input, 1, summed, keepdim)
+    return _extreme(sums, extreme - (not keepdim and summed < extreme), keepdim, largest=ord > 0)
+
+
+def _extreme(sizes: Tensor, dim: int, keepdim: bool, largest: bool) -> Tensor:
+    """The largest, which of none is 0, or the smallest."""
+    if not largest:
+        return sizes.amin(dim, keepdim)
+    return sizes.amax(dim, keepdim) if sizes.shape[dim] else sizes.sum(dim, keepdim)
 
 
 def _others(dim: int, ndim: int) -> tuple[int, ...]:

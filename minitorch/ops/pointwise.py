@@ -29,7 +29,7 @@ def _scaled(value: Any, alpha: Any) -> Any:
     return value if alpha == 1 else value * alpha
 
 
-def _times(factor: Number, array: Array | Number, like: Array | Number) -> Any:
+def times(factor: Number, array: Array | Number, like: Array | Number) -> Any:
     """The second operand times `alpha`. Raises RuntimeError where alpha is of a higher kind than the numbers."""
     if factor.__class__ is int and factor == 1:
         return array
@@ -51,7 +51,7 @@ def _times(factor: Number, array: Array | Number, like: Array | Number) -> Any:
 )
 def add(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
     """self + alpha · other. https://pytorch.org/docs/stable/generated/torch.add.html"""
-    return xp.add(self, other if alpha.__class__ is int and alpha == 1 else _times(alpha, other, self))
+    return xp.add(self, other if alpha.__class__ is int and alpha == 1 else times(alpha, other, self))
 
 
 _TWO_BOOLS = (
@@ -86,7 +86,7 @@ def _subtract(xp: Any, left: Array | Number, right: Array | Number) -> Array:
 )
 def sub(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
     """self − alpha · other. Raises RuntimeError for bool. https://pytorch.org/docs/stable/generated/torch.sub.html"""
-    return _subtract(xp, self, _times(alpha, other, self))
+    return _subtract(xp, self, times(alpha, other, self))
 
 
 @pointwise(
@@ -97,7 +97,7 @@ def sub(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number =
 )
 def rsub(xp: Any, self: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
     """other − alpha · self."""
-    return _subtract(xp, other, _times(alpha, self, other))
+    return _subtract(xp, other, times(alpha, self, other))
 
 
 @composite(variants="method")
@@ -135,7 +135,10 @@ def true_divide(xp: Any, self: Array | Number, other: Array | Number) -> Array:
 @composite(variants="method")
 def __rtruediv__(input: Tensor, other: Any) -> Any:  # noqa: N807
     """other · (1 / self), in two roundings as PyTorch does it."""
-    return input.reciprocal() * other if isinstance(other, (int, float, complex)) else NotImplemented
+    return input.reciprocal() * other if isinstance(other, (int, float, complex, Tensor)) else NotImplemented
+
+
+METHODS["__rdiv__"] = __rtruediv__  # its name in Python 2
 
 
 def _check_divisor(xp: Any, self: Array | Number, other: Array | Number, kernel: str) -> None:

@@ -86,7 +86,7 @@ def _check_range(start: float, end: float, step: float) -> None:
 def _stepped(xp: Any, start: Number, step: Number, count: int, kind: dtype) -> Array:
     if kind.category < FLOATING:
         start, step = int(start), int(step)
-        return xp.arange(start, start + step * count, step, dtype=kind.numpy)
+        return xp.arange(start, start + step * count, step).astype(kind.numpy)  # which wraps around
     return (start + step * xp.arange(count, dtype="float64")).astype(kind.numpy)
 
 

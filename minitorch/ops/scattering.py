@@ -308,8 +308,9 @@ METHODS["scatter_"] = _scatter(in_place=True)
 
 @composite()
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`gather`, after broadcasting; without `dim`, from the flattened tensor. With it, indices are taken modulo the size.
+    """`gather`, after broadcasting; without `dim`, from the flattened tensor.
 
+    With `dim`, indices are taken modulo the size.
     https://pytorch.org/docs/stable/generated/torch.take_along_dim.html
     """
     if indices._dtype is not int64:
