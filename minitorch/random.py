@@ -18,13 +18,14 @@ import numpy as np
 from minitorch.devices import device as Device
 
 if TYPE_CHECKING:
-    from numpy.random import MT19937
+    from numpy.random import MT19937, RandomState
     from numpy.typing import NDArray
 
     from minitorch.tensor import Tensor
 
 WORDS: Final = 624  # 32-bit words in the state of mt19937
 DEFAULT_SEED: Final = 67280421310721  # of every new Generator in PyTorch
+FEW: Final = 2000  # numbers for which RandomState's start costs more than what it saves
 
 # The bytes of a CPU generator's state. Only `normal_y`, the second half of a Box-Muller pair, is still in use of the
 # normal_ fields; CPU normals are computed in float64, so that the float sample is never set.
@@ -49,12 +50,12 @@ STATE: Final = np.dtype(
 class Generator:
     """A stream of random numbers: mt19937 and, where one is left over, the second number of a pair of normals.
 
-    `random` and `random64` hand out the raw draws; `minitorch.sampling` makes distributions of them.
+    `bits` hands out the raw draws; `minitorch.sampling` makes distributions of them.
     Raises NotImplementedError for a device other than the CPU.
     Source: https://docs.pytorch.org/docs/stable/generated/torch.Generator.html
     """
 
-    __slots__ = ("_engine", "_seed", "device", "next_normal")
+    __slots__ = ("_engine", "_memory", "_random_state", "_seed", "device", "next_normal")
 
     def __init__(self, device: str | int | Device = "cpu") -> None:
         self.device = Device(device)
@@ -62,27 +63,54 @@ class Generator:
             raise NotImplementedError(f"Generator: no generator for device '{self.device}'")
         self._seed = DEFAULT_SEED
         self._engine: MT19937 | None = None
+        self._memory: NDArray[np.uint32] | None = None
         self.next_normal: float | None = None
 
     @property
     def engine(self) -> MT19937:
         """NumPy's mt19937, made at the first draw: numpy.random is slow to import."""
         if self._engine is None:
-            from numpy.random import MT19937
+            from numpy.random import MT19937, RandomState
 
             self._engine = MT19937()
-            _start(self._engine, self._seed)
+            self._random_state: RandomState = RandomState(self._engine)
+            self._start()
         return self._engine
 
-    def random(self, count: int) -> NDArray[np.uint64]:
-        """The next `count` draws of 32 bits."""
-        draws: NDArray[np.uint64] = self.engine.random_raw(count)
-        return draws
+    def _start(self) -> None:
+        """Fill the state as Matsumoto and Nishimura's init_genrand does, which NumPy keeps for RandomState."""
+        self._random_state.seed(self._seed & 0xFFFFFFFF)
 
-    def random64(self, count: int) -> NDArray[np.uint64]:
-        """The next `count` numbers of 64 bits: of two draws the first gives the high half."""
-        draws = self.random(2 * count)
-        return draws[0::2] << np.uint64(32) | draws[1::2]
+    @property
+    def memory(self) -> NDArray[np.uint32]:
+        """The engine's state in place: 624 words, and how many of them were drawn. (`engine.state` copies it word by
+        word, which takes a hundred times as long.)
+        """
+        if self._memory is None:
+            from ctypes import c_uint32
+
+            address = self.engine.ctypes.state_address
+            self._memory = np.ctypeslib.as_array((c_uint32 * (WORDS + 1)).from_address(address))
+        return self._memory
+
+    def bits(self, count: int, width: int) -> NDArray[Any]:
+        """The lowest `width` bits of the next `count` draws of 32 bits, unsigned.
+
+        For more than 32, those of numbers of 64 bits, each made of two draws, of which the first gives the high half.
+        """
+        engine = self.engine
+        if count >= FEW:
+            # Of a range that is a power of two RandomState takes the lowest bits, and its stream never changes.
+            return self._random_state.randint(0, 1 << width, count, np.uint32 if width <= 32 else np.uint64)
+        mask = np.uint64((1 << width) - 1)
+        if width <= 32:
+            return engine.random_raw(count) & mask
+        draws = engine.random_raw(2 * count)
+        return (draws[0::2] << np.uint64(32) | draws[1::2]) & mask
+
+    def skip(self, count: int) -> None:
+        """Draw `count` times 32 bits and throw them away."""
+        self.engine.random_raw(count, False)
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream that belongs to `seed`, of which mt19937 takes the lowest 32 bits.
@@ -96,7 +124,7 @@ class Generator:
             raise ValueError("Overflow when unpacking long long")
         self._seed = seed % 2**64
         if self._engine is not None:
-            _start(self._engine, self._seed)
+            self._start()
         self.next_normal = None
         return self
 
@@ -111,8 +139,7 @@ class Generator:
 
     def get_state_array(self) -> NDArray[np.uint8]:
         """The state in the 5056 bytes that PyTorch stores it in."""
-        engine = self.engine.state["state"]
-        words, position = engine["key"], engine["pos"]
+        words, position = self.memory[:WORDS], int(self.memory[WORDS])
         state = np.zeros((), STATE)
         state["initial_seed"] = self._seed
         state["left"] = WORDS + 1 - position
@@ -144,8 +171,7 @@ class Generator:
         left, position = int(state["left"]), WORDS + 1 - int(state["left"])
         if not state["seeded"] or not 0 < left <= WORDS or (left > 1 and state["next"] != position):
             raise RuntimeError("Invalid mt19937 state")
-        words = state["words"].astype(np.uint32)
-        self.engine.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": position}}
+        self.memory[:WORDS], self.memory[WORDS] = state["words"], position
         self._seed = int(state["initial_seed"])
         self.next_normal = float(state["normal_y"]) if state["normal_is_valid"] else None
 
@@ -178,13 +204,6 @@ class Generator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_from_state, (str(self.device), self.get_state_array()))
-
-
-def _start(engine: MT19937, seed: int) -> None:
-    """Fill the state from a seed as Matsumoto and Nishimura's init_genrand does, which NumPy keeps for RandomState."""
-    from numpy.random import RandomState
-
-    RandomState(engine).seed(seed & 0xFFFFFFFF)
 
 
 def _from_state(device: str, state: NDArray[np.uint8]) -> Generator:

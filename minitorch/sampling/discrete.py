@@ -21,6 +21,7 @@ from minitorch.sampling.fill import (
 )
 
 INT64_MIN: Final = -(2**63)
+FEW: Final = 500  # elements that are exchanged in turn faster than all at once
 WIDE: Final = 2**28  # ranges from here on take 64 bits, so that the remainder stays close to uniform
 RANDPERM_LIMIT: Final = (2**32 - 1) // 20  # from here on PyTorch shuffles by another algorithm
 
@@ -36,8 +37,9 @@ def random_(array: Array, generator: Generator, low: int | None = None, high: in
     """
     if low is not None and (high is not None or low != INT64_MIN):
         low, high = _range(array.dtype, low, high)
-        draws = (generator.random64 if high - low >= WIDE else generator.random)(array.size)
-        fill(array, (draws % np.uint64(high - low)).view(np.int64) + np.int64(low))
+        draws = generator.bits(array.size, 64 if high - low >= WIDE else 32)
+        draws %= draws.dtype.type(high - low)
+        fill(array, draws.astype(np.int64) + np.int64(low))
     elif array.size:
         (_random_full if low is None else _random_int64)(array, generator)
 
@@ -47,7 +49,7 @@ def _random_full(array: Array, generator: Generator) -> None:
     if dtype.kind == "c":
         raise not_implemented(dtype, "random_kernel_cpu")
     last = 2 ** NAMES[dtype].digits if is_floating(dtype) else int(limits(dtype)[1])
-    draws = (generator.random64 if dtype in (np.int64, np.float64) else generator.random)(array.size)
+    draws = generator.bits(array.size, 64 if dtype in (np.int64, np.float64) else 32)
     fill(array, draws % np.uint64(last + 1))
 
 
@@ -56,7 +58,7 @@ def _random_int64(array: Array, generator: Generator) -> None:
         raise not_implemented(array.dtype, "random_full_64_bits_range_kernel_cpu")
     if array.dtype != np.int64 and not is_floating(array.dtype):
         raise RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16")
-    fill(array, generator.random64(array.size).view(np.int64))
+    fill(array, generator.bits(array.size, 64).view(np.int64))
 
 
 def _range(dtype: np.dtype[Any], low: int, high: int | None) -> tuple[int, int]:
@@ -135,14 +137,23 @@ def randperm(n: int, generator: Generator, dtype: Any = np.int64) -> Array:
     _check_randperm(n, dtype)
     if n >= RANDPERM_LIMIT:
         raise NotImplementedError(f"randperm: n must be less than {RANDPERM_LIMIT}")
-    steps = np.arange(n)
-    partners = steps.copy()
-    partners[:-1] += (generator.random(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint64)).view(np.int64)
-    return convert(_exchanged(partners), dtype)
+    partners = np.arange(n)
+    if n > 1:
+        draws = generator.bits(n - 1, 32)
+        partners[:-1] += (draws % np.arange(n, 1, -1, dtype=draws.dtype)).astype(np.int64)
+    return convert((_exchanged if n > FEW else _exchanged_in_turn)(partners), dtype)
+
+
+def _exchanged_in_turn(partners: Array) -> Array:
+    """0 … n − 1 after each position i in turn was exchanged with partners[i]."""
+    numbers = list(range(len(partners)))
+    for i, partner in enumerate(partners.tolist()):
+        numbers[i], numbers[partner] = numbers[partner], numbers[i]
+    return np.array(numbers, np.int64)
 
 
 def _exchanged(partners: Array) -> Array:
-    """0 … n − 1 after each position i in turn was exchanged with partners[i] ≥ i, found without a loop over the turns.
+    """What `_exchanged_in_turn` gives, for partners[i] ≥ i, found without a loop over the turns.
 
     In its turn, i gets what its partner holds: what the visitor before i had left there, or where there was none, the
     partner's own number. And what i held itself was left there by its last visitor; following these back, in steps that

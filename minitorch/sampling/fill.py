@@ -60,12 +60,12 @@ def not_implemented(dtype: np.dtype[Any], kernel: str) -> NotImplementedError:
 
 def uniform_float32(generator: Generator, count: int) -> Array:
     """`count` float32 numbers in [0, 1): the lowest 24 bits of a draw, over 2²⁴."""
-    return (generator.random(count) & np.uint64(2**24 - 1)).astype(np.float32) * np.float32(2**-24)
+    return generator.bits(count, 24).astype(np.float32) * np.float32(2**-24)
 
 
 def uniform_float64(generator: Generator, count: int) -> Array:
     """`count` float64 numbers in [0, 1): the lowest 53 bits of a 64-bit draw, over 2⁵³."""
-    return (generator.random64(count) & np.uint64(2**53 - 1)) * 2.0**-53
+    return generator.bits(count, 53) * 2.0**-53
 
 
 def uniform_sample(generator: Generator) -> float:
