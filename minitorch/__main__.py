@@ -1,4 +1,8 @@
-"""`python -m minitorch script.py [arguments]`: runs a PyTorch program in which `import torch` means minitorch."""
+"""Runs a PyTorch program in which `import torch` means minitorch.
+
+python -m minitorch script.py [arguments]
+python -m minitorch -m module [arguments]
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,8 @@ from types import ModuleType
 from typing import Any
 
 SCRIPT = "MINITORCH_SCRIPT"
-"""The environment variable that tells spawned processes which script is run."""
+PACKAGE = "MINITORCH_PACKAGE"
+"""The environment variables that tell spawned processes which script is run, and the package it belongs to, if any."""
 
 
 class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -38,12 +43,28 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """The module has run already, under its own name."""
 
 
-def run(path: str, name: str) -> ModuleType:
-    """Runs a script as the module `name`, with `import torch` meaning minitorch from now on."""
+def redirect_imports() -> None:
+    """Has `import torch` mean minitorch from now on."""
     if not any(isinstance(finder, TorchFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, TorchFinder())
+
+
+def find_module(name: str) -> tuple[str, str]:
+    """The file that `python -m name` runs, and the package it belongs to."""
+    spec = importlib.util.find_spec(name)
+    if spec is not None and spec.submodule_search_locations is not None:
+        spec = importlib.util.find_spec(f"{name}.__main__")
+    if spec is None or spec.origin is None or not Path(spec.origin).is_file():
+        sys.exit(f"python -m minitorch: no such module: {name}")
+    return spec.origin, spec.parent or ""
+
+
+def run(path: str, name: str, package: str | None = None) -> ModuleType:
+    """Runs a script as the module `name` of a package, with `import torch` meaning minitorch from now on."""
+    redirect_imports()
     script = ModuleType(name)
     script.__file__ = path
+    script.__package__ = package
     # Processes that the script spawns import what the module is made from: there, that is `minitorch.spawned`.
     script.__spec__ = importlib.machinery.ModuleSpec("minitorch.spawned", None)
     sys.modules[name] = script
@@ -54,17 +75,26 @@ def run(path: str, name: str) -> ModuleType:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Runs the script that the arguments name, with the rest as its own arguments."""
-    if not arguments or arguments[0] in ("-h", "--help"):
+    """Runs the script or module that the arguments name, with the rest as its own arguments."""
+    if not arguments or arguments[0] in ("-h", "--help") or arguments == ["-m"]:
         print(__doc__)
-        sys.exit(0 if arguments else 2)
-    path = Path(arguments[0])
-    if not path.is_file():
-        sys.exit(f"python -m minitorch: no such script: {path}")
-    sys.argv = list(arguments)
-    sys.path[0] = str(path.resolve().parent)
-    os.environ[SCRIPT] = str(path.resolve())
-    run(str(path), "__main__")
+        sys.exit(0 if "-m" not in arguments and arguments else 2)
+    package = None
+    if arguments[0] == "-m":
+        redirect_imports()
+        sys.path[0] = os.getcwd()
+        path, package = find_module(arguments[1])
+        os.environ[PACKAGE] = package
+        sys.argv = [path, *arguments[2:]]
+    else:
+        path = arguments[0]
+        if not Path(path).is_file():
+            sys.exit(f"python -m minitorch: no such script: {path}")
+        os.environ.pop(PACKAGE, None)
+        sys.path[0] = str(Path(path).resolve().parent)
+        sys.argv = list(arguments)
+    os.environ[SCRIPT] = str(Path(path).resolve())
+    run(path, "__main__", package)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,6 @@ the script's module was made from it.
 
 import os
 
-from minitorch.__main__ import SCRIPT, run
+from minitorch.__main__ import PACKAGE, SCRIPT, run
 
-globals().update(vars(run(os.environ[SCRIPT], __name__)))
+globals().update(vars(run(os.environ[SCRIPT], __name__, os.environ.get(PACKAGE))))

@@ -77,3 +77,32 @@ def test_errors_end_the_program(tmp_path: Path) -> None:
     missing = ran(tmp_path, None, "other.py")
     assert (missing.returncode, missing.stderr.strip()) == (1, "python -m minitorch: no such script: other.py")
     assert ran(tmp_path, None).returncode == 2
+
+
+def test_a_module_runs_as_python_runs_one(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    (package / "part").mkdir(parents=True)
+    (package / "__init__.py").write_text("import torch\nname = torch.__name__\n")
+    (package / "part" / "__init__.py").write_text("")
+    (package / "part" / "__main__.py").write_text("from .. import name\nprint(name)\n")
+    (package / "train.py").write_text("""
+import sys
+import torch
+from torch import multiprocessing
+from . import name
+
+def work(rank): print(rank, torch.__name__, name)
+
+if __name__ == "__main__":
+    print(name, __package__, __file__ == sys.argv[0], sys.argv[1:], flush=True)
+    multiprocessing.spawn(work, nprocs=1)
+""")
+    result = ran(tmp_path, None, "-m", "package.train", "--lr", "1")
+    assert result.stdout.splitlines() == ["minitorch package True ['--lr', '1']", "0 minitorch minitorch"], (
+        result.stderr
+    )
+    assert ran(tmp_path, None, "-m", "package.part").stdout == "minitorch\n"
+    assert ran(tmp_path, None, "-m", "package.nothing").stderr.strip() == (
+        "python -m minitorch: no such module: package.nothing"
+    )
+    assert ran(tmp_path, None, "-m").returncode == 2
