@@ -15,6 +15,7 @@ from minitorch.backend import Array
 from minitorch.dtypes import c_type_name, type_name
 from minitorch.ops.correlation import correlate, outer, padded, scatter
 from minitorch.ops.declaration import NAMESPACES, composite, declare
+from minitorch.ops.one_node import one_node
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]
@@ -311,6 +312,7 @@ for _n in (1, 2, 3):
 
 
 @composite(variants="function")
+@one_node("ConvTbcBackward0", "input, weight, bias")
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """conv1d of (time, batch, in) with a weight (kernel, in, out) → (time, batch, out).
 

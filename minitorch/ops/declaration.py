@@ -73,32 +73,33 @@ class Op:
         self,
         kernel: FunctionType,
         derivatives: Mapping[str, Formula],
-        promotion: str,
-        upcast: bool,
-        is_view: bool,
-        node: str | Callable[..., str] | None,
-        outputs: Callable[..., Any] | None,
-        promoted: tuple[str, ...] | None,
-        edits: bool,
-        check: Callable[..., None] | None,
-        row_major: bool,
-        elementwise: bool,
-        format_from: tuple[str, ...],
+        promotion: str = NONE,
+        upcast: bool = False,
+        is_view: bool = False,
+        node: str | Callable[..., str] | None = None,
+        outputs: Callable[..., Any] | None = None,
+        promoted: tuple[str, ...] | None = None,
+        edits: bool = False,
+        check: Callable[..., None] | None = None,
+        row_major: bool = False,
+        elementwise: bool = False,
+        format_from: tuple[str, ...] = (),
     ) -> None:
         code = kernel.__code__
         count = code.co_argcount + code.co_kwonlyargcount
+        first = int(code.co_varnames[:1] == ("xp",))
         self.kernel = kernel
         self.name = kernel.__name__.rstrip("_")
-        self.parameters = code.co_varnames[1:count]
-        self.count = count - 1
+        self.parameters = code.co_varnames[first:count]
+        self.count = count - first
         self.positions = {name: position for position, name in enumerate(self.parameters)}
-        self.keyword_only_from = code.co_argcount - 1
-        self.required = code.co_argcount - 1 - len(kernel.__defaults__ or ())
-        self.defaults = _defaults(kernel, self.parameters, code.co_argcount - 1)
+        self.keyword_only_from = code.co_argcount - first
+        self.required = self.keyword_only_from - len(kernel.__defaults__ or ())
+        self.defaults = _defaults(kernel, self.parameters, self.keyword_only_from)
         # `apply` has all arguments in order, and calls by position, which is fastest: here the `*` has no effect.
         kernel.__code__ = code.replace(co_argcount=count, co_kwonlyargcount=0)
         kernel.__defaults__ = self.defaults[self.required :]
-        kinds = [kernel.__annotations__.get(name, "") for name in self.parameters]
+        kinds = [kernel.__annotations__.get(name, "").replace("Tensor", "Array") for name in self.parameters]
         self.sequences = tuple(i for i, kind in enumerate(kinds) if kind.startswith("Sequence[Array"))
         self.tensors = tuple(i for i, kind in enumerate(kinds) if kind.startswith("Array"))
         self.scalars = frozenset(i for i, kind in enumerate(kinds) if "Number" in kind)
@@ -161,9 +162,8 @@ class Op:
             )
         bound = list(args) + list(self.defaults[len(args) :])
         for name, value in kwargs.items():
-            position = self.positions.get("self" if name == "input" else name)
-            if position is None:
-                position = self.positions.get(ALIASES.get(name, ""))
+            names = (name, "self" if name == "input" else "", ALIASES.get(name, ""))
+            position = next((self.positions[each] for each in names if each in self.positions), None)
             if position is None:
                 raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
             if position < len(args):
@@ -227,8 +227,10 @@ class Derivative:
 
 def parameters_of(formula: Formula) -> tuple[str, ...]:
     """The names of a formula's parameters."""
-    code = formula.__code__
-    return code.co_varnames[: code.co_argcount]
+    if isinstance(formula, FunctionType):
+        return formula.__code__.co_varnames[: formula.__code__.co_argcount]
+    names: tuple[str, ...] = formula.parameters  # type: ignore[attr-defined]
+    return names
 
 
 def _source(op: Op, name: str) -> tuple[int, int]:

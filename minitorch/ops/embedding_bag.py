@@ -10,7 +10,8 @@ import math
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.dtypes import int32, int64, type_name
 from minitorch.ops.declaration import composite
-from minitorch.ops.embedding import embedding
+from minitorch.ops.embedding import _limited, embedding
+from minitorch.ops.one_node import one_node
 from minitorch.ops.ranges import arange
 from minitorch.tensor import Tensor
 
@@ -42,25 +43,43 @@ def embedding_bag(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
                 f"sequences. However, found offsets of type {type(offsets)}"
             )
-        count = len(input)
-        bag = arange(count, device=input.device).unsqueeze(1).expand_as(input).reshape(-1)
+        starts = arange(len(input), device=input.device) * input.shape[1]
         input = input.reshape(-1)
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
     else:
         starts = _starts(input, offsets, include_last_offset)
-        count = len(starts)
-        marks = input.new_zeros(len(input) + 1, dtype=int64)
-        bag = marks.index_add(0, starts, marks.new_ones(count))[:-1].cumsum(0) - 1
     outside = ((input < 0) | (input >= len(weight))).nonzero()
     if len(outside):
         at = int(outside[0])
         raise RuntimeError(
             f"Index {at} of input takes value {int(input[at])} which is not in the valid range [0, {len(weight)})"
         )
-    rows = embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+    if sparse:
+        raise NotImplementedError("embedding_bag: sparse gradients are not supported")
+    if max_norm is not None:
+        _limited(weight, input, max_norm, norm_type)
+    return _bags(weight, input, starts, scale_grad_by_freq, mode, per_sample_weights, padding_idx)
+
+
+@one_node("EmbeddingBagBackward0", "weight, per_sample_weights")
+def _bags(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: str,
+    per_sample_weights: Tensor | None,
+    padding_idx: int | None,
+) -> Tensor:
+    count = len(offsets)
+    marks = indices.new_zeros(len(indices) + 1, dtype=int64)
+    bag = marks.index_add(0, offsets, marks.new_ones(count))[:-1].cumsum(0) - 1
+    rows = embedding(indices, weight, padding_idx, scale_grad_by_freq=scale_grad_by_freq)
     if per_sample_weights is not None:
-        rows = rows * per_sample_weights.reshape(-1, 1)
+        rows = rows * per_sample_weights.unsqueeze(1)
     if padding_idx is not None:
-        kept = input != padding_idx % len(weight)
+        kept = indices != padding_idx % len(weight)
         rows, bag = rows[kept], bag[kept]
     sizes = bag.new_zeros(count).index_add(0, bag, bag.new_ones(len(bag)))
     if mode == "max":

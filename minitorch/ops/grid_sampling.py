@@ -20,6 +20,7 @@ from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import not_implemented
 from minitorch.ops.interpolation import cubic
 from minitorch.ops.joining import stack
+from minitorch.ops.one_node import one_node
 from minitorch.ops.ranges import linspace
 from minitorch.tensor import Tensor
 
@@ -157,9 +158,19 @@ def grid_sample(
     if align_corners is None:
         _warn_align_corners()
     _check(input, grid, mode)
+    return _grid_sampler(input, grid, mode, padding_mode, bool(align_corners))
+
+
+@one_node(
+    lambda input, grid, interpolation_mode, padding_mode, align_corners: f"GridSampler{input.dim() - 2}DBackward0",
+    "input, grid",
+)
+def _grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: str, padding_mode: str, align_corners: bool
+) -> Tensor:
     size = tuple(input.shape[2:])
-    places = reversed(grid.unbind(-1))
-    along = [_taps(place, s, mode, padding_mode, bool(align_corners)) for place, s in zip(places, size, strict=True)]
+    places = zip(reversed(grid.unbind(-1)), size, strict=True)
+    along = [_taps(place, s, interpolation_mode, padding_mode, align_corners) for place, s in places]
     indices, weights = [], []
     for taps in itertools.product(*along):
         index, weight = taps[0]

@@ -15,6 +15,7 @@ from minitorch.ops.creation import eye
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, declare
 from minitorch.ops.joining import cat
 from minitorch.ops.linalg import adjoint, check_float, check_square
+from minitorch.ops.one_node import one_node
 from minitorch.tensor import Tensor
 
 _TAYLOR_DEGREE = 18  # enough for float64 where the norm is at most 1
@@ -71,6 +72,7 @@ def geqrf(xp: Any, self: Array) -> tuple[Array, Array]:
 
 
 @composite(namespace="linalg", variants="function out")
+@one_node("LinalgHouseholderProductBackward0", "input, tau", saves="result")
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first n columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ, where vᵢ is 1 followed by column i of the input below the
     diagonal. Shapes (…, m, n) and (…, k) to (…, m, n), m ≥ n ≥ k.

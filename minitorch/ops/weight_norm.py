@@ -6,6 +6,7 @@ Source: Salimans and Kingma (2016), *Weight Normalization*, https://arxiv.org/ab
 from __future__ import annotations
 
 from minitorch.ops.declaration import composite
+from minitorch.ops.one_node import one_node
 from minitorch.tensor import Tensor
 
 
@@ -22,6 +23,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 
 
 @composite(variants="function")
+@one_node("WeightNormInterfaceBackward0", "v, g")
 def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     """g · v / ‖v‖, with a norm for each index of `dim`."""
     return v * (g / norm_except_dim(v, 2, dim))
