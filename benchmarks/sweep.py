@@ -68,6 +68,7 @@ GROUPS: dict[str, Arguments] = {
     "mvlgamma": lambda make: (make(low=3, high=9), 2),
     "polygamma": lambda make: (1, make(low=0.1, high=9)),
     "special.zeta": lambda make: (make(low=2, high=9), make(low=1, high=9)),
+    "igamma igammac": lambda make: (make(100, SIDE, low=0.1, high=9), make(100, SIDE, low=0.1, high=9)),
     "pow float_power": lambda make: (make(low=0.1), make()),
     "xlogy special.xlog1py": lambda make: (make(), make(low=0.1)),
     "add sub subtract mul multiply div divide true_divide atan2 arctan2 copysign eq ne not_equal lt less le less_equal "
@@ -90,6 +91,7 @@ GROUPS: dict[str, Arguments] = {
     "view_as_complex": lambda make: (make(SIDE, SIDE // 2, 2),),
     "prelu nn.functional.prelu": lambda make: (make(), make(1)),
     "celu_ hardtanh_": lambda make: (make(),),
+    "is_same_size": lambda make: (make(), make()),
     "where": lambda make: (make.mask(), make(), make()),
     # reductions
     "logsumexp": lambda make: (make(), 1),
@@ -114,6 +116,8 @@ GROUPS: dict[str, Arguments] = {
     "as_strided_scatter": lambda make: (make(), make(SIDE, SIDE), (SIDE, SIDE), (1, SIDE)),
     "block_diag": lambda make: (make(500, 500), make(500, 500)),
     "cat concat concatenate stack hstack vstack dstack column_stack row_stack": (lambda make: ([make(), make()],)),
+    "meshgrid": lambda make: (make(SIDE), make(SIDE)),
+    "unravel_index": lambda make: (make.integers(high=SIDE * SIDE), (SIDE, SIDE)),
     "cartesian_prod": lambda make: (make(SIDE), make(SIDE)),
     "combinations": lambda make: (make(SIDE),),
     "broadcast_tensors": lambda make: (make(), make(SIDE)),
@@ -154,7 +158,7 @@ GROUPS: dict[str, Arguments] = {
     "masked_select": lambda make: (make(), make.mask()),
     "cross linalg.cross": lambda make: (make(SIDE, SIDE // 3, 3), make(SIDE, SIDE // 3, 3)),
     # creation
-    "bartlett_window blackman_window hamming_window hann_window": lambda make: (SIDE * SIDE,),
+    "bartlett_window blackman_window hamming_window hann_window kaiser_window": lambda make: (SIDE * SIDE,),
     "cholesky": lambda make: (_positive(make),),
     "cholesky_solve": lambda make: (make(300, 300), _positive(make)),
     "empty_permuted": lambda make: ((SIDE, SIDE), (1, 0)),
@@ -163,6 +167,7 @@ GROUPS: dict[str, Arguments] = {
     "full": lambda make: ((SIDE, SIDE), 2.0),
     "full_like": lambda make: (make(), 2.0),
     "eye": lambda make: (SIDE,),
+    "tril_indices triu_indices": lambda make: (SIDE, SIDE),
     "arange": lambda make: (SIDE * SIDE,),
     "linspace": lambda make: (0, 1, SIDE * SIDE),
     "logspace": lambda make: (0, 1, SIDE * SIDE),
@@ -199,7 +204,15 @@ GROUPS: dict[str, Arguments] = {
     "det logdet inverse slogdet pinverse linalg.det linalg.inv linalg.pinv linalg.qr linalg.slogdet linalg.svd "
     "linalg.svdvals linalg.matrix_rank": lambda make: (make(300, 300),),
     "linalg.cholesky linalg.eigh linalg.eigvalsh": lambda make: (_positive(make),),
-    "linalg.solve linalg.lstsq": lambda make: (make(300, 300), make(300, 300)),
+    "linalg.solve linalg.solve_ex linalg.lstsq": lambda make: (make(300, 300), make(300, 300)),
+    "linalg.lu_solve": lambda make: (*_factored(make), make(300, 300)),
+    "lu_solve": lambda make: (make(300, 300), *_factored(make)),
+    "lu_unpack": lambda make: _factored(make),
+    "linalg.householder_product orgqr": lambda make: (make(300, 300), make(300)),
+    "linalg.tensorinv": lambda make: (make(20, 15, 20, 15),),
+    "linalg.tensorsolve": lambda make: (make(20, 15, 20, 15), make(20, 15)),
+    "triangular_solve": lambda make: (make(300, 300), make(300, 300) + 30 * make.lib.eye(300)),
+    "vander linalg.vander": lambda make: (make(SIDE, low=-1, high=1),),
     # layers
     "nn.functional.glu": lambda make: (make(),),
     "softmax log_softmax nn.functional.softmax nn.functional.log_softmax nn.functional.softmin": (
@@ -277,7 +290,7 @@ NOT_TIMED = {
     "empty_strided": "memory alone",
     "nn.functional.multi_head_attention_forward": "the workload of the transformer block covers it",
     "range": "deprecated arange",
-    "linalg.solve_triangular linalg.diagonal": "keywords",
+    "linalg.solve_triangular linalg.diagonal nonzero_static": "keywords",
 }
 
 
@@ -291,6 +304,11 @@ def _steps(make: Inputs, count: int) -> Any:
 
 def _signs(make: Inputs, *shape: int) -> Any:
     return (make.integers(*shape, high=2) * 2 - 1).float()
+
+
+def _factored(make: Inputs) -> tuple[Any, Any]:
+    factors = make.lib.linalg.lu_factor(make(300, 300).detach())
+    return factors[0], factors[1]
 
 
 def _positive(make: Inputs) -> Any:
