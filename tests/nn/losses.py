@@ -60,7 +60,11 @@ LOSSES = [
           "AdaptiveLogSoftmaxWithLoss(8, 5, (4,))"),
     *reduced(f"x(3, 5), {CLASSES}", "LinearCrossEntropyLoss(5, 4",
              "LinearCrossEntropyLoss(5, 4, bias=True, ignore_index=3, label_smoothing=0.1",
-             "LinearCrossEntropyLoss(5, 4, weight=torch.tensor([1.0, 2, 3, 4])"),
+             "LinearCrossEntropyLoss(5, 4, weight=torch.tensor([1.0, 2, 3, 4])",
+             "LinearCrossEntropyLoss(5, 4, options=nn.LinearCrossEntropyOptions()",
+             "LinearCrossEntropyLoss(5, 4, bias=True, options=nn.LinearCrossEntropyOptions(batch_chunk_size=2)",
+             "LinearCrossEntropyLoss(5, 4, ignore_index=3, weight=torch.tensor([1.0, 2, 3, 4]), "
+             "options=nn.LinearCrossEntropyOptions(True, chunking_method='aspect_ratio:3')"),
     *each("x(2, 5), torch.tensor([[1, 0], [2, 2]])", "LinearCrossEntropyLoss(5, 3, out_features=(2,), bias=True)"),
     *each("x(5), torch.tensor(2)", "LinearCrossEntropyLoss(5, 3)"),
     *each("x(8), torch.tensor(4)", "AdaptiveLogSoftmaxWithLoss(8, 6, [2, 4], 2)"),

@@ -14,7 +14,6 @@ import minitorch
 torch = pytest.importorskip("torch", reason="the expected names are torch's")
 
 LEFT_OUT = {
-    "LinearCrossEntropyOptions": "how PyTorch divides the batch of a LinearCrossEntropyLoss to save memory",
     "factory_kwargs": "internal to PyTorch's own layers",
 }
 OTHER_ARGUMENTS = {

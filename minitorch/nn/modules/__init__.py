@@ -24,6 +24,7 @@ from minitorch.nn.modules import (
     transformer,
     upsampling,
 )
+from minitorch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 from minitorch.nn.modules.module import Module
 
 _FILES = (

@@ -12,6 +12,7 @@ from typing import Any
 from minitorch.nn import functional as F
 from minitorch.nn.modules.distance import PairwiseDistance
 from minitorch.nn.modules.linear import Linear
+from minitorch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 from minitorch.nn.modules.module import Module
 from minitorch.ops.loss import reduction_of
 from minitorch.tensor import Tensor
@@ -210,14 +211,12 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         weight: Tensor | None = None,
         ignore_index: int | None = None,
         label_smoothing: float = 0.0,
-        options: Any = None,
+        options: LinearCrossEntropyOptions | None = None,
     ) -> None:
         if weight is not None and weight.shape != (num_classes,):
             raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
-        if options is not None:
-            raise NotImplementedError("LinearCrossEntropyLoss: options are not supported")
         super().__init__(weight, reduction=reduction)
         self.num_classes = num_classes
         self.out_features = out_features
@@ -238,6 +237,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             reduction=self.reduction,
             ignore_index=self.ignore_index,
             label_smoothing=self.label_smoothing,
+            options=self.options,
         )
 
     def extra_repr(self) -> str:
