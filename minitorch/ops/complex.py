@@ -119,7 +119,8 @@ def _angle_gradient(grad: Tensor, self: Tensor) -> Any:
 @pointwise(
     variants="",
     node="ComplexBackward0",
-    derivatives={"real": lambda grad: grad.real, "imag": lambda grad: grad.imag},
+    # That it keeps the parts too, PyTorch owes to their names.
+    derivatives={"real": lambda grad, real: grad.real, "imag": lambda grad, imag: grad.imag},
 )
 def _complex(xp: Any, real: Array, imag: Array) -> Array:
     parts = xp.broadcast_arrays(real, imag)

@@ -11,7 +11,7 @@ from typing import Any
 from minitorch.dtypes import promote_types
 from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite
-from minitorch.ops.linalg import _cross
+from minitorch.ops.linalg import cross as linalg_cross
 from minitorch.ops.matrix_products import bmm
 from minitorch.tensor import Tensor
 
@@ -239,7 +239,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-    return _cross("linalg.cross", input, other, dim)
+    return linalg_cross(input, other, dim=dim)
 
 
 @composite(variants="function out")

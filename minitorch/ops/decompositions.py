@@ -17,8 +17,9 @@ from minitorch.ops.linalg import adjoint, check_float, check_square, inv
 from minitorch.tensor import Tensor
 
 
-def _qr_gradient(grads: Any, result0: Tensor, result1: Tensor, A: Tensor, mode: str) -> Tensor:
-    if mode != "reduced" and A.shape[-2] > A.shape[-1]:
+def _qr_gradient(grads: Any, result0: Tensor, result1: Tensor, A_shape: Any, mode: str) -> Tensor:
+    rows, columns = A_shape[-2:]
+    if mode != "reduced" and rows > columns:
         raise RuntimeError(
             "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
             if mode == "complete"
@@ -28,13 +29,12 @@ def _qr_gradient(grads: Any, result0: Tensor, result1: Tensor, A: Tensor, mode: 
     q, r = result0, result1
     of_q = q.new_zeros(q.shape) if grads[0] is None else grads[0]
     of_r = r.new_zeros(r.shape) if grads[1] is None else grads[1]
-    rows, columns = A.shape[-2:]
     if rows >= columns:
         middle = r @ adjoint(of_r) - adjoint(of_q) @ q
         symmetric = middle.tril() + adjoint(middle.tril(-1))
         return (of_q + q @ symmetric) @ adjoint(inv(r))
-    # A = Q [U V]: the right part follows from Q alone.
-    u, v = r[..., :rows], A[..., rows:]
+    # A = Q [U V]: the right part, Q V, follows from Q alone.
+    u, v = r[..., :rows], q @ r[..., rows:]
     of_u, of_v = of_r[..., :rows], of_r[..., rows:]
     of_q = of_q + v @ adjoint(of_v)
     middle = u @ adjoint(of_u) - adjoint(of_q) @ q

@@ -307,7 +307,7 @@ def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Arr
     node="LinalgSolveExBackward0",
     outputs=return_types.linalg_solve_ex,
     derivatives={
-        "A, B": lambda grads, A, B, result0, left: _solve_gradients(grads[0], A, B, result0, left),
+        "A, B": lambda grads, A, result0, left: _solve_gradients(grads[0], A, result0, left),
     },
 )
 def solve_ex(xp: Any, A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> tuple[Array, Array]:

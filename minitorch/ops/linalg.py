@@ -14,8 +14,9 @@ from typing import Any
 from minitorch import return_types
 from minitorch.backend import Array
 from minitorch.dtypes import type_name
-from minitorch.ops.declaration import METHODS, NAMESPACES, composite, declare
+from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare
 from minitorch.ops.matmul import matmul
+from minitorch.ops.pointwise import conj
 from minitorch.tensor import Tensor
 
 
@@ -149,12 +150,12 @@ def _check_solvable(name: str, A: Any, B: Any, left: bool) -> None:
         )
 
 
-def _solve_gradients(grad: Tensor, A: Tensor, B: Tensor, result: Tensor, left: bool) -> tuple[Tensor, Tensor]:
+def _solve_gradients(grad: Tensor, A: Tensor, result: Tensor, left: bool) -> tuple[Tensor, Tensor]:
     if not left:
-        of_a, of_b = _solve_gradients(_turned(grad), _turned(A), _turned(B), _turned(result), True)
+        of_a, of_b = _solve_gradients(_turned(grad), _turned(A), _turned(result), True)
         return _turned(of_a), _turned(of_b)
     of_b = solve(adjoint(A), grad)
-    if _is_vector(A, B):
+    if _is_vector(A, result):
         return -(of_b.unsqueeze(-1) @ adjoint(result.unsqueeze(-1))), of_b
     return -(of_b @ adjoint(result)), of_b
 
@@ -167,7 +168,7 @@ def _turned(x: Tensor) -> Tensor:
     variants="function out",
     namespace="linalg",
     node="LinalgSolveExBackward0",
-    derivatives={"A, B": lambda grad, A, B, left, result: _solve_gradients(grad, A, B, result, left)},
+    derivatives={"A, B": lambda grad, A, left, result: _solve_gradients(grad, A, result, left)},
 )
 def solve(xp: Any, A: Array, B: Array, *, left: bool = True) -> Array:
     """The X of A X = B, or of X A = B. https://pytorch.org/docs/stable/generated/torch.linalg.solve.html"""
@@ -201,22 +202,36 @@ def _triangle_of(x: Tensor, upper: bool, unitriangular: bool) -> Tensor:
     return x.triu(diagonal) if upper else x.tril(-diagonal)
 
 
-@composite(variants="function out", namespace="linalg")
+def _solve_triangular_gradients(
+    grad: Tensor, self: Tensor, result: Tensor, upper: bool, left: bool, unitriangular: bool
+) -> tuple[Tensor, Tensor]:
+    of_b = solve_triangular(adjoint(self), grad, upper=not upper, left=left, unitriangular=unitriangular)
+    of_a = -(of_b @ adjoint(result) if left else adjoint(result) @ of_b)
+    return _triangle_of(of_a, upper, unitriangular), of_b
+
+
+@declare(
+    variants="function out",
+    namespace="linalg",
+    node="LinalgSolveTriangularBackward0",
+    derivatives={"self, B": _solve_triangular_gradients},
+)
 def solve_triangular(
-    input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Tensor:
+    xp: Any, self: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Array:
     """`solve` for a triangular matrix, of which only that triangle is read.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.solve_triangular.html
     """
-    check_square("linalg.solve_triangular", input._array)
-    if B.dim() < 2:
+    check_square("linalg.solve_triangular", self)
+    if B.ndim < 2:
         raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
-    _check_solvable("linalg.solve_triangular", input, B, left)
-    input = _triangle_of(input, upper, unitriangular)
+    _check_solvable("linalg.solve_triangular", self, B, left)
+    triangle = xp.triu(self, int(unitriangular)) if upper else xp.tril(self, -int(unitriangular))
     if unitriangular:
-        input = input + input.new_ones(input.shape[-1]).diag_embed()
-    return solve(input, B[(None,) * (input.dim() - B.dim())], left=left)  # lest `solve` takes B for a batch of vectors
+        triangle += xp.eye(self.shape[-1], dtype=self.dtype)
+    right = B[(None,) * (self.ndim - B.ndim)]  # lest `solve` takes B for a batch of vectors
+    return OPS["solve"].kernel(xp, triangle, right, left)
 
 
 def _cholesky_gradient(grad: Tensor, result: Tensor, upper: bool) -> Tensor:
@@ -328,28 +343,29 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     return A.diagonal(offset, dim1, dim2)
 
 
-def _cross(name: str, input: Tensor, other: Tensor, dim: int) -> Tensor:
-    for each in (input, other):
-        if each.shape[dim] != 3:
-            raise RuntimeError(
-                f"{name}: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
-            )
-
-    def turned(x: Tensor, shift: int) -> Tensor:
-        return x.roll(shift, dim)
-
-    return turned(input, -1) * turned(other, -2) - turned(input, -2) * turned(other, -1)
-
-
-@composite(variants="function out", namespace="linalg")
-def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+@declare(
+    variants="function out",
+    namespace="linalg",
+    promotion="keep",
+    node="LinalgCrossBackward0",
+    derivatives={
+        "self": lambda grad, other, dim: cross(conj(other), grad, dim=dim),
+        "other": lambda grad, self, dim: cross(grad, conj(self), dim=dim),
+    },
+)
+def cross(xp: Any, self: Array, other: Array, *, dim: int = -1) -> Array:
     """The cross product along a dimension of size 3.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.cross.html
     """
-    if input.dim() != other.dim():
+    if self.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    return _cross("linalg.cross", input, other, dim)
+    if self.shape[dim] != 3 or other.shape[dim] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[dim]} and {other.shape[dim]}"
+        )
+    one, two = (xp.roll(self, shift, dim) for shift in (-1, -2))
+    return one * xp.roll(other, -2, dim) - two * xp.roll(other, -1, dim)
 
 
 # Functions that are in `torch` too, some under another name, and methods.

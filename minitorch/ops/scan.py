@@ -142,7 +142,7 @@ def _running_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
     row_major=True,
     variants=OUT,
     outputs=return_types.cummax,
-    derivatives={"self": lambda grad, result1, dim: _running_backward(grad, result1, dim)},
+    derivatives={"self": lambda grad, self, result1, dim: _running_backward(grad, result1, dim)},
 )
 def cummax(xp: Any, self: Array, dim: int) -> tuple[Array, Array]:
     """The largest element so far, and where it is. https://pytorch.org/docs/stable/generated/torch.cummax.html"""
@@ -153,7 +153,7 @@ def cummax(xp: Any, self: Array, dim: int) -> tuple[Array, Array]:
     row_major=True,
     variants=OUT,
     outputs=return_types.cummin,
-    derivatives={"self": lambda grad, result1, dim: _running_backward(grad, result1, dim)},
+    derivatives={"self": lambda grad, self, result1, dim: _running_backward(grad, result1, dim)},
 )
 def cummin(xp: Any, self: Array, dim: int) -> tuple[Array, Array]:
     """The smallest element so far, and where it is. https://pytorch.org/docs/stable/generated/torch.cummin.html"""

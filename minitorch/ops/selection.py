@@ -387,7 +387,10 @@ def nan_to_num(
     return choose(xp, self == -xp.inf, xp.asarray(neginf, self.dtype), replaced)
 
 
-@pointwise(upcast=False, derivatives={"self": lambda grad: grad, "other": _zeros})
+@pointwise(
+    upcast=False,
+    derivatives={"self": lambda grad, self, other: grad.masked_fill(self == other, 0), "other": _zeros},
+)
 def nextafter(xp: Any, self: Array, other: Array) -> Array:
     """The next number after self towards `other`. https://pytorch.org/docs/stable/generated/torch.nextafter.html"""
     if self.dtype.kind in "biu":
