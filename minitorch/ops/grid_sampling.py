@@ -247,7 +247,13 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         )
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
-    count, spatial = size[0], tuple(size[2:])
+    return _affine_grid(theta, tuple(size), bool(align_corners))
+
+
+@one_node("AffineGridGeneratorBackward0", "theta")
+def _affine_grid(theta: Tensor, size: tuple[int, ...], align_corners: bool) -> Tensor:
+    count, *spatial = size[0], *size[2:]
+    n = len(spatial)
     base = theta.new_ones((count, *spatial, n + 1))
     for dim, s in enumerate(spatial):
         reach = (1.0 if align_corners else (s - 1) / s) * (s > 1)

@@ -71,5 +71,4 @@ case(
         args(make(1, 2, 3, dtype="int64"), (1, 1, 2, 3)),
     ],
     dtypes="float32 float64",
-    grad_fn=False,  # one node of its own in torch
 )
