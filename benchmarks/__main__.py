@@ -1,6 +1,7 @@
 """`python -m benchmarks [--write FILE]`: the table of all workloads, one thread, in one run.
 
 `python -m benchmarks ops [--backward] [NAME …]`: every op, or those named, on about a million elements.
+`python -m benchmarks layers [NAME …]`: layers, losses and activations, forward and backward.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy
 import torch
 
 import minitorch
-from benchmarks import sweep
+from benchmarks import layers, sweep
 from benchmarks.measure import import_cost, interleaved, least_seconds, peak_memory, ratio
 from benchmarks.networks import PROGRAMS
 from benchmarks.workloads import WORKLOADS
@@ -70,12 +71,16 @@ def report() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--write", type=Path, help="also write the table to this file")
-    parser.add_argument("what", nargs="?", choices=["workloads", "ops"], default="workloads")
-    parser.add_argument("names", nargs="*", help="of ops; all of them by default")
+    parser.add_argument("what", nargs="?", choices=["workloads", "ops", "layers"], default="workloads")
+    parser.add_argument("names", nargs="*", help="of ops or layers; all of them by default")
     parser.add_argument("--backward", action="store_true", help="ops with their gradient")
     arguments = parser.parse_args()
-    ops = arguments.names or sweep.names()
-    text = sweep.report(ops, arguments.backward) if arguments.what == "ops" else report()
+    if arguments.what == "ops":
+        text = sweep.report(arguments.names or sweep.names(), arguments.backward)
+    elif arguments.what == "layers":
+        text = layers.report(arguments.names or list(layers.LAYERS))
+    else:
+        text = report()
     print(text)
     if arguments.write:
         temporary = arguments.write.with_suffix(".tmp")

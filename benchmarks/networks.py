@@ -13,11 +13,11 @@ from benchmarks.workloads import Action
 Program = Callable[[Any], Action]
 
 
-def _random(torch: Any, *shape: int) -> Any:
+def random_tensor(torch: Any, *shape: int) -> Any:
     return torch.from_numpy(np.random.default_rng(0).standard_normal(shape, np.float32))
 
 
-def _labels(torch: Any, count: int, classes: int) -> Any:
+def random_labels(torch: Any, count: int, classes: int) -> Any:
     return torch.from_numpy(np.random.default_rng(0).integers(0, classes, count))
 
 
@@ -31,7 +31,7 @@ def _step(torch: Any, model: Any, optimizer: Any, data: Any, loss: Callable[[Any
 
 
 def elementwise_chain(torch: Any) -> Action:
-    x = _random(torch, 4_000_000).requires_grad_()
+    x = random_tensor(torch, 4_000_000).requires_grad_()
 
     def run() -> None:
         x.grad = None
@@ -41,18 +41,18 @@ def elementwise_chain(torch: Any) -> Action:
 
 
 def broadcast_reduction(torch: Any) -> Action:
-    a, b = _random(torch, 2000, 1, 100), _random(torch, 1, 50, 100)
+    a, b = random_tensor(torch, 2000, 1, 100), random_tensor(torch, 1, 50, 100)
     return lambda: (a * b).sum(0).mean(1)
 
 
 def softmax(torch: Any) -> Action:
-    x = _random(torch, 4096, 1000)
+    x = random_tensor(torch, 4096, 1000)
     return lambda: x.softmax(1)
 
 
 def embedding(torch: Any) -> Action:
-    table = _random(torch, 10_000, 128).requires_grad_()
-    indices = _labels(torch, 8192, 10_000)
+    table = random_tensor(torch, 10_000, 128).requires_grad_()
+    indices = random_labels(torch, 8192, 10_000)
 
     def run() -> None:
         table.grad = None
@@ -66,9 +66,11 @@ def mlp(optimizer: str) -> Program:
         torch.manual_seed(0)
         nn = torch.nn
         model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 10))
-        labels = _labels(torch, 64, 10)
+        labels = random_labels(torch, 64, 10)
         update = getattr(torch.optim, optimizer)(model.parameters(), lr=0.001)
-        return _step(torch, model, update, _random(torch, 64, 784), lambda y: nn.functional.cross_entropy(y, labels))
+        return _step(
+            torch, model, update, random_tensor(torch, 64, 784), lambda y: nn.functional.cross_entropy(y, labels)
+        )
 
     return program
 
@@ -77,8 +79,8 @@ def optimizer_step(name: str, **options: Any) -> Program:
     """One step on a million parameters."""
 
     def program(torch: Any) -> Action:
-        parameter = torch.nn.Parameter(_random(torch, 1000, 1000))
-        parameter.grad = _random(torch, 1000, 1000)
+        parameter = torch.nn.Parameter(random_tensor(torch, 1000, 1000))
+        parameter.grad = random_tensor(torch, 1000, 1000)
         step: Action = getattr(torch.optim, name)([parameter], **options).step
         return step
 
@@ -92,9 +94,11 @@ def lenet(torch: Any) -> Action:
         *(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)),
         *(nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10)),
     )
-    labels = _labels(torch, 64, 10)
+    labels = random_labels(torch, 64, 10)
     update = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9)
-    return _step(torch, model, update, _random(torch, 64, 1, 28, 28), lambda y: nn.functional.cross_entropy(y, labels))
+    return _step(
+        torch, model, update, random_tensor(torch, 64, 1, 28, 28), lambda y: nn.functional.cross_entropy(y, labels)
+    )
 
 
 def resnet18(torch: Any) -> Any:
@@ -126,7 +130,7 @@ def resnet18(torch: Any) -> Any:
 
 def resnet_step(batch: int) -> Program:
     def program(torch: Any) -> Action:
-        model, images = resnet18(torch), _random(torch, batch, 3, 64, 64)
+        model, images = resnet18(torch), random_tensor(torch, batch, 3, 64, 64)
 
         def run() -> None:
             model.zero_grad()
@@ -141,17 +145,17 @@ def transformer_block(torch: Any) -> Action:
     torch.manual_seed(0)
     model = torch.nn.TransformerEncoderLayer(128, 4, 512, dropout=0.0, batch_first=True, norm_first=True)
     update = torch.optim.SGD(model.parameters(), lr=0.001)
-    return _step(torch, model, update, _random(torch, 16, 64, 128), lambda y: y.square().mean())
+    return _step(torch, model, update, random_tensor(torch, 16, 64, 128), lambda y: y.square().mean())
 
 
 def convolution(backward: bool) -> Program:
     def program(torch: Any) -> Action:
-        x, weight = _random(torch, 16, 64, 32, 32), _random(torch, 64, 64, 3, 3)
+        x, weight = random_tensor(torch, 16, 64, 32, 32), random_tensor(torch, 64, 64, 3, 3)
         if not backward:
             return lambda: torch.nn.functional.conv2d(x, weight, padding=1)
         x.requires_grad_()
         weight.requires_grad_()
-        grad = _random(torch, 16, 64, 32, 32)
+        grad = random_tensor(torch, 16, 64, 32, 32)
 
         def run() -> None:
             x.grad = weight.grad = None
@@ -163,8 +167,8 @@ def convolution(backward: bool) -> Program:
 
 
 def layer_norm(torch: Any) -> Action:
-    x = _random(torch, 4096, 512).requires_grad_()
-    layer, grad = torch.nn.LayerNorm(512), _random(torch, 4096, 512)
+    x = random_tensor(torch, 4096, 512).requires_grad_()
+    layer, grad = torch.nn.LayerNorm(512), random_tensor(torch, 4096, 512)
 
     def run() -> None:
         x.grad = None
@@ -176,7 +180,7 @@ def layer_norm(torch: Any) -> Action:
 
 def data_loader(torch: Any) -> Action:
     utils = import_module(f"{torch.__name__}.utils.data")
-    data = utils.TensorDataset(_random(torch, 60_000, 784), _labels(torch, 60_000, 10))
+    data = utils.TensorDataset(random_tensor(torch, 60_000, 784), random_labels(torch, 60_000, 10))
     loader = utils.DataLoader(data, batch_size=64, shuffle=True)
     return lambda: sum(len(batch) for batch, _ in loader)
 
