@@ -51,9 +51,9 @@ def _step(xp: Any, scores: Array, skips: Array, emitted: Array) -> Array:
     variants="",
     derivatives={
         "log_probs": (
-            lambda grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity: (
+            lambda grad, log_probs, labels, targets, lengths, target_lengths, result0, result1, blank, zero_infinity: (
                 ctc_loss_backward(
-                    grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity
+                    grad, log_probs, labels, lengths, target_lengths, result0, result1, blank, zero_infinity
                 )
             )
         )
@@ -62,27 +62,28 @@ def _step(xp: Any, scores: Array, skips: Array, emitted: Array) -> Array:
 def ctc_loss_(
     xp: Any,
     log_probs: Array,
+    labels: Array,
     targets: Array,
-    input_lengths: Ints,
+    lengths: Ints,
     target_lengths: Ints,
     blank: int,
     zero_infinity: bool,
 ) -> tuple[Array, Array]:
-    """The negative log-likelihoods (N,) and α (T, N, 2S + 1)."""
+    """The negative log-likelihoods (N,) and α (T, N, 2S + 1), of the `targets` as `labels` (N, S)."""
     if log_probs.dtype.kind != "f" or log_probs.dtype.itemsize == 2:
         raise not_implemented("ctc_loss_cpu", log_probs.dtype.name)
     steps, count = log_probs.shape[:2]
-    _, skips, emitted = _states(xp, log_probs, targets, blank)
+    _, skips, emitted = _states(xp, log_probs, labels, blank)
     alpha = xp.full(emitted.shape, -math.inf, log_probs.dtype)
     start = xp.arange(alpha.shape[2]) < xp.where(xp.asarray(target_lengths) > 0, 2, 1)[:, None]
     alpha[0] = xp.where(start, emitted[0], -math.inf)
     for t in range(1, steps):
         alpha[t] = _step(xp, alpha[t - 1], skips, emitted[t])
-    each, lengths, last = xp.arange(count), xp.asarray(input_lengths), 2 * xp.asarray(target_lengths)
-    final = alpha[lengths - 1, each]
+    each, ends, last = xp.arange(count), xp.asarray(lengths), 2 * xp.asarray(target_lengths)
+    final = alpha[ends - 1, each]
     at_label = xp.where(last > 0, final[each, last - 1], -math.inf)
     likelihood = xp.logaddexp(final[each, last], at_label)
-    return -xp.where(lengths > 0, likelihood, xp.where(last > 0, -math.inf, 0)).astype(alpha.dtype), alpha
+    return -xp.where(ends > 0, likelihood, xp.where(last > 0, -math.inf, 0)).astype(alpha.dtype), alpha
 
 
 @declare(
@@ -156,7 +157,7 @@ def ctc_loss(
     labels = _padded(targets, wanted, blank, len(lengths))
     if max(lengths) > len(batch):
         raise _invalid(f"Expected input_lengths to have value at most {len(batch)}, but got value {max(lengths)}")
-    loss = ctc_loss_(batch, labels, lengths, wanted, blank, zero_infinity)[0]
+    loss = ctc_loss_(batch, labels, targets, lengths, wanted, blank, zero_infinity)[0]
     if zero_infinity:
         loss = loss.masked_fill(loss == math.inf, 0)
     if reduction == "mean":

@@ -11,9 +11,9 @@ from minitorch.backend import Array
 from minitorch.dtypes import SCALAR_TYPES, bool_, type_name
 from minitorch.ops.apply import write_out
 from minitorch.ops.broadcasting import broadcast_tensors
-from minitorch.ops.declaration import NAMESPACES, composite, declare
+from minitorch.ops.declaration import NAMESPACES, OPS, composite, declare
 from minitorch.ops.errors import broadcast_clash, not_implemented
-from minitorch.ops.norms import matrix_norm, vector_norm
+from minitorch.ops.norms import _vector_norm_gradient, matrix_norm, vector_norm
 from minitorch.ops.promotion import result_type
 from minitorch.tensor import Tensor
 
@@ -35,10 +35,22 @@ def norm(
     return result if out is None else write_out("norm", out, result)
 
 
-@composite(variants="function method")
-def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """‖input − other‖ₚ over all elements. https://pytorch.org/docs/stable/generated/torch.dist.html"""
-    return vector_norm(input - other, p)
+def _dist_gradient(grad: Tensor, self: Tensor, other: Tensor, p: float, result: Tensor) -> Any:
+    return _vector_norm_gradient(grad, self - other, p, None, False, result)
+
+
+def _dist_gradient_of_other(grad: Tensor, self: Tensor, other: Tensor, p: float, result: Tensor) -> Any:
+    return _dist_gradient(grad, other, self, p, result)
+
+
+@declare(
+    promotion="keep",
+    upcast=True,
+    derivatives={"self": _dist_gradient, "other": _dist_gradient_of_other},
+)
+def dist(xp: Any, self: Array, other: Array, p: float = 2) -> Array:
+    """‖self − other‖ₚ over all elements. https://pytorch.org/docs/stable/generated/torch.dist.html"""
+    return OPS["vector_norm"].kernel(xp, xp.asarray(self - other), p, None, False, None)
 
 
 def _tiles(rows: int, columns: int, width: int, upper: bool = False) -> Iterator[tuple[slice, slice]]:

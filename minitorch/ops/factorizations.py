@@ -25,6 +25,7 @@ from minitorch.ops.linalg import (
     failing_minor,
     solve_triangular,
 )
+from minitorch.ops.padding import constant_pad
 from minitorch.tensor import Tensor
 
 _PANEL = 32
@@ -221,40 +222,74 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     return return_types.linalg_lu(permutation_of(pivots, A.shape[-2], L.detach()), L, U)
 
 
+def _unpacked_gradient(grads: Any, LU_data_shape: Any) -> Tensor:
+    rows, columns = LU_data_shape[-2:]
+    batch = ((0, 0),) * (len(LU_data_shape) - 2)
+    parts = []
+    if grads[0] is not None:
+        parts.append(constant_pad(grads[0].tril(-1), (*batch, (0, 0), (0, columns - grads[0].shape[-1])), 0))
+    if grads[1] is not None:
+        parts.append(constant_pad(grads[1].triu(), (*batch, (0, rows - grads[1].shape[-2]), (0, 0)), 0))
+    gradient: Tensor = sum(parts[1:], parts[0])
+    return gradient
+
+
+@declare(variants="", node="LuUnpackBackward0", derivatives={"LU_data": _unpacked_gradient})
+def unpacked(xp: Any, LU_data: Array) -> tuple[Array, Array]:
+    """L, with ones on the diagonal, and U."""
+    rows, columns = LU_data.shape[-2:]
+    size = min(rows, columns)
+    return xp.tril(LU_data[..., :size], -1) + xp.eye(rows, size, dtype=LU_data.dtype), xp.triu(LU_data[..., :size, :])
+
+
 @composite(variants="function out")
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """P, L and U of `lu_factor`'s results; what isn't asked for is empty.
 
     https://pytorch.org/docs/stable/generated/torch.lu_unpack.html
     """
-    rows, columns = LU_data.shape[-2:]
-    size = min(rows, columns)
-    P = permutation_of(LU_pivots, rows, LU_data.detach()) if unpack_pivots else LU_data.new_empty(0)
+    P = permutation_of(LU_pivots, LU_data.shape[-2], LU_data.detach()) if unpack_pivots else LU_data.new_empty(0)
     if not unpack_data:
         return return_types.lu_unpack(P, *[LU_data.reshape(-1)[:0] for _ in range(2)])
-    one = LU_data.new_ones((*LU_data.shape[:-2], size)).diag_embed()
-    if rows > size:
-        one = cat([one, one.new_zeros((*one.shape[:-2], rows - size, size))], -2)
-    return return_types.lu_unpack(P, LU_data[..., :size].tril(-1) + one, LU_data[..., :size, :].triu())
+    return return_types.lu_unpack(P, *unpacked(LU_data))
 
 
-@composite(variants="function out", namespace="linalg")
-def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
+def _lu_solve_gradient(grad: Tensor, LU: Tensor, pivots: Tensor, result: Tensor, left: bool, adjoint: bool) -> Tensor:
+    of_B = lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint)
+    of_matrix = -(of_B @ result.mH if left else result.mH @ of_B)
+    P, L, U = lu_unpack(LU, pivots)
+    of_product = P.mT @ (of_matrix.mH if adjoint else of_matrix)
+    return (of_product @ U.mH).tril(-1) + (L.mH @ of_product).triu()
+
+
+@declare(
+    variants="function out",
+    namespace="linalg",
+    node="LinalgLuSolveBackward0",
+    derivatives={
+        "LU": _lu_solve_gradient,
+        "B": lambda grad, LU, pivots, left, adjoint: (
+            lu_solve(LU, pivots, grad, adjoint=not adjoint)
+            if left
+            else lu_solve(LU, pivots, grad.mH, adjoint=adjoint).mH
+        ),
+    },
+)
+def lu_solve(xp: Any, LU: Array, pivots: Array, B: Array, *, left: bool = True, adjoint: bool = False) -> Array:
     """The X with A X = B (X A = B unless `left`, and Aᴴ for A with `adjoint`) for the A that was factored.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.lu_solve.html
     """
     check_square("torch.linalg.lu_solve", LU)
-    if not left:
-        turned = lu_solve(LU, pivots, B.mT if not LU.is_complex() else B.mT.conj(), adjoint=not adjoint)
-        return turned.mT if not LU.is_complex() else turned.mT.conj()
-    P = lu_unpack(LU, pivots, unpack_data=False).P
+    if not left:  # the adjoint equation has the matrix on the left
+        turned = OPS["lu_solve"].kernel(xp, LU, pivots, B.swapaxes(-1, -2).conj(), True, not adjoint)
+        return turned.swapaxes(-1, -2).conj()
+    P = _permutation(xp, pivots, LU.shape[-1]).astype(LU.dtype)
+    lower, upper = xp.tril(LU, -1) + xp.eye(LU.shape[-1], dtype=LU.dtype), xp.triu(LU)
     if adjoint:
-        upper = LU.mT.conj() if LU.is_complex() else LU.mT
-        X = solve_triangular(upper, B, upper=False)
-        return P @ solve_triangular(upper, X, upper=True, unitriangular=True)
-    X = solve_triangular(LU, P.mT @ B, upper=False, unitriangular=True)
-    return solve_triangular(LU, X, upper=True)
+        lower, upper = (each.swapaxes(-1, -2).conj() for each in (lower, upper))
+        return P @ xp.linalg.solve(lower, xp.linalg.solve(upper, B))
+    return xp.linalg.solve(upper, xp.linalg.solve(lower, P.swapaxes(-1, -2) @ B))
 
 
 def _lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:

@@ -247,16 +247,34 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         )
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
-    return _affine_grid(theta, tuple(size), bool(align_corners))
+    if len(theta) != size[0]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{size[0]}, {n + 1}] but got: "
+            f"[{len(theta)}, {n + 1}]."
+        )
+    size, align_corners = tuple(size), bool(align_corners)
+    return _affine_grid(theta, _base_grid(theta, size, align_corners), size, align_corners)
 
 
-@one_node("AffineGridGeneratorBackward0", "theta")
-def _affine_grid(theta: Tensor, size: tuple[int, ...], align_corners: bool) -> Tensor:
-    count, *spatial = size[0], *size[2:]
-    n = len(spatial)
-    base = theta.new_ones((count, *spatial, n + 1))
-    for dim, s in enumerate(spatial):
+def _base_grid(like: Tensor, size: Ints, align_corners: bool) -> Tensor:
+    """The grid (N, H · W, 3) of the identity, each place followed by 1."""
+    n = len(size) - 2
+    base = like.new_ones((size[0], *size[2:], n + 1))
+    for dim, s in enumerate(size[2:]):
         reach = (1.0 if align_corners else (s - 1) / s) * (s > 1)
-        line = linspace(-1, 1, s, dtype=theta.dtype, device=theta.device) * reach
+        line = linspace(-1, 1, s, dtype=like.dtype, device=like.device) * reach
         base[..., n - 1 - dim] = line.reshape(-1, *(1,) * (n - 1 - dim))
-    return base.reshape(count, -1, n + 1).bmm(theta.mT).reshape(count, *spatial, n)
+    return base.reshape(size[0], -1, n + 1)
+
+
+@declare(
+    upcast=True,
+    promotion=KEEP,
+    variants="",
+    node="AffineGridGeneratorBackward0",
+    derivatives={
+        "theta": lambda grad, size, align_corners: grad.flatten(1, -2).mT @ _base_grid(grad, size, align_corners)
+    },
+)
+def _affine_grid(xp: Any, theta: Array, base: Array, size: Ints, align_corners: bool) -> Array:
+    return (base @ theta.swapaxes(-1, -2)).reshape(size[0], *size[2:], len(size) - 2)

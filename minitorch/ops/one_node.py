@@ -35,15 +35,14 @@ def one_node(
         def recorded(*args: Any, **kwargs: Any) -> Any:
             bound = op.bind(args, kwargs)
             mask = sum(1 << i for i in op.tensors if isinstance(bound[i], Tensor) and bound[i].requires_grad)
-            if not mask or not grad_mode.enabled:
-                return op.kernel(*bound)
             with no_grad():
                 result = op.kernel(*bound)
-            several = isinstance(result, tuple)
+            results = result if isinstance(result, tuple) else (result,)
             # A view of what the steps made is, of this op, a result.
-            found = [make_tensor(each._array, each._dtype, each._device) for each in (result if several else [result])]
-            _record(op, bound, found, mask)
-            return found[0] if not several else tuple(found) if outputs is None else outputs(*found)
+            found = [make_tensor(each._elements, each._dtype, each._device) for each in results]
+            if mask and grad_mode.enabled:
+                _record(op, bound, found, mask)
+            return found[0] if results is not result else tuple(found) if outputs is None else outputs(*found)
 
         return recorded
 

@@ -164,11 +164,14 @@ def floor_divide(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     return _by_quotient(xp, xp.floor_divide, self, other)
 
 
-def _flat(grad: Tensor) -> Any:
-    return grad.new_zeros(grad.shape)
+_ROUNDED: dict[str, Any] = {
+    "self": lambda grad, other: grad.new_zeros(grad.shape),
+    "other": lambda grad, self, other: grad.new_zeros(grad.shape),
+}
+"""A quotient that is rounded has slope 0. PyTorch keeps its arguments all the same."""
 
 
-@pointwise(variants="inplace out", node="DivBackward2", derivatives={"self": _flat, "other": _flat})
+@pointwise(variants="inplace out", node="DivBackward2", derivatives=_ROUNDED)
 def _div_trunc(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """self / other, rounded towards zero."""
     _check_divisor(xp, self, other, "div_trunc_cpu")
@@ -177,7 +180,7 @@ def _div_trunc(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     return xp.trunc(xp.true_divide(self, other))
 
 
-@pointwise(variants="inplace out", node="DivBackward2", derivatives={"self": _flat, "other": _flat})
+@pointwise(variants="inplace out", node="DivBackward2", derivatives=_ROUNDED)
 def _div_floor(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """⌊self / other⌋, with gradient zero."""
     _check_divisor(xp, self, other, "div_floor_cpu")
@@ -436,3 +439,15 @@ def abs(xp: Any, self: Array) -> Array:
     if self.dtype == "bool":
         raise not_implemented("abs_cpu", "bool")
     return xp.abs(self)
+
+
+_real_abs_ = METHODS["abs_"]
+
+
+@composite(variants="method", aliases="absolute_")
+def abs_(self: Tensor) -> Tensor:
+    """Overwrites the elements with their absolute values. Raises RuntimeError for complex ones, whose own are real."""
+    if self._dtype.is_complex:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    result: Tensor = _real_abs_(self)
+    return result

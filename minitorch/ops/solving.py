@@ -11,11 +11,13 @@ from typing import Any
 from minitorch import return_types
 from minitorch.backend import Array
 from minitorch.dtypes import type_name
-from minitorch.ops import decompositions, factorizations, linalg
-from minitorch.ops.declaration import composite, declare
+from minitorch.ops import decompositions, factorizations
+from minitorch.ops.apply import function_of
+from minitorch.ops.declaration import OPS, composite, declare
 from minitorch.ops.errors import not_implemented
 from minitorch.ops.linalg import adjoint, check_square, inv, solve, solve_triangular
 from minitorch.ops.norms import matrix_norm
+from minitorch.ops.one_node import one_node
 from minitorch.tensor import Tensor
 
 
@@ -125,10 +127,13 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Any = None) -> Tensor:
     return solve(input.reshape(other.numel(), other.numel()), other.reshape(-1)).reshape(columns)
 
 
+_old_cholesky = function_of(OPS["cholesky"].twin("CholeskyBackward0"), with_out=False)
+
+
 @composite(variants="function method out")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """`linalg.cholesky` by its older name. https://pytorch.org/docs/stable/generated/torch.cholesky.html"""
-    return linalg.cholesky(input, upper=upper)
+    return _old_cholesky(input, upper=upper)
 
 
 def _factor_gradient(of_matrix: Tensor, factor: Tensor, upper: bool) -> Tensor:
@@ -137,7 +142,9 @@ def _factor_gradient(of_matrix: Tensor, factor: Tensor, upper: bool) -> Tensor:
     return factor @ both if upper else both @ factor
 
 
-def _cholesky_solve_gradients(grad: Tensor, input2: Tensor, result: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
+def _cholesky_solve_gradients(
+    grad: Tensor, self: Tensor, input2: Tensor, result: Tensor, upper: bool
+) -> tuple[Tensor, Tensor]:
     of_right = cholesky_solve(grad, input2, upper)
     return of_right, _factor_gradient(-(of_right @ adjoint(result)), input2, upper)
 
@@ -182,6 +189,7 @@ def cholesky_inverse(xp: Any, self: Array, upper: bool = False) -> Array:
 
 
 @composite(variants="function method out")
+@one_node("TriangularSolveBackward0", "input, A", saves="result0", outputs=return_types.triangular_solve)
 def triangular_solve(
     input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
@@ -190,9 +198,7 @@ def triangular_solve(
     https://pytorch.org/docs/stable/generated/torch.triangular_solve.html
     """
     turned, is_upper = (A.mT, not upper) if transpose else (A, upper)
-    return return_types.triangular_solve(
-        solve_triangular(turned, input, upper=is_upper, unitriangular=unitriangular), A.clone()
-    )
+    return solve_triangular(turned, input, upper=is_upper, unitriangular=unitriangular), A.clone()
 
 
 @composite(variants="function method out")

@@ -86,19 +86,19 @@ METHODS["polygamma"] = lambda self, n: polygamma(n, self)
 METHODS["polygamma_"] = lambda self, n: self.copy_(polygamma(n, self))
 
 
-@composite(variants="function method out")
-def mvlgamma(input: Tensor, p: int) -> Tensor:
+@pointwise(
+    promotion="to float",
+    derivatives={"self": lambda grad, self, p: grad * sum((self - i / 2).digamma() for i in range(p))},
+)
+def mvlgamma(xp: Any, self: Array, p: int) -> Array:
     """p(p − 1)/4 ln π + Σ lgamma(x − i/2) over i < p. Raises RuntimeError unless x > (p − 1)/2.
 
     https://pytorch.org/docs/stable/special.html#torch.special.multigammaln
     """
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    shifts = input.new_tensor([-i / 2 for i in range(p)], dtype=(input / 1).dtype)
-    return (input.unsqueeze(-1) + shifts).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
-
-
-METHODS["mvlgamma_"] = lambda self, p: self.copy_(mvlgamma(self, p))
+    terms = [gamma_kernels.lgamma(xp, floating(self, "mvlgamma") - i / 2) for i in range(p)]
+    return sum(terms) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 @pointwise(
