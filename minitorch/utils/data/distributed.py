@@ -20,7 +20,7 @@ class DistributedSampler(Sampler[int]):
 
     The order follows from `seed` and the epoch: call `set_epoch` before each, or all epochs have the same. To make the
     parts equally long, indices from the beginning are repeated at the end, or with `drop_last` the end is left out.
-    Raises ValueError for a rank out of range, RuntimeError where a number isn't given and there is no process group.
+    Raises ValueError for a rank out of range, also where a number isn't given and there is no process group.
     """
 
     def __init__(
@@ -32,8 +32,8 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        self.num_replicas = _process_group().get_world_size() if num_replicas is None else num_replicas
-        self.rank = _process_group().get_rank() if rank is None else rank
+        self.num_replicas: int = _distributed().get_world_size() if num_replicas is None else num_replicas
+        self.rank: int = _distributed().get_rank() if rank is None else rank
         if not 0 <= self.rank < self.num_replicas:
             raise ValueError(f"Invalid rank {self.rank}, rank should be in the interval [0, {self.num_replicas - 1}]")
         self.dataset = dataset
@@ -63,8 +63,6 @@ class DistributedSampler(Sampler[int]):
         self.epoch = epoch
 
 
-def _process_group() -> Any:
-    try:
-        return importlib.import_module("minitorch.distributed")
-    except ModuleNotFoundError:
-        raise RuntimeError("Requires distributed package to be available") from None
+def _distributed() -> Any:
+    """The package, which loads when it is asked."""
+    return importlib.import_module("minitorch.distributed")
