@@ -157,7 +157,7 @@ class Pickler(pickle._Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
-            return self._reduced(obj)
+            return NotImplemented if hasattr(obj, "materialize") else self._reduced(obj)
         if isinstance(obj, Size):
             return Size, (tuple(obj),)
         return NotImplemented

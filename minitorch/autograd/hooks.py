@@ -22,6 +22,8 @@ _numbers = itertools.count()
 class RemovableHandle:
     """What registering a hook returns: `remove()` takes the hook away again, also at the end of a `with` block."""
 
+    __module__ = "minitorch.utils.hooks"  # where programs and pickles look for it
+
     def __init__(self, hooks: Hooks, hook: Callable[..., Any], marks: Sequence[dict[int, bool]] = ()) -> None:
         """Puts the hook under a new number into `hooks`, and that number into `marks`."""
         self.id = next(_numbers)
@@ -35,6 +37,13 @@ class RemovableHandle:
         self._hooks.pop(self.id, None)
         for numbers in self._marks:
             numbers.pop(self.id, None)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._hooks, self.id, tuple(self._marks)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._hooks, self.id = {} if state[0] is None else state[0], state[1]
+        self._marks = () if len(state) < 3 or state[2] is None else state[2]
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
+from minitorch.ops.declaration import METHODS
 from minitorch.tensor import Tensor, _as_subclass, _TensorType
 
 
@@ -94,14 +95,46 @@ class UninitializedTensorMixin:
             "initialize the parameters before accessing their attributes."
         )
 
+    def share_memory_(self) -> None:
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
+        )
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self), (self.requires_grad,)
 
-def _uninitialized(cls: type, device: Any, dtype: Any) -> Any:
+
+_ALLOWED = (
+    "copy_ is_complex is_floating_point half float double char short int long cuda cpu to get_device size materialize "
+    "share_memory_ __repr__ __reduce_ex__"
+)
+
+
+def _refused(name: str) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in <method '{name}' of 'torch._C.TensorBase' objects>. This "
+            "error happens when you are using a `LazyModule` or explicitly manipulating "
+            f"`torch.nn.parameter.{type(self).__name__}` objects. When using LazyModules Call `forward` with a dummy "
+            "batch to initialize the parameters before calling torch functions"
+        )
+
+    return method
+
+
+for _name in {name for name in dir(Tensor) if name[0] != "_" or name in METHODS} - set(_ALLOWED.split()):
+    if callable(getattr(Tensor, _name)):
+        setattr(UninitializedTensorMixin, _name, _refused(_name.strip("_") if _name[:2] == "__" else _name))
+
+
+def _uninitialized(cls: type, requires_grad: bool, device: Any, dtype: Any) -> Any:
     from minitorch.ops.creation import empty
 
-    return _as_subclass(empty(0, device=device, dtype=dtype), cls)
+    return Tensor.requires_grad_(_as_subclass(empty(0, device=device, dtype=dtype), cls), requires_grad)
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
@@ -112,7 +145,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     _of = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
-        return _uninitialized(cls, device, dtype).requires_grad_(requires_grad)
+        return _uninitialized(cls, requires_grad, device, dtype)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
         if id(self) not in memo:
@@ -130,7 +163,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> Any:
-        buffer = _uninitialized(cls, device, dtype).requires_grad_(requires_grad)
+        buffer = _uninitialized(cls, requires_grad, device, dtype)
         buffer.persistent = persistent
         buffer._is_buffer = True
         return buffer

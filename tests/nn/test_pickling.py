@@ -69,3 +69,25 @@ def test_a_module_moves_between_the_libraries(saver: Any, loader: Any, code: str
     assert [name for name, _ in again.named_parameters()] == [name for name, _ in module.named_parameters()]
     for (name, after), (_, before) in zip(again.state_dict().items(), module.state_dict().items(), strict=True):
         np.testing.assert_array_equal(after.numpy(), before.numpy(), err_msg=name)
+
+
+@pytest.mark.parametrize(("saver", "loader"), [(torch, minitorch), (minitorch, torch)], ids=["from torch", "to torch"])
+def test_a_lazy_module_finds_its_size_in_the_other_library(saver: Any, loader: Any) -> None:
+    loaded = through_file(made(saver, "LazyLinear(3)"), saver, loader)
+    loaded.load_state_dict(loader.nn.Linear(4, 3).state_dict())
+    assert loaded(loader.ones(2, 4)).shape == (2, 3)
+    assert type(loaded) is loader.nn.Linear
+    assert repr(loaded) == "Linear(in_features=4, out_features=3, bias=True)"
+
+
+@pytest.mark.parametrize(("saver", "loader"), [(torch, minitorch), (minitorch, torch)], ids=["from torch", "to torch"])
+def test_a_hook_before_loading_is_called_in_the_other_library(saver: Any, loader: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        module = saver.nn.utils.spectral_norm(saver.nn.Linear(4, 3))
+    loaded = through_file(module, saver, loader)
+    state = {name: each for name, each in loaded.state_dict().items() if name != "weight_v"}
+    state["weight"] = loaded.weight_orig.detach() / 2  # as before version 1, which had no v
+    loaded.load_state_dict(state)
+    sigma = loaded.weight_u @ (loaded.weight_orig @ loaded.weight_v)
+    assert sigma.item() == pytest.approx(2, rel=1e-4)

@@ -19,8 +19,8 @@ class LazyModuleMixin:
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._load_hook = self.register_load_state_dict_pre_hook(_materialize)
-        self._initialize_hook = self.register_forward_pre_hook(_initialize, with_kwargs=True)
+        self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
+        self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
     def _save_to_state_dict(self: Any, destination: Any, prefix: str, keep_vars: bool) -> None:
         for name, tensor in self._persistent_state().items():
@@ -34,23 +34,21 @@ class LazyModuleMixin:
         """Whether any parameter or buffer has no shape yet."""
         return any(map(is_lazy, itertools.chain(self._parameters.values(), self._buffers.values())))
 
+    def _lazy_load_hook(self: Any, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """Before loading: parameters that have a shape in the state dict get it."""
+        for name, tensor in itertools.chain(self._parameters.items(), self._buffers.items()):
+            source = state_dict.get(prefix + name)
+            if tensor is not None and source is not None and is_lazy(tensor) and not is_lazy(source):
+                with no_grad():
+                    tensor.materialize(source.shape)
 
-def _materialize(module: Any, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-    """Before loading: parameters that have a shape in the state dict get it."""
-    for name, tensor in itertools.chain(module._parameters.items(), module._buffers.items()):
-        source = state_dict.get(prefix + name)
-        if tensor is not None and source is not None and is_lazy(tensor) and not is_lazy(source):
-            with no_grad():
-                tensor.materialize(source.shape)
-
-
-def _initialize(module: Any, args: Any, kwargs: Any) -> None:
-    """Before the first forward: the module finds out its size and becomes an ordinary one."""
-    module.initialize_parameters(*args, **kwargs)
-    if module.has_uninitialized_params():
-        raise RuntimeError(f"module {module._get_name()} has not been fully initialized")
-    module._initialize_hook.remove()
-    module._load_hook.remove()
-    del module._initialize_hook, module._load_hook
-    if module.cls_to_become is not None:
-        module.__class__ = module.cls_to_become
+    def _infer_parameters(self: Any, module: Any, args: Any, kwargs: Any = None) -> None:
+        """Before the first forward: the module finds out its size and becomes an ordinary one."""
+        module.initialize_parameters(*args, **kwargs or {})
+        if module.has_uninitialized_params():
+            raise RuntimeError(f"module {module._get_name()} has not been fully initialized")
+        module._initialize_hook.remove()
+        module._load_hook.remove()
+        del module._initialize_hook, module._load_hook
+        if module.cls_to_become is not None:
+            module.__class__ = module.cls_to_become

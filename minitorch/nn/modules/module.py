@@ -28,7 +28,7 @@ from minitorch.nn.modules.hooks import (
     register_module_parameter_registration_hook,
     registered,
 )
-from minitorch.nn.modules.state_dict import ModuleState, _IncompatibleKeys
+from minitorch.nn.modules.state_dict import ModuleState, _IncompatibleKeys, _WrappedHook
 from minitorch.nn.modules.tree import ModuleTree
 from minitorch.nn.parameter import Buffer, Parameter
 from minitorch.tensor import Tensor
@@ -36,6 +36,7 @@ from minitorch.tensor import Tensor
 __all__ = [
     "Module",
     "_IncompatibleKeys",
+    "_WrappedHook",
     "register_module_backward_hook",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",

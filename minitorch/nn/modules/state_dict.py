@@ -5,7 +5,8 @@ Source: https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.
 
 from __future__ import annotations
 
-import functools
+import warnings
+import weakref
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -17,6 +18,10 @@ from minitorch.nn.parameter import Parameter, is_lazy
 from minitorch.tensor import Tensor
 
 EXTRA_STATE = "_extra_state"
+_UNREACHED = (
+    "Reached a code path in Module.{}_extra_state() that should never be called. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
+)
 
 
 class _Keys(NamedTuple):
@@ -35,6 +40,34 @@ class _IncompatibleKeys(_Keys):
     __str__ = __repr__
 
 
+class _WrappedHook:
+    """A hook before loading, and the module that it is called with, if it is; it doesn't keep the module alive."""
+
+    __module__ = "minitorch.nn.modules.module"  # where pickles of whole modules look for it
+
+    def __init__(self, hook: Hook, module: Any = None) -> None:
+        self.__setstate__({"hook": hook, "with_module": module is not None, "module": module})
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.with_module:
+            return self.hook(*args, **kwargs)
+        module = self.module()
+        if module is None:
+            raise RuntimeError("You are trying to call the hook of a dead Module!")
+        return self.hook(module, *args, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {"hook": self.hook, "with_module": self.with_module}
+        return {**state, "module": self.module()} if self.with_module else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.hook, self.with_module = state["hook"], state["with_module"]
+        if self.with_module:
+            if state["module"] is None:
+                raise RuntimeError("You are trying to revive the hook of a dead Module!")
+            self.module = weakref.ref(state["module"])
+
+
 class ModuleState:
     """The part of Module that saves and loads."""
 
@@ -50,11 +83,11 @@ class ModuleState:
 
     def get_extra_state(self) -> Any:
         """What a subclass wants in its state dict besides tensors; only called where a subclass defines it."""
-        raise RuntimeError("Module.get_extra_state() is not defined")
+        raise RuntimeError(_UNREACHED.format("get"))
 
     def set_extra_state(self, state: Any) -> None:
         """Takes back what `get_extra_state` gave."""
-        raise RuntimeError("Module.set_extra_state() is not defined")
+        raise RuntimeError(_UNREACHED.format("set"))
 
     def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Has `hook(module, prefix, keep_vars)` called before `state_dict` is filled."""
@@ -76,10 +109,10 @@ class ModuleState:
     def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Has `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`
         called before this module's tensors are loaded."""
-        return register(self._load_state_dict_pre_hooks, functools.partial(hook, self))
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
-        return register(self._load_state_dict_pre_hooks, functools.partial(hook, self) if with_module else hook)
+        return register(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Has `hook(module, incompatible_keys)` called after this module is loaded; it may change the two lists."""
@@ -96,8 +129,18 @@ class ModuleState:
         buffers = {name: each for name, each in self._buffers.items() if name not in self._non_persistent_buffers_set}
         return {name: each for name, each in {**self._parameters, **buffers}.items() if each is not None}
 
-    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """All parameters and persistent buffers by their full names, detached unless `keep_vars`, not copied."""
+        if args:
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead. Refer to "
+                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            destination, prefix = destination or given["destination"], prefix or given.get("prefix", "")
+            keep_vars = keep_vars or given.get("keep_vars", False)
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()  # maps the prefix of each module to its version

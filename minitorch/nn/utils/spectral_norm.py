@@ -178,6 +178,7 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     own[0].remove(module)
     for hooks in (module._forward_pre_hooks, module._state_dict_hooks, module._load_state_dict_pre_hooks):
         for number, hook in list(hooks.items()):
+            hook = getattr(hook, "hook", hook)  # what is called before loading is wrapped
             if own[0] in (hook, getattr(hook, "fn", None)):
                 del hooks[number]
     return module
