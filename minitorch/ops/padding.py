@@ -40,13 +40,20 @@ def constant_pad(xp: Any, self: Array, pads: Pads, value: Any) -> Array:
 
 def _sources(xp: Any, size: int, before: int, after: int, mode: str) -> Array:
     """The index, within a dimension, of what stands at every place of the padded dimension."""
+    if mode == "circular":  # what negative pads cut off doesn't come round
+        cut, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
+        return cut + xp.arange(-max(before, 0), kept + max(after, 0)) % max(kept, 1)
     index = xp.arange(-before, size + after)
     if mode == "replicate":
         return xp.clip(index, 0, size - 1)
-    if mode == "circular":
-        return index % size
     index = xp.abs(index)
     return (size - 1) - xp.abs((size - 1) - index)
+
+
+def _inside(size: int, before: int, after: int) -> tuple[int, int]:
+    """Of the places of the padded dimension, the first that lies in the array, and the first after it."""
+    first = max(before, 0)
+    return first, max(min(size, size + after) + before, first)
 
 
 _NODES = {"reflect": "Reflection", "replicate": "Replication", "circular": "Circular"}
@@ -62,7 +69,11 @@ def mirrored_pad(xp: Any, self: Array, pads: Pads, mode: str) -> Array:
     """The array continued by its own elements."""
     for axis, (before, after) in enumerate(pads):
         if before or after:
-            self = xp.take(self, _sources(xp, self.shape[axis], before, after, mode), axis=axis)
+            size = self.shape[axis]
+            sources, (first, last) = _sources(xp, size, before, after, mode), _inside(size, before, after)
+            strips = [xp.take(self, places, axis=axis) for places in (sources[:first], sources[last:])]
+            middle = self[(slice(None),) * axis + (slice(first - before, last - before),)]
+            self = xp.concatenate([strips[0], middle, strips[1]], axis=axis)
     return self
 
 
@@ -74,10 +85,14 @@ def mirrored_pad_backward(xp: Any, grad_output: Array, shape: tuple[int, ...], p
     """Every element gets the gradients of all places where it stands."""
     for axis, (before, after) in enumerate(pads):
         if before or after:
-            moved = xp.moveaxis(grad_output, axis, 0)
-            result = xp.zeros((shape[axis], *moved.shape[1:]), moved.dtype)
-            xp.add.at(result, _sources(xp, shape[axis], before, after, mode), moved)
-            grad_output = xp.moveaxis(result, 0, axis)
+            sources, (first, last) = _sources(xp, shape[axis], before, after, mode), _inside(shape[axis], before, after)
+            whole = (*grad_output.shape[:axis], shape[axis], *grad_output.shape[axis + 1 :])
+            result = xp.zeros(whole, grad_output.dtype)
+            place, moved = xp.moveaxis(result, axis, 0), xp.moveaxis(grad_output, axis, 0)
+            place[first - before : last - before] = moved[first:last]
+            for outside in (*range(min(first, len(sources))), *range(last, len(sources))):
+                place[int(sources[outside])] += moved[outside]
+            grad_output = result
     return xp.ascontiguousarray(grad_output)
 
 
@@ -125,6 +140,11 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             )
         if mode == "circular" and max(before, after) > limit:
             raise RuntimeError("Padding value causes wrapping around more than once.")
+        whole, kept = size + before + after, size + min(before, 0) + min(after, 0)
+        if mode == "circular" and (whole < 0 or kept <= 0 < whole):
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        if mode != "circular" and n == 1 and whole < 1 and (before or after):
+            raise RuntimeError(f"input (W: {size}) is too small. Calculated output W: {whole}")
     return mirrored_pad(input, pads, mode)
 
 
