@@ -35,10 +35,11 @@ _accumulating = threading.RLock()
 class Pass:
     """A backward pass under way, as `current.of_thread`: in a thread that runs one inside another, the inner one."""
 
-    __slots__ = ("__weakref__", "needed", "outer", "roots")
+    __slots__ = ("__weakref__", "callbacks", "needed", "outer", "roots")
 
     def __init__(self, roots: Sequence[Node]) -> None:
         self.roots = roots
+        self.callbacks: list[Callable[[], Any]] = []
         self.needed: Collection[Node] | None = None
 
     def __enter__(self) -> Pass:
@@ -191,7 +192,16 @@ def run(
                 if edge is not None and grad is not None:
                     _receive(pending, edge[0], edge[1], grad, node, len(results))
                 del grad
+        for callback in this.callbacks:
+            callback()
     return captured
+
+
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Has a function called at the end of the backward pass that runs. Raises RuntimeError where none does."""
+    if current.of_thread is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    current.of_thread.callbacks.append(callback)
 
 
 def _compute(node: Node, grads: list[Tensor | None]) -> Gradients:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from minitorch.autograd.engine import queue_callback
 from minitorch.tensor import Tensor
 
 __all__ = ["Variable"]
@@ -20,8 +21,16 @@ class VariableMeta(type):
         return isinstance(instance, Tensor)
 
 
+class _Engine:
+    """What programs know of the engine: `queue_callback(function)` has it called when the backward pass ends."""
+
+    queue_callback = staticmethod(queue_callback)
+
+
 class Variable(metaclass=VariableMeta):
     """`Variable(data, requires_grad)` is a tensor on the memory of `data`, a leaf."""
+
+    _execution_engine = _Engine()
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         if volatile:

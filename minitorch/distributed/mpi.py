@@ -31,7 +31,15 @@ _OPERATIONS = {
     RedOpType.BOR: MPI.BOR,
     RedOpType.BXOR: MPI.BXOR,
 }
-_OF_TRUTH = {RedOpType.BAND: MPI.LAND, RedOpType.BOR: MPI.LOR, RedOpType.BXOR: MPI.LXOR}
+_OF_TRUTH = {
+    RedOpType.SUM: MPI.LOR,
+    RedOpType.PRODUCT: MPI.LAND,
+    RedOpType.MIN: MPI.LAND,
+    RedOpType.MAX: MPI.LOR,
+    RedOpType.BAND: MPI.LAND,
+    RedOpType.BOR: MPI.LOR,
+    RedOpType.BXOR: MPI.LXOR,
+}
 
 
 class MPIExchange:
@@ -75,6 +83,8 @@ class MPIExchange:
 
 
 def _operation(array: Array, op: RedOpType) -> MPI.Op:
+    if array.dtype == "bfloat16":
+        raise RuntimeError("Invalid scalar type")
     return _OF_TRUTH.get(op, _OPERATIONS[op]) if array.dtype == bool else _OPERATIONS[op]
 
 
@@ -88,8 +98,7 @@ def _divide(data: bytes | bytearray, outputs: Sequence[Array]) -> None:
 class ProcessGroupMPI(ProcessGroup):
     """The processes that mpiexec has started, or those with the given ranks. Everything runs in one thread, in order.
 
-    Sums may be added in another order than Gloo's. Raises RuntimeError for element types that MPI doesn't have: the
-    floats of two bytes, and sums of truth values.
+    MPI may add in another order than Gloo. Raises RuntimeError for a reduction of bfloat16, which MPI doesn't have.
     """
 
     backend = "mpi"
