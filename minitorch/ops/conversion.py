@@ -249,6 +249,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 @declare(
     variants="inplace",
     edits=True,
+    elementwise=True,
     derivatives={"self": _no_gradient, "value": lambda grad: grad.sum()},
     node=lambda self, value: "FillBackward3" if isinstance(value, Tensor) else "FillBackward2",
 )

@@ -212,7 +212,7 @@ def _check_bins(self: Array, bins: Array) -> None:
     variants="function method out",
     outputs=return_types.histogram,
     node="torch::autograd::NotImplemented",
-    derivatives={"self, bins": no_derivative("histogram")},
+    derivatives={"self, bins, weight": no_derivative("histogram")},
 )
 def histogram(
     xp: Any,

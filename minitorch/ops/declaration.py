@@ -142,10 +142,10 @@ class Op:
             plan = self.plans[key] = Plan(self, mask, args)
         return plan
 
-    def twin(self, node_name: str, formulas: Mapping[str, Formula] | None = None) -> Op:
+    def twin(self, node_name: str | Callable[..., str], formulas: Mapping[str, Formula] | None = None) -> Op:
         """The same op with another name of its node, and other derivatives if given: those of the form in place."""
         twin = copy(self)
-        twin.node_name, twin.is_overloaded, twin.nodes, twin.plans = node_name, False, {}, {}
+        twin.node_name, twin.is_overloaded, twin.nodes, twin.plans = node_name, callable(node_name), {}, {}
         twin.formulas, twin.derivatives = formulas or self.formulas, None
         return twin
 

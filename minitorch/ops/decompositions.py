@@ -14,6 +14,7 @@ from minitorch.dtypes import type_name
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import not_implemented
 from minitorch.ops.linalg import adjoint, check_float, check_square, inv
+from minitorch.ops.one_node import one_node
 from minitorch.tensor import Tensor
 
 
@@ -241,22 +242,27 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
 
     https://pytorch.org/docs/stable/generated/torch.linalg.lstsq.html
     """
-    if input.dim() < 2:
+    return return_types.linalg_lstsq(*_least_squares(input, b, rcond, driver))
+
+
+@one_node("LinalgLstsqBackward0", "self, b", saves="result0", differentiable=2)
+def _least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str | None) -> tuple[Tensor, ...]:
+    if self.dim() < 2:
         raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
-    vector = b.dim() == input.dim() - 1
+    vector = b.dim() == self.dim() - 1
     right = b.unsqueeze(-1) if vector else b
-    solution = pinv(input, rtol=rcond) @ right
-    rows, columns = input.shape[-2:]
-    empty = input.new_zeros(0)
-    rank = empty.long() if driver == "gels" else matrix_rank(input)
+    solution = pinv(self, rtol=rcond) @ right
+    rows, columns = self.shape[-2:]
+    empty = self.new_zeros(0)
+    rank = empty.long() if driver == "gels" else matrix_rank(self)
     residuals = solution.reshape(-1)[:0]
     # The default driver, "gelsy", computes no residuals.
     if rows > columns and driver not in (None, "gelsy") and bool((rank == columns).all()):
-        residuals = (input @ solution - right).abs().square().sum(-2)
-    values = svdvals(input).detach() if driver in ("gelsd", "gelss") else empty
-    return return_types.linalg_lstsq(solution.squeeze(-1) if vector else solution, residuals, rank, values)
+        residuals = (self @ solution - right).abs().square().sum(-2)
+    values = svdvals(self).detach() if driver in ("gelsd", "gelss") else empty
+    return solution.squeeze(-1) if vector else solution, residuals, rank, values
 
 
 @composite()

@@ -259,7 +259,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    return condensed_distances(input, p)
+    return condensed_distances(input.contiguous(), p)
 
 
 for _function in (cosine_similarity, pairwise_distance, pdist):

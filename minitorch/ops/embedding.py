@@ -12,6 +12,7 @@ from minitorch.backend import Array
 from minitorch.dtypes import type_name
 from minitorch.ops.accumulation import fold_rows
 from minitorch.ops.declaration import composite, declare
+from minitorch.ops.pointwise import conj
 from minitorch.tensor import Tensor
 
 
@@ -131,10 +132,32 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {outputs}"
         )
-    product = input1.reshape(-1, one) @ weight.permute(1, 0, 2).reshape(one, outputs * other)
-    result = (product.view(-1, outputs, other) * input2.reshape(-1, 1, other)).sum(-1)
+    result = trilinear(input1.reshape(-1, one), weight, input2.reshape(-1, other))
     result = result.view(*input1.shape[:-1], outputs)
     return result if bias is None else result + bias
+
+
+@declare(
+    variants="",
+    promotion="keep",
+    upcast=True,
+    derivatives={
+        "input1": lambda grad, weight, input2: trilinear(grad, conj(weight).permute(1, 0, 2), conj(input2)),
+        "weight": lambda grad, input1, input2: (
+            (grad.unsqueeze(2) * conj(input1).unsqueeze(1))
+            .flatten(1)
+            .t()
+            .matmul(conj(input2))
+            .view(grad.shape[1], input1.shape[1], input2.shape[1])
+        ),
+        "input2": lambda grad, input1, weight: trilinear(conj(input1), conj(weight).permute(2, 1, 0), grad),
+    },
+)
+def trilinear(xp: Any, input1: Array, weight: Array, input2: Array) -> Array:
+    """Σₐ Σ_b input1[n, a] · weight[o, a, b] · input2[n, b]: (N, A), (O, A, B) and (N, B) → (N, O)."""
+    outputs, one, other = weight.shape
+    product = input1 @ weight.transpose(1, 0, 2).reshape(one, outputs * other)
+    return (product.reshape(-1, outputs, other) @ input2[:, :, None])[:, :, 0]
 
 
 @declare(variants="function", namespace="nn.functional")

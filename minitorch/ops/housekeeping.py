@@ -13,8 +13,9 @@ from minitorch.autograd.engine import sum_to_size as summed
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.devices import tensor_device
 from minitorch.layout import memory_format, strided
+from minitorch.ops.apply import function_of
 from minitorch.ops.data import tensor
-from minitorch.ops.declaration import METHODS, composite
+from minitorch.ops.declaration import METHODS, OPS, composite
 from minitorch.ops.shape import sizes_of
 from minitorch.tensor import Tensor, _as_subclass
 
@@ -202,7 +203,11 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     return result
 
 
+_filled = function_of(OPS["fill"].twin(lambda self, value: f"FillBackward{int(isinstance(value, Tensor))}"), False)
+
+
 @composite(variants="function out")
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor like `input` with one number everywhere. https://pytorch.org/docs/stable/generated/torch.fill.html"""
-    return input.clone().fill_(value)
+    result: Tensor = _filled(input, value)
+    return result

@@ -326,15 +326,14 @@ def multi_dot(tensors: Any) -> Tensor:
     def chain(i: int, j: int) -> Tensor:
         return listed[i] if i == j else chain(i, split[i][j]) @ chain(split[i][j] + 1, j)
 
-    result = chain(0, n - 1)
-    result = result.squeeze(0) if first else result
-    return result.squeeze(-1) if last else result
+    rows, columns = sizes[:1] * (not first), sizes[-1:] * (not last)
+    return chain(0, n - 1).view(rows + columns)
 
 
 @composite(variants="function out", namespace="linalg")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Σ conj(x) · y along `dim`. https://pytorch.org/docs/stable/generated/torch.linalg.vecdot.html"""
-    return (x.conj_physical() * y).sum(dim)
+    return x.vdot(y) if x.dim() == y.dim() == 1 else (x.conj() * y).sum(dim)
 
 
 @composite(variants="function", namespace="linalg")
@@ -381,4 +380,4 @@ def logdet(input: Tensor) -> Tensor:
     check_square("logdet", input._array)
     check_float("logdet", input._array)
     sign, logarithm = slogdet(input)
-    return logarithm.masked_fill(sign < 0, math.nan)
+    return logarithm.new_full((), math.nan).where(sign == -1, logarithm)

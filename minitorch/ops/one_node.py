@@ -18,12 +18,16 @@ from minitorch.tensor import Tensor, make_tensor
 
 
 def one_node(
-    node: str | Callable[..., str], inputs: str, saves: str = "", outputs: Callable[..., Any] | None = None
+    node: str | Callable[..., str],
+    inputs: str,
+    saves: str = "",
+    outputs: Callable[..., Any] | None = None,
+    differentiable: int | None = None,
 ) -> Callable[[Any], Any]:
     """Makes a function of tensors one op, whose node has this name and gives gradients to these `inputs`.
 
     `saves` names the results that PyTorch's node keeps, "result" or "result0 result1": it refuses a backward pass after
-    one of them was changed. `outputs` makes the result of several outputs.
+    one of them was changed. `outputs` makes the result of several outputs, of which the first are `differentiable`.
     """
 
     def generate(function: FunctionType) -> Any:
@@ -41,7 +45,7 @@ def one_node(
             # A view of what the steps made is, of this op, a result.
             found = [make_tensor(each._elements, each._dtype, each._device) for each in results]
             if mask and grad_mode.enabled:
-                _record(op, bound, found, mask)
+                _record(op, bound, found[:differentiable], mask)
             return found[0] if results is not result else tuple(found) if outputs is None else outputs(*found)
 
         return recorded
@@ -85,8 +89,9 @@ class Again:
                 args[position] = each.view_as(each) if recorded else each.detach().requires_grad_()
                 sources.append(args[position])
             found = self.op.kernel(*args)
-            pairs = zip(found if isinstance(found, tuple) else (found,), grads, strict=True)
-            outputs, weights = zip(*[pair for pair in pairs if pair[1] is not None], strict=True)
+            pairs = zip(found if isinstance(found, tuple) else (found,), grads, strict=False)
+            given = [(each, of) for each, of in pairs if of is not None and each.requires_grad]
+            outputs, weights = [each for each, _ in given], [of for _, of in given]
             results = iter(grad(outputs, sources, weights, create_graph=recorded, allow_unused=True))
         gradients = tuple([next(results) if needed else None for needed in mask])
         return gradients if len(gradients) > 1 else gradients[0]

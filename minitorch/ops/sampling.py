@@ -17,7 +17,7 @@ from minitorch.dtypes import dtype, get_default_dtype, int64
 from minitorch.layout import check_layout, contiguous_format, strided
 from minitorch.ops import apply, signatures
 from minitorch.ops.creation import empty_like
-from minitorch.ops.declaration import composite, declare
+from minitorch.ops.declaration import NOT_IMPLEMENTED, composite, declare
 from minitorch.ops.errors import no_derivative
 from minitorch.ops.factory import FACTORY_KEYWORDS, checked_dtype, checked_size, finish, write_out
 from minitorch.ops.sampling_in_place import draw, no_gradient
@@ -62,7 +62,7 @@ def poisson(xp: Any, self: Array, generator: Generator | None = None) -> Array:
     return xp.asarray(sampling.poisson(_host(self), generator or default_generator))
 
 
-@declare(variants="function out", derivatives={"count, prob": no_derivative("binomial")})
+@declare(variants="function out", node=NOT_IMPLEMENTED, derivatives={"count, prob": no_derivative("binomial")})
 def binomial(xp: Any, count: Array, prob: Array, generator: Generator | None = None) -> Array:
     """Successes of `count` trials. https://pytorch.org/docs/stable/generated/torch.binomial.html"""
     return xp.asarray(sampling.binomial(_host(count), _host(prob), generator or default_generator))

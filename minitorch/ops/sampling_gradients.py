@@ -47,7 +47,7 @@ def _sample_dirichlet(xp: Any, self: Array, generator: Generator | None = None) 
     return xp.asarray(sampling.dirichlet(_host(self), generator or default_generator))
 
 
-@declare(variants="function", derivatives={"self, output": _underivable})
+@declare(variants="function", derivatives={"self": _underivable})
 def _standard_gamma_grad(xp: Any, self: Array, output: Array) -> Array:
     """dx/dα of gamma numbers x (`output`) drawn with concentrations α (`self`), element by element."""
     alpha, x = self, output

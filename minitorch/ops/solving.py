@@ -21,7 +21,7 @@ from minitorch.ops.one_node import one_node
 from minitorch.tensor import Tensor
 
 
-def _eig_gradient(grads: Any, result0: Tensor, result1: Tensor, A: Tensor) -> Tensor:
+def _eig_gradient(grads: Any, result0: Tensor, result1: Tensor, A_dtype: Any) -> Tensor:
     """Boeddeker et al. (2017), *On the computation of complex-valued gradients*, §4.5; eigenvectors have unit norm."""
     of_values, of_vectors = grads
     values, vectors = result0, result1
@@ -38,7 +38,7 @@ def _eig_gradient(grads: Any, result0: Tensor, result1: Tensor, A: Tensor) -> Te
         gaps = (values.unsqueeze(-2) - values.unsqueeze(-1)).conj()
         middle = middle + product * gaps.masked_fill(gaps == 0, math.inf).reciprocal()
     result = solve(adjoint(vectors), middle @ adjoint(vectors))
-    return result if A.is_complex() else result.real
+    return result if A_dtype.is_complex else result.real
 
 
 @declare(

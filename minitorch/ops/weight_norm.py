@@ -23,7 +23,12 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 
 
 @composite(variants="function")
-@one_node("WeightNormInterfaceBackward0", "v, g")
 def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     """g · v / ‖v‖, with a norm for each index of `dim`."""
+    v, g = v.contiguous(), g.contiguous()
+    return _scaled(v, g, dim) if dim in (0, v.dim() - 1) else v * (g / norm_except_dim(v, 2, dim))
+
+
+@one_node("WeightNormInterfaceBackward0", "v, g")
+def _scaled(v: Tensor, g: Tensor, dim: int) -> Tensor:
     return v * (g / norm_except_dim(v, 2, dim))
