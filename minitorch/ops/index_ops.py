@@ -143,6 +143,7 @@ def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> A
         "self": lambda grad, dim, index: grad.index_fill(dim, index, 0),
         "value": lambda grad, dim, index: grad.index_select(dim, index.unique()).sum(),
     },
+    node=lambda self, dim, index, value: f"IndexFillBackward{int(isinstance(value, Tensor))}",
 )
 def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Array | Number) -> Array:
     """Writes one number to the slices at a vector of indices. https://pytorch.org/docs/stable/generated/torch.Tensor.index_fill_.html"""
