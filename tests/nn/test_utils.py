@@ -600,8 +600,3 @@ def packed_sequences_of_other_types(torch: Any) -> Any:
 def every_name_of_nn_utils(torch: Any) -> Any:
     U = torch.nn.utils
     return [sorted(each.__all__) for each in (U, U.parametrize, U.parametrizations, U.rnn)]
-
-
-def test_training_by_several_processes_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match="DistributedDataParallel is not supported"):
-        minitorch.nn.parallel.DistributedDataParallel(minitorch.nn.Linear(2, 2))

@@ -1,6 +1,19 @@
-"""Modules on several devices. Source: https://pytorch.org/docs/stable/nn.html#dataparallel-layers-multi-gpu-distributed"""
+"""Modules on several devices or in several processes.
+
+Source: https://pytorch.org/docs/stable/nn.html#dataparallel-layers-multi-gpu-distributed
+"""
+
+import importlib
+from typing import Any
 
 from minitorch.nn.parallel.data_parallel import DataParallel, data_parallel
-from minitorch.nn.parallel.distributed import DistributedDataParallel
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+
+
+def __getattr__(name: str) -> Any:
+    # It brings the package of distributed processes, which other programs don't need.
+    if name in ("DistributedDataParallel", "distributed"):
+        module = importlib.import_module("minitorch.nn.parallel.distributed")
+        return module if name == "distributed" else module.DistributedDataParallel
+    raise AttributeError(f"module 'torch.nn.parallel' has no attribute '{name}'")
