@@ -15,6 +15,7 @@ from minitorch.optim.optimizer import (
     scalar,
     zeros_like,
 )
+from minitorch.tensor import Tensor
 
 
 class Adagrad(Optimizer):
@@ -57,15 +58,20 @@ class Adagrad(Optimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                self._start(parameter)
+
+    def _start(self, parameter: Tensor) -> dict[str, Any]:
+        start = self.defaults["initial_accumulator_value"]
+        sums = zeros_like(parameter, complex(start, start) if parameter.is_complex() else start)
+        self.state[parameter] = {"step": scalar(0), "sum": sums}
+        return self.state[parameter]
 
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
         for group, parameter, value, grad in self._gradients():
-            state = self.state[parameter]
-            if not state:
-                start = self.defaults["initial_accumulator_value"]
-                state["step"] = scalar(0)
-                state["sum"] = zeros_like(parameter, complex(start, start) if parameter.is_complex() else start)
+            state = self.state[parameter] or self._start(parameter)
             xp, decay, eps = parameter.device.xp, group["weight_decay"], group["eps"]
             lr = float(group["lr"]) / (1 + (counted(state) - 1) * group["lr_decay"])
             for x, g, s in blocks(value, grad, state["sum"]._array):

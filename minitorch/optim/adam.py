@@ -43,6 +43,8 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
+        if isinstance(lr, Tensor) and foreach and not capturable:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
         check_fused(fused, foreach)
         if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):

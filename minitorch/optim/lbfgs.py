@@ -56,8 +56,6 @@ class LBFGS(Optimizer):
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params: list[Tensor] = self.param_groups[0]["params"]
-        if any(each.is_complex() for each in self._params):
-            raise NotImplementedError("LBFGS: complex parameters are not supported")
 
     def step(self, closure: Closure) -> Any:  # type: ignore[override]
         with no_grad():
@@ -78,6 +76,8 @@ class LBFGS(Optimizer):
         evaluations = 1
         if _largest(grad) <= tolerance_grad:
             return original_loss
+        for name in ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"):
+            state.setdefault(name, None)
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             direction = self._direction(state, grad, group["history_size"])
@@ -143,14 +143,14 @@ class LBFGS(Optimizer):
         return direction
 
     def _flat_grad(self) -> Tensor:
-        from minitorch import cat
+        from minitorch import cat, zeros_like
 
-        flat = [each.new_zeros(each.numel()) if each.grad is None else each.grad.reshape(-1) for each in self._params]
-        return cat(flat)
+        grads = [zeros_like(each) if each.grad is None else each.grad for each in self._params]
+        return cat([_real(each).reshape(-1) for each in grads])
 
     def _move(self, step: float, direction: Tensor) -> None:
         start = 0
-        for parameter in self._params:
+        for parameter in map(_real, self._params):
             part = direction[start : start + parameter.numel()]
             parameter.add_(part.view(parameter.shape), alpha=step)
             start += parameter.numel()
@@ -163,6 +163,13 @@ class LBFGS(Optimizer):
         for parameter, value in zip(self._params, before, strict=True):
             parameter.copy_(value)
         return Point(step, loss, grad, float(grad.dot(direction)))
+
+
+def _real(tensor: Tensor) -> Tensor:
+    """Complex numbers as pairs of real ones: L-BFGS works with those."""
+    from minitorch import view_as_real
+
+    return view_as_real(tensor) if tensor.is_complex() else tensor
 
 
 def _largest(tensor: Tensor) -> float:

@@ -130,7 +130,8 @@ class Optimizer:
                 if set_to_none:
                     parameter.grad = None
                 else:
-                    grad.detach_().zero_()
+                    grad = grad.requires_grad_(False) if grad.grad_fn is None else grad.detach_()
+                    grad.zero_()
 
     def _evaluate(self, closure: Closure | None) -> Any:
         if closure is None:

@@ -45,7 +45,15 @@ def test_steps_are_torchs(problem: str, options: dict[str, Any]) -> None:
 
         losses = [float(optimizer.step(closure)) for _ in range(4)]
         state = optimizer.state_dict()["state"][0]
-        results.append((losses, x.detach().tolist(), state["func_evals"], state["n_iter"], sorted(set(state) - {"al"})))
+        results.append(
+            (
+                losses,
+                x.detach().tolist(),
+                state["func_evals"],
+                state["n_iter"],
+                [name for name in state if name != "al"],
+            )
+        )
     theirs, ours = results
     np.testing.assert_allclose(ours[0], theirs[0], 1e-5, 1e-9)
     np.testing.assert_allclose(ours[1], theirs[1], 1e-5, 1e-6)
@@ -59,3 +67,22 @@ def test_errors() -> None:
         minitorch.optim.LBFGS([{"params": [x]}, {"params": [y]}])
     with pytest.raises(RuntimeError, match="only 'strong_wolfe' is supported"):
         minitorch.optim.LBFGS([x], line_search_fn="golden").step(lambda: (x * x).sum())
+
+
+def test_complex_parameters_are_pairs_of_numbers() -> None:
+    torch = pytest.importorskip("torch", reason="torch is the oracle of the optimizers: pip install torch==2.13.0")
+    found = []
+    for lib in (torch, minitorch):
+        x = lib.tensor([1 + 1j, 2 - 3j], requires_grad=True)
+        optimizer = lib.optim.LBFGS([x], lr=0.3, max_iter=4)
+
+        def closure(x: Any = x, optimizer: Any = optimizer) -> Any:
+            optimizer.zero_grad()
+            loss = ((x - 2j).abs() ** 3).sum()
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+        found.append((x.detach().tolist(), optimizer.state_dict()["state"][0]["d"].tolist()))
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, 1e-5)

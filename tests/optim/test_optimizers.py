@@ -232,6 +232,8 @@ def invalid(lib: Any) -> list[Any]:
         lambda: optim.Adam(params, betas=(1.0, 0.9)),
         lambda: optim.Adam(params, betas=(0.9, -0.1)),
         lambda: optim.Adam(params, weight_decay=-1),
+        lambda: optim.Adam(params, lr=lib.tensor(0.1), foreach=True),
+        lambda: optim.AdamW(params, lr=lib.tensor(0.1), foreach=True),
         lambda: optim.Adagrad(params, lr_decay=-1),
         lambda: optim.Adagrad(params, initial_accumulator_value=-1),
         lambda: optim.Adadelta(params, rho=2),
@@ -250,7 +252,7 @@ def invalid(lib: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("number", range(29))
+@pytest.mark.parametrize("number", range(31))
 def test_errors_are_torchs(number: int) -> None:
     torch = oracle()
     errors = []
@@ -371,3 +373,16 @@ def test_optimizers_pickle() -> None:
     copied = pickle.loads(pickle.dumps(optimizer))
     assert str(copied) == str(optimizer)
     copied.step()
+
+
+def test_adagrad_has_its_sums_before_the_first_step() -> None:
+    torch = oracle()
+    theirs, ours = (
+        lib.optim.Adagrad(parameters(lib), initial_accumulator_value=0.5).state_dict()["state"]
+        for lib in (torch, minitorch)
+    )
+    assert ours.keys() == theirs.keys()
+    for number, state in theirs.items():
+        assert {name: each.tolist() for name, each in ours[number].items()} == {
+            name: each.tolist() for name, each in state.items()
+        }

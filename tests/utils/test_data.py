@@ -479,6 +479,8 @@ INVALID: list[Callable[[Any, Any], Any]] = [
     lambda d, lib: d.DataLoader(rows(lib), timeout=-1),
     lambda d, lib: d.DataLoader(rows(lib), prefetch_factor=2),
     lambda d, lib: d.DataLoader(rows(lib), prefetch_factor=-2, num_workers=1),
+    lambda d, lib: iter(d.DataLoader(rows(lib), timeout=1)),
+    lambda d, lib: iter(d.DataLoader(rows(lib), prefetch_factor=0, num_workers=1)),
     lambda d, lib: d.DataLoader(rows(lib), persistent_workers=True),
     lambda d, lib: d.DataLoader(rows(lib), shuffle=True, sampler=[1]),
     lambda d, lib: d.DataLoader(rows(lib), batch_sampler=[[1]], drop_last=True),

@@ -128,7 +128,11 @@ class DataLoader(Generic[T_co]):
         if pool is None or not pool.alive:
             self._warn_of_pinning()
         if self.num_workers == 0:
+            if self.timeout:
+                raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
             return _LoaderIterator(self, self._fetch_here())
+        if not self.prefetch_factor:
+            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
         indices = iter(self._index_sampler)
         if pool is None or not pool.alive:
             pool = WorkerPool(self, draw_seed(self.generator))
