@@ -71,11 +71,7 @@ def rebuild_tensor(
     """A tensor on a loaded storage; offset and strides are in elements."""
     kind, where = saved.dtype, saved.storage.device
     steps = tuple(step * kind.itemsize for step in stride)
-    buffer = saved.storage._bytes
-    if 0 in size:
-        array = where.xp.empty(size, kind.numpy)
-    else:
-        array = where.backend.strided(buffer, kind.numpy, offset * kind.itemsize, tuple(size), steps)
+    array = where.backend.strided(saved.storage._bytes, kind.numpy, offset * kind.itemsize, tuple(size), steps)
     tensor = make_tensor(array, kind, where)
     tensor._storage = saved.storage
     for name, bit in _BITS.items():
@@ -113,6 +109,19 @@ def _with_attributes(tensor: Tensor, state: Any) -> Tensor:
 def attributes_of(tensor: Tensor) -> dict[str, Any]:
     """What a user has set on a tensor, as opposed to what autograd keeps there."""
     return {name: value for name, value in tensor.__dict__.items() if not hasattr(Tensor, name)}
+
+
+def reduced(tensor: Tensor) -> Any:
+    """What a tensor is pickled as: a function, and its arguments, among them the whole storage."""
+    saved = SavedStorage(tensor.untyped_storage(), tensor.dtype)
+    place = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
+    args: Any = (saved, *place, tensor.requires_grad, OrderedDict())
+    if tensor._bits:
+        args = (*args, {name: True for name, bit in _BITS.items() if tensor._bits & bit})
+    attributes = attributes_of(tensor)
+    if type(tensor) is Tensor and not attributes:
+        return rebuild_tensor, args
+    return rebuild_from_type, (rebuild_tensor, type(tensor), args, attributes)
 
 
 _TORCH: dict[str, Any] = {
@@ -169,14 +178,7 @@ class Pickler(pickle._Pickler):
         if type(tensor) is Parameter:
             rest: Any = (tensor.detach(), tensor.requires_grad, OrderedDict())
             return (rebuild_parameter_with_state, (*rest, attributes)) if attributes else (rebuild_parameter, rest)
-        saved = SavedStorage(tensor.untyped_storage(), tensor.dtype)
-        place = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
-        args: Any = (saved, *place, tensor.requires_grad, OrderedDict())
-        if tensor._bits:
-            args = (*args, {name: True for name, bit in _BITS.items() if tensor._bits & bit})
-        if type(tensor) is Tensor and not attributes:
-            return rebuild_tensor, args
-        return rebuild_from_type, (rebuild_tensor, type(tensor), args, attributes)
+        return reduced(tensor)
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         """Writes the name of a function or class: PyTorch's name where PyTorch has the same."""

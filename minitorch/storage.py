@@ -47,6 +47,9 @@ class UntypedStorage:
         backend: Any = cpu.backend
         return UntypedStorage(backend.map_file(path, shared, nbytes) if nbytes else cpu.xp.empty(0, "uint8"), cpu)
 
+    def __reduce__(self) -> Any:
+        return _rebuild, (self.device.backend.to_host(self._bytes), str(self.device))
+
     def nbytes(self) -> int:
         """The number of bytes."""
         return int(self._bytes.size)
@@ -96,7 +99,7 @@ class UntypedStorage:
         self._buffer = moved
         for tensor, offset in zip(shared, offsets, strict=True):
             array = tensor._array
-            if array.size and offset + self.device.backend.as_bytes(array).size <= moved.size:
+            if not array.size or offset + self.device.backend.as_bytes(array).size <= moved.size:
                 tensor._array = self.device.backend.strided(moved, array.dtype, offset, array.shape, array.strides)
         return self
 
@@ -121,3 +124,8 @@ class UntypedStorage:
     def __repr__(self) -> str:
         rows = "\n".join(f" {byte}" for byte in self.tolist())
         return f"{rows}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+def _rebuild(memory: Any, device_name: str) -> UntypedStorage:
+    where = device(device_name)
+    return UntypedStorage(where.backend.from_host(memory), where)

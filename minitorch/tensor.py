@@ -106,8 +106,9 @@ class Tensor(Exchange, metaclass=_TensorType):
 
     def _alias(self) -> Tensor:
         """Another tensor on the same memory and version counter, without history."""
+        storage = self.untyped_storage()
         alias = make_tensor(self._array, self._dtype, self._device)
-        alias._storage = self.untyped_storage()
+        alias._storage = storage
         if self._counter is None:
             self._counter = VersionCounter()
         alias._counter = self._counter
@@ -140,11 +141,9 @@ class Tensor(Exchange, metaclass=_TensorType):
         return copy
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        host = self._device.backend.to_host(self._array)
-        return (
-            _rebuild,
-            (type(self), np.asarray(host, order="C"), str(self._device), self._requires_grad and self.is_leaf),
-        )
+        from minitorch.pickling import reduced
+
+        return reduced(self)
 
 
 _new = object.__new__
@@ -211,10 +210,3 @@ def _as_subclass(tensor: Tensor, cls: type) -> Tensor:
     for name in ("_array", "_bits", "_dtype", "_device", "_storage", "_counter", "_base", "_grad_fn", "_requires_grad"):
         setattr(instance, name, getattr(tensor, name))
     return instance
-
-
-def _rebuild(cls: type, array: Any, device_name: str, requires_grad: bool) -> Tensor:
-    where = tensor_device(device_name)
-    tensor = _as_subclass(make_tensor(where.backend.from_host(array), FROM_NUMPY[array.dtype], where), cls)
-    tensor._requires_grad = requires_grad
-    return tensor

@@ -159,13 +159,11 @@ def _sequence_differences(case: Case, a: Any, b: Any, what: str, theirs: Outcome
 
 
 def tensor_differences(a: Any, b: Any, what: str, tolerance: float = 1.0) -> Iterator[str]:
-    """Compares dtype, shape, the conjugate and negative bits, and elements."""
+    """Compares dtype, shape and elements."""
     if str(a.dtype) != str(b.dtype):
         yield f"{what} has dtype {b.dtype}, torch's has {a.dtype}"
     elif tuple(a.shape) != tuple(b.shape):
         yield f"{what} has shape {list(b.shape)}, torch's has {list(a.shape)}"
-    elif (a.is_conj(), a.is_neg()) != (b.is_conj(), b.is_neg()):
-        yield f"{what} has bits {b.is_conj(), b.is_neg()}, torch's has {a.is_conj(), a.is_neg()}"
     else:
         relative, absolute = TOLERANCES.get(str(a.dtype).removeprefix("torch."), (0.0, 0.0))
         one, other = numbers(a), numbers(b)
@@ -183,13 +181,15 @@ def close(a: Any, b: Any, relative: float, absolute: float) -> bool:
 
 
 def metadata_differences(case: Case, a: Any, b: Any, what: str, theirs: Outcome, ours: Outcome) -> Iterator[str]:
-    """Compares what a tensor is besides its elements: strides, history, and which input's memory it is in."""
+    """Compares what a tensor is besides its elements: strides, bits, history, and which input's memory it is in."""
     if a.requires_grad != b.requires_grad:
         yield f"{what} has requires_grad={b.requires_grad}, torch's has {a.requires_grad}"
     elif a.is_leaf != b.is_leaf:
         yield f"{what} has is_leaf={b.is_leaf}, torch's has {a.is_leaf}"
     elif case.grad_fn and a.grad_fn is not None and b.grad_fn.name() != a.grad_fn.name():
         yield f"{what}.grad_fn is {b.grad_fn.name()}, torch's is {a.grad_fn.name()}"
+    if case.strides:
+        yield from bit_differences(a, b, what)
     source = _source(a, theirs)
     if source != _source(b, ours):
         yield f"{what} is in the memory of input {_source(b, ours)}, torch's in that of input {source}"
@@ -211,6 +211,11 @@ def metadata_differences(case: Case, a: Any, b: Any, what: str, theirs: Outcome,
         yield f"{what} {'is not' if a._is_view() else 'is'} a view in the sense of autograd, unlike torch's"
     if viewed._counter is not b._counter and not case.in_place:  # set_ shares the memory alone
         yield f"{what} does not share its version counter with input {source}"
+
+
+def bit_differences(a: Any, b: Any, what: str) -> Iterator[str]:
+    if (a.is_conj(), a.is_neg()) != (b.is_conj(), b.is_neg()):
+        yield f"{what} has bits {b.is_conj(), b.is_neg()}, torch's has {a.is_conj(), a.is_neg()}"
 
 
 def _laid_out_alike(result: Any, outcome: Outcome) -> bool:
