@@ -11,9 +11,10 @@ import warnings
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import type_name
+from minitorch.dtypes import SCALAR_TYPES, can_cast, type_name
 from minitorch.ops.blocks import choose
 from minitorch.ops.declaration import KEEP, composite, declare
+from minitorch.ops.errors import cannot_cast
 from minitorch.tensor import Tensor
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -57,8 +58,24 @@ def log_sigmoid(x: Tensor) -> Tensor:
 
 
 def require_float(kernel: str, array: Array) -> None:
-    if array.dtype.kind in "biu":
+    if array.dtype.kind in "biuc":
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{type_name(array)}'")
+
+
+def in_type_of(tensor: Tensor, loss: Tensor) -> Tensor:
+    """The loss in the type of a tensor whose memory PyTorch writes it into. Raises RuntimeError where it can't be."""
+    kind = tensor._dtype
+    if loss._dtype is kind:
+        return loss
+    if not can_cast(loss._dtype, kind):
+        raise cannot_cast(loss._dtype, kind)
+    return loss.to(kind)
+
+
+def expect_type(kind: str, array: Array | None) -> None:
+    """Raises RuntimeError for an array of another type than this, which is given by its name."""
+    if array is not None and array.dtype.name != kind:
+        raise RuntimeError(f"expected scalar type {SCALAR_TYPES[kind]} but found {type_name(array)}")
 
 
 def weighted(loss: Tensor, weight: Tensor | None, reduction: str, norm: bool = False) -> Tensor:
@@ -72,8 +89,17 @@ def weighted(loss: Tensor, weight: Tensor | None, reduction: str, norm: bool = F
     return reduced(loss * weight, reduction)
 
 
+def require_tensors(function: str, **arguments: Any) -> None:
+    """Raises TypeError for the first argument that is no tensor; they are given in the function's order."""
+    for position, (name, value) in enumerate(arguments.items(), 1):
+        if not isinstance(value, Tensor):
+            kind = type(value)
+            found = "numpy.ndarray" if kind.__module__ == "numpy" else kind.__name__
+            raise TypeError(f"{function}(): argument '{name}' (position {position}) must be Tensor, not {found}")
+
+
 def check_same_size(input: Tensor, target: Tensor) -> None:
-    if target._array.shape != input._array.shape:
+    if target.size() != input.size():
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
             "likely lead "
@@ -211,11 +237,13 @@ def huber_loss(
     """
     check_same_size(input, target)
     reduction = reduction_of(reduction)
+    if not isinstance(delta, (int, float)):
+        raise TypeError(f"delta must be a float or int, got: {type(delta)}")
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is None:
-        return huber_error(input, target, reduction, delta)
-    return weighted(huber_error(input, target, "none", delta), weight, reduction)
+        return in_type_of(input, huber_error(input, target, reduction, delta))
+    return weighted(in_type_of(input, huber_error(input, target, "none", delta)), weight, reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -236,6 +264,7 @@ def poisson_nll_loss(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.poisson_nll_loss.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    require_tensors("poisson_nll_loss", input=input, target=target)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()

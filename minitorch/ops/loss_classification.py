@@ -12,7 +12,16 @@ from minitorch.backend import Array
 from minitorch.dtypes import type_name
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import floating
-from minitorch.ops.loss import log_sigmoid, reduced, reduction_of, shape_of, share
+from minitorch.ops.loss import (
+    expect_type,
+    in_type_of,
+    log_sigmoid,
+    reduced,
+    reduction_of,
+    require_tensors,
+    shape_of,
+    share,
+)
 from minitorch.tensor import Tensor
 
 
@@ -154,7 +163,11 @@ def nll_loss(
     The mean is over the weights. https://pytorch.org/docs/stable/generated/torch.nn.functional.nll_loss.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    _check_classes(input._array, target._array, None if weight is None else weight._array)
+    require_tensors("nll_loss_nd", input=input, target=target)
+    weights = None if weight is None else weight._array
+    _check_classes(input._array, target._array, weights)
+    if input._dtype.is_floating_point:
+        expect_type(input._dtype.name, weights)
     return negative_log_likelihood(input, target, weight, ignore_index, reduction)
 
 
@@ -180,15 +193,15 @@ def cross_entropy(
         raise TypeError(
             f"cross_entropy_loss(): argument 'target' (position 2) must be Tensor, not {type(target).__name__}"
         )
-    if not 0 <= label_smoothing <= 1:
+    if label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     class_dim = _class_dim(input._array)
     if target._array.shape == input._array.shape:
-        return _cross_entropy_of_probabilities(input.log_softmax(class_dim), target, weight, ignore_index, reduction,
-                                               label_smoothing)  # fmt: skip
+        _check_probabilities(target, ignore_index)
+        return _cross_entropy_of_probabilities(input.log_softmax(class_dim), target, weight, reduction, label_smoothing)
     log_probabilities = input.log_softmax(class_dim)
     loss: Tensor = nll_loss(log_probabilities, target, weight, None, ignore_index, None, reduction)
-    if not label_smoothing:
+    if label_smoothing <= 0:
         return loss
     # The part of the target that is spread over all classes.
     if weight is not None:
@@ -203,19 +216,17 @@ def cross_entropy(
     return loss * (1 - label_smoothing) + smooth * (label_smoothing / input.shape[class_dim])
 
 
-def _cross_entropy_of_probabilities(
-    log_probabilities: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    ignore_index: int,
-    reduction: str,
-    label_smoothing: float,
-) -> Tensor:
+def _check_probabilities(target: Tensor, ignore_index: int) -> None:
     if not target.is_floating_point():
         name = type_name(target._array)
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {name}")
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
+
+
+def _cross_entropy_of_probabilities(
+    log_probabilities: Tensor, target: Tensor, weight: Tensor | None, reduction: str, label_smoothing: float
+) -> Tensor:
     class_dim = _class_dim(target._array)
     classes = target.shape[class_dim]
     if weight is not None and tuple(weight.shape) != (classes,):
@@ -224,7 +235,7 @@ def _cross_entropy_of_probabilities(
             "weight "
             f"tensor of shape: {list(weight.shape)}"
         )
-    if label_smoothing:
+    if label_smoothing > 0:
         target = target * (1 - label_smoothing) + label_smoothing / classes
     product = log_probabilities * target
     if weight is not None:
@@ -254,6 +265,8 @@ def _cross_entropy_of_probabilities(
 def binary_cross_entropy_of(xp: Any, self: Array, target: Array, weight: Array | None, reduction: str) -> Array:
     if self.size and not ((self >= 0) & (self <= 1)).all():
         raise RuntimeError("all elements of input should be between 0 and 1")
+    if target.size and not ((target >= 0) & (target <= 1)).all():
+        raise RuntimeError("all elements of target should be between 0 and 1")
     # PyTorch bounds the logarithms, so that a certain and wrong prediction costs 100 and not infinity.
     loss = (target - 1) * xp.maximum(xp.log1p(-self), -100) - target * xp.maximum(xp.log(self), -100)
     return reduced(loss if weight is None else loss * weight, reduction)
@@ -277,14 +290,18 @@ def binary_cross_entropy(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.binary_cross_entropy.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    if target.shape != input.shape:
+    if target.size() != input.size():
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size."
         )
+    if target._dtype is not input._dtype:
+        found, expected = type_name(target._array), type_name(input._array)
+        raise RuntimeError(f"Found dtype {found} but expected {expected}")
+    floating(input._array, "binary_cross_entropy")
     if weight is not None:
         weight = weight.expand(shape_of(target._array.shape, weight._array.shape))
-    return binary_cross_entropy_of(input, target, weight, reduction)
+    return in_type_of(input, binary_cross_entropy_of(input, target, weight, reduction))
 
 
 @declare(
@@ -333,9 +350,15 @@ def binary_cross_entropy_with_logits(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.binary_cross_entropy_with_logits.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    if target.shape != input.shape:
+    if target.size() != input.size():
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    return binary_cross_entropy_of_logits(input, target, weight, pos_weight, reduction)
+    floating(input._array, "log_sigmoid_cpu")
+    if target._array.dtype == bool:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    return in_type_of(target, binary_cross_entropy_of_logits(input, target, weight, pos_weight, reduction))
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -356,11 +379,14 @@ def kl_div(
     if reduction == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
-            "divides only "
-            "by the batch size, and aligns with the KL math definition.'mean' will be changed to behave the same as "
-            "'batchmean' in the next major release.",
+            "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed to "
+            "behave the same as 'batchmean' in the next major release.",
             stacklevel=2,
         )
+    require_tensors("kl_div", input=input, target=target)
+    for each in (input, target):
+        if not each.is_floating_point():
+            raise RuntimeError(f"kl_div: {'Complex' if each.is_complex() else 'Integral'} inputs not supported.")
     loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     result = reduced(loss, reduction)
     return result / input.shape[0] if batchmean and input.dim() else result

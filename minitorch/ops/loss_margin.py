@@ -9,7 +9,19 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.declaration import KEEP, composite, declare
-from minitorch.ops.loss import REDUCTIONS, log_sigmoid, reduced, reduction_of, share
+from minitorch.ops.errors import broadcast_clash, floating, not_implemented
+from minitorch.ops.loss import (
+    REDUCTIONS,
+    expect_type,
+    in_type_of,
+    log_sigmoid,
+    reduced,
+    reduction_of,
+    require_tensors,
+    shape_of,
+    share,
+)
+from minitorch.ops.selection import where
 from minitorch.tensor import Tensor
 
 
@@ -27,8 +39,9 @@ def hinge_embedding_loss(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.hinge_embedding_loss.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    far = (margin - input).clamp_min(0).masked_fill(target.eq(1), 0)
-    return reduced(far + input.masked_fill(target.eq(-1), 0), reduction)
+    require_tensors("hinge_embedding_loss", input=input, target=target)
+    far = where(target.ne(1), (margin - input).clamp_min(0), 0)
+    return reduced(far + where(target.ne(-1), input, 0), reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -82,7 +95,16 @@ def soft_margin_loss(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.soft_margin_loss.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    return soft_margin(input, target, reduction)
+    require_tensors("soft_margin_loss", input=input, target=target)
+    if target.requires_grad:
+        raise RuntimeError(
+            "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input "
+            "cannot have requires_grad True."
+        )
+    shape = shape_of(input._array.shape, target._array.shape)
+    if shape != input._array.shape and broadcast_clash(input._array.shape, target._array.shape) is None:
+        raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}")
+    return in_type_of(input, soft_margin(input, target, reduction))
 
 
 @declare(
@@ -110,6 +132,7 @@ def multi_margin(
         )
     if weight is not None and weight.shape != (classes,):
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+    expect_type("int64", target)
     rows, target_rows = self.reshape(-1, classes), target.reshape(-1)
     if target.size and not 0 <= int(target.min()) <= int(target.max()) < classes:
         raise RuntimeError("target out of range")
@@ -161,13 +184,14 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
+    floating(input._array, "multi_margin_loss_cpu_kernel")
+    expect_type(input._dtype.name, None if weight is None else weight._array)
     return multi_margin(input, target, p, margin, weight, reduction)
 
 
 @declare(
     promotion=KEEP,
     promoted=("self",),
-    upcast=True,
     variants="",
     node="MultilabelMarginLossBackward0",
     derivatives={
@@ -178,6 +202,9 @@ def multilabel_margin(xp: Any, self: Array, target: Array, reduction: str) -> Ar
     _check_rows(self)
     if target.shape != self.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
+    if self.dtype not in ("float32", "float64"):
+        raise not_implemented("multilabel_margin_loss_forward_out_frame", self.dtype.name)
+    expect_type("int64", target)
     classes = self.shape[-1] if self.ndim else 1
     if target.size and not -1 <= int(target.min()) <= int(target.max()) < classes:
         raise RuntimeError("argument #2 'target' is out of range")
@@ -219,6 +246,7 @@ def multilabel_margin_loss(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.multilabel_margin_loss.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    require_tensors("multilabel_margin_loss", input=input, target=target)
     return multilabel_margin(input, target, reduction)
 
 
@@ -239,10 +267,11 @@ def multilabel_soft_margin_loss(
         reduction = reduction_of(reduction, size_average, reduce)
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
+    floating(input._array, "log_sigmoid_cpu")
     loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduced(loss.sum(-1) / input.shape[-1], reduction)
+    return reduced(loss.sum(-1) / input.size(-1), reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -270,8 +299,8 @@ def cosine_embedding_loss(
         )
     squares = ((input1 * input1).sum(dim) + 1e-12) * ((input2 * input2).sum(dim) + 1e-12)
     cosine = (input1 * input2).sum(dim) / squares.sqrt()
-    loss = (1 - cosine).masked_fill(target.ne(1), 0) + (cosine - margin).clamp_min(0).masked_fill(target.ne(-1), 0)
-    return reduced(loss, reduction)
+    near, far = where(target.eq(1), 1 - cosine, 0), where(target.eq(-1), (cosine - margin).clamp_min(0), 0)
+    return reduced(near + far, reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
