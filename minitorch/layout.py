@@ -74,11 +74,23 @@ def contiguous_stride(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple([math.prod([max(size, 1) for size in shape[dim + 1 :]]) for dim in range(len(shape))])
 
 
+def strides_of(array: Array) -> tuple[int, ...]:
+    """The strides in bytes. An array without elements has the ones it was given; NumPy gives it none, only zeros."""
+    if array.size or any(array.strides):
+        return array.strides
+    return tuple([step * array.itemsize for step in contiguous_stride(array.shape)])
+
+
 def is_contiguous(array: Array, format: memory_format) -> bool:
     """Whether the elements lie in memory in the order of the format, without gaps."""
     if format.order is None:
         return bool(array.flags.c_contiguous)
-    return array.ndim == len(format.order) and bool(array.transpose(format.order).flags.c_contiguous)
+    if array.ndim != len(format.order):
+        return False
+    if array.size:
+        return bool(array.transpose(format.order).flags.c_contiguous)
+    found, wanted = strides_of(array), ordered_strides(array.shape, reversed(format.order), array.itemsize)
+    return all(size == 1 or a == b for size, a, b in zip(array.shape, found, wanted, strict=True))
 
 
 def suggested_format(array: Array) -> memory_format:
@@ -159,8 +171,11 @@ def _compare(shape: Sequence[int], strides: Sequence[Sequence[int]], inner: int,
 
 def ordered_strides(shape: Sequence[int], order: Iterable[int], itemsize: int) -> tuple[int, ...]:
     """The strides, in bytes, of an array without gaps whose dimensions lie in memory in this order."""
+    dims = list(order)
+    if dims == list(range(len(shape) - 1, -1, -1)):
+        return tuple([step * itemsize for step in contiguous_stride(shape)])
     strides = [0] * len(shape)
-    for dim in order:
+    for dim in dims:
         strides[dim] = itemsize
         itemsize *= shape[dim]
     return tuple(strides)
@@ -168,9 +183,9 @@ def ordered_strides(shape: Sequence[int], order: Iterable[int], itemsize: int) -
 
 def restrided(xp: Any, array: Array, strides: tuple[int, ...]) -> Array:
     """The elements of a new array under other strides without gaps: moved in memory only where they have to be."""
-    if array.strides == strides or not array.size:
+    if array.strides == strides:
         return array
-    if any(size > 1 and a != b for size, a, b in zip(array.shape, array.strides, strides, strict=True)):
+    if array.size and any(size > 1 and a != b for size, a, b in zip(array.shape, array.strides, strides, strict=True)):
         moved = xp.lib.stride_tricks.as_strided(xp.empty(array.size, array.dtype), array.shape, strides)
         moved[...] = array
         return moved
@@ -180,7 +195,7 @@ def restrided(xp: Any, array: Array, strides: tuple[int, ...]) -> Array:
 def kept_strides(array: Array, itemsize: int) -> tuple[int, ...]:
     """The strides, in bytes, of a copy in `preserve_format`: the array's own if it is dense, otherwise its order."""
     if is_dense(array):
-        return tuple(step // array.itemsize * itemsize for step in array.strides)
+        return tuple(step // array.itemsize * itemsize for step in strides_of(array))
     return ordered_strides(array.shape, memory_order(array.shape, (array.strides,)), itemsize)
 
 
@@ -188,7 +203,7 @@ def empty_as(xp: Any, array: Array, dtype: Any) -> Array:
     """Memory for a copy of the array in `preserve_format`."""
     empty = xp.empty_like(array, dtype, kept_order(array), False)
     canonical = array.flags.c_contiguous and 1 not in array.shape
-    return empty if canonical else restrided(xp, empty, kept_strides(array, empty.itemsize))
+    return empty if canonical and array.size else restrided(xp, empty, kept_strides(array, empty.itemsize))
 
 
 def laid_out(xp: Any, array: Array, format: memory_format) -> Array:
@@ -199,7 +214,7 @@ def laid_out(xp: Any, array: Array, format: memory_format) -> Array:
 
 def copy_in(xp: Any, array: Array, dtype: Any, format: memory_format) -> Array:
     """A copy of the array, in another dtype, whose memory is in the order of the format."""
-    if format is preserve_format and array.flags.c_contiguous and 1 not in array.shape:
+    if format is preserve_format and array.flags.c_contiguous and 1 not in array.shape and array.size:
         return array.astype(dtype, order="C")
     if format is preserve_format:
         copy = empty_as(xp, array, dtype)
@@ -207,8 +222,8 @@ def copy_in(xp: Any, array: Array, dtype: Any, format: memory_format) -> Array:
         return copy
     if format.order is None:
         return array.astype(dtype, order="C")
-    ordered = in_format(xp, array, format).astype(dtype, order="C")
-    return ordered.transpose(inverse(format.order))
+    ordered = in_format(xp, array, format).astype(dtype, order="C").transpose(inverse(format.order))
+    return ordered if array.size else laid_out(xp, ordered, format)
 
 
 def empty_in(xp: Any, shape: tuple[int, ...], dtype: Any, format: memory_format) -> Array:
@@ -219,7 +234,7 @@ def empty_in(xp: Any, shape: tuple[int, ...], dtype: Any, format: memory_format)
         return xp.empty(shape, dtype)
     if len(shape) != len(format.order):
         raise RuntimeError(f"required rank {len(format.order)} tensor to use {format.name} format")
-    return xp.empty([shape[d] for d in format.order], dtype).transpose(inverse(format.order))
+    return laid_out(xp, xp.empty([shape[d] for d in format.order], dtype).transpose(inverse(format.order)), format)
 
 
 def inverse(order: tuple[int, ...]) -> tuple[int, ...]:

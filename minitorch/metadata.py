@@ -8,7 +8,7 @@ from typing import Any, cast
 from minitorch import devices, dtypes
 from minitorch.backend import Array
 from minitorch.bits import resolved
-from minitorch.layout import contiguous_format, contiguous_stride, is_contiguous
+from minitorch.layout import contiguous_format, is_contiguous, restrided, strides_of
 from minitorch.layout import memory_format as MemoryFormat
 from minitorch.size import Size
 from minitorch.storage import UntypedStorage
@@ -55,9 +55,8 @@ class Metadata:
         itemsize = self._dtype.itemsize
         if dim is not None:
             return self.stride()[self._checked_dim(dim)]
-        if not self._array.size:  # NumPy has zeros there
-            return contiguous_stride(self._array.shape)
-        return tuple([step // itemsize for step in self._array.strides])
+        strides = strides_of(self._array) if self._storage is None else self._array.strides
+        return tuple([step // itemsize for step in strides])
 
     def _checked_dim(self, dim: int) -> int:
         from minitorch.ops.errors import check_dim
@@ -77,14 +76,16 @@ class Metadata:
 
     def storage_offset(self) -> int:
         """The index, in elements, of the first element in the storage."""
-        if self._storage is None or not self._array.size:
+        if self._storage is None:
             return 0
-        start = self._device.backend.pointer(self._array) - self._storage.data_ptr()
-        return int(start // self._dtype.itemsize)
+        pointer = self._device.backend.pointer
+        return int((pointer(self._array) - pointer(self._storage._bytes)) // self._dtype.itemsize)
 
     def untyped_storage(self) -> UntypedStorage:
         """The memory itself, the same object for all tensors that share it."""
         if self._storage is None:
+            if not self._array.size:
+                self._array = restrided(self._device.xp, self._array, strides_of(self._array))
             self._storage = UntypedStorage(self._array, self._device)
         return self._storage
 

@@ -17,11 +17,13 @@ class NumPyBackend:
     def strided(
         self, buffer: Array, dtype: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
     ) -> Array:
+        if 0 in shape:  # which may begin anywhere
+            buffer, offset = np.lib.stride_tricks.as_strided(buffer, (2,), (offset,))[1:], 0
         return np.ndarray(shape, dtype, buffer, offset, strides)
 
     def as_bytes(self, array: Array) -> Array:
         if array.size == 0:
-            return np.empty(0, np.uint8)
+            return np.lib.stride_tricks.as_strided(array, (0,), (array.itemsize,)).view(np.uint8)
         span = (
             sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)) // array.itemsize
         )

@@ -81,9 +81,12 @@ def apply_to_two(op: Op, self: Any, other: Any) -> Any:
             result = None  # `apply` fails on it too, and explains it
         if result.__class__ is where.array_type:
             if result.ndim > 1 and not (
-                self._array.flags.c_contiguous and result.flags.c_contiguous and 1 not in result.shape
+                self._array.flags.c_contiguous
+                and result.flags.c_contiguous
+                and 1 not in (shape := result.shape)
+                and 0 not in shape
             ):
-                result = arranged(where.xp, result, (self, other), op.name)
+                result = arranged(where.xp, result, (self, other), op)
             output = make_tensor(result, FROM_NUMPY[result.dtype], where)
             if mask and grad_mode.enabled:
                 _record(op, (self, other, *op.defaults[2:]), (output,), mask)
@@ -161,6 +164,8 @@ def write_out(name: str, out: Any, result: Any) -> Any:
 
 def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, device, int]:
     """The kernel's result on the arguments' arrays, the device, and the bit set of arguments that require gradients."""
+    if op.is_view and isinstance(args[0], Tensor) and not args[0]._array.size:
+        args[0].untyped_storage()  # which settles where it is: the view begins there
     values = [*args]
     where: device | None = None
     common: dtype | None = None
@@ -219,7 +224,7 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
         if mixed and op.check is not None:
             op.check(*args)
         if mixed or (op.to_float and common.category < FLOATING) or (op.upcast and common.is_low_precision):
-            restored = promotion.convert(values, args, promoted, op.to_float, op.upcast)
+            restored = promotion.convert(op, values, args)
     try:
         result = op.kernel(where.xp, *values)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -239,8 +244,9 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
             and first._array.flags.c_contiguous
             and result.flags.c_contiguous
             and 1 not in result.shape
+            and 0 not in result.shape
         ):
-            result = arranged(where.xp, result, [args[position] for position in op.tensors], op.name)
+            result = arranged(where.xp, result, [args[position] for position in op.tensors], op)
     return result, where, mask
 
 

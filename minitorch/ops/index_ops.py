@@ -62,7 +62,13 @@ def index_select(xp: Any, self: Array, dim: int, index: Array) -> Array:
     if not self.ndim:
         _places(xp, self.reshape(1), 0, index, "index out of range in self")
         return self.copy()
-    return xp.take(self, _places(xp, self, dim, index, "index out of range in self")[dim], axis=dim)
+    if index.size and not self.size and self.ndim > 1 and not self.shape[dim]:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    if self.ndim > 1 and (dim == 1 or not self.size):
+        wording, error = "INDICES element is out of DATA bounds, id={index} axis_dim={size}", RuntimeError
+    else:
+        wording, error = "index out of range in self", IndexError
+    return xp.take(self, _places(xp, self, dim, index, wording, error)[dim], axis=dim)
 
 
 def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> None:
@@ -102,7 +108,7 @@ def index_add(xp: Any, self: Array, dim: int, index: Array, source: Array, *, al
     dim = check_dim(dim, self.ndim)
     _source("index_add_", self, dim, index, source)
     target = self if self.ndim else self.reshape(1)
-    if not source.size or not self.size:
+    if not source.size or (target.ndim > 1 and not target.size):
         return self
     if target.ndim > 1 and dim in (0, target.ndim - 1):
         places = _places(xp, target, dim, index, error=RuntimeError)
@@ -178,6 +184,8 @@ def index_reduce(
     dim = check_dim(dim, self.ndim)
     _source("index_reduce_", self, dim, index, source)
     target = self if self.ndim else self.reshape(1)
+    if index.size and target.ndim > 1 and not target.shape[dim]:
+        raise IndexError(f"select(): index 0 out of range for tensor of size {list(self.shape)} at dimension {dim}")
     places = _places(xp, target, dim, index, "index out of range in self")
     reduce_at(xp, target, places, source if self.ndim else source.reshape(1), reduce, include_self)
     return self
@@ -192,7 +200,8 @@ def _flat_places(xp: Any, self: Array, index: Array, name: str) -> Array:
     if FROM_NUMPY[index.dtype] is not int64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {type_name(index)}")
     if index.size and not self.size:
-        raise IndexError(f"{name}(): tried to take from an empty tensor")
+        tried = "tried to take from an" if name == "take" else "Tried to put elements into an"
+        raise IndexError(f"{name}(): {tried} empty tensor")
     if index.size:
         low, high = int(index.min()), int(index.max())
         if low < -self.size or high >= self.size:

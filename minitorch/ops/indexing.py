@@ -14,12 +14,13 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import BOOL, FROM_NUMPY, INTEGER, bool_, finfo, float16, int64, type_name, uint8
-from minitorch.layout import memory_order, ordered_strides, restrided
+from minitorch.layout import memory_order, ordered_strides, restrided, strides_of
 from minitorch.ops.accumulation import add_at
 from minitorch.ops.declaration import METHODS, OPS, declare
+from minitorch.ops.iteration import broadcast_strides
 from minitorch.ops.overlap import fills_mask
 from minitorch.ops.promotion import is_number
-from minitorch.ops.shape import alias, unsqueeze, view_as_shape
+from minitorch.ops.shape import alias, strided, unsqueeze, view_as_shape, viewed
 from minitorch.ops.slicing import select, slice_
 from minitorch.tensor import Tensor, make_tensor
 
@@ -30,6 +31,7 @@ def _numpy_index(xp: Any, self: Array, indices: Sequence[Array | None]) -> tuple
     """The index for NumPy, whose advanced indexing is PyTorch's. Raises IndexError for what can't index self."""
     dim = 0
     index: list[Any] = []
+    indexed: list[int] = []
     for each in indices:
         if each is None:
             index.append(slice(None))
@@ -52,8 +54,15 @@ def _numpy_index(xp: Any, self: Array, indices: Sequence[Array | None]) -> tuple
                         f"The shape of the mask {list(each.shape)} at index {offset} does not match the shape of the "
                         f"indexed tensor {list(self.shape)} at index {dim + offset}"
                     )
+        indexed += self.shape[dim : dim + width]
         dim += width
         index.append(each)
+    if not self.size:  # then PyTorch asks only that nothing is taken from an empty dimension
+        if 0 in indexed and not any(
+            0 in shape for each in indices if each is not None for shape in _index_shapes(each)
+        ):
+            raise IndexError("index is out of bounds for dimension with size 0")
+        index = [each if isinstance(each, slice) or each.dtype == bool else xp.zeros_like(each) for each in index]
     return tuple(index)
 
 
@@ -94,7 +103,7 @@ def index_(xp: Any, self: Array, indices: Sequence[Array | None]) -> Array:
             result = xp.asarray(self[places], order="C")
     except IndexError as error:
         raise _translate(error, indices) from None
-    if result.ndim < 2 or (self.flags.c_contiguous and 1 not in result.shape):
+    if result.ndim < 2 or (result.size and self.flags.c_contiguous and 1 not in result.shape):
         return result
     sources = _read_strides(xp, self, places, result.shape)
     return restrided(xp, result, ordered_strides(result.shape, memory_order(result.shape, sources), result.itemsize))
@@ -106,13 +115,17 @@ def _read_strides(xp: Any, self: Array, places: tuple[Any, ...], shape: tuple[in
     for each in places:
         spread += [each] if isinstance(each, slice) or each.dtype != bool else list(xp.argwhere(each).T)
     indexed = [dim for dim, each in enumerate(spread) if not isinstance(each, slice)]
-    rest = [step for dim, step in enumerate(self.strides) if dim not in indexed]
+    rest = [step for dim, step in enumerate(strides_of(self)) if dim not in indexed]
     width = len(shape) - len(rest)
     first = indexed[0] if indexed[-1] - indexed[0] == len(indexed) - 1 else 0
     strides = [(*rest[:first], *(0,) * width, *rest[first:])]
-    for dim in indexed:
-        steps = xp.broadcast_to(spread[dim], shape[first : first + width]).strides
-        strides.append((*(0,) * first, *steps, *(0,) * (len(shape) - first - width)))
+    inner = shape[first : first + width]
+    if 0 in inner and all(size == 1 for size in (*shape[:first], *shape[first + width :])):
+        return []  # all have one shape: then, without elements, they are contiguous
+    for dim in indexed:  # each is seen in as many dimensions as the result has
+        index = strided(xp, spread[dim], inner, broadcast_strides(spread[dim], inner))
+        index = viewed(xp, index, (*(1,) * first, *inner, *(1,) * (len(shape) - first - width)))
+        strides.append(broadcast_strides(index, shape))
     return strides
 
 

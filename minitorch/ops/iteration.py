@@ -9,21 +9,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import FLOATING, get_default_dtype
 from minitorch.layout import (
     channels_last,
     contiguous_format,
+    empty_as,
     is_contiguous,
     is_dense,
     laid_out,
     memory_order,
     ordered_strides,
     restrided,
+    strides_of,
 )
-from minitorch.ops.declaration import NUMBER_IS_PARAMETER
+from minitorch.ops.declaration import NUMBER_IS_PARAMETER, Op
+from minitorch.ops.promotion import common_type
 from minitorch.tensor import Tensor
 
 
-def arranged(xp: Any, result: Array, args: Sequence[Any], op: str) -> Array:
+def arranged(xp: Any, result: Array, args: Sequence[Any], op: Op) -> Array:
     """What an elementwise op computed from `args` (a number is a tensor without dimensions), with PyTorch's
     strides.
 
@@ -31,13 +35,17 @@ def arranged(xp: Any, result: Array, args: Sequence[Any], op: str) -> Array:
     two dimensions decides. NumPy knows the same rules, but another answer where the arguments disagree.
     """
     shape, sources = result.shape, [each._array for each in args if isinstance(each, Tensor)]
-    if op == "pow" and not isinstance(args[0], Tensor):
+    if op.name == "pow" and not isinstance(args[0], Tensor):
         return laid_out(xp, result, contiguous_format)
     if 1 not in shape and len(sources) == len(args):
         strides = result.strides
         if all(each.strides == strides and each.itemsize == result.itemsize for each in sources):
             return result
-    same = (len(sources) == len(args) or op in NUMBER_IS_PARAMETER) and all(each.shape == shape for each in sources)
+    if op.promoted and (op.to_float or len({each.dtype for each in sources}) > 1):
+        sources = _converted(xp, sources, args, op.to_float)
+    same = (len(sources) == len(args) or op.name in NUMBER_IS_PARAMETER) and all(
+        each.shape == shape for each in sources
+    )
     if same and all(each.flags.c_contiguous for each in sources):
         return result
     if same and all(is_contiguous(each, channels_last) for each in sources):
@@ -45,8 +53,16 @@ def arranged(xp: Any, result: Array, args: Sequence[Any], op: str) -> Array:
     first = sources[0]
     if same and is_dense(first) and all(_steps(each) == _steps(first) for each in sources):
         return restrided(xp, result, tuple(step * result.itemsize for step in _steps(first)))
-    order = memory_order(shape, [_broadcast_strides(each, shape) for each in sources])
+    order = memory_order(shape, [broadcast_strides(each, shape) for each in sources])
     return restrided(xp, result, ordered_strides(shape, order, result.itemsize))
+
+
+def _converted(xp: Any, sources: Sequence[Array], args: Sequence[Any], to_float: bool) -> list[Array]:
+    """Memory in place of the arguments that PyTorch casts to the common dtype first: then they have no gaps."""
+    common = common_type(each for each in args if each is not None)
+    if to_float and common.category < FLOATING:
+        common = get_default_dtype()
+    return [each if each.dtype == common.numpy else empty_as(xp, each, common.numpy) for each in sources]
 
 
 def _steps(array: Array) -> tuple[int, ...]:
@@ -54,8 +70,8 @@ def _steps(array: Array) -> tuple[int, ...]:
     return tuple([step // array.itemsize for step in array.strides])
 
 
-def _broadcast_strides(array: Array, shape: Sequence[int]) -> tuple[int, ...]:
+def broadcast_strides(array: Array, shape: Sequence[int]) -> tuple[int, ...]:
     """The strides of the array expanded to a shape."""
     missing = len(shape) - array.ndim
-    kept = zip(array.strides, array.shape, shape[missing:], strict=True)
+    kept = zip(strides_of(array), array.shape, shape[missing:], strict=True)
     return (0,) * missing + tuple([0 if size == 1 != wanted else stride for stride, size, wanted in kept])

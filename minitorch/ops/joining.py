@@ -88,7 +88,7 @@ def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
         return _joined(xp, [each[..., None] for each in tensors], dim)
     joined = _joined(xp, tensors, dim)
     strides = joined.strides
-    split = (*strides[:dim], strides[dim] * shape[dim], *strides[dim:])
+    split = (*strides[:dim], strides[dim] * max(shape[dim], 1), *strides[dim:])
     return strided(xp, joined, (*shape[:dim], len(tensors), *shape[dim:]), split)
 
 

@@ -16,6 +16,7 @@ from minitorch.backend import Array
 from minitorch.bits import CONJUGATE, NEGATIVE
 from minitorch.dtypes import SCALAR_TYPES, type_name
 from minitorch.dtypes import dtype as DType
+from minitorch.layout import contiguous_stride
 from minitorch.ops import declaration
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
@@ -42,8 +43,12 @@ def checked_dims(dim: Any, ndim: int) -> Shape:
     return dims
 
 
-def strided(xp: Any, array: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
-    """The memory from the array's first element on, with another shape and other strides (in bytes)."""
+def strided(xp: Any, array: Array, shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> Array:
+    """The memory from the array's first element on, or `offset` bytes further, with another shape and other strides (in
+    bytes).
+    """
+    if offset:
+        array = xp.lib.stride_tricks.as_strided(array, (2,), (offset,))[1:]
     return xp.lib.stride_tricks.as_strided(array, shape, strides)
 
 
@@ -76,6 +81,8 @@ def view_strides(shape: Shape, strides: Shape, new_shape: Shape, itemsize: int) 
     """
     if not shape:
         return (itemsize,) * len(new_shape)
+    if 0 in shape:
+        return strides if shape == new_shape else tuple([step * itemsize for step in contiguous_stride(new_shape)])
     result: list[int] = []
     left = list(new_shape)
     step, run = strides[-1], 1
@@ -95,7 +102,7 @@ def view_strides(shape: Shape, strides: Shape, new_shape: Shape, itemsize: int) 
 
 def viewed(xp: Any, array: Array, shape: Shape) -> Array | None:
     """The same memory in another shape; None where that needs a copy."""
-    if not array.size or (array.flags.c_contiguous and 1 not in array.shape):
+    if array.size and array.flags.c_contiguous and 1 not in array.shape:
         return array.reshape(shape)
     strides = view_strides(array.shape, array.strides, shape, array.itemsize)
     return None if strides is None else strided(xp, array, shape, strides)
@@ -253,7 +260,7 @@ def unsqueeze(xp: Any, self: Array, dim: int) -> Array:
     """With a new dimension of size 1 at `dim`. https://pytorch.org/docs/stable/generated/torch.unsqueeze.html"""
     dim = check_dim(dim, self.ndim + 1)
     shape = (*self.shape[:dim], 1, *self.shape[dim:])
-    if self.flags.c_contiguous and 1 not in self.shape:
+    if self.size and self.flags.c_contiguous and 1 not in self.shape:
         return self.reshape(shape)
     step = self.itemsize if dim == self.ndim else self.shape[dim] * self.strides[dim]
     return strided(xp, self, shape, (*self.strides[:dim], step, *self.strides[dim:]))

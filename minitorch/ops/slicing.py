@@ -88,7 +88,18 @@ def slice_(
         raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
     if step <= 0:
         raise RuntimeError("slice step must be positive")
-    return self[(*(slice(None),) * check_dim(dim, self.ndim), slice(start, end, step))]
+    dim = check_dim(dim, self.ndim)
+    start, end, _ = slice(start, end).indices(self.shape[dim])
+    return _cut(xp, self, dim, start, end, step)
+
+
+def _cut(xp: Any, self: Array, dim: int, start: int, end: int, step: int = 1) -> Array:
+    """A slice; of an empty one, too, it is known where it begins, which NumPy doesn't keep."""
+    if start < end:
+        return self[(*(slice(None),) * dim, slice(start, end, step))]
+    shape, stride = (*self.shape[:dim], 0, *self.shape[dim + 1 :]), self.strides[dim]
+    strides = (*self.strides[:dim], stride * step, *self.strides[dim + 1 :])
+    return strided(xp, self, shape, strides, start * stride)
 
 
 @composite()
@@ -191,12 +202,11 @@ def unbind(xp: Any, self: Array, dim: int = 0) -> Sequence[Array]:
     return [self[(*front, index, ...)] for index in range(self.shape[len(front)])]
 
 
-def _pieces(self: Array, sizes: Sequence[int], dim: int) -> list[Array]:
-    front = (slice(None),) * dim
+def _pieces(xp: Any, self: Array, sizes: Sequence[int], dim: int) -> list[Array]:
     ends = [0]
     for size in sizes:
         ends.append(ends[-1] + size)
-    return [self[(*front, slice(start, end))] for start, end in pairwise(ends)]
+    return [_cut(xp, self, dim, start, end) for start, end in pairwise(ends)]
 
 
 def _piece_sizes(size: int, piece: int) -> list[int]:
@@ -216,7 +226,8 @@ def _piece_sizes(size: int, piece: int) -> list[int]:
     },
 )
 def split_evenly(xp: Any, self: Array, split_size: int, dim: int) -> Sequence[Array]:
-    return _pieces(self, _piece_sizes(self.shape[dim], split_size), dim)
+    dim = check_dim(dim, self.ndim)
+    return _pieces(xp, self, _piece_sizes(self.shape[dim], split_size), dim)
 
 
 @declaration.view(
@@ -232,7 +243,7 @@ def split_with_sizes(xp: Any, self: Array, split_sizes: Sequence[int], dim: int 
             f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at "
             f"dimension {dim}), but got split_sizes={list(split_sizes)}"
         )
-    return _pieces(self, split_sizes, dim)
+    return _pieces(xp, self, split_sizes, dim)
 
 
 def _join(grads: Sequence[Tensor | None], shape: tuple[int, ...], dim: int, sizes: Sequence[int]) -> Tensor:

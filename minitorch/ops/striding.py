@@ -71,8 +71,7 @@ def as_strided(input: Tensor, size: Ints, stride: Ints, storage_offset: int | No
             f"{itemsize} requiring a storage size of {needed} are out of bounds for storage of size {storage.nbytes()}"
         )
     steps = tuple(step * itemsize for step in stride)
-    start = 0 if 0 in size else target[2] * itemsize
-    array = input._device.backend.strided(storage._bytes, input._dtype.numpy, start, size, steps)
+    array = input._device.backend.strided(storage._bytes, input._dtype.numpy, target[2] * itemsize, size, steps)
     return as_strided_view(input, (input._array.shape, input.stride(), offset), target, array)
 
 

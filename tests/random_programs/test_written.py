@@ -82,8 +82,44 @@ t0[0, 0].addmv_(torch.ones(2, 3), torch.ones(3))
 t0.unsqueeze(0).baddbmm_(torch.ones(2, 3, 4), torch.ones(2, 4, 3))""",
 }
 
+EMPTY = {
+    "where an empty view begins": """t0 = torch.arange(12.).view(3, 4)
+t1 = t0[2:2]; t2 = t0[3:]; t3 = t0[:, 4:]; t4 = t0[2:1:2]; t5 = t0.narrow(1, 3, 0); t6 = t0.split([3, 0])[1]
+t7 = t1[:, 2]; t8 = t2.t(); t9 = t3.unsqueeze(1); t10 = t1.diagonal(); t11 = t0.unfold(1, 0, 2); t12 = t3.unbind(0)[1]
+t13 = t1.as_strided((2, 0), (5, 3), 70); t14 = t0.tensor_split(4)[3]; t15 = t1.view(torch.float64); t16 = t2.detach()
+t17 = t0.to(torch.complex64)[1:1].imag; t18 = t2.view(4, 0); t19 = t2.view(0, 4); t20 = t3.squeeze(1)""",
+    "views of what never had elements": """t0 = torch.zeros(2, 0, 3)
+t1 = t0[:, :, 1]; t2 = t0.transpose(0, 2); t3 = t0.view(3, 0); t4 = t0.expand(2, 0, 3); t5 = t0[1:]; t6 = t0.detach()
+t7 = torch.zeros(0, 1).expand(0, 3); t8 = torch.zeros(0, 1).expand(2, 0, 4); t9 = t7.reshape(3, 0)
+t10 = torch.view_as_real(torch.zeros(0, 2, dtype=torch.complex64)); t11 = torch.zeros(4, 0, 2).permute(2, 0, 1)""",
+    "results without elements": """t0 = torch.zeros(3, 0).t(); t1 = torch.zeros(2, 0, 3).transpose(0, 2)
+t2 = t0 + 1; t3 = t0 + t0; t4 = t1 * torch.zeros(2); t5 = t1.clone(); t6 = t0.double(); t7 = t1 == 0; t8 = t0.neg()
+t9 = torch.zeros_like(t1); t10 = torch.stack([t0, t0]); t11 = torch.cat([t0, t0]); t12 = t1.contiguous()
+t13 = torch.zeros(0, 3, 2, 2).to(memory_format=torch.channels_last); t14 = t13 * 2; t15 = t13.clone()
+t16 = torch.empty(2, 0, 3, 2, memory_format=torch.channels_last); t17 = t1.reshape(0, 6); t18 = t0.float()
+t19 = t9 + 1.0; t20 = t9 * t9""",
+    "indices into nothing": """t0 = torch.zeros(3, 1, 2); t1 = torch.zeros(2, 0, 3)
+t2 = t0[[]]; t3 = t0[False]; t4 = t0[torch.tensor([False] * 3)]; t5 = t1[[5]]; t6 = t1[:, []]; t7 = t0[None, False]
+t8 = torch.zeros(4, 1)[[]]; t9 = t1[:, :, [7]]
+t1[[9]] = 1
+t1[:, [0]] = 1
+t10 = t1[:, [0]]
+t1.index_put_((torch.tensor([1]), torch.tensor([0])), torch.tensor(1.))
+t1.index_add_(1, torch.tensor([5]), torch.zeros(2, 1, 3))
+t1[0, :, 0].index_add_(0, torch.tensor([5]), torch.zeros(1))
+t11 = t1.index_select(1, torch.tensor([0])); t12 = t0.index_select(1, torch.tensor([4]))
+t13 = t1.index_select(0, torch.tensor([4])); t12 = t0.index_select(0, torch.tensor([4]))
+t1.put_(torch.tensor([0]), torch.zeros(1))
+t1.index_reduce_(1, torch.tensor([0]), torch.zeros(2, 1, 3), "amax")""",
+    "memory for what had none": """t0 = torch.zeros(4)[4:]
+t0.resize_(2); t0.zero_()
+t1 = torch.zeros(0, 2)
+t2 = t1.view(-1); t1.resize_(2, 2); t1.zero_()
+t3 = t1[2:]; t1.resize_(8, 2); t1.zero_()""",
+}
 
-@pytest.mark.parametrize("program", MEMORY.values(), ids=MEMORY.keys())
+
+@pytest.mark.parametrize("program", (MEMORY | EMPTY).values(), ids=(MEMORY | EMPTY).keys())
 def test_shared_memory(program: str) -> None:
     twins = Twins(torch, views.FACTS)
     for line in program.splitlines():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
 from collections.abc import Callable
@@ -65,8 +66,6 @@ def unfold(draw: Draw, name: str, x: Any) -> str:
 
 
 def as_strided(draw: Draw, name: str, x: Any) -> str:
-    if not x.numel():  # an empty tensor of minitorch doesn't know where in its storage it would begin
-        return name
     ndim = draw.integer(0, 3)
     size = tuple(draw.integer(1, 3) for _ in range(ndim))
     stride = tuple(draw.of((1, 2, 3, 0, 4)) for _ in range(ndim))
@@ -111,10 +110,15 @@ def reformat(draw: Draw, name: str, x: Any) -> str:
 
 
 def view_as_dtype(draw: Draw, name: str, x: Any) -> str:
-    """Not as bool, of which PyTorch leaves open what bytes other than 0 and 1 mean."""
-    if not x.numel():
-        return name
-    return f"{name}.view(torch.{draw.of([each for each in DTYPES if each != 'bool'])})"
+    """Not as bool, of which PyTorch leaves open what bytes other than 0 and 1 mean, nor as what is no number: sums with
+    it give some NaN, of which the bits are left open.
+    """
+    line = f"{name}.view(torch.{draw.of([each for each in DTYPES if each != 'bool'])})"
+    try:
+        view = eval(line, {"torch": importlib.import_module("torch"), name: x})
+    except RuntimeError:
+        return line
+    return name if view.isnan().any() else line
 
 
 VIEWS: dict[str, Step] = {
@@ -215,8 +219,6 @@ def index_add(draw: Draw, name: str, x: Any) -> str:
 
 
 def resize(draw: Draw, name: str, x: Any) -> str:
-    if not x.numel():  # see as_strided
-        return f"{name}.zero_()"
     return f"{name}.resize_({draw.shape()}); {name}.zero_()"
 
 
@@ -284,6 +286,13 @@ def overlaps_itself(x: Any) -> bool:
     return len({sum(place) for place in itertools.product(*axes)}) < x.numel()
 
 
+def read_while_written(one: Any, other: Any) -> bool:
+    """Whether PyTorch lets an op write to one tensor and read another in the same memory, in an order left open."""
+    same = one is other or (one.stride() == other.stride() and one.storage_offset() == other.storage_offset())
+    dense = all(each.transpose(0, 0).clone().stride() == each.stride() for each in (one, other) if each.dim())
+    return not same and not dense and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+
 def step(draw: Draw, tensors: dict[str, Any], new: str) -> str:
     """The next line of a program."""
     if not tensors or (len(tensors) < 3 and draw.of((False, False, False, True))):
@@ -297,7 +306,7 @@ def step(draw: Draw, tensors: dict[str, Any], new: str) -> str:
         other = draw.of(list(tensors))
         if tensors[name].is_complex() != tensors[other].is_complex():
             other = name  # else complex32, which minitorch doesn't have, could be the result
-        elif tensors[name].dtype != tensors[other].dtype:
+        elif tensors[name].dtype != tensors[other].dtype or read_while_written(tensors[name], tensors[other]):
             other += ".clone()"  # in what order dtypes, shapes and shared memory are checked differs from op to op
         line = TWO[kind].format(name, other)
         return line if kind.endswith("_") or kind == "setitem" else f"{new} = {line}"
@@ -312,6 +321,12 @@ def _storage(library: Library, tensor: Any) -> str | None:
     return next(
         name for name, each in storages.items() if each.data_ptr() == mine.data_ptr() and each.nbytes() == mine.nbytes()
     )
+
+
+def _stride(library: Library, tensor: Any) -> tuple[int, ...]:
+    """The strides. Without elements minitorch can't tell all zeros, as of `x.expand(0)`, from none given."""
+    stride = tuple(tensor.stride())
+    return stride if tensor.numel() or any(stride) else tuple(tensor.new_zeros(tensor.shape).stride())
 
 
 def _formats(library: Library, tensor: Any) -> list[bool]:
@@ -331,12 +346,13 @@ FACTS: dict[str, Fact] = {
     "dtype": lambda library, x: str(x.dtype),
     "shape": lambda library, x: tuple(x.shape),
     "values": lambda library, x: repr(_unsigned(x.tolist())),
-    "stride": lambda library, x: x.stride() if x.numel() else None,
-    "offset": lambda library, x: x.storage_offset() if x.numel() else None,
+    "stride": _stride,
+    "offset": lambda library, x: x.storage_offset(),
     "version": lambda library, x: x._version,
-    "is_contiguous": lambda library, x: _formats(library, x) if x.numel() else None,
-    "storage": lambda library, x: _storage(library, x) if x.numel() else None,
-    "storage's bytes": lambda library, x: x.untyped_storage().nbytes() if x.numel() else None,
+    "is_contiguous": _formats,
+    "storage": lambda library, x: _storage(library, x) if x.untyped_storage().nbytes() else None,
+    "storage's bytes": lambda library, x: x.untyped_storage().nbytes(),
+    "has an address": lambda library, x: x.data_ptr() != 0,
     "base": lambda library, x: (x._is_view(), library.name_of(x._base)),
 }
 
