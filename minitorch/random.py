@@ -11,7 +11,7 @@ import operator
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
@@ -45,6 +45,15 @@ STATE: Final = np.dtype(
     ],
     align=True,
 )
+
+
+class Source(Protocol):
+    """Where samplers that go from number to number draw from: a generator, or numbers drawn ahead."""
+
+    next_normal: float | None
+
+    def uniform(self) -> float:
+        """One number uniform in [0, 1), of 53 bits."""
 
 
 class Generator:
@@ -83,14 +92,9 @@ class Generator:
 
     @property
     def memory(self) -> NDArray[np.uint32]:
-        """The engine's state in place: 624 words, and how many of them were drawn. (`engine.state` copies it word by
-        word, which takes a hundred times as long.)
-        """
+        """The engine's state, as `memory_of` shows it."""
         if self._memory is None:
-            from ctypes import c_uint32
-
-            address = self.engine.ctypes.state_address
-            self._memory = np.ctypeslib.as_array((c_uint32 * (WORDS + 1)).from_address(address))
+            self._memory = memory_of(self.engine)
         return self._memory
 
     def bits(self, count: int, width: int) -> NDArray[Any]:
@@ -107,6 +111,12 @@ class Generator:
             return engine.random_raw(count) & mask
         draws = engine.random_raw(2 * count)
         return (draws[0::2] << np.uint64(32) | draws[1::2]) & mask
+
+    def uniform(self) -> float:
+        """One number uniform in [0, 1), of 53 bits."""
+        draw = self.engine.random_raw
+        high: int = draw() & 0x1FFFFF
+        return (high << 32 | draw()) * 2.0**-53
 
     def skip(self, count: int) -> None:
         """Draw `count` times 32 bits and throw them away."""
@@ -204,6 +214,16 @@ class Generator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_from_state, (str(self.device), self.get_state_array()))
+
+
+def memory_of(engine: MT19937) -> NDArray[np.uint32]:
+    """The state in place: 624 words, and how many of them were drawn. `engine` must live longer.
+
+    `engine.state` copies it word by word, which takes a hundred times as long.
+    """
+    from ctypes import c_uint32
+
+    return np.ctypeslib.as_array((c_uint32 * (WORDS + 1)).from_address(engine.ctypes.state_address))
 
 
 def _from_state(device: str, state: NDArray[np.uint8]) -> Generator:

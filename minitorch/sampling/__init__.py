@@ -4,11 +4,13 @@ A function whose name ends in `_` fills the array it is given, of any strides; t
 docs/random.md says which algorithm is used when.
 """
 
+from minitorch.sampling.binomial import binomial
 from minitorch.sampling.continuous import cauchy_, exponential_, log_normal_, uniform_
 from minitorch.sampling.discrete import bernoulli_, dropout_mask, geometric_, random_, randperm
+from minitorch.sampling.gamma import dirichlet, standard_gamma
 from minitorch.sampling.multinomial import multinomial
 from minitorch.sampling.normal import normal, normal_
-from minitorch.sampling.rejection import binomial, dirichlet, poisson, standard_gamma
+from minitorch.sampling.poisson import poisson
 
 __all__ = [
     "bernoulli_",

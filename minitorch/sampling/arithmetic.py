@@ -40,13 +40,13 @@ def _high_half(x: Any) -> Any:
     return scaled - (scaled - x)
 
 
-def elementary(function: str, values: Array, dtype: np.dtype[Any]) -> Array:
-    """log, log1p or tan of float64 values that end up in `dtype`.
+def elementary(function: str, values: Array, dtype: np.dtype[Any], *others: Array) -> Array:
+    """log, log1p, tan or pow of float64 values that end up in `dtype`.
 
     PyTorch calls the C library's scalar functions. NumPy's are vectorised and may differ from them in the last bit,
     which only shows where the result is kept in float64.
     """
     if dtype != np.float64:
-        return np.asarray(getattr(np, function)(values))
-    results = map(getattr(math, function), values.ravel().tolist())
+        return np.asarray(getattr(np, function)(values, *others))
+    results = map(getattr(math, function), values.ravel().tolist(), *(each.tolist() for each in others))
     return np.fromiter(results, np.float64, values.size).reshape(values.shape)

@@ -68,13 +68,6 @@ def uniform_float64(generator: Generator, count: int) -> Array:
     return generator.bits(count, 53) * 2.0**-53
 
 
-def uniform_sample(generator: Generator) -> float:
-    """One number of `uniform_float64`."""
-    draw = generator.engine.random_raw
-    high: int = draw() & 0x1FFFFF
-    return (high << 32 | draw()) * 2.0**-53
-
-
 def fill(array: Array, values: Array) -> None:
     """Put `values` (1-D, one for each element) into `array`, first the elements that lie first in memory.
 

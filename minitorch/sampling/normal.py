@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from minitorch.random import Generator
+from minitorch.random import Generator, Source
 from minitorch.sampling.arithmetic import Array, elementary, multiply_add
 from minitorch.sampling.box_muller import box_muller
-from minitorch.sampling.fill import as_real, fill, require_floating, uniform_float32, uniform_float64, uniform_sample
+from minitorch.sampling.fill import as_real, fill, require_floating, uniform_float32, uniform_float64
 
 GROUP: Final = 16  # numbers transformed together: the j-th with the (j + 8)-th
 BLOCK: Final = 1024  # groups: few enough that the intermediate arrays stay in the processor's cache
@@ -61,7 +61,7 @@ def normal(mean: Array | float, std: Array | float, generator: Generator) -> Arr
     return array
 
 
-def normal_sample(generator: Generator) -> float:
+def normal_sample(generator: Source) -> float:
     """One standard normal number.
 
     A pair of uniform numbers gives a pair of normal ones, √(−2 ln(1 − u₂)) · (cos 2πu₁, sin 2πu₁) (Box and Muller 1958,
@@ -69,7 +69,7 @@ def normal_sample(generator: Generator) -> float:
     """
     value, generator.next_normal = generator.next_normal, None
     if value is None:
-        u1, u2 = uniform_sample(generator), uniform_sample(generator)
+        u1, u2 = generator.uniform(), generator.uniform()
         radius, angle = math.sqrt(-2 * math.log1p(-u2)), 2 * math.pi * u1
         value, generator.next_normal = radius * math.cos(angle), radius * math.sin(angle)
     return value

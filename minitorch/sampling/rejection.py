@@ -1,145 +1,91 @@
-"""Distributions drawn by trial and error: how many draws a number takes is known only once it has been accepted.
+"""Numbers drawn by trial and error, one at a time: how many draws one takes is known only once it has been accepted.
 
-So these go through their elements one by one, in order of index.
+`gamma`, `poisson` and `binomial` make many of them faster, and of the same draws.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from minitorch.random import Generator
+from minitorch.random import Source
 from minitorch.sampling.arithmetic import Array
-from minitorch.sampling.fill import NAMES, convert, is_floating, not_implemented, require_floating, uniform_sample
 from minitorch.sampling.normal import normal_sample
 
 THIRD = np.float32(1) / np.float32(3)  # these two are float32 even where PyTorch computes in float64
 SQUEEZE = float(np.float32(0.0331))
+LARGE_RATE = 10.0
 
 
-def standard_gamma(alpha: Array, generator: Generator) -> Array:
-    """Gamma numbers of shape α and scale 1: density x^(α − 1) exp(−x)/Γ(α). float32 or float64, never less than tiny.
+class Gamma(NamedTuple):
+    """What gamma numbers of shape α need, a float64 each: arrays, or the numbers of one element.
 
-    Marsaglia and Tsang 2000, doi:10.1145/358407.358414. Below 1, α is raised by one and the result times u^(1/α).
-    Raises NotImplementedError for other dtypes.
+    Below 1, α is raised by one and the result times u^power.
     """
-    _require_single_or_double(alpha.dtype, "gamma_cpu")
-    return _gamma(alpha, generator)
+
+    alpha: Any
+    power: Any
+    c: Any
+    d: Any
+
+    @classmethod
+    def of(cls, alpha: Array) -> Gamma:
+        """Those of an array of α, in whose precision they are computed."""
+        small = alpha < 1
+        d = (alpha + small - THIRD).astype(np.float64)
+        return cls(alpha.astype(np.float64), (1 / alpha).astype(np.float64), 1 / np.sqrt(9 * d), d)
 
 
-def dirichlet(alpha: Array, generator: Generator) -> Array:
-    """Dirichlet numbers of concentrations α along the last axis: gamma numbers over their sum, inside (0, 1).
-
-    Raises NotImplementedError unless the dtype is float32 or float64.
-    Source: https://docs.pytorch.org/docs/stable/distributions.html#dirichlet
-    """
-    _require_single_or_double(alpha.dtype, "dirichlet")
-    gamma = _gamma(alpha.astype(np.float64), generator)
-    shares = (gamma / gamma.sum(axis=-1 if gamma.ndim else None, keepdims=True)).astype(alpha.dtype)
-    one, zero = alpha.dtype.type(1), alpha.dtype.type(0)
-    return np.asarray(np.clip(shares, np.finfo(alpha.dtype).tiny, np.nextafter(one, zero)))
-
-
-def poisson(rate: Array, generator: Generator) -> Array:
-    """Poisson numbers of the given rates λ: P(k) = λᵏ exp(−λ)/k!, in the rates' dtype.
-
-    λ < 10: as many uniform factors as keep the product above exp(−λ) (Knuth). Otherwise transformed rejection (Hörmann
-    1993, doi:10.1016/0167-6687(93)90997-4).
-    Raises RuntimeError for a negative rate, NotImplementedError for a dtype that isn't floating point.
-    Source: https://docs.pytorch.org/docs/stable/generated/torch.poisson.html
-    """
-    require_floating(rate.dtype, "poisson_cpu")
-    if not np.all(rate >= 0):
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    counts = [_poisson_large(lam, generator) if lam >= 10 else _poisson_small(lam, generator) for lam in _numbers(rate)]
-    return convert(np.array(counts, np.float64).reshape(rate.shape), rate.dtype)
-
-
-def binomial(count: Array, prob: Array, generator: Generator) -> Array:
-    """Binomial numbers: successes of `count` trials with probability `prob`, broadcast. float32 or float64.
-
-    Expected successes (or, for prob > ½, failures) below 10: trials between them are skipped by geometric numbers.
-    Otherwise transformed rejection, algorithm BTRS (Hörmann 1993, doi:10.1080/00949659308811496).
-    Raises ValueError for integers, RuntimeError for unequal dtypes, NotImplementedError for 16-bit types.
-    Source: https://docs.pytorch.org/docs/stable/generated/torch.binomial.html
-    """
-    for name, array in (("count", count), ("prob", prob)):
-        if not is_floating(array.dtype):
-            raise ValueError(
-                f"binomial only supports floating-point dtypes for {name}, got: {NAMES[array.dtype].scalar}"
-            )
-    if count.dtype != prob.dtype:
-        raise RuntimeError(f"Found dtype {NAMES[prob.dtype].scalar} but expected {NAMES[count.dtype].scalar}")
-    _require_single_or_double(count.dtype, "binomial_cpu")
-    count, prob = np.broadcast_arrays(count, prob)
-    return _each(lambda n, p: _binomial(n, p, generator), count, prob)
-
-
-def _require_single_or_double(dtype: np.dtype[Any], kernel: str) -> None:
-    if dtype not in (np.float32, np.float64):
-        raise not_implemented(dtype, kernel)
-
-
-def _numbers(array: Array) -> list[float]:
-    return array.astype(np.float64).ravel().tolist()
-
-
-def _each(sample: Callable[..., Any], *arrays: Array) -> Array:
-    """One sample for each element. The elements stay NumPy scalars, so that arithmetic with them keeps their dtype."""
-    samples = [sample(*scalars) for scalars in zip(*(array.ravel() for array in arrays), strict=True)]
-    return np.array(samples, arrays[0].dtype).reshape(arrays[0].shape)
-
-
-def _gamma(alpha: Array, generator: Generator) -> Array:
-    with np.errstate(all="ignore"):
-        return np.asarray(
-            np.fmax(_each(lambda each: _gamma_sample(each, generator), alpha), np.finfo(alpha.dtype).tiny)
-        )
-
-
-def _gamma_sample(alpha: Any, generator: Generator) -> float:
-    scale = 1.0
-    if alpha < 1:
-        if alpha == 0:
-            return 0.0
-        scale = np.float64(1 - uniform_sample(generator)) ** float(1 / alpha)
-        alpha = alpha + 1
-    d = float(alpha - THIRD)
-    c = float(1 / np.sqrt(9 * d))
+def gamma_sample(alpha: float, power: float, c: float, d: float, source: Source) -> float:
+    """One gamma number (Marsaglia and Tsang 2000, doi:10.1145/358407.358414)."""
+    if alpha == 0:
+        return 0.0
+    scale = np.float64(1 - source.uniform()) ** power if alpha < 1 else 1.0
     while True:
-        x = normal_sample(generator)
+        x = normal_sample(source)
         while (y := 1 + c * x) <= 0:
-            x = normal_sample(generator)
-        v = y * y * y
-        u = 1 - uniform_sample(generator)
-        square = x * x
-        if u < 1 - SQUEEZE * square * square or math.log(u) < 0.5 * square + d * (1 - v + math.log(v)):
-            return float(scale * d * v)
+            x = normal_sample(source)
+        if gamma_accepts(x, source.uniform(), c, d):
+            return float(scale * d * (y * y * y))
 
 
-def _poisson_small(rate: float, generator: Generator) -> int:
+def gamma_accepts(x: float, uniform: float, c: float, d: float) -> bool:
+    """Whether a normal number x, with 1 + cx > 0, is made a gamma number, d (1 + cx)³."""
+    y = 1 + c * x
+    v, u, square = y * y * y, 1 - uniform, x * x
+    return u < 1 - SQUEEZE * square * square or math.log(u) < 0.5 * square + d * (1 - v + math.log(v))
+
+
+def poisson_sample(rate: float, source: Source) -> int:
+    """One Poisson number.
+
+    For rates below 10 a uniform number is multiplied by further ones as long as the product stays above exp(−λ) (Knuth,
+    TAOCP vol. 2, 3.4.1); from 10 on it is transformed rejection, PTRS (Hörmann 1993, doi:10.1016/0167-6687(93)90997-4).
+    """
+    if rate >= LARGE_RATE:
+        return _poisson_large(rate, source)
     if rate == 0:
         return 0
-    count, product, limit = 0, uniform_sample(generator), math.exp(-rate)
+    count, product, limit = 0, source.uniform(), math.exp(-rate)
     while product > limit:
         count += 1
-        product *= uniform_sample(generator)
+        product *= source.uniform()
     return count
 
 
-def _poisson_large(rate: float, generator: Generator) -> int:
+def _poisson_large(rate: float, source: Source) -> int:
     log_rate = math.log(rate)
     b = 0.931 + 2.53 * math.sqrt(rate)
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
     v_r = 0.9277 - 3.6224 / (b - 2)
     while True:
-        u, v = uniform_sample(generator) - 0.5, uniform_sample(generator)
+        u, v = source.uniform() - 0.5, source.uniform()
         us = 0.5 - abs(u)
-        k = math.floor((2 * a / us + b) * u + rate + 0.43)
+        proposed = (2 * a / us + b) * u + rate + 0.43
+        k = math.floor(proposed) if abs(proposed) < 2**63 else -(2**63)  # what no int64 holds PyTorch makes negative
         if us >= 0.07 and v <= v_r:
             return k
         if k < 0 or (us < 0.013 and v > us):
@@ -149,7 +95,7 @@ def _poisson_large(rate: float, generator: Generator) -> int:
             return k
 
 
-def _binomial(count: Any, prob: Any, generator: Generator) -> Any:
+def binomial_sample(count: Any, prob: Any, source: Source) -> Any:
     if count <= 0 or prob <= 0:
         return 0
     if prob >= 1:
@@ -158,21 +104,21 @@ def _binomial(count: Any, prob: Any, generator: Generator) -> Any:
         return prob
     rarer = prob if prob <= 0.5 else prob.dtype.type(1 - float(prob))
     sample = _binomial_large if count * rarer >= 10 else _binomial_small
-    events = sample(count, rarer, generator)
+    events = sample(count, rarer, source)
     return events if prob <= 0.5 else count - events
 
 
-def _binomial_small(count: Any, prob: Any, generator: Generator) -> Any:
+def _binomial_small(count: Any, prob: Any, source: Source) -> Any:
     log_failure = float(prob.dtype.type(math.log1p(-prob)))
     events, trials = 0, 0.0
     while True:
-        trials += math.ceil(math.log(uniform_sample(generator)) / log_failure)
+        trials += math.ceil(math.log(source.uniform()) / log_failure)
         if trials > count:
             return prob.dtype.type(events)
         events += 1
 
 
-def _binomial_large(count: Any, prob: Any, generator: Generator) -> Any:
+def _binomial_large(count: Any, prob: Any, source: Source) -> Any:
     deviation = float(np.sqrt(count * prob * (1 - prob)))
     b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * float(prob)
@@ -183,7 +129,7 @@ def _binomial_large(count: Any, prob: Any, generator: Generator) -> Any:
     m = float(np.floor((count + 1) * prob))
     n = float(count)
     while True:
-        u, v = uniform_sample(generator) - 0.5, uniform_sample(generator)
+        u, v = source.uniform() - 0.5, source.uniform()
         us = 0.5 - abs(u)
         k = prob.dtype.type(math.floor((2 * a / us + b) * u + c))
         if k < 0 or k > count:
