@@ -78,6 +78,22 @@ def test_class_takes_the_same_arguments(name: str) -> None:
             assert arguments(ours) == arguments(theirs)
 
 
+# Where a base of ours stands for several of torch's.
+OTHER_NAMES = (
+    *(f"{mode}Pad{n}d.forward" for mode in ("Circular", "Reflection", "Replication") for n in (1, 2, 3)),
+    *("CELU.__init__", "CosineEmbeddingLoss.__init__", "SyncBatchNorm.forward", "GRU.forward", "LSTM.forward"),
+    *("RNN.forward", "RNNBase.forward"),
+)
+
+
+@pytest.mark.parametrize("name", sorted(set(CLASSES) - {"Module", "Parameter", "Buffer"}))
+def test_errors_call_methods_by_torchs_names(name: str) -> None:
+    for method in ("__init__", "forward"):
+        theirs, ours = (getattr(getattr(library.nn, name), method, None) for library in (torch, minitorch))
+        if f"{name}.{method}" not in OTHER_NAMES and inspect.isfunction(theirs):
+            assert ours.__qualname__ == theirs.__qualname__
+
+
 def arguments(method: Any) -> list[tuple[str, str, str]]:
     """Names, kinds and defaults."""
     return [
