@@ -87,7 +87,8 @@ def apply_to_two(op: Op, self: Any, other: Any) -> Any:
                 and 0 not in shape
             ):
                 result = arranged(where.xp, result, (self, other), op)
-            output = make_tensor(result, FROM_NUMPY[result.dtype], where)
+            kind = self._dtype  # of most results too, and quicker to compare than to look up
+            output = make_tensor(result, kind if result.dtype is kind.numpy else FROM_NUMPY[result.dtype], where)
             if mask and grad_mode.enabled:
                 _record(op, (self, other, *op.defaults[2:]), (output,), mask)
             return output
