@@ -34,7 +34,7 @@ def _saved_names(op: Op, derivatives: Sequence[Derivative]) -> Iterator[tuple[st
             kind, index = source
             if kind == RESULT:
                 yield (results[index] if results else parameter), source
-            elif kind in _SUFFIXES:
+            elif kind == ARGUMENT or (kind in _SUFFIXES and index not in op.sequences):
                 yield op.parameters[index] + _SUFFIXES[kind], source
 
 
@@ -51,4 +51,13 @@ class SavedAttribute:
         if node._saved is None:
             raise RuntimeError(FREED)
         value = node._saved[node._plan.saved.index(self.source)]
-        return value.unpack(node) if isinstance(value, KEEPERS) and not self.raw else value
+        if isinstance(value, KEEPERS):
+            return value if self.raw else value.unpack(node)
+        return _shown(value)
+
+
+def _shown(value: Any) -> Any:
+    """Numbers as PyTorch's attributes show them: without a sign, so that the dimension −1 is 2⁶⁴ − 1."""
+    if isinstance(value, (tuple, list)):
+        return tuple(_shown(each) for each in value)
+    return value % 2**64 if type(value) is int else value

@@ -63,7 +63,7 @@ class Op:
     """A declared op: the kernel, its parameters, its derivatives, and how its arguments are typed."""
 
     __slots__ = (
-        "check", "count", "defaults", "derivatives", "differentiable", "edits", "elementwise", "format_from",
+        "check", "count", "defaults", "derivatives", "differentiable", "edits", "elementwise", "exact", "format_from",
         "formulas", "gradient_sequence", "is_binary", "is_overloaded", "is_view", "kernel", "keyword_only_from", "name",
         "node_name", "nodes", "optional", "outputs", "parameters", "plans", "positions", "promoted", "required",
         "row_major", "saves_self", "scalars", "sequences", "tensors", "to_float", "upcast", "variadic",
@@ -84,6 +84,7 @@ class Op:
         row_major: bool = False,
         elementwise: bool = False,
         format_from: tuple[str, ...] = (),
+        exact: tuple[str, ...] = (),
     ) -> None:
         code = kernel.__code__
         count = code.co_argcount + code.co_kwonlyargcount
@@ -119,6 +120,7 @@ class Op:
         self.row_major = row_major
         self.format_from = tuple(self.positions[name] for name in format_from)
         self.elementwise = elementwise
+        self.exact = frozenset(self.positions[name] for name in exact)
         self.node_name = node or "".join(part.capitalize() for part in self.name.strip("_").split("_")) + "Backward0"
         self.is_overloaded = callable(node)
         self.outputs = outputs
@@ -261,6 +263,8 @@ class Plan:
         name = op.node_name(*args) if callable(op.node_name) else op.node_name
         positions = [i for i in op.differentiable if _is_input(op, name, i, args, mask)]
         derivatives = [each for each in op.derivatives or () if any(i in positions for i in each.inputs)]
+        if name == NOT_IMPLEMENTED:
+            derivatives = [Derivative(op, op.parameters[i], _not_implemented(op.name)) for i in positions]
         self.node = op.nodes.get(name) or op.nodes.setdefault(name, node_class(op, name, derivatives))
         needed = [each for each in derivatives if each.mask & mask]
         sources = dict.fromkeys(source for each in derivatives for source in each.sources if source[0] in _SAVED)
@@ -290,6 +294,13 @@ class Plan:
     def saves(self, position: int) -> bool:
         """Whether the argument at `position` is saved itself, not only its shape."""
         return (ARGUMENT, position) in self.saved
+
+
+def _not_implemented(name: str) -> Formula:
+    def formula() -> None:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return formula
 
 
 def _is_saved(op: Op, source: tuple[int, int], derivatives: Sequence[Derivative], inputs: int, mask: int) -> bool:
@@ -335,6 +346,7 @@ def declare(
     row_major: bool = False,
     elementwise: bool = False,
     format_from: tuple[str, ...] = (),
+    exact: tuple[str, ...] = (),
 ) -> Callable[[Any], Callable[..., Any]]:
     """Declares an op and generates its public forms. Returns the function, also for variants without one.
 
@@ -345,7 +357,8 @@ def declare(
     into its first array and returns it: it is given a copy, or in place the tensor's own memory.
     A `row_major` op's results are contiguous, however its arguments lie in memory; those of an op with `format_from`
     have their channels last if one of these arguments has.
-    The result of an `elementwise` op lies in memory as its arguments do.
+    The result of an `elementwise` op lies in memory as its arguments do. Numbers among two-byte floats are rounded to
+    these first, but for the parameters that are `exact`.
     `check` is called with the arguments before they are promoted, if their types differ, and may refuse them.
     """
 
@@ -354,7 +367,7 @@ def declare(
 
         op = Op(
             kernel, derivatives or {}, promotion, upcast, is_view, node, outputs, promoted, edits, check, row_major,
-            elementwise, format_from,
+            elementwise, format_from, exact,
         )  # fmt: skip
         if namespace in ("linalg", "special"):
             op.name = f"{namespace}_{op.name}"  # as errors name it

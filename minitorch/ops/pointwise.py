@@ -106,6 +106,7 @@ def __rsub__(input: Tensor, other: Any) -> Any:  # noqa: N807
 
 
 @pointwise(
+    exact=("other",),
     operators="__mul__ __rmul__ __imul__",
     aliases="multiply",
     derivatives={
@@ -119,6 +120,7 @@ def mul(xp: Any, self: Array | Number, other: Array | Number) -> Array:
 
 
 @pointwise(
+    exact=("other",),
     promotion="to float",
     operators="__truediv__ __itruediv__",
     node="DivBackward0",
@@ -151,6 +153,7 @@ def _check_divisor(xp: Any, self: Array | Number, other: Array | Number, kernel:
 
 
 @pointwise(
+    exact=("other",),
     operators="__floordiv__ __rfloordiv__ __ifloordiv__",
     node="torch::autograd::NotImplemented",
     derivatives={"self, other": no_derivative("floor_divide")},
@@ -171,16 +174,17 @@ _ROUNDED: dict[str, Any] = {
 """A quotient that is rounded has slope 0. PyTorch keeps its arguments all the same."""
 
 
-@pointwise(variants="inplace out", node="DivBackward2", derivatives=_ROUNDED)
+@pointwise(upcast=False, exact=("other",), variants="inplace out", node="DivBackward2", derivatives=_ROUNDED)
 def _div_trunc(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """self / other, rounded towards zero."""
     _check_divisor(xp, self, other, "div_trunc_cpu")
-    if (self if hasattr(self, "dtype") else other).dtype.kind in "iu":
+    kind = (self if hasattr(self, "ndim") else other).dtype
+    if kind.kind in "iu":
         return (self - xp.fmod(self, other)) // other
-    return xp.trunc(xp.true_divide(self, other))
+    return xp.trunc(xp.true_divide(self, other)).astype(kind, copy=False)  # of a two-byte float and a number, a float32
 
 
-@pointwise(variants="inplace out", node="DivBackward2", derivatives=_ROUNDED)
+@pointwise(exact=("other",), variants="inplace out", node="DivBackward2", derivatives=_ROUNDED)
 def _div_floor(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """⌊self / other⌋, with gradient zero."""
     _check_divisor(xp, self, other, "div_floor_cpu")
@@ -227,18 +231,12 @@ def _scalar_or_tensor(name: str) -> Any:
     return node
 
 
-def _remainder_gradient(grad: Tensor, self: Any, other: Tensor) -> Any:
-    if not isinstance(self, Tensor):
-        raise RuntimeError("derivative for aten::remainder is not implemented")
-    return -grad * self.div(other, rounding_mode="floor")
-
-
 @pointwise(
     operators="__mod__ __rmod__ __imod__",
     node=_scalar_or_tensor("Remainder"),
     derivatives={
         "self": lambda grad: grad,
-        "other": _remainder_gradient,
+        "other": lambda grad, self, other: -grad * self.div(other, rounding_mode="floor"),
     },
 )
 def remainder(xp: Any, self: Array | Number, other: Array | Number) -> Array:
