@@ -11,7 +11,7 @@ from typing import Any
 from minitorch.autograd.differentiable import UNTRACKED
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.hooks import NodeHooks
-from minitorch.autograd.node import Gradients, Node, gradient_edge
+from minitorch.autograd.node import Edge, Gradients, Node, gradient_edge
 from minitorch.autograd.saved import FREED, forward_name
 from minitorch.tensor import Tensor
 
@@ -116,6 +116,25 @@ def _cut_off(node: Node | None) -> None:
             node.edges = (None,)
             return
         node = edge[0]
+
+
+class NotImplementedNode(Node):
+    """What is recorded of an op without a derivative: the pass that brings it a gradient raises RuntimeError."""
+
+    __slots__ = ("op",)
+
+    def __init__(self, op: str, edges: Sequence[Edge | None], result: Tensor) -> None:
+        super().__init__(tuple(edges), ((result._array.shape, result._dtype),))
+        self.op = op
+
+    def name(self) -> str:
+        return "torch::autograd::NotImplemented"
+
+    def apply(self, grads: Gradients) -> Gradients:
+        raise RuntimeError(f"derivative for {self.op} is not implemented")
+
+
+NotImplementedNode.__name__ = "NotImplemented"
 
 
 class CopySlices(Node):

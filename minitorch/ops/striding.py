@@ -9,14 +9,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from minitorch.autograd.inplace import check_writable
 from minitorch.backend import Array
-from minitorch.dtypes import c_type_name
 from minitorch.layout import contiguous_format, contiguous_stride, inverse, may_overlap
 from minitorch.ops import declaration
 from minitorch.ops.declaration import METHODS, composite, declare
 from minitorch.ops.shape import sizes_of, strided
-from minitorch.storage import UntypedStorage
 from minitorch.tensor import Tensor
 
 Ints = Sequence[int]
@@ -167,46 +164,12 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
     return self
 
 
-def set_(
-    self: Tensor,
-    source: Any = None,
-    storage_offset: int = 0,
-    size: Ints | None = None,
-    stride: Ints | None = None,
-) -> Tensor:
-    """Has the tensor share the memory of another tensor, or look at a storage.
-
-    https://pytorch.org/docs/stable/generated/torch.Tensor.set_.html
-    """
-    check_writable(self, (source,))
-    if isinstance(source, Tensor) and source._dtype is not self._dtype:
-        one, other = c_type_name(source), c_type_name(self)
-        raise RuntimeError(f"Could not set tensor of type {one} to a tensor of type {other}")
-    if isinstance(source, Tensor) and size is not None and not source.is_contiguous():
-        raise RuntimeError("passed in tensor to be used as storage must be contiguous")
-    if isinstance(source, Tensor) and size is None:
-        self._array, self._storage = source._array, source.untyped_storage()
-        self._bump_version()
-        return self
-    storage = UntypedStorage(self._device.xp.empty(0, "uint8"), self._device) if source is None else source
-    storage = storage.untyped_storage() if isinstance(storage, Tensor) else storage
-    itemsize = self._dtype.itemsize
-    shape = (storage.nbytes() // itemsize - storage_offset,) if size is None else sizes_of((size,))
-    steps = [step * itemsize for step in (contiguous_stride(shape) if stride is None else stride)]
-    start = storage_offset * itemsize
-    self._array = self._device.backend.strided(storage._bytes, self._dtype.numpy, start, shape, tuple(steps))
-    self._storage = storage
-    self._bump_version()
-    return self
-
-
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """`resize_` to the shape of another tensor. https://pytorch.org/docs/stable/generated/torch.Tensor.resize_as_.html"""
     return resize_(self, the_template.shape, memory_format=memory_format)
 
 
 METHODS["resize_"] = resize_
-METHODS["set_"] = set_
 METHODS["resize_as_"] = resize_as_
 
 

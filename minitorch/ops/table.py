@@ -42,6 +42,7 @@ from minitorch.ops import (  # noqa: F401
     scan,
     scattering,
     selection,
+    setting,
     shape,
     sharing,
     shrinking,

@@ -10,7 +10,7 @@ import warnings
 import pytest
 
 import minitorch
-from tests.random_programs import views
+from tests.random_programs import autograd, views
 from tests.random_programs.interpreter import Twins
 
 torch = pytest.importorskip("torch", reason="the expected values are torch's")
@@ -118,8 +118,55 @@ t2 = t1.view(-1); t1.resize_(2, 2); t1.zero_()
 t3 = t1[2:]; t1.resize_(8, 2); t1.zero_()""",
 }
 
+OTHER_MEMORY = {
+    "storages": """t0 = torch.zeros(3)
+t0.set_(torch.arange(4.).untyped_storage())
+t0.set_(torch.arange(4.).untyped_storage(), 1, (2,))
+t0.set_(torch.arange(4.)[1:], 1, (2,), (1,))
+t0.set_(torch.arange(4.).untyped_storage(), 9, (0,), (3,))
+t0.set_(torch.arange(4.), 3, (2, 2), (1, 2)); t0.zero_()
+t1 = torch.zeros(2, dtype=torch.int64); t0.set_(t1, 0, (4,))
+t0.set_()""",
+    "refusals": """torch.zeros(3).set_(torch.zeros(3, dtype=torch.int64))
+torch.zeros(3).set_(torch.zeros(4, 4).t(), 1, (2,), (1,))
+torch.zeros(3).set_(torch.zeros(4).untyped_storage(), -1, (2,), (1,))
+torch.zeros(3).set_(torch.zeros(4).untyped_storage(), 1, (2, 2), (1,))
+torch.zeros(3).set_(torch.zeros(4).untyped_storage(), 1, (2,), (-1,))
+torch.zeros(3).set_(torch.zeros(4).untyped_storage(), 1, (-2,), (1,))""",
+}
 
-@pytest.mark.parametrize("program", (MEMORY | EMPTY).values(), ids=(MEMORY | EMPTY).keys())
+PROGRAMS = MEMORY | EMPTY | OTHER_MEMORY
+
+SET = {
+    "a result": """t0 = torch.arange(6., requires_grad=True); t1 = t0 * 2
+t1.set_(torch.zeros(3))
+t2 = t1 * 2
+t1.sum().backward()""",
+    "to what is recorded": """t0 = torch.arange(6., requires_grad=True); t1 = t0 * 2; t2 = torch.zeros(3)
+t2.set_(t1)
+t2.sum().backward()
+t3 = torch.zeros(3); t3.set_(t0, 0, (2,)); t4 = torch.zeros(1); t4.set_(t1.untyped_storage())""",
+    "a part": """t0 = torch.arange(6., requires_grad=True); t1 = t0 * 2; t2 = t1[1:]
+t2.set_(torch.zeros(3))
+t2.sum().backward()
+t1.sum().backward()""",
+    "unrecorded": """t0 = torch.arange(6., requires_grad=True); t1 = t0 * 2
+t0.set_(torch.zeros(6))
+t0.set_(torch.zeros(3, dtype=torch.int64))
+with torch.no_grad(): t1.set_(torch.zeros(6)); t0.set_(torch.zeros(6))
+t1.sum().backward()
+t0.detach().set_(torch.zeros(2))""",
+}
+
+
+@pytest.mark.parametrize("program", SET.values(), ids=SET.keys())
+def test_set_is_recorded(program: str) -> None:
+    twins = Twins(torch, autograd.FACTS)
+    for line in program.splitlines():
+        twins.run(line)
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
 def test_shared_memory(program: str) -> None:
     twins = Twins(torch, views.FACTS)
     for line in program.splitlines():
