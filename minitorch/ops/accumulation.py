@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from minitorch.backend import Array
@@ -40,11 +41,8 @@ def combine_at(xp: Any, combine: Any, target: Array, index: tuple[Any, ...], val
     if not _are_slices(target, index, values):
         combine.at(target, index, values)
         return
-    rows, folded, _ = fold_rows(
-        xp, combine, xp.moveaxis(values, dim, 0), checked_places(xp, index[-1], target.shape[dim], dim)
-    )
-    target = xp.moveaxis(target, dim, 0)
-    target[rows] = combine(target[rows], folded)
+    places = checked_places(xp, index[-1], target.shape[dim], dim)
+    combine_rows(xp, combine, xp.moveaxis(target, dim, 0), places, xp.moveaxis(values, dim, 0))
 
 
 def _are_slices(target: Array, index: tuple[Any, ...], values: Array) -> bool:
@@ -60,12 +58,15 @@ def _are_slices(target: Array, index: tuple[Any, ...], values: Array) -> bool:
     return values.size > 0 and values.shape == (*target.shape[:dim], len(places), *target.shape[dim + 1 :])
 
 
-def fold_rows(xp: Any, combine: Any, values: Array, places: Array) -> tuple[Array, Array, Array]:
-    """The places without repetition; the values, (n, …), of each place combined into one; how many each place had.
+def combine_rows(
+    xp: Any, combine: Any, target: Array, places: Array, values: Array, fresh: bool = False
+) -> tuple[Array, Array]:
+    """target[places] = combine(target[places], values), where a row that is named several times gets all of its values.
 
-    In the order of the places, the values of one place are neighbours: a run. Many short runs are combined all at once,
-    first every second value of a run with the next, then every fourth with the one two further on, and so on: the work
-    is that of one pass. Few long ones are reduced one by one.
+    Returns the places without repetition, and how often each was named. What stood there doesn't count if `fresh`.
+    In the order of the places, the values of one place are neighbours: a run. First values of all runs are combined
+    at once, then the second values of those that have them, and so on, as long as there are more runs than steps to go;
+    the few long ones that are left are then reduced one by one.
     """
     size = int(places.max()) + 1
     # Integers of 16 bits are sorted by counting them.
@@ -73,19 +74,24 @@ def fold_rows(xp: Any, combine: Any, values: Array, places: Array) -> tuple[Arra
     ordered = places[order]
     start = xp.flatnonzero(xp.diff(ordered, prepend=-1))
     count = xp.diff(start, append=len(ordered))
-    if 16 * len(start) <= len(ordered):
-        runs = zip(start.tolist(), (start + count).tolist(), strict=True)
-        values = values if (order[1:] > order[:-1]).all() else values[order]
-        return ordered[start], xp.stack([combine.reduce(values[first:last], axis=0) for first, last in runs]), count
-    number = xp.arange(len(ordered)) - xp.repeat(start, count)
-    following = xp.repeat(count, count) - number
-    values = values[order]
-    distance, longest = 1, int(count.max())
-    while distance < longest:
-        first = xp.flatnonzero((number % (2 * distance) == 0) & (following > distance))
-        values[first] = combine(values[first], values[first + distance])
-        distance *= 2
-    return ordered[start], values[start], count
+    place, held, given = ordered[start], _rows(xp, target), _rows(xp, values)
+    done, longest, left = 0, int(count.max()), xp.arange(len(start))
+    if fresh:
+        target[place] = given(order[start])
+        done, left = 1, xp.flatnonzero(count > 1)
+    while 0 < longest - done <= len(left):
+        target[place[left]] = combine(held(place[left]), given(order[start[left] + done]))
+        done += 1
+        left = left[count[left] > done]
+    for run in left.tolist():
+        rest = order[start[run] + done : start[run] + count[run]]
+        target[place[run]] = combine(target[place[run]], combine.reduce(given(rest), axis=0))
+    return place, count
+
+
+def _rows(xp: Any, array: Array) -> Callable[[Array], Array]:
+    """What picks rows; `take` is the faster, but first makes what isn't contiguous so."""
+    return (lambda places: xp.take(array, places, axis=0)) if array.flags.c_contiguous else array.__getitem__
 
 
 def flat_places(xp: Any, shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:

@@ -10,7 +10,7 @@ from typing import Any
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.backend import Array
 from minitorch.dtypes import type_name
-from minitorch.ops.accumulation import fold_rows
+from minitorch.ops.accumulation import combine_rows
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.pointwise import conj
 from minitorch.tensor import Tensor
@@ -60,8 +60,9 @@ def embedding_backward(
     flat = indices.reshape(-1)
     if not flat.size:
         return result
-    used, sums, count = fold_rows(xp, xp.add, grad_output.reshape(-1, width), flat)
-    result[used] = sums / count[:, None].astype(sums.dtype) if scale_grad_by_freq else sums
+    used, count = combine_rows(xp, xp.add, result, flat, grad_output.reshape(-1, width), fresh=True)
+    if scale_grad_by_freq:
+        result[used] /= count[:, None].astype(result.dtype)
     if padding_idx >= 0:
         result[padding_idx] = 0
     return result

@@ -33,7 +33,7 @@ class _Required:
 required: Any = _Required()
 """The default of an option that every group must state."""
 
-BLOCK = 2**16
+BLOCK = 2**17
 """Elements updated at once: what an update reads and writes of them stays in the cache."""
 
 
