@@ -165,6 +165,7 @@ torch.zeros_like(c); torch.ones_like(n); c.new_zeros(2); c + c; n * 2.0; c @ c.m
 torch.einsum("ij,kj->ik", x, c); torch.stack([x, c]); torch.cat([c, c]); x.sum() + c; torch.where(c.real > 0, c, x)
 c[[0]]; c[c.real > 0]; c.gather(0, torch.tensor([[0, 1]])); n.sort(0)[0]; n.sum(); c.abs(); torch.addmm(c, c, x.H)
 torch.dot(c[0], x[0]); torch.vdot(c[0], x[0]); torch.outer(c[0], c[1]); 2.0 - n
+c.detach() + x; n.detach() * 2.0; x + c.detach(); n.detach() + n; torch.add(n.detach(), r); c.detach().add_(c.detach())
 """
 
 WRITES = """
@@ -177,6 +178,7 @@ n.scatter_add_(0, torch.tensor([[1, 0]]), r); n.masked_scatter_(torch.tensor([Tr
 torch.add(x, 1, out=c); torch.add(r, 1, out=n); torch.exp(x, out=c); torch.sum(x, 0, out=c[0])
 torch.mm(x, c, out=c); c.conj_physical_(); x.conj_physical_(); n.conj_physical_(); n.neg_(); c.t_(); c.unsqueeze_(0)
 c.squeeze_(); c.transpose_(0, 1); c.resize_(4); c.set_(x); x.set_(c); n.set_(r); r.set_(n); c.real = 5.0
+x.data = c; c.data = x
 c.imag = 5.0; x.imag = n; c.imag = r; c.add_(x); c.add_(x.t()); x.add_(c.t()); c[0].copy_(c[1]); c.sqrt_(); n.exp_()
 n.clamp_(0, 1); n.addcmul_(r, n); c.addmm_(x, c); n.cumsum_(0); n.tril_(); m.mul_(2j); torch.nn.init.ones_(c)
 n.pow_(2); c += x; n -= 1; c *= 1j; torch.manual_seed(0), n.normal_(); torch.manual_seed(0), n.uniform_()
