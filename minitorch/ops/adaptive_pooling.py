@@ -11,9 +11,10 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.declaration import declare
-from minitorch.ops.errors import floating
+from minitorch.ops.errors import floating, require_tensors
 from minitorch.ops.planes import like_images, scatter_planes
-from minitorch.ops.pooling import publish, wrong_dimensions
+from minitorch.ops.pooling import publish
+from minitorch.ops.pooling_geometry import check_ints, wrong_dimensions
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]
@@ -75,9 +76,7 @@ def adaptive_avg_pool_backward(xp: Any, grad_output: Array, size: Ints) -> Array
     promotion="keep",
     variants="",
     node=lambda self, output: f"AdaptiveMaxPool{len(output)}DBackward0",
-    derivatives={
-        "self": lambda grad, self, result1, output: scatter_planes(grad, result1, self.shape, len(output))
-    },
+    derivatives={"self": lambda grad, self, result1, output: scatter_planes(grad, result1, self.shape, len(output))},
 )
 def adaptive_max_pool(xp: Any, self: Array, output: Ints) -> tuple[Array, Array]:
     """The largest element of as many windows as are asked for, and its index in the plane."""
@@ -138,10 +137,12 @@ def _public(n: int) -> None:
 
 
 def _adaptive_size(name: str, input: Tensor, output_size: Any, n: int) -> Ints:
+    require_tensors(name, input=input)
     sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    check_ints(name, "output_size", output_size, tuple(0 if o is None and n > 1 else o for o in sizes))
     if input.dim() not in (n + 1, n + 2):
         if n == 1:
-            raise wrong_dimensions(name, input)
+            raise wrong_dimensions(name, n, input)
         colon = ":" if "max" in name else ""
         raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(input.shape)}")
     if len(sizes) != n:
@@ -149,7 +150,26 @@ def _adaptive_size(name: str, input: Tensor, output_size: Any, n: int) -> Ints:
             raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(sizes)})")
         kind = "(): internal error: output_size.size()" if "max" in name else ": output_size"
         raise RuntimeError(f"{name}{kind} must be {n}")
-    return tuple(s if o is None else o for s, o in zip(input.shape[-n:], sizes, strict=True))
+    output = tuple(s if o is None else o for s, o in zip(input.shape[-n:], sizes, strict=True))
+    if min(output) < 0:
+        made = [*input.shape[:-n], *(1,) * (n == 1), *output]
+        if "max" in name:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(output)}: {made}")
+        shown = ", ".join(map(str, made[-max(n, 2) :]))
+        raise RuntimeError(
+            f"adaptive_avg_pool{max(n, 2)}d: elements of output_size must be greater than or equal to 0 but received "
+            f"{{{shown}}}"
+        )
+    if "max" in name or n == 3:
+        for dim in range(input.dim() - n - 1, input.dim()):
+            if not input.shape[dim]:
+                raise RuntimeError(
+                    f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                    f"{list(input.shape)} with dimension {dim} being empty"
+                )
+    if "max" in name:
+        floating(input._array, "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d")
+    return output
 
 
 for _n in (1, 2, 3):

@@ -14,7 +14,7 @@ from minitorch.backend import Array
 from minitorch.dtypes import SCALAR_TYPES, can_cast, type_name
 from minitorch.ops.blocks import choose
 from minitorch.ops.declaration import KEEP, composite, declare
-from minitorch.ops.errors import cannot_cast
+from minitorch.ops.errors import cannot_cast, require_tensors
 from minitorch.tensor import Tensor
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -89,15 +89,6 @@ def weighted(loss: Tensor, weight: Tensor | None, reduction: str, norm: bool = F
     return reduced(loss * weight, reduction)
 
 
-def require_tensors(function: str, **arguments: Any) -> None:
-    """Raises TypeError for the first argument that is no tensor; they are given in the function's order."""
-    for position, (name, value) in enumerate(arguments.items(), 1):
-        if not isinstance(value, Tensor):
-            kind = type(value)
-            found = "numpy.ndarray" if kind.__module__ == "numpy" else kind.__name__
-            raise TypeError(f"{function}(): argument '{name}' (position {position}) must be Tensor, not {found}")
-
-
 def check_same_size(input: Tensor, target: Tensor) -> None:
     if target.size() != input.size():
         warnings.warn(
@@ -110,7 +101,6 @@ def check_same_size(input: Tensor, target: Tensor) -> None:
 
 @declare(
     promotion=KEEP,
-    upcast=True,
     variants="",
     node="MseLossBackward0",
     derivatives={
@@ -121,8 +111,8 @@ def check_same_size(input: Tensor, target: Tensor) -> None:
 def squared_error(xp: Any, self: Array, target: Array, reduction: str) -> Array:
     require_float("mse_cpu", self)
     difference = xp.subtract(self, target)
-    if reduction == "none":
-        return difference * difference
+    if reduction == "none" or difference.dtype.itemsize == 2:
+        return reduced(difference * difference, reduction)
     flat = difference.reshape(-1)
     total = xp.dot(flat, flat)
     return total if reduction == "sum" else total / xp.asarray(flat.size, total.dtype)
@@ -163,6 +153,7 @@ def l1_loss(
     promotion=KEEP,
     upcast=True,
     variants="",
+    elementwise=True,
     node="SmoothL1LossBackward0",
     derivatives={
         "self": lambda grad, self, target, reduction, beta: (
@@ -210,6 +201,7 @@ def smooth_l1_loss(
     promotion=KEEP,
     upcast=True,
     variants="",
+    elementwise=True,
     node="HuberLossBackward0",
     derivatives={
         "self": lambda grad, self, target, reduction, delta: (

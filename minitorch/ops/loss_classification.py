@@ -11,14 +11,13 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import type_name
 from minitorch.ops.declaration import KEEP, composite, declare
-from minitorch.ops.errors import floating
+from minitorch.ops.errors import floating, require_tensors
 from minitorch.ops.loss import (
     expect_type,
     in_type_of,
     log_sigmoid,
     reduced,
     reduction_of,
-    require_tensors,
     shape_of,
     share,
 )
@@ -91,6 +90,7 @@ def _check_classes(self: Array, target: Array, weight: Array | None) -> None:
     promoted=("self", "weight"),
     upcast=True,
     variants="",
+    row_major=True,
     node=lambda self, *_: "NllLossBackward0" if self._array.ndim <= 2 else "NllLoss2DBackward0",
     derivatives={
         "self": lambda grad, self, target, weight, ignore_index, reduction: negative_log_likelihood_backward(
@@ -250,6 +250,7 @@ def _cross_entropy_of_probabilities(
     promotion=KEEP,
     upcast=True,
     variants="",
+    elementwise=True,
     node="BinaryCrossEntropyBackward0",
     derivatives={
         "self": lambda grad, self, target, weight, reduction: (

@@ -9,7 +9,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.declaration import KEEP, composite, declare
-from minitorch.ops.errors import broadcast_clash, floating, not_implemented
+from minitorch.ops.errors import broadcast_clash, floating, not_implemented, require_tensors
 from minitorch.ops.loss import (
     REDUCTIONS,
     expect_type,
@@ -17,7 +17,6 @@ from minitorch.ops.loss import (
     log_sigmoid,
     reduced,
     reduction_of,
-    require_tensors,
     shape_of,
     share,
 )
@@ -69,8 +68,8 @@ def margin_ranking_loss(
 
 @declare(
     promotion=KEEP,
-    upcast=True,
     variants="",
+    elementwise=True,
     node="SoftMarginLossBackward0",
     derivatives={
         "self": lambda grad, self, target, reduction: (

@@ -15,18 +15,13 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
 from minitorch.dtypes import type_name
 from minitorch.ops.declaration import composite, declare
+from minitorch.ops.errors import not_implemented
 from minitorch.ops.masking import keep
 from minitorch.ops.planes import gather_planes, like_images
+from minitorch.ops.pooling_geometry import check_output, geometry, per_dimension, pooled_sizes
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]
-
-
-def pooled_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
-    """How many windows there are along a dimension; the last one of `ceil_mode` starts inside input or left padding."""
-    span = size + 2 * padding - dilation * (kernel - 1) - 1 + (stride - 1 if ceil_mode else 0)
-    count = span // stride + 1
-    return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
 
 
 def _slices(size: Ints, output: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Iterator[Any]:
@@ -63,7 +58,7 @@ def max_pool(
     """The largest element of each window, NaN above all, and its index in the plane; of equal ones the first."""
     n = len(kernel)
     size = self.shape[-n:]
-    output = _output(size, kernel, stride, padding, dilation, ceil_mode)
+    output = pooled_sizes(size, kernel, stride, padding, dilation, ceil_mode)
     lowest = -math.inf if self.dtype.kind == "f" else xp.iinfo(self.dtype).min
     best = xp.full((*self.shape[:-n], *output), lowest, self.dtype)
     chosen = xp.full(best.shape, -1, "int16" if math.prod(kernel) < 2**15 else "int64")  # the number of the offset
@@ -82,7 +77,7 @@ def max_pool(
 def largest(xp: Any, self: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Array:
     """The largest element of each window alone, for those who ask neither for its place nor for a gradient."""
     size = self.shape[-len(kernel) :]
-    output = _output(size, kernel, stride, padding, dilation, ceil_mode)
+    output = pooled_sizes(size, kernel, stride, padding, dilation, ceil_mode)
     lowest = -math.inf if self.dtype.kind == "f" else xp.iinfo(self.dtype).min
     best = xp.full((*self.shape[: -len(kernel)], *output), lowest, self.dtype)
     for outputs, inputs in _slices(size, output, kernel, stride, padding, dilation):
@@ -101,10 +96,6 @@ def _places(
     places = shifts.reshape(-1).take(chosen)
     places += starts
     return places
-
-
-def _output(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
-    return tuple(pooled_size(*each, ceil_mode) for each in zip(size, kernel, stride, padding, dilation, strict=True))
 
 
 @declare(
@@ -139,8 +130,8 @@ def max_pool_backward(
     variants="",
     node=lambda self, kernel, *rest: f"AvgPool{len(kernel)}DBackward0",
     derivatives={
-        "self": lambda grad, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor: (
-            avg_pool_backward(grad, self.shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+        "self": lambda grad, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor: avg_pool_backward(
+            grad, self.shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor
         )
     },
 )
@@ -156,12 +147,18 @@ def avg_pool(
 ) -> Array:
     """The sum of each window over the number of its elements, those in the padding counted or not."""
     n = len(kernel)
+    if self.dtype.kind != "f" and self.dtype != "int64":
+        raise not_implemented("avg_pool2d" if n == 2 else "avg_pool3d_out_frame", self.dtype.name)
     size, one = self.shape[-n:], (1,) * n
-    output = _output(size, kernel, stride, padding, one, ceil_mode)
+    output = pooled_sizes(size, kernel, stride, padding, one, ceil_mode)
     result = xp.zeros((*self.shape[:-n], *output), self.dtype)
     for outputs, inputs in _slices(size, output, kernel, stride, padding, one):
         result[outputs] += self[inputs]
-    result /= _divisors(xp, size, output, kernel, stride, padding, count_include_pad, divisor, self.dtype)
+    divisors = _divisors(xp, size, output, kernel, stride, padding, count_include_pad, divisor, self.dtype)
+    if self.dtype == "int64":
+        result = xp.where(result < 0, -(-result // divisors), result // divisors)
+    else:
+        result /= divisors
     return like_images(xp, result, self)
 
 
@@ -225,59 +222,6 @@ def avg_pool_backward(
 # The public functions
 
 
-def per_dimension(name: str, n: int, value: Any, what: str) -> Ints:
-    """An int for every dimension, or a sequence of one or n ints."""
-    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    if len(values) not in (1, n):
-        if n == 1:
-            raise RuntimeError(f"{name}() argument '{what}' should contain one int (got {len(values)})")
-        count = "two" if n == 2 else "three"
-        raise RuntimeError(f"{name}: {what} must either be a single int, or a tuple of {count} ints")
-    return values * n if len(values) == 1 else values
-
-
-def _geometry(name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> Any:
-    """Kernel, stride, padding and dilation for every dimension, checked against the input."""
-    if input.dim() not in (n + 1, n + 2):
-        kinds = f"{n + 1}D or {n + 2}D (batch mode) tensor"
-        if n > 1:
-            raise RuntimeError(f"non-empty {kinds} expected for input")
-        raise wrong_dimensions(name, input)
-    kernel = per_dimension(name, n, kernel_size, "kernel_size")
-    steps = kernel if stride is None or stride == [] else per_dimension(name, n, stride, "stride")
-    pads, spread = (
-        per_dimension(name, n, padding, "padding"),
-        per_dimension(name, n, dilation, "dilation"),
-    )
-    if any(s <= 0 for s in steps):
-        raise RuntimeError("stride should not be zero")
-    if any(p < 0 for p in pads) or any(p > k // 2 for p, k in zip(pads, kernel, strict=True)):
-        worst = next(i for i, (p, k) in enumerate(zip(pads, kernel, strict=True)) if p < 0 or p > k // 2)
-        if pads[worst] < 0:
-            raise RuntimeError(f"pad must be non-negative, but got pad: {pads[worst]}")
-        raise RuntimeError(
-            f"pad should be at most half of effective kernel size, but got pad={pads[worst]}, "
-            f"kernel_size={kernel[worst]} and dilation={spread[worst]}"
-        )
-    return kernel, steps, pads, spread
-
-
-def wrong_dimensions(name: str, input: Tensor) -> RuntimeError:
-    return RuntimeError(
-        f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking "
-        f"arguments for {name})"
-    )
-
-
-def _check_output(input: Tensor, output: Ints) -> None:
-    if any(size < 1 for size in output):
-        n = len(output)
-        one = (1,) * (n == 1)  # PyTorch's one dimension is the width of two
-        given = "x".join(map(str, (input.shape[-n - 1], *one, *input.shape[-n:])))
-        made = "x".join(map(str, (input.shape[-n - 1], *one, *output)))
-        raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({made}). Output size is too small")
-
-
 def _max_pool(
     name: str,
     n: int,
@@ -289,17 +233,17 @@ def _max_pool(
     ceil_mode: bool,
     indices: bool = True,
 ) -> Any:
-    kernel, steps, pads, spread = _geometry(name, n, input, kernel_size, stride, padding, dilation)
-    _check_output(input, _output(tuple(input.shape[-n:]), kernel, steps, pads, spread, ceil_mode))
-    if type_name(input._array) == "Bool":
-        raise NotImplementedError("\"max_pool2d\" not implemented for 'Bool'")
+    kernel, steps, pads, spread = geometry(name, n, input, kernel_size, stride, padding, dilation)
+    check_output(name, input, pooled_sizes(tuple(input.shape[-n:]), kernel, steps, pads, spread, ceil_mode))
+    if input._array.dtype.kind in "bc":
+        raise not_implemented(f"max_pool{max(n, 2)}d", input._dtype.name)
     if n > 1:
         return max_pool(input, kernel, steps, pads, spread, ceil_mode)
     # PyTorch too pools one dimension as two, of which the first has size 1.
-    geometry = (1, *kernel), (1, *steps), (0, *pads), (1, *spread), ceil_mode
+    flat_geometry = (1, *kernel), (1, *steps), (0, *pads), (1, *spread), ceil_mode
     if not indices and not (grad_mode.enabled and input.requires_grad):
-        return largest(input.unsqueeze(-2), *geometry).squeeze(-2), None
-    flat = max_pool(input.unsqueeze(-2), *geometry)
+        return largest(input.unsqueeze(-2), *flat_geometry).squeeze(-2), None
+    flat = max_pool(input.unsqueeze(-2), *flat_geometry)
     return flat[0].squeeze(-2), flat[1].squeeze(-2)
 
 
@@ -344,10 +288,11 @@ def _public(n: int) -> None:
         divisor_override: int | None = None,
     ) -> Tensor:
         """The mean of each window; padding counts as zeros, or not at all."""
-        kernel, steps, pads, _ = _geometry(f"avg_pool{n}d", n, input, kernel_size, stride, padding, 1)
+        name = f"avg_pool{n}d"
+        kernel, steps, pads, _ = geometry(name, n, input, kernel_size, stride, padding, 1)
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
-        _check_output(input, _output(tuple(input.shape[-n:]), kernel, steps, pads, (1,) * n, ceil_mode))
+        check_output(name, input, pooled_sizes(tuple(input.shape[-n:]), kernel, steps, pads, (1,) * n, ceil_mode))
         if n > 1:
             return avg_pool(input, kernel, steps, pads, ceil_mode, count_include_pad, divisor_override)
         flat = avg_pool(
@@ -381,6 +326,9 @@ for _n in (1, 2, 3):
 def _lp_pool(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
     from minitorch.nn import functional as F
 
+    if abs(norm_type) == math.inf:
+        sign = 1 if norm_type > 0 else -1
+        return getattr(F, f"max_pool{n}d")(input.abs() * sign, kernel_size, stride, 0, 1, ceil_mode) * sign
     count = math.prod(per_dimension(f"lp_pool{n}d", n, kernel_size, "kernel_size"))
     mean = getattr(F, f"avg_pool{n}d")(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     return (mean.sign() * mean.abs().relu() * count).pow(1.0 / norm_type)

@@ -9,9 +9,12 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import int64, type_name
 from minitorch.ops.declaration import declare
+from minitorch.ops.errors import not_implemented
 from minitorch.ops.planes import gather_planes
-from minitorch.ops.pooling import per_dimension, publish
+from minitorch.ops.pooling import publish
+from minitorch.ops.pooling_geometry import per_dimension
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]
@@ -19,6 +22,7 @@ Ints = tuple[int, ...]
 
 @declare(
     promoted=("self",),
+    format_from=("self",),
     promotion="keep",
     variants="",
     node=lambda self, indices, size: f"MaxUnpool{len(size)}DBackward0",
@@ -58,6 +62,10 @@ def _public(n: int) -> None:
                 f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a tensor with "
                 f"{input.dim()} dimensions."
             )
+        if indices._dtype is not int64:
+            raise RuntimeError(f"elements in indices should be type int64 but got: {type_name(indices._array)}")
+        if not input.is_floating_point():
+            raise not_implemented(f"max_unpool{max(n, 2)}d", input._dtype.name)
         size = _unpooled_size(tuple(input.shape[-n:]), kernel, steps, pads, output_size)
         if n > 1:
             return max_unpool(input, indices, size)
