@@ -50,7 +50,6 @@ case(
     ],
     errors=lambda make: [args(make(2), make(3)), args(make(2, 3), make(3, 2))],
     dtypes=FLOATS,
-    grad_fn=False,  # made of other ops in torch
     strides=False,
 )
 case(
@@ -104,7 +103,6 @@ case(
         args(make(2, 3), make(2, 3), ([0, 1], [0])),
     ],
     dtypes=FLOATS,
-    grad_fn=False,  # of the order of views
     strides=False,
 )
 case(
@@ -117,7 +115,6 @@ case(
         args(make(), make(2, 2)),
         args(make(0, 2), make(2, 2)),
     ],
-    grad_fn=False,  # _unsafe_view has a name of its own
     strides=False,
 )
 case(
@@ -137,7 +134,6 @@ case(
     ],
     dtypes="int64 float32 float64 complex64",
     strides=False,
-    grad_fn=False,  # a node of its own in torch
 )
 case(
     "chain_matmul",
@@ -151,5 +147,4 @@ case(
     errors=lambda make: [args(make(2, 3), make(2, 3))],
     dtypes=FLOATS,
     strides=False,
-    grad_fn=False,
 )

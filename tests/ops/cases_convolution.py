@@ -222,7 +222,6 @@ case(
         args(make(1, 1, 2), make.lib.tensor([[[0, 1]]]), 2, output_size=(9,)),
     ],
     dtypes=FLOATS,
-    grad_fn=False,  # in one dimension, torch's squeezes have a name of their own
 )
 case(
     "nn.functional.max_unpool2d",

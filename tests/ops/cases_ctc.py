@@ -54,5 +54,4 @@ case(
     dtypes="float32 float64",
     tolerance=10,
     gradcheck=False,  # by convention the gradient of the logits, see tests/nn/test_ctc.py
-    grad_fn=False,  # torch divides by the lengths under other nodes
 )  # fmt: skip

@@ -83,7 +83,6 @@ case(
     dtypes=FLOAT,
     tolerance=10,
     strides=False,  # those of a sum
-    grad_fn=False,
 )
 case("special.ndtr", unary(-2, 2), dtypes="float32 float64", grad_fn=False)  # torch rounds 16 bits midway
 case(

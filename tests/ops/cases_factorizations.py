@@ -50,7 +50,6 @@ case(
         *[args(*factored(make, *shape)) for shape in [(3, 3), (2, 4), (4, 2), (2, 3, 3)]],
         args(*factored(make, 3, 3), unpack_pivots=False),
     ],
-    grad_fn=False,  # here it is made of tril and triu
     **LAPACK,
 )
 case(
@@ -62,7 +61,6 @@ case(
         args(*factored(make, 3, 3), make(3, 2, layout="transposed"), adjoint=True),
         args(*factored(make, 3, 3), make(2, 3), left=False, adjoint=True),
     ],
-    grad_fn=False,  # here it is made of triangular systems
     **LAPACK,
 )
 case(
@@ -72,7 +70,6 @@ case(
         args(make(2, 3, 1), *factored(make, 2, 3, 3)),
         args(make(3, 2, layout="transposed"), *factored(make, 3, 3)),
     ],
-    grad_fn=False,
     **LAPACK,
 )
 case(
@@ -110,7 +107,6 @@ case(
     "cholesky",
     lambda make: [args(positive(make)), args(positive(make, n=3), True), args(positive(make, 2), upper=True)],
     errors=lambda make: [args(make.of([[4.0, 0.0], [0.0, -1.0]])).type_only(), args(make(2, 3)).type_only()],
-    grad_fn=False,  # linalg.cholesky's
     gradcheck=False,
     **LAPACK,
 )
@@ -153,14 +149,12 @@ case(
         args(make(2, 3), lower(make).mT, True, True),
         args(make(2, 1), lower(make), False, False, True),
     ],
-    grad_fn=False,
     **LAPACK,
 )
 case(
     "linalg.eigvals",
     lambda make: [args(each.args[0]) for each in squares(make)],
     errors=lambda make: [*not_square(make), args(make.of([[1.0, INF], [0.0, 1.0]]))],
-    grad_fn=False,
     **LAPACK,
 )
 UNTESTED["linalg.eig"] = "the vectors' phases are LAPACK's choice: see test_linalg.py"
@@ -177,7 +171,6 @@ case(
         args(make.of([[1.0, 2.0], [2.0, 4.0]], requires_grad=False), 1),
     ],
     errors=lambda make: [args(make(2, 3), 1), args(make(2, 2), 7)],
-    grad_fn=False,  # torch takes the infinities out in another way
     dtypes=FLOATS,
     tolerance=10,
 )
@@ -204,7 +197,6 @@ case(
         args(square(make, n=4).reshape(2, 2, 4), make(2, 2, layout="transposed")),
     ],
     errors=lambda make: [args(make(2, 3, 5), make(2, 3))],
-    grad_fn=False,
     **LAPACK,
 )
 UNTESTED["qr"] = "linalg.qr by its older name: see test_linalg.py"

@@ -155,7 +155,6 @@ case(
     ],
     errors=lambda make: [args(make(2), make(2))],
     dtypes="float16 float32 float64",
-    grad_fn=False,  # torch numbers the node of the in-place form differently
 )
 # Where PyTorch has an overload for sections and one for indices, each is a keyword.
 case("tensor_split hsplit vsplit", lambda make: [args(make(4, 2), sections=2), args(make(4, 2), indices=[1])])
@@ -177,5 +176,4 @@ case(
     lambda make: [args(make(2), make(2))],
     errors=lambda make: [args(make(2), make(2), out=3)],
     dtypes=FLOAT,
-    grad_fn=False,  # torch's view is an unsafe one
 )

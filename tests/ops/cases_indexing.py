@@ -176,7 +176,6 @@ case(
         args(make(3), 0, make.index(0, below=3), 1),
     ],
     errors=lambda make: [args(make(2, 3), 0, index(make, 2), 1), args(make(2, 3), 0, index(make, 0), make(2))],
-    grad_fn=False,
     strides=False,
 )
 case(

@@ -16,7 +16,6 @@ case(
         args(make(2, 2, 7), 3, 2, 1, 2, True),
     ],
     dtypes=FLOAT,
-    grad_fn=False,  # torch squeezes the result of max_pool2d
     strides=False,
 )
 case(
@@ -41,7 +40,6 @@ case(
     "adaptive_max_pool1d",
     lambda make: [args(make(2, 2, 6), 2), args(make(2, 5), (3,)), args(make(1, 3, 4), 1)],
     dtypes=FLOAT,
-    grad_fn=False,
 )
 case(
     "dropout dropout_ alpha_dropout alpha_dropout_ feature_alpha_dropout feature_alpha_dropout_",
@@ -54,7 +52,6 @@ case(
     ],
     errors=lambda make: [args(make(2, 3), 1.5, True), args(make(2, 3), -1.0, True)],
     dtypes=FLOAT,
-    grad_fn=False,
     gradcheck=False,  # random
     strides=False,
 )
@@ -110,6 +107,5 @@ case(
     ],
     dtypes=FLOAT,
     tolerance=20,
-    grad_fn=False,  # torch's own is that of the library which computes it
     strides=False,
 )

@@ -61,7 +61,7 @@ case(
     strides=False,
 )
 case("logdet", lambda make: [*squares(make), args(make.of([[0.0, 1.0], [1.0, 0.0]])).kink()], errors=not_square,
-     dtypes=FLOATS, tolerance=10, strides=False, grad_fn=False)  # fmt: skip
+     dtypes=FLOATS, tolerance=10, strides=False)  # fmt: skip
 case(
     "linalg.solve",
     lambda make: [
@@ -98,7 +98,6 @@ case(
     dtypes=BOTH,
     tolerance=10,
     strides=False,
-    grad_fn=False,  # a node of its own in torch
 )
 case(
     "linalg.cholesky",
@@ -147,7 +146,6 @@ case(
     dtypes=FLOATS,
     tolerance=20,
     strides=False,
-    grad_fn=False,  # LinalgSvdBackward0
 )
 case(
     "linalg.eigvalsh",
@@ -221,7 +219,6 @@ case(
     dtypes=FLOATS,
     tolerance=100,
     strides=False,
-    grad_fn=False,  # a node of its own in torch
 )
 case(
     "linalg.matrix_power",
@@ -244,7 +241,6 @@ case(
     errors=lambda make: [args([make(2, 2)]), args([make(2, 3), make(2, 3)]), args([make(2, 2, 2), make(2, 2)])],
     dtypes=FLOATS,
     strides=False,
-    grad_fn=False,
 )
 case(
     "linalg.vecdot",
@@ -257,7 +253,6 @@ case(
     ],
     errors=lambda make: [args(make(2, 2), make(2, 3))],
     dtypes="float32 float64 complex128",
-    grad_fn=False,  # a product of matrices in torch
     strides=False,
 )
 case(
@@ -300,7 +295,6 @@ case(
     errors=lambda make: [args(make(2, 2, 2), 2), args(make(2, 2), 3), args(make(2, 2), "nuclear")],
     dtypes=FLOATS,
     tolerance=10,
-    grad_fn=False,  # of singular values
     strides=False,
 )
 case(
@@ -321,7 +315,6 @@ case(
     ],
     dtypes=FLOATS,
     tolerance=10,
-    grad_fn=False,  # of singular values
     strides=False,
 )
 case(
@@ -338,7 +331,6 @@ case(
     ],
     errors=lambda make: [args(make(2, 2), "nuclear"), args(make(2, dtype="int64")), args(make(2), 2, 1)],
     dtypes=FLOATS,
-    grad_fn=False,  # of singular values
 )
 case(
     "dist",
@@ -351,5 +343,4 @@ case(
         args(make(3), make(3), INF),
     ],
     dtypes=FLOATS,
-    grad_fn=False,  # a node of its own in torch
 )

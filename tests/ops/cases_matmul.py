@@ -106,7 +106,6 @@ case(
     ],
     dtypes=FLOATS,
     strides=False,  # of gradients of broadcast operands
-    grad_fn=False,  # squeeze_ in place has a name of its own
 )
 case(
     "nn.functional.linear",
@@ -120,7 +119,6 @@ case(
     ],
     errors=lambda make: [args(make(2, 3), make(4, 5), make(4)), args(make(2, 3), make(4, 3), make(5))],
     dtypes=FLOATS,
-    grad_fn=False,  # squeeze_ in place has a name of its own
 )
 case(
     "outer ger",

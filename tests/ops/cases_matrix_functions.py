@@ -48,7 +48,6 @@ case(
     ],
     dtypes=BOTH,
     tolerance=10,
-    grad_fn=False,  # one node in torch, here those of its steps
     strides=False,  # LAPACK is column-major
 )
 case(
@@ -74,6 +73,5 @@ case(
         args(make(2, 3, layout="sliced"), make(3), -1),
     ],
     dtypes=FLOATS,
-    grad_fn=False,  # a fused node in torch
     strides=False,  # of the fused result
 )

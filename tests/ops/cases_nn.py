@@ -202,7 +202,6 @@ case(
         args(make.lib.tensor([0, 4]), make(4, 2), make.lib.tensor([0])),
     ],
     dtypes=FLOATS,
-    grad_fn=False,  # one fused node in torch
     strides=False,
 )  # fmt: skip
 case(
@@ -223,7 +222,6 @@ case(
         args(make(2, 2), make(2, 2), make(2, 2, 3)),
     ],
     dtypes=FLOATS,
-    grad_fn=False,  # made of other products in torch
     strides=False,
 )
 
@@ -358,6 +356,5 @@ case(
     dtypes=FLOATS,
     tolerance=10,
     strides=False,
-    grad_fn=False,  # of the order of views
     twice=False,  # of all its ops; too many inputs to take second differences of
 )  # fmt: skip

@@ -158,7 +158,6 @@ case(
         args(make(5, 2, 3), make(2, 3, 4), make(3)),
     ],
     dtypes=FLOATS,
-    grad_fn=False,  # a convolution of permuted tensors here
     strides=False,
 )
 case(

@@ -264,7 +264,6 @@ case(
         args(make(1)),
     ],
     errors=lambda make: [args(make()), args(make(2), -1)],
-    grad_fn=False,
     strides=False,
 )
 case(

@@ -167,7 +167,6 @@ case(
     ],
     dtypes="float32 float64",
     gradcheck=False,
-    grad_fn=False,
 )
 
 # In place.

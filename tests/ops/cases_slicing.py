@@ -265,7 +265,6 @@ case(
         args(make(0), make(2)),
     ],
     errors=lambda make: [args(make(2, 2))],
-    grad_fn=False,  # torch's reshape of an expanded tensor, before the stack, is recorded differently
 )
 case(
     "Tensor.split",
