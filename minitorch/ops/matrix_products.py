@@ -21,10 +21,16 @@ def product(xp: Any, a: Array, b: Array) -> Array:
     if a.dtype.kind == "b":
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
     if a.dtype.itemsize == 2 and a.dtype.kind != "i":
-        return product(xp, a.astype("f4"), b.astype("f4")).astype(a.dtype)
+        return product_in_single(xp, a, b).astype(a.dtype)
     if a.ndim == b.ndim == 2:
         return xp.dot(a, b)
     return xp.matmul(for_blas(xp, a), for_blas(xp, b))
+
+
+def product_in_single(xp: Any, a: Array, b: Array) -> Array:
+    """a @ b, of two-byte floats in float32, so that what is added to it is rounded only once."""
+    low = a.dtype.itemsize == 2 and a.dtype.kind != "i"
+    return product(xp, a.astype("f4"), b.astype("f4")) if low else product(xp, a, b)
 
 
 def for_blas(xp: Any, matrices: Array) -> Array:
@@ -137,7 +143,7 @@ def addmm(xp: Any, self: Array, mat1: Array, mat2: Array, *, beta: Number = 1, a
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {type_name(mat1)} and {type_name(mat2)}")
     if self.dtype != mat2.dtype:
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {type_name(self)} and {type_name(mat2)}")
-    return plus(self, product(xp, mat1, mat2), beta, alpha)
+    return plus(self, product_in_single(xp, mat1, mat2), beta, alpha)
 
 
 def plus(self: Array, product: Array, beta: Number, alpha: Number) -> Array:
@@ -147,8 +153,8 @@ def plus(self: Array, product: Array, beta: Number, alpha: Number) -> Array:
     if beta == 1:
         product += self
     elif beta != 0:
-        product += self * self.dtype.type(beta)
-    return product
+        product += self * product.dtype.type(beta)
+    return product.astype(self.dtype, copy=False)
 
 
 def check_expands(array: Array, shape: tuple[int, ...]) -> None:
@@ -214,7 +220,7 @@ def baddbmm(xp: Any, self: Array, batch1: Array, batch2: Array, *, beta: Number 
     """β self + α batch1 @ batch2. https://pytorch.org/docs/stable/generated/torch.baddbmm.html"""
     check_batches(batch1, batch2)
     check_expands(self, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
-    return plus(self, product(xp, batch1, batch2), beta, alpha)
+    return plus(self, product_in_single(xp, batch1, batch2), beta, alpha)
 
 
 @declare(
@@ -230,7 +236,7 @@ def addbmm(xp: Any, self: Array, batch1: Array, batch2: Array, *, beta: Number =
     check_batches(batch1, batch2)
     check_expands(self, (batch1.shape[1], batch2.shape[2]))
     left = batch1.transpose(1, 0, 2).reshape(batch1.shape[1], -1)
-    return plus(self, product(xp, left, batch2.reshape(left.shape[1], -1)), beta, alpha)
+    return plus(self, product_in_single(xp, left, batch2.reshape(left.shape[1], -1)), beta, alpha)
 
 
 def _each(grad: Tensor, batch: Tensor) -> Tensor:

@@ -234,8 +234,9 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
         from minitorch.dtypes import finfo
 
         eps = finfo(input.dtype).eps
-    result = input * (input.pow(2).mean(dims, keepdim=True) + eps).rsqrt()
-    return result if weight is None else (result * weight).type_as(input)
+    wide = input.float() if input.dtype.is_low_precision else input
+    result = wide * (wide.pow(2).mean(dims, keepdim=True) + eps).rsqrt()
+    return (result if weight is None else result * weight).type_as(input)
 
 
 @composite(variants="function", namespace="nn.functional")

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import type_name
+from minitorch.dtypes import FROM_NUMPY, type_name
 from minitorch.ops.declaration import OPS, composite, declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.pointwise import conj
@@ -175,7 +175,7 @@ def _renorm_gradient(grad: Tensor, self: Tensor, p: float, dim: int, maxnorm: fl
     return grad.where(size <= maxnorm, shrunk)
 
 
-@declare(variants="function method inplace out", upcast=True, promotion="keep", derivatives={"self": _renorm_gradient})
+@declare(variants="function method inplace out", derivatives={"self": _renorm_gradient})
 def renorm(xp: Any, self: Array, p: float, dim: int, maxnorm: float) -> Array:
     """The slices along `dim`, those whose p-norm exceeds maxnorm scaled down to it.
 
@@ -187,6 +187,7 @@ def renorm(xp: Any, self: Array, p: float, dim: int, maxnorm: float) -> Array:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     if self.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
-    size = OPS["vector_norm"].kernel(xp, self, p, _others(dim, self.ndim), True, None)
-    factor = xp.where(size > maxnorm, maxnorm / (size + _TINY), 1).astype(size.dtype)
+    wide = self.astype("float32") if FROM_NUMPY[self.dtype].is_low_precision else self
+    size = OPS["vector_norm"].kernel(xp, wide, p, _others(dim, self.ndim), True, None)
+    factor = xp.where(size > maxnorm, maxnorm / (size + _TINY), 1).astype(self.dtype)
     return xp.multiply(self, factor, order="C")

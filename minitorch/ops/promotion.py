@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minitorch.dtypes import FLOATING, dtype, float32, get_default_dtype, promote_types, scalar_type
 from minitorch.layout import kept_order
 from minitorch.tensor import Tensor
+
+if TYPE_CHECKING:
+    from minitorch.ops.declaration import Op
 
 
 def is_number(value: Any) -> bool:
@@ -54,7 +57,7 @@ def fits(value: Any, common: dtype) -> bool:
     """Whether a number leaves the common dtype of the tensors as it is, and NumPy can use it there without a cast."""
     kind = value.__class__
     if kind is float:
-        return common.category >= FLOATING
+        return common.category >= FLOATING and not common.is_low_precision
     if kind is int:
         return common.category >= FLOATING or (
             common.category == 1 and -128 <= value < 128 and (value >= 0 or common.is_signed)
@@ -62,28 +65,34 @@ def fits(value: Any, common: dtype) -> bool:
     return False
 
 
-def convert(values: list[Any], originals: Any, positions: Iterable[int], floats: bool, upcast: bool) -> dtype | None:
-    """Casts the arrays and numbers at `positions` of `values` to their common dtype.
+def convert(op: Op, values: list[Any], originals: Any) -> dtype | None:
+    """Casts the arrays and numbers among `values` that take part in promotion to their common dtype.
 
-    `floats` makes an integer result the default dtype. With `upcast`, arrays of two-byte floats become float32; then
+    An op "to float" makes an integer result the default dtype. One that upcasts computes two-byte floats in float32; then
     the dtype that results must be cast back to is returned.
     """
-    present = [position for position in positions if originals[position] is not None]
+    present = [position for position in op.promoted if originals[position] is not None]
     flat = [
         each for i in present for each in (originals[i] if isinstance(originals[i], (list, tuple)) else (originals[i],))
     ]
     common = common_type(flat)
-    if floats and common.category < FLOATING:
+    if op.to_float and common.category < FLOATING:
         common = get_default_dtype()
-    compute = float32 if upcast and common.is_low_precision else common
+    compute = float32 if op.upcast and common.is_low_precision else common
     for position in present:
         value = values[position]
         if isinstance(value, list):
             values[position] = [_cast(each, compute) for each in value]
         elif hasattr(value, "astype") and hasattr(value, "ndim"):
-            values[position] = _cast(value, compute)
+            rounds = compute is not common and not value.ndim and position not in op.exact
+            values[position] = _cast(_cast(value, common) if rounds else value, compute)
+        elif position in op.exact and common.is_low_precision:
+            values[position] = _number(value, float32)
         else:
-            values[position] = _number(value, compute)
+            values[position] = _number(_number(value, common), compute)
+    factor = op.positions.get("alpha")  # of add and sub
+    if compute is not common and factor in op.scalars and values[factor] != 1:
+        values[factor] = _number(_number(values[factor], common), compute)
     return common if compute is not common else None
 
 

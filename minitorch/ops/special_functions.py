@@ -103,6 +103,7 @@ def mvlgamma(xp: Any, self: Array, p: int) -> Array:
 
 @pointwise(
     promotion="to float",
+    upcast=False,
     derivatives={"self": lambda grad, self, eps: _logit_gradient(grad, self, eps)},
 )
 def logit(xp: Any, self: Array, eps: float | None = None) -> Array:
@@ -132,6 +133,7 @@ def _over(name: str) -> Any:
 
 @pointwise(
     promotion="to float",
+    upcast=False,
     node=_over("Xlogy"),
     derivatives={
         "self": lambda grad, self, other: grad.xlogy(other).masked_fill((self == 0) & (other <= 0), 0),

@@ -10,7 +10,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import type_name
 from minitorch.ops.declaration import KEEP, composite, declare
-from minitorch.ops.matrix_products import check_expands, mm, plus, product, scaled
+from minitorch.ops.matrix_products import check_expands, mm, plus, product, product_in_single, scaled
 from minitorch.ops.pointwise import conj
 from minitorch.tensor import Tensor
 
@@ -41,7 +41,7 @@ def mv(xp: Any, self: Array, vec: Array) -> Array:
 def addmv(xp: Any, self: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """β self + α mat @ vec. https://pytorch.org/docs/stable/generated/torch.addmv.html"""
     _check_mv(xp, self, mat, vec, self.ndim)
-    return plus(self, product(xp, mat, vec[:, None])[:, 0], beta, alpha)
+    return plus(self, product_in_single(xp, mat, vec[:, None])[:, 0], beta, alpha)
 
 
 def _check_mv(xp: Any, self: Array, mat: Array, vec: Array, ndim: int) -> None:
