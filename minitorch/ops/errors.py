@@ -16,7 +16,8 @@ def not_a_tensor(op: Op, position: int, value: Any) -> Exception:
     name = op.parameters[position]
     public = "input" if name == "self" else name
     return TypeError(
-        f"{op.name}(): argument '{public}' (position {position + 1}) must be Tensor, not {type(value).__name__}"
+        f"{op.name.lstrip('_')}(): argument '{public}' (position {position + 1}) must be Tensor, not "
+        f"{type(value).__name__}"
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import bool_
 from minitorch.ops.declaration import composite, declare
-from minitorch.ops.errors import not_implemented
+from minitorch.ops.errors import not_implemented, require_tensors
 from minitorch.tensor import Tensor
 
 Pads = tuple[tuple[int, int], ...]
@@ -103,6 +103,15 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     Modes: "constant" (`value`), "reflect" (mirrored, without the edge), "replicate" (the edge), "circular".
     https://pytorch.org/docs/stable/generated/torch.nn.functional.pad.html
     """
+    require_tensors("pad", input=input)
+    if isinstance(pad, (str, int)):
+        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
+    for position, each in enumerate(pad):
+        if not hasattr(each, "__index__"):
+            raise TypeError(
+                "pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type "
+                f"{type(each).__name__} at pos {position}"
+            )
     pad = [int(each) for each in pad]
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
@@ -130,22 +139,45 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         kind = "reflection" if mode == "reflect" else "replication"
         raise not_implemented(f"{kind}_pad{n}d", "bool")
     pads = pairs(pad, input.dim())
-    for size, (before, after), dim in zip(input.shape, pads, range(input.dim()), strict=True):
-        limit = size if mode == "circular" else size - 1
-        if mode == "reflect" and max(before, after) > limit:
-            raise RuntimeError(
-                f"Argument #{4 + 2 * (input.dim() - 1 - dim)}: Padding size should be less than the corresponding "
-                "input "
-                f"dimension, but got: padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}"
-            )
-        if mode == "circular" and max(before, after) > limit:
+    if mode == "circular":
+        _check_circular(input, pads)
+    else:
+        _check_mirrored(input, pads, mode, n)
+    return mirrored_pad(input, pads, mode)
+
+
+def _check_circular(input: Tensor, pads: Pads) -> None:
+    for size, (before, after) in zip(input.shape, pads, strict=True):
+        if max(before, after) > size:
             raise RuntimeError("Padding value causes wrapping around more than once.")
         whole, kept = size + before + after, size + min(before, 0) + min(after, 0)
-        if mode == "circular" and (whole < 0 or kept <= 0 < whole):
+        if whole < 0 or kept <= 0 < whole:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
-        if mode != "circular" and n == 1 and whole < 1 and (before or after):
-            raise RuntimeError(f"input (W: {size}) is too small. Calculated output W: {whole}")
-    return mirrored_pad(input, pads, mode)
+
+
+def _check_mirrored(input: Tensor, pads: Pads, mode: str, n: int) -> None:
+    """Raises RuntimeError for an empty input, for a mirror further away than the other side, for an empty result."""
+    batched = input.dim() == n + 2
+    if 0 in input.shape[batched:]:
+        raise RuntimeError(
+            f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(input.shape)}"
+        )
+    for dim in range(input.dim() - 1, input.dim() - n - 1, -1):
+        before, after = pads[dim]
+        if mode == "reflect" and max(before, after) >= input.shape[dim]:
+            raise RuntimeError(
+                f"Argument #{4 + 2 * (input.dim() - 1 - dim)}: Padding size should be less than the corresponding "
+                f"input dimension, but got: padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}"
+            )
+    sizes = input.shape[-n:]
+    made = [size + sum(each) for size, each in zip(sizes, pads[-n:], strict=True)]
+    if max(made) < 1 if n > 1 else made[0] < 1:
+        names = "DHW"[-n:]
+        given = ", ".join(f"{name}: {size}" for name, size in zip(names, sizes, strict=True))
+        result = " ".join(f"{name}: {size}" for name, size in zip(names, made, strict=True))
+        space = " " * (mode == "replicate" and n == 2)
+        raise RuntimeError(f"input ({given}{space}) is too small. Calculated output {result}")
 
 
 def _constant(input: Tensor, pad: list[int], value: float | None) -> Tensor:
