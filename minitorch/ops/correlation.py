@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,6 +68,8 @@ def correlate(xp: Any, x: Array, weight: Array, stride: Ints, dilation: Ints, gr
     """The convolution of a padded array with a weight (O, C / groups, *kernel)."""
     if groups == 1 and _is_wide(x, weight, stride, dilation):
         return _correlate_rows(xp, x, weight, stride, dilation)
+    if 1 < groups == x.shape[1]:
+        return _correlate_channels(xp, x, weight, stride, dilation)
     seen = windows(xp, x, weight.shape[2:], stride, dilation)
     n = weight.ndim - 2
     count, outputs, size = len(x), weight.shape[0], seen.shape[2 + n :]
@@ -120,6 +123,69 @@ def _correlate_rows(xp: Any, x: Array, weight: Array, stride: Ints, dilation: In
     return result
 
 
+# Convolutions that don't mix channels, each of which is a group. What one place of the kernel sees at all positions is
+# the flattened plane from some element on, if positions are counted in the plane's own rows; those that the output
+# doesn't have, at the ends of the rows and within strides, are left out of it, and zero in its gradient.
+
+
+def _shifts(xp: Any, plane: Ints, kernel: Ints, dilation: Ints) -> list[tuple[Ints, int]]:
+    """The places of the kernel, and from which element of the plane on they see it."""
+    steps = [math.prod(plane[d + 1 :]) * dilation[d] for d in range(len(plane))]
+    return [(offset, sum(map(operator.mul, offset, steps))) for offset in xp.ndindex(*kernel)]
+
+
+def _positions(size: Ints, stride: Ints) -> tuple[Any, ...]:
+    return (..., *(slice(0, t * (o - 1) + 1, t) for o, t in zip(size, stride, strict=True)))
+
+
+def _correlate_channels(xp: Any, x: Array, weight: Array, stride: Ints, dilation: Ints) -> Array:
+    count, channels, *plane = x.shape
+    shifts = _shifts(xp, plane, weight.shape[2:], dilation)
+    length = math.prod(plane) - shifts[-1][1]
+    kernels = weight.reshape(channels, weight.shape[0] // channels, 1, *weight.shape[2:])
+    result = xp.zeros((count, *kernels.shape[:2], math.prod(plane)), x.dtype)
+    product = xp.empty((*kernels.shape[:2], length), x.dtype)
+    for image, into in zip(x.reshape(count, channels, 1, math.prod(plane)), result[..., :length], strict=True):
+        for offset, first in shifts:
+            into += xp.multiply(image[..., first : first + length], kernels[(..., *offset)], out=product)
+    size = windows(xp, x, weight.shape[2:], stride, dilation).shape[weight.ndim :]
+    whole = result.reshape(count, weight.shape[0], *plane)
+    return xp.ascontiguousarray(whole[_positions(size, stride)])
+
+
+def _on_plane(xp: Any, grad: Array, channels: int, plane: Ints, stride: Ints) -> Array:
+    """A gradient where its positions are in the plane: (N, C, O / C, elements of the plane)."""
+    count, outputs, *size = grad.shape
+    whole = xp.zeros((count, outputs, *plane), grad.dtype)
+    whole[_positions(size, stride)] = grad
+    return whole.reshape(count, channels, outputs // channels, math.prod(plane))
+
+
+def _scatter_channels(xp: Any, grad: Array, weight: Array, result: Array, stride: Ints, dilation: Ints) -> None:
+    count, channels, *plane = result.shape
+    shifts = _shifts(xp, plane, weight.shape[2:], dilation)
+    length = math.prod(plane) - shifts[-1][1]
+    kernels = weight.reshape(channels, weight.shape[0] // channels, 1, *weight.shape[2:])
+    grads = _on_plane(xp, grad, channels, plane, stride)[..., :length]
+    product = xp.empty((*kernels.shape[:2], length), grad.dtype)
+    for of_image, into in zip(grads, result.reshape(count, channels, math.prod(plane)), strict=True):
+        for offset, first in shifts:
+            xp.multiply(of_image, kernels[(..., *offset)], out=product)
+            into[:, first : first + length] += product[:, 0] if product.shape[1] == 1 else product.sum(1)
+
+
+def _outer_channels(xp: Any, grad: Array, x: Array, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
+    count, channels, *plane = x.shape
+    shifts = _shifts(xp, plane, kernel, dilation)
+    length = math.prod(plane) - shifts[-1][1]
+    result = xp.zeros((channels, grad.shape[1] // channels, 1, *kernel), grad.dtype)
+    grads = _on_plane(xp, grad, channels, plane, stride)[..., :length]
+    for of_image, image in zip(grads, x.reshape(count, channels, math.prod(plane), 1), strict=True):
+        for offset, first in shifts:
+            result[(..., *offset)] += of_image @ image[:, first : first + length]
+    return result.reshape(-1, 1, *kernel)
+
+
 def _covered(output: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
     """The size of what the windows see; a stride, or the padding of a transposed output, may leave something over."""
     return tuple(t * (o - 1) + d * (k - 1) + 1 for t, o, d, k in zip(stride, output, dilation, kernel, strict=True))
@@ -143,6 +209,9 @@ def scatter(
         return correlate(xp, padded(xp, grad, around), turned, stride, dilation, 1)
     shape = (len(grad), weight.shape[1] * groups, *whole)
     result = xp.zeros(shape, grad.dtype)
+    if 1 < groups == shape[1]:
+        _scatter_channels(xp, grad, weight, result, stride, dilation)
+        return _without(xp, result, size, padding)
     count, outputs, positions, depth = len(grad), weight.shape[0], math.prod(output), math.prod(weight.shape[1:])
     kernels = weight.reshape(groups, outputs // groups, depth).swapaxes(1, 2)
     for part in _chunks(count if grad.size else 0, groups * depth * positions):
@@ -154,13 +223,19 @@ def scatter(
             columns = xp.matmul(kernels, images.reshape(len(images), groups, outputs // groups, positions))
             columns = columns.reshape(len(images), shape[1], *kernel, *output)
         add_windows(xp, result[part][(..., *map(slice, covered))], columns, stride, dilation)
+    return _without(xp, result, size, padding)
+
+
+def _without(xp: Any, array: Array, size: Ints, padding: Ints) -> Array:
     if not any(padding):
-        return result
-    return xp.ascontiguousarray(result[(..., *(slice(p, p + s) for s, p in zip(size, padding, strict=True)))])
+        return array
+    return xp.ascontiguousarray(array[(..., *(slice(p, p + s) for s, p in zip(size, padding, strict=True)))])
 
 
 def outer(xp: Any, grad: Array, x: Array, kernel: Ints, stride: Ints, dilation: Ints, groups: int) -> Array:
     """The adjoint of `correlate` in the weight: what was seen, weighted by the gradient of what was made of it."""
+    if 1 < groups == x.shape[1]:
+        return _outer_channels(xp, grad, x, kernel, stride, dilation)
     n = len(kernel)
     seen = windows(
         xp, x[(..., *map(slice, _covered(grad.shape[2:], kernel, stride, dilation)))], kernel, stride, dilation

@@ -21,6 +21,14 @@ CASES = {
     "more padding than kernel": ((7, 2, 13, 30), (3, 2, 2, 2), {"padding": 2}),
     "1 by 1": ((4, 3, 20, 20), (5, 3, 1, 1), {}),
     "grouped": ((4, 4, 20, 20), (6, 2, 3, 3), {"groups": 2}),
+    "each channel": ((4, 3, 20, 18), (3, 1, 3, 3), {"groups": 3, "padding": 1}),
+    "each channel, several outputs, strided": (
+        (3, 4, 13, 16),
+        (8, 1, 3, 2),
+        {"groups": 4, "stride": (2, 3), "padding": (1, 2), "dilation": (1, 2)},
+    ),
+    "each channel, one dimension": ((2, 5, 30), (5, 1, 4), {"groups": 5, "stride": 3}),
+    "each channel, three dimensions": ((2, 3, 5, 6, 7), (3, 1, 2, 3, 2), {"groups": 3, "dilation": (2, 1, 1)}),
     "many kernels, few positions": ((1, 2, 6, 6), (40, 2, 3, 3), {"padding": 1}),
     "three dimensions": ((5, 2, 6, 7, 16), (3, 2, 2, 3, 3), {"padding": 1, "dilation": (2, 1, 1)}),
 }
