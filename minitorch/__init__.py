@@ -122,6 +122,7 @@ _SUBMODULES = (
     "profiler",
     "serialization",
     "special",
+    "testing",
     "utils",
     "version",
     "viz",
