@@ -57,7 +57,6 @@ case(
     "ceil floor trunc round erf erfc erfinv sigmoid angle frac",
     lambda make: [args(make.of([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, INF, -INF, NAN])).kink()],
     dtypes=FLOAT,
-    twice=False,
 )
 case(
     "lgamma digamma",

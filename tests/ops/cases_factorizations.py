@@ -89,7 +89,7 @@ case(
     ],
     **LAPACK,
 )
-# Finite differences would see that only one triangle is read: test_linalg.py.
+# The gradients of Hermitian inputs are checked in test_linalg.py.
 case(
     "linalg.cholesky_ex",
     lambda make: [
@@ -100,14 +100,14 @@ case(
         args(make(0, 0)),
     ],
     errors=lambda make: [*not_square(make), args(make.of([[4.0, 0.0], [0.0, -1.0]]), check_errors=True)],
-    gradcheck=False,
+    gradcheck=False,  # finite differences see that one triangle is read; torch's gradient is symmetric too
     **LAPACK,
 )
 case(
     "cholesky",
     lambda make: [args(positive(make)), args(positive(make, n=3), True), args(positive(make, 2), upper=True)],
     errors=lambda make: [args(make.of([[4.0, 0.0], [0.0, -1.0]])).type_only(), args(make(2, 3)).type_only()],
-    gradcheck=False,
+    gradcheck=False,  # finite differences see that one triangle is read; torch's gradient is symmetric too
     **LAPACK,
 )
 
@@ -125,7 +125,7 @@ case(
         args(lower(make).mT, upper=True),
     ],
     errors=lambda make: [args(make(2, 3))],
-    gradcheck=False,  # the gradient is that of any L, triangular or not
+    gradcheck=False,  # the gradient is that of any L, triangular or not, as torch's
     dtypes=FLOATS,  # of complex numbers LAPACK wants the diagonal real
     tolerance=10,
     strides=False,
@@ -138,7 +138,7 @@ case(
         args(make(2, 3, layout="transposed"), lower(make).mT, True),
     ],
     errors=lambda make: [args(make(2), lower(make)), args(make(3, 1), lower(make)), args(make(2, 1), make(2, 3))],
-    gradcheck=False,
+    gradcheck=False,  # the gradient is that of any L, triangular or not, as torch's
     **LAPACK,
 )
 case(

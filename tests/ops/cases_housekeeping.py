@@ -29,7 +29,7 @@ case(
     dtypes=FLOAT,
 )
 case("Tensor.is_ipu Tensor.is_mtia Tensor.is_maia", tensors, dtypes=FLOAT)
-case("Tensor.pin_memory", lambda make: [], errors=tensors, gradcheck=False)
+case("Tensor.pin_memory", lambda make: [], errors=tensors)
 case("Tensor.__reversed__", tensors)
 case(
     "is_same_size",

@@ -173,7 +173,6 @@ case(
     ],
     errors=lambda make: [args(make(2))],
     dtypes=BOTH,
-    gradcheck=False,
 )
 case(
     "linalg.pinv",

@@ -356,5 +356,4 @@ case(
     dtypes=FLOATS,
     tolerance=10,
     strides=False,
-    twice=False,  # of all its ops; too many inputs to take second differences of
 )  # fmt: skip

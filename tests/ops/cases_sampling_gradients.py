@@ -32,7 +32,6 @@ case(
     ],
     errors=lambda make: [args(make(2, dtype="int64")), args(make(2, dtype="float16"))],
     dtypes="float32 float64",
-    gradcheck=False,
 )
 
 

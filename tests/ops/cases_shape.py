@@ -422,12 +422,35 @@ case(
         args(make(2, 3, requires_grad=False), []),
         args(make(2, 3, requires_grad=False), 0),
         args(make(0, 3, requires_grad=False), 0, 2),
+        args(make(4, 6, requires_grad=False), 1, 2, 3, 4, memory_format=make.lib.channels_last),
+        args(make(1, 2, 3, 4, requires_grad=False), (1, 2, 3, 4), memory_format=make.lib.channels_last),
+        args(make(4, 6, requires_grad=False), 1, 2, 3, 2, 2, memory_format=make.lib.channels_last_3d),
+        args(make(4, 6, requires_grad=False), 4, 6, memory_format=make.lib.contiguous_format),
+        args(make(4, 6, requires_grad=False), 1, 0, 3, 4, memory_format=make.lib.channels_last),
     ],
-    errors=lambda make: [args(make(2), 3)],
+    errors=lambda make: [
+        args(make(2), 3),
+        args(make(4, requires_grad=False), 2, 2, memory_format=make.lib.channels_last),
+        args(make(4, requires_grad=False), 2, 2, memory_format=make.lib.preserve_format),
+        args(make(4, requires_grad=False), 2, 2, memory_format=3),
+        args(make(4, requires_grad=False), -2),
+    ],
 )
 case(
     "Tensor.resize_as_",
-    lambda make: [args(make(2, 3, requires_grad=False), make(shape, requires_grad=False)) for shape in (1, 2, 3, 6, 0)],
+    lambda make: [
+        *[args(make(2, 3, requires_grad=False), make(shape, requires_grad=False)) for shape in (1, 2, 3, 6, 0)],
+        *[
+            args(
+                make(4, 6, requires_grad=False),
+                make(1, 2, 3, 4).contiguous(memory_format=template),
+                memory_format=memory_format,
+            )
+            for template in (make.lib.contiguous_format, make.lib.channels_last)
+            for memory_format in (make.lib.channels_last, make.lib.preserve_format, make.lib.contiguous_format, None)
+        ],
+    ],
+    errors=lambda make: [args(make(2), make(3)), args(make(2, requires_grad=False), 3)],
 )
 case(
     "Tensor.set_",
