@@ -183,6 +183,12 @@ def _check(
         )
 
 
+def _require_tensors(name: str, *arguments: Any) -> None:
+    if not all(isinstance(each, Tensor) for each in arguments):
+        kinds = ", ".join(type(each).__name__ for each in arguments)
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds}, ...)")
+
+
 def _check_geometry(stride: Ints, padding: Ints, dilation: Ints) -> None:
     if any(p < 0 for p in padding):
         raise RuntimeError("negative padding is not supported")
@@ -203,6 +209,7 @@ def _convolve(
     dilation: Any,
     groups: int,
 ) -> Tensor:
+    _require_tensors(name, input, weight)
     _check(name, input, weight, bias, n, groups, False)
     stride, dilation = expanded(stride, n, "stride"), expanded(dilation, n, "dilation")
     batched = input if input.dim() == n + 2 else input.unsqueeze(0)
@@ -251,18 +258,24 @@ def _convolve_transposed(
     groups: int,
     dilation: Any,
 ) -> Tensor:
+    _require_tensors(name, input, weight)
     _check(name, input, weight, bias, n, groups, True)
     stride, padding = expanded(stride, n, "stride"), expanded(padding, n, "padding")
     dilation, extra = expanded(dilation, n, "dilation"), expanded(output_padding, n, "output_padding")
     _check_geometry(stride, padding, dilation)
+    if any(e < 0 for e in extra):
+        raise RuntimeError("negative output_padding is not supported")
     if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
+        sides = ("depth", "height", "width")[-max(n, 2) :]
+        kinds = {"output_padding": extra, "stride": stride, "dilation": dilation}
         # PyTorch's one dimension is the width of two.
-        heights = (0, 1, 1) if n == 1 else (extra[0], stride[0], dilation[0])
-        raise RuntimeError(
-            "output padding must be smaller than either stride or dilation, but got output_padding_height: "
-            f"{heights[0]} output_padding_width: {extra[-1]} stride_height: {heights[1]} stride_width: {stride[-1]} "
-            f"dilation_height: {heights[2]} dilation_width: {dilation[-1]}"
-        )
+        given = {kind: ((int(kind != "output_padding"),) * (n == 1) + each) for kind, each in kinds.items()}
+        shown = [
+            f"{kind}_{side}: {value}"
+            for kind, values in given.items()
+            for side, value in zip(sides, values, strict=True)
+        ]
+        raise RuntimeError("output padding must be smaller than either stride or dilation, but got " + " ".join(shown))
     batched = input if input.dim() == n + 2 else input.unsqueeze(0)
     size = tuple(
         (s - 1) * t - 2 * p + d * (k - 1) + e + 1

@@ -9,7 +9,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.backend import Array
-from minitorch.dtypes import type_name
+from minitorch.dtypes import C_NAMES, type_name
 from minitorch.ops.accumulation import combine_rows
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.pointwise import conj

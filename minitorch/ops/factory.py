@@ -46,6 +46,7 @@ def checked_dtype(function: str, requested: Any) -> dtype | None:
 
 def checked_size(function: str, sizes: Sequence[Any], position: int = 1) -> tuple[int, ...]:
     """A shape given as one sequence or as several ints. Raises TypeError or RuntimeError when it is none."""
+    whole = sizes
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
     elif len(sizes) > 1 and isinstance(sizes[0], (tuple, list)):
@@ -55,13 +56,24 @@ def checked_size(function: str, sizes: Sequence[Any], position: int = 1) -> tupl
     try:
         shape = tuple(map(operator.index, sizes))
     except TypeError:
-        wrong = next(each for each in sizes if not hasattr(each, "__index__"))
-        raise TypeError(
-            f"{function}(): argument 'size' (position {position}) must be tuple of ints, not {type(wrong).__name__}"
-        ) from None
+        raise _no_size(function, sizes, position, whole is sizes) from None
     if shape and min(shape) < 0:
+        if function in ("empty", "full", "ones"):
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
         raise RuntimeError(f"{function}: Dimension size must be non-negative.")
     return shape
+
+
+def _no_size(function: str, sizes: Sequence[Any], position: int, apart: bool) -> TypeError:
+    """The error for sizes of which not all are integers; `apart` tells that they weren't given as one sequence."""
+    place, kind = next((i, type(each).__name__) for i, each in enumerate(sizes) if not hasattr(each, "__index__"))
+    if place:
+        return TypeError(
+            f"{function}(): argument 'size' failed to unpack the object at pos {place + 1} with error \"type must be "
+            f'tuple of ints,but got {kind}"'
+        )
+    found = f"not {kind}" if apart else f"but found element of type {kind} at pos 0"
+    return TypeError(f"{function}(): argument 'size' (position {position}) must be tuple of ints, {found}")
 
 
 def python_number(value: Any) -> Any:

@@ -30,17 +30,14 @@ class _ConvNd(Module):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any,
-        padding: Any,
-        dilation: Any,
-        output_padding: Any,
+        geometry: tuple[Any, ...],
         groups: int,
         bias: bool,
         padding_mode: str,
-        device: Any,
-        dtype: Any,
+        **where: Any,
     ) -> None:
+        """`geometry` is (kernel_size, stride, padding, dilation, output_padding)."""
+        kernel_size, stride, padding, dilation, output_padding = geometry
         super().__init__()
         each = _ntuple(self.n)
         if groups <= 0:
@@ -65,9 +62,9 @@ class _ConvNd(Module):
         self.output_padding = each(output_padding)
         self.groups = groups
         self.padding_mode = padding_mode
-        self.weight = Parameter(empty(self._weight_shape(), device=device, dtype=dtype))
+        self.weight = Parameter(empty(self._weight_shape(), **where))
         if bias:
-            self.bias = Parameter(empty(out_channels, device=device, dtype=dtype))
+            self.bias = Parameter(empty(out_channels, **where))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -80,8 +77,6 @@ class _ConvNd(Module):
 
     def reset_parameters(self) -> None:
         """Draws new weights and biases, uniform in ±1/√fan_in."""
-        if not self.weight.numel():
-            return
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -122,20 +117,8 @@ class _Conv(_ConvNd):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            0,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
+        geometry = kernel_size, stride, padding, dilation, 0
+        super().__init__(in_channels, out_channels, geometry, groups, bias, padding_mode, device=device, dtype=dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         padding = self.padding
@@ -193,20 +176,8 @@ class _ConvTransposeNd(_ConvNd):
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            output_padding,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
+        geometry = kernel_size, stride, padding, dilation, output_padding
+        super().__init__(in_channels, out_channels, geometry, groups, bias, padding_mode, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         extra = self.output_padding if output_size is None else self._extra(input, output_size)
@@ -215,7 +186,13 @@ class _ConvTransposeNd(_ConvNd):
 
     def _extra(self, input: Tensor, output_size: Any) -> Ints:
         """The output padding that makes the output have a size. Raises ValueError for sizes out of reach."""
-        wanted = list(output_size)[-self.n :]
+        leading = input.dim() - self.n
+        if len(output_size) not in (self.n, leading + self.n):
+            raise ValueError(
+                f"ConvTranspose{self.n}D: for {input.dim()}D input, output_size must have {self.n} or "
+                f"{leading + self.n} elements (got {len(output_size)})"
+            )
+        wanted = output_size[leading:] if len(output_size) == leading + self.n else output_size
         padding: Any = self.padding
         smallest: list[int] = [
             (s - 1) * t - 2 * p + d * (k - 1) + 1
@@ -281,13 +258,12 @@ class _LazyConv(LazyModuleMixin):
 
     def initialize_parameters(self: Any, input: Tensor, *args: Any, **kwargs: Any) -> None:
         if self.has_uninitialized_params():
-            channels = input.shape[-self.n - 1] if input.dim() in (self.n + 1, self.n + 2) else 0
-            if not channels:
+            if input.dim() not in (self.n + 1, self.n + 2):
                 raise RuntimeError(
                     f"Expected {self.n + 1}D (unbatched) or {self.n + 2}D (batched) input to {type(self).__name__}, "
                     f"but got input of size: {input.shape}"
                 )
-            self.in_channels = channels
+            self.in_channels = channels = input.shape[-self.n - 1]
             if channels % self.groups:
                 raise ValueError("in_channels must be divisible by groups")
             self.weight.materialize(self._weight_shape())
