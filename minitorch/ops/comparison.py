@@ -10,6 +10,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import COMPLEX, FLOATING, bool_, type_name
+from minitorch.layout import empty_as
 from minitorch.ops.declaration import composite, declare, pointwise
 from minitorch.ops.errors import not_implemented
 from minitorch.tensor import Tensor
@@ -119,7 +120,11 @@ def isneginf(xp: Any, self: Array) -> Array:
 @declare()
 def isreal(xp: Any, self: Array) -> Array:
     """Whether the imaginary part is 0. https://pytorch.org/docs/stable/generated/torch.isreal.html"""
-    return self.imag == 0 if self.dtype.kind == "c" else xp.ones_like(self, "bool")
+    if self.dtype.kind == "c":
+        return self.imag == 0
+    result = empty_as(xp, self, xp.bool_)
+    result[...] = True
+    return result
 
 
 @declare(variants="function method out")
@@ -162,7 +167,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     return result
 
 
-@declare(variants="")
+@declare(variants="", elementwise=True)
 def _is_close(xp: Any, self: Array, other: Array, rtol: float, atol: float, equal_nan: bool) -> Array:
     close = self == other
     if equal_nan and self.dtype.kind not in "biu":

@@ -11,6 +11,7 @@ from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, type_name
 from minitorch.ops.conjugation import _conj, _neg_view, is_conj, resolve_conj
 from minitorch.ops.declaration import METHODS, composite, pointwise, view
+from minitorch.ops.shape import strided
 from minitorch.tensor import Tensor
 
 
@@ -54,14 +55,13 @@ def view_as_complex(xp: Any, self: Array) -> Array:
     if self.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     kind = FROM_NUMPY[self.dtype].to_complex().numpy
-    if not self.size:
-        return xp.empty(self.shape[:-1], kind)
     if self.strides[-1] != self.dtype.itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any(
-        step % (2 * self.dtype.itemsize) and size > 1 for step, size in zip(self.strides, self.shape[:-1], strict=False)
-    ):
+    steps = zip(self.strides[:-1], self.shape[:-1], strict=True)
+    if any(step % (2 * self.dtype.itemsize) and size != 1 for step, size in steps):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if not self.size:
+        return strided(xp, strided(xp, self, (0,), (self.itemsize,)).view(kind), self.shape[:-1], self.strides[:-1])
     return self.view(kind)[..., 0]
 
 

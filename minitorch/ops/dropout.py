@@ -9,6 +9,7 @@ import math
 import warnings
 
 from minitorch import sampling
+from minitorch.layout import empty_as
 from minitorch.ops.creation import empty_like
 from minitorch.ops.declaration import composite
 from minitorch.ops.sampling_in_place import draw
@@ -28,7 +29,7 @@ def _noise(input: Tensor, shape: tuple[int, ...], p: float) -> Tensor:
     # Drawn in the order of the input's memory, as PyTorch draws it.
     xp = input._device.xp
     kind = input._dtype.numpy
-    array = xp.empty_like(input._array) if shape == input._array.shape else xp.empty(shape, kind)
+    array = empty_as(xp, input._array, kind) if shape == input._array.shape else xp.empty(shape, kind)
     return make_tensor(draw(xp, array, sampling.dropout_mask, None, p), input._dtype, input._device)
 
 

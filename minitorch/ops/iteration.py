@@ -42,7 +42,7 @@ def arranged(xp: Any, result: Array, args: Sequence[Any], op: Op) -> Array:
         if all(each.strides == strides and each.itemsize == result.itemsize for each in sources):
             return result
     if op.promoted and (op.to_float or len({each.dtype for each in sources}) > 1):
-        sources = _converted(xp, sources, args, op.to_float)
+        sources = _converted(xp, op, args)
     same = (len(sources) == len(args) or op.name in NUMBER_IS_PARAMETER) and all(
         each.shape == shape for each in sources
     )
@@ -50,6 +50,8 @@ def arranged(xp: Any, result: Array, args: Sequence[Any], op: Op) -> Array:
         return result
     if same and all(is_contiguous(each, channels_last) for each in sources):
         return laid_out(xp, result, channels_last)
+    if op.name == "rsub":  # which PyTorch computes as other − self
+        sources = sources[::-1]
     first = sources[0]
     if same and is_dense(first) and all(_steps(each) == _steps(first) for each in sources):
         return restrided(xp, result, tuple(step * result.itemsize for step in _steps(first)))
@@ -57,12 +59,19 @@ def arranged(xp: Any, result: Array, args: Sequence[Any], op: Op) -> Array:
     return restrided(xp, result, ordered_strides(shape, order, result.itemsize))
 
 
-def _converted(xp: Any, sources: Sequence[Array], args: Sequence[Any], to_float: bool) -> list[Array]:
-    """Memory in place of the arguments that PyTorch casts to the common dtype first: then they have no gaps."""
-    common = common_type(each for each in args if each is not None)
-    if to_float and common.category < FLOATING:
+def _converted(xp: Any, op: Op, args: Sequence[Any]) -> list[Array]:
+    """The arrays, but memory for a copy in place of those that PyTorch casts first: a copy has no gaps."""
+    promoted = [each for position, each in zip(op.tensors, args, strict=True) if position in op.promoted]
+    common = common_type(each for each in promoted if each is not None)
+    if op.to_float and common.category < FLOATING:
         common = get_default_dtype()
-    return [each if each.dtype == common.numpy else empty_as(xp, each, common.numpy) for each in sources]
+    return [
+        empty_as(xp, each._array, common.numpy)
+        if each._dtype is not common and any(each is one for one in promoted)
+        else each._array
+        for each in args
+        if isinstance(each, Tensor)
+    ]
 
 
 def _steps(array: Array) -> tuple[int, ...]:

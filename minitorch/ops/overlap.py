@@ -22,7 +22,7 @@ _WARNING = {
 }
 """Ops that only warn when they write to expanded tensors: their public names, and what else means them."""
 
-_ANY_TARGET = frozenset({"zero", "tril", "triu", "addmv", "baddbmm"})
+_ANY_TARGET = frozenset({"zero", "threshold", "tril", "triu", "addmv", "baddbmm"})
 """Ops that don't look at whether the elements they write to share places."""
 
 _ANY_SOURCE = frozenset({"fill", "ldexp", "scatter_where", "addmm", "addmv", "addbmm", "baddbmm"})

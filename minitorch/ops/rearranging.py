@@ -110,6 +110,10 @@ def _repeated_indices(repeats: Tensor) -> Tensor:
 @declare(derivatives={"self": lambda grad, dims: flip(grad, dims)})
 def flip(xp: Any, self: Array, dims: Variadic) -> Array:
     """A copy with the order along `dims` reversed. https://pytorch.org/docs/stable/generated/torch.flip.html"""
+    return _reversed(xp, self, dims)
+
+
+def _reversed(xp: Any, self: Array, dims: Sequence[int]) -> Array:
     reverse = checked_dims(tuple(dims), self.ndim)
     result = empty_as(xp, self, self.dtype)
     result[...] = self[tuple(slice(None, None, -1 if d in reverse else 1) for d in range(self.ndim))]
@@ -165,7 +169,11 @@ def rot90(xp: Any, self: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Arr
     for d in dims:
         if not -self.ndim <= d < self.ndim:
             raise RuntimeError(f"Rotation dim{list(dims).index(d)} out of range, dim{list(dims).index(d)} = {d}")
-    return xp.rot90(self, k, tuple(dims)).copy(order="K" if k % 4 else "C")
+    if k % 4 == 0:
+        return self.copy()
+    if k % 4 == 2:
+        return _reversed(xp, self, dims)
+    return _reversed(xp, self, dims[1:] if k % 4 == 1 else dims[:1]).swapaxes(*dims)
 
 
 def _kept(xp: Any, self: Array, diagonal: int, lower: bool) -> Array:

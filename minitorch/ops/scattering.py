@@ -72,6 +72,7 @@ def _corner(src: Array, index: Array) -> Array:
 
 @declare(
     variants="function method out",
+    row_major=True,
     derivatives={"self": lambda grad, self, dim, index: grad.new_zeros(self.shape).scatter_add(dim, index, grad)},
 )
 def gather(xp: Any, self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
@@ -316,7 +317,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     if indices._dtype is not int64:
         raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got " + type_name(indices))
     if dim is None:
-        return gather(input.reshape(-1), 0, indices.reshape(-1), out=out)
+        return gather(input.view(-1), 0, indices.view(-1), out=out)
     if input.dim() != indices.dim():
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "

@@ -10,6 +10,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import int64, type_name
+from minitorch.layout import laid_out, suggested_format
 from minitorch.ops.declaration import declare
 from minitorch.ops.errors import not_implemented
 from minitorch.ops.planes import gather_planes
@@ -22,7 +23,6 @@ Ints = tuple[int, ...]
 
 @declare(
     promoted=("self",),
-    format_from=("self",),
     promotion="keep",
     variants="",
     node=lambda self, indices, size: f"MaxUnpool{len(size)}DBackward0",
@@ -44,7 +44,8 @@ def max_unpool(xp: Any, self: Array, indices: Array, size: Ints) -> Array:
     planes = math.prod(leading)
     result = xp.zeros((planes, math.prod(size)), self.dtype)
     result[xp.arange(planes)[:, None], indices.reshape(planes, -1)] = self.reshape(planes, -1)
-    return result.reshape(*leading, *size)
+    result = result.reshape(*leading, *size)
+    return laid_out(xp, result, suggested_format(self)) if len(size) == 2 else result
 
 
 def _public(n: int) -> None:

@@ -135,7 +135,18 @@ torch.zeros(3).set_(torch.zeros(4).untyped_storage(), 1, (2,), (-1,))
 torch.zeros(3).set_(torch.zeros(4).untyped_storage(), 1, (-2,), (1,))""",
 }
 
-PROGRAMS = MEMORY | EMPTY | OTHER_MEMORY
+LAYOUTS = {
+    "what is cast first has no gaps": """t0 = torch.arange(3).expand(2, 3); t1 = torch.zeros(3, 2).t()
+t2 = t0 + t1; t3 = t0 == t1; t4 = t0.sqrt(); t5 = torch.where(t1 == 0, t0, t1); t6 = t0 * 2.5; t7 = t1 - t0
+t8 = torch.where((t0 == 0)[:1].expand(2, 3), t1, 2); t9 = torch.rsub(t0, t1)
+t10 = torch.arange(6).view(2, 3)[:, ::2] / 2""",
+    "as complex": """t0 = torch.empty_strided((1, 2), (3, 1)).zero_(); t1 = torch.view_as_complex(t0)
+t2 = torch.view_as_complex(torch.empty_strided((0, 2), (1, 1)))
+t3 = torch.view_as_complex(torch.zeros(4, 2)[4:])
+t4 = torch.view_as_complex(torch.empty_strided((3, 2), (3, 1)))""",
+}
+
+PROGRAMS = MEMORY | LAYOUTS | EMPTY | OTHER_MEMORY
 
 SET = {
     "a result": """t0 = torch.arange(6., requires_grad=True); t1 = t0 * 2
