@@ -133,6 +133,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {outputs}"
         )
+    given = {"input1": input1, "input2": input2, "weight": weight} | ({} if bias is None else {"bias": bias})
+    if len({each._dtype for each in given.values()}) > 1:
+        kinds = ", ".join(f"{name}: {C_NAMES[each._dtype.name]}" for name, each in given.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {kinds}")
     result = trilinear(input1.reshape(-1, one), weight, input2.reshape(-1, other))
     result = result.view(*input1.shape[:-1], outputs)
     return result if bias is None else result + bias
