@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.layout import contiguous_format, contiguous_stride, inverse, may_overlap
+from minitorch.layout import (
+    contiguous_stride,
+    inverse,
+    may_overlap,
+    ordered_strides,
+    preserve_format,
+    suggested_format,
+)
+from minitorch.layout import memory_format as MemoryFormat
 from minitorch.ops import declaration
 from minitorch.ops.declaration import METHODS, composite, declare
 from minitorch.ops.shape import sizes_of, strided
@@ -141,18 +149,42 @@ def as_strided_scatter(
 def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Gives the tensor another shape, in row-major order from its first element on; its memory grows where needed.
 
+    With `memory_format`, the elements get the order of the format, even if the shape is the same.
     https://pytorch.org/docs/stable/generated/torch.Tensor.resize_.html
     """
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
-    if memory_format is not None and memory_format is not contiguous_format:
-        raise NotImplementedError(f"resize_(): memory_format={memory_format}")
+    if memory_format is not None and not isinstance(memory_format, MemoryFormat):
+        raise TypeError(
+            f"resize_(): argument 'memory_format' must be torch.memory_format, not {type(memory_format).__name__}"
+        )
     shape = sizes_of(sizes if size is None else (size,))
-    if shape == self._array.shape:
-        return self
     if min(shape, default=0) < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
-    stride = contiguous_stride(shape)
+        raise RuntimeError("numel: integer multiplication overflow")
+    if shape != self._array.shape:
+        _lay_out(self, shape, contiguous_stride(shape))
+        self._bump_version()
+    if memory_format is not None:
+        _lay_out(self, shape, _stride_in(shape, memory_format))
+    return self
+
+
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """`resize_` to the shape of another tensor; with `torch.preserve_format` also to its memory format.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.resize_as_.html
+    """
+    if not isinstance(the_template, Tensor):
+        raise TypeError(
+            f"resize_as_(): argument 'the_template' (position 1) must be Tensor, not {type(the_template).__name__}"
+        )
+    if memory_format is preserve_format:
+        memory_format = suggested_format(the_template._array)
+    return resize_(self, the_template.shape, memory_format=memory_format)
+
+
+def _lay_out(self: Tensor, shape: tuple[int, ...], stride: Ints) -> None:
+    """Has the tensor look at its storage, which grows where needed, with these strides, from where it begins now."""
     itemsize, start = self._dtype.itemsize, self.storage_offset()
     storage = self.untyped_storage()
     needed = (start + _extent(shape, stride)) * itemsize
@@ -160,13 +192,17 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
         storage.resize_(needed)
     steps = tuple(step * itemsize for step in stride)
     self._array = self._device.backend.strided(storage._bytes, self._dtype.numpy, start * itemsize, shape, steps)
-    self._bump_version()
-    return self
 
 
-def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """`resize_` to the shape of another tensor. https://pytorch.org/docs/stable/generated/torch.Tensor.resize_as_.html"""
-    return resize_(self, the_template.shape, memory_format=memory_format)
+def _stride_in(shape: tuple[int, ...], format: MemoryFormat) -> tuple[int, ...]:
+    """The strides of a memory format."""
+    if format is preserve_format:
+        raise RuntimeError("Unsupported memory formatPreserve")
+    if format.order is None:
+        return contiguous_stride(shape)
+    if len(shape) != len(format.order):
+        raise RuntimeError(f"required rank {len(format.order)} tensor to use {format.name} format")
+    return ordered_strides(shape, reversed(format.order), 1)
 
 
 METHODS["resize_"] = resize_

@@ -165,6 +165,7 @@ torch.zeros_like(c); torch.ones_like(n); c.new_zeros(2); c + c; n * 2.0; c @ c.m
 torch.einsum("ij,kj->ik", x, c); torch.stack([x, c]); torch.cat([c, c]); x.sum() + c; torch.where(c.real > 0, c, x)
 c[[0]]; c[c.real > 0]; c.gather(0, torch.tensor([[0, 1]])); n.sort(0)[0]; n.sum(); c.abs(); torch.addmm(c, c, x.H)
 torch.dot(c[0], x[0]); torch.vdot(c[0], x[0]); torch.outer(c[0], c[1]); 2.0 - n
+torch.linalg.matrix_power(c, 1, out=torch.empty_like(x)); torch.utils.data.TensorDataset(c, n).__getitems__([1])[0]
 c.detach() + x; n.detach() * 2.0; x + c.detach(); n.detach() + n; torch.add(n.detach(), r); c.detach().add_(c.detach())
 """
 
@@ -178,7 +179,7 @@ n.scatter_add_(0, torch.tensor([[1, 0]]), r); n.masked_scatter_(torch.tensor([Tr
 torch.add(x, 1, out=c); torch.add(r, 1, out=n); torch.exp(x, out=c); torch.sum(x, 0, out=c[0])
 torch.mm(x, c, out=c); c.conj_physical_(); x.conj_physical_(); n.conj_physical_(); n.neg_(); c.t_(); c.unsqueeze_(0)
 c.squeeze_(); c.transpose_(0, 1); c.resize_(4); c.set_(x); x.set_(c); n.set_(r); r.set_(n); c.real = 5.0
-x.data = c; c.data = x
+x.data = c; c.data = x; torch.arange(2.0, dtype=torch.float64, out=n[0]); torch.ones(2, 2, dtype=x.dtype, out=m)
 c.imag = 5.0; x.imag = n; c.imag = r; c.add_(x); c.add_(x.t()); x.add_(c.t()); c[0].copy_(c[1]); c.sqrt_(); n.exp_()
 n.clamp_(0, 1); n.addcmul_(r, n); c.addmm_(x, c); n.cumsum_(0); n.tril_(); m.mul_(2j); torch.nn.init.ones_(c)
 n.pow_(2); c += x; n -= 1; c *= 1j; torch.manual_seed(0), n.normal_(); torch.manual_seed(0), n.uniform_()
@@ -202,6 +203,8 @@ z.conj()[0].mul_(3j); y.copy_(z.conj().imag); torch._neg_view(y).mul_(v); torch.
 torch._neg_view(z).mul_(2j); z.real.mul_(2); z.conj().real.mul_(v); z.conj().copy_(w); z.conj().imag.copy_(v)
 torch.view_as_real(z).mul_(3); torch.view_as_complex(y).mul_(2j); torch.view_as_complex(y).conj().mul_(2j)
 torch.view_as_complex(y).conj().imag.mul_(3); z.conj()[0].imag.add_(v[0])
+torch.view_as_complex(y).conj().real.mul_(v[0, 0])
+n.detach()[0].mul_(v[0]); c.detach()[0].mul_(w[0]); m.detach().imag.mul_(v)
 """
 
 
@@ -333,6 +336,19 @@ def test_gradcheck() -> None:
     for name in ("c", "n", "m"):
         leaf = run(minitorch, name)[0].detach().requires_grad_()
         assert minitorch.autograd.gradcheck(lambda t: t * t * 1.5, [leaf])
+        assert minitorch.autograd.gradcheck(minitorch.conj, [leaf])
+
+
+@pytest.mark.parametrize("view", ["real", "imag", "mH"])
+def test_writes_to_parts_of_a_conjugate_base(view: str) -> None:
+    """PyTorch fails here: it takes the parts of a gradient that has no bit as it took those of the base."""
+
+    def written(factor: Any) -> Any:
+        base = run(minitorch, "c")[0].detach()
+        getattr(base, view).mul_(factor)
+        return base.resolve_conj()
+
+    assert minitorch.autograd.gradcheck(written, [run(minitorch, "v")[0]])
 
 
 def test_memory_is_shared_with_dlpack_only_without_bits() -> None:
