@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from types import ModuleType
 
 import pytest
 
@@ -81,3 +82,23 @@ def test_inference_mode_can_be_asked_for() -> None:
             with lib.inference_mode(False):
                 assert lib.is_inference_mode_enabled() is False
         assert lib.is_inference_mode_enabled() is False
+
+
+CUDA = """
+    is_available() device_count() is_initialized() is_bf16_supported() get_arch_list() manual_seed(1) manual_seed_all(1)
+    seed() seed_all() get_rng_state_all() set_rng_state_all([]) empty_cache() memory_stats() memory_allocated()
+    max_memory_allocated(0) memory_reserved() max_memory_reserved() current_device() get_device_properties(0)
+    get_device_name() get_device_capability() mem_get_info() synchronize() current_stream() default_stream()
+    get_rng_state() init() initial_seed() ipc_collect() Stream() Event(enable_timing=True) OutOfMemoryError.__bases__
+"""
+
+
+@pytest.mark.parametrize("expression", CUDA.split())
+def test_without_a_gpu(expression: str) -> None:
+    def outcome(library: ModuleType) -> str:
+        try:
+            return repr(eval(f"library.cuda.{expression}", {"library": library}))
+        except (AssertionError, RuntimeError) as error:
+            return f"{type(error).__name__}: {error}"
+
+    assert outcome(minitorch) == outcome(torch)
