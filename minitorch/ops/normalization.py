@@ -40,10 +40,20 @@ def _mean(xp: Any, x: Array, axes: Shape) -> Array:
     return xp.true_divide(total, math.prod(x.shape[axis] for axis in axes), dtype=x.dtype)
 
 
+def _mean_product(xp: Any, x: Array, y: Array, axes: Shape) -> Array:
+    """The mean of x · y; over trailing dimensions as inner products of rows, which don't store it."""
+    kept = x.ndim - len(axes)
+    if min(axes, default=0) < kept or not (x.flags.c_contiguous and y.flags.c_contiguous):
+        return _mean(xp, x * y, axes)
+    count = math.prod(x.shape[kept:])
+    total = x.reshape(-1, 1, count) @ y.reshape(-1, count, 1)
+    return (total / x.dtype.type(count)).reshape(*x.shape[:kept], *(1,) * len(axes))
+
+
 def _standardized(xp: Any, x: Array, axes: Shape, eps: float, out: Array | None = None) -> tuple[Array, Array]:
     """(x − mean) / √(variance + eps) and 1 / √(variance + eps)."""
     centred = xp.subtract(x, _mean(xp, x, axes), out=out)
-    variance = _mean(xp, centred * centred, axes)
+    variance = _mean_product(xp, centred, centred, axes)
     scale = 1 / xp.sqrt(variance + x.dtype.type(eps))
     centred *= scale
     return centred, scale
@@ -158,16 +168,16 @@ def normalize_over_backward(
     of_bias: Any = 0
     for block in _blocks(xp, shape, axes):
         normal, scale = _standardized(xp, x[block], axes, eps)
-        part = grad[block]
-        of_weight = of_weight + add_up(xp, part * normal, shared, False, kind)
+        part, into = grad[block], result[block]
+        of_weight = of_weight + add_up(xp, xp.multiply(part, normal, out=into), shared, False, kind)
         of_bias = of_bias + add_up(xp, part, shared, False, kind)
         if weight is not None:
-            part = part * weight.reshape(weight_shape)
-        slope = _mean(xp, part * normal, axes)
+            part = xp.multiply(part, weight.reshape(weight_shape), out=into)
+        slope = _mean_product(xp, part, normal, axes)
         normal *= slope
         normal += _mean(xp, part, axes)
-        xp.subtract(part, normal, out=normal)
-        xp.multiply(normal, scale, out=result[block])
+        xp.subtract(part, normal, out=into)
+        into *= scale
     kept = of_weight.reshape(-1) if weight is None else of_weight.reshape(weight.shape)
     return result.reshape(self.shape), kept, of_bias.reshape(-1)
 
