@@ -171,7 +171,16 @@ def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Array | Numb
     edits=True,
     derivatives={
         "self, source": lambda grad, self, dim, index, source, reduce, include_self, result: scatter_reduce_backward(
-            grad, self, dim, _for_each(index, source, dim), source, reduce, include_self, result
+            grad,
+            self,
+            dim,
+            _for_each(index, source, dim),
+            source,
+            reduce,
+            include_self,
+            result,
+            "index_reduce",
+            "source",
         ),
     },
 )
