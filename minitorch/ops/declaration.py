@@ -322,10 +322,11 @@ def _is_saved(op: Op, source: tuple[int, int], derivatives: Sequence[Derivative]
 
 
 def _is_input(op: Op, name: str, position: int, args: Sequence[Any], mask: int) -> bool:
-    """Whether the node has an edge for this argument: not for a number for which there is an overload."""
+    """Whether the node has an edge for this argument: not in an overload for numbers, unless it is a tensor."""
     if name == NOT_IMPLEMENTED:
         return bool(mask >> position & 1)
-    return not (op.is_overloaded and isinstance(args[position], Number))
+    takes_numbers = op.is_overloaded and any(isinstance(args[i], Number) for i in op.differentiable)
+    return not takes_numbers or not (args[position] is None or isinstance(args[position], Number))
 
 
 def declare(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, int32, int64, type_name
 from minitorch.ops.accumulation import add_at, combine_at, flat_places
@@ -198,15 +199,29 @@ def _highest(xp: Any, array: Array) -> Any:
 
 
 def _products_of_others(
-    self: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool, result: Tensor
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    is_zero: Tensor,
+    only_zero: Tensor,
+    include_self: bool,
+    result: Tensor,
 ) -> Tensor:
     """For each element of src the product of the other factors of its place: by division, unless it's the only zero."""
-    is_zero = src.eq(0)
-    zeros = scatter_add(self.new_zeros(self.shape), dim, index, is_zero.to(self.dtype)).gather(dim, index)
-    only_zero = is_zero & zeros.eq(1)
     without = scatter_reduce(self, dim, index, src.masked_fill(only_zero, 1), "prod", include_self=include_self)
     quotients = result.gather(dim, index) / src.masked_fill(is_zero, 1)
     return without.gather(dim, index).where(only_zero, quotients)
+
+
+def _refuse(grad: Tensor, message: str) -> Tensor:
+    raise RuntimeError(message)
+
+
+@declare(variants="", node="torch::autograd::Error", derivatives={"self": _refuse})
+def once(xp: Any, self: Array, message: str) -> Array:
+    """The same elements, which can't be differentiated."""
+    return self
 
 
 def scatter_reduce_backward(
@@ -218,8 +233,10 @@ def scatter_reduce_backward(
     reduce: str,
     include_self: bool,
     result: Tensor,
+    name: str = "scatter_reduce",
+    called: str = "src",
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of self and src, by what `reduce` does with them."""
+    """The gradients of self and src, by what `reduce` does with them. `name` and `called` are for the error."""
     covered = scatter_value(grad.new_ones(grad.shape), dim, index, 0)
     if reduce == "sum":
         of_self, of_src = grad, grad.gather(dim, index)
@@ -231,7 +248,16 @@ def scatter_reduce_backward(
     elif reduce == "prod":
         nonzero = self.masked_fill(self.eq(0), 1)
         of_self = grad * scatter_reduce(nonzero, dim, index, src, "prod", include_self=include_self) / nonzero
-        of_src = grad.gather(dim, index) * _products_of_others(self, dim, index, src, include_self, result)
+        is_zero = src.eq(0)
+        zeros = scatter_add(self.new_zeros(self.shape), dim, index, is_zero.to(self.dtype)).gather(dim, index)
+        others = _products_of_others(self, dim, index, src, is_zero, is_zero & zeros.eq(1), include_self, result)
+        of_src = grad.gather(dim, index) * others
+        if grad_mode.enabled and bool((zeros > 1).any()):
+            of_src = once(
+                of_src,
+                f"{name}(): Double backward is unsupported for {called} when >1 zeros in {called} are scattered to the "
+                "same position in self",
+            )
     else:
         is_self, is_src = self.eq(result), src.eq(result.gather(dim, index))
         count = scatter_add(is_self.to(grad.dtype), dim, index, is_src.to(grad.dtype))

@@ -237,7 +237,6 @@ case(
     ],
     dtypes="float32 float64",
     strides=False,
-    twice=False,  # logarithms of gradients that are zero
 )
 case(
     "cummax cummin",
