@@ -58,7 +58,8 @@ def test_numbers_have_edges_where_pytorch_makes_tensors_of_them() -> None:
         x = torch.ones(3, requires_grad=True)
         made = [
             x + 1, 1 + x, x * 2.0, 2.0 * x, x - 1, 1 - x, x / 2, 2 / x, x**2, 2**x, x % 2, x.fmod(2),
-            x.clamp(0, 1), x.clamp(0), x.clamp(x.detach()), torch.lerp(x, x, 0.5), torch.xlogy(x, 2.0), x.masked_fill(x > 2, 0), x.copysign(1.0),
+            x.clamp(0, 1), x.clamp(0), x.clamp(x.detach()),
+            torch.lerp(x, x, 0.5), torch.xlogy(x, 2.0), x.masked_fill(x > 2, 0), x.copysign(1.0),
         ]  # fmt: skip
         return [[node is None for node, _ in each.grad_fn.next_functions] for each in made]
 
