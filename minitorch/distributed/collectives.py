@@ -52,6 +52,11 @@ def _check_complex(op: Any, *tensors: Tensor) -> None:
         raise ValueError(f"all_reduce does not support {op} on complex tensors")
 
 
+def _refuse_complex(name: str, op: Any, tensor: Tensor) -> None:
+    if tensor.is_complex() and not supports_complex(op):
+        raise RuntimeError(f"{name} does not support {op} on complex tensors")
+
+
 def all_reduce(tensor: Tensor, op: Any = RedOpType.SUM, group: Group = None, async_op: bool = False) -> Work | None:
     """Replaces the tensor in every process by the sum, or another reduction, of all of them."""
     check_single_tensor(tensor, "tensor")
@@ -99,7 +104,8 @@ def reduce(
     group = _group_or_default_group(group)
     root = group_rank(group, dst, group_dst)
     check_single_tensor(tensor, "tensor")
-    return _finished(group.reduce([tensor], root, op, async_op), async_op)
+    _refuse_complex("reduce", op, tensor)
+    return _finished(group.reduce([as_real(tensor)], root, op, async_op), async_op)
 
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
@@ -177,8 +183,7 @@ def gather(
     group = _group_or_default_group(group)
     root = group_rank(group, 0 if dst is None and group_dst is None else dst, group_dst)
     check_output_list(group.rank(), root, gather_list)
-    into = [[as_real(each) for each in outputs]] if root == group.rank() else []
-    return _finished(group.gather(into, [as_real(tensor)], root, async_op), async_op)
+    return _finished(group.gather([outputs] if outputs else [], [tensor], root, async_op), async_op)
 
 
 def check_output_list(rank: int, root: int, gather_list: Sequence[Any] | None) -> None:
@@ -224,7 +229,9 @@ def reduce_scatter(
     check_same_dtype(output, input_list)
     if not_in_group(group, "reduce_scatter"):
         return None
-    return _finished(_group_or_default_group(group).reduce_scatter([output], [input_list], op, async_op), async_op)
+    _refuse_complex("all_reduce", op, output)
+    parts = [as_real(each) for each in input_list]
+    return _finished(_group_or_default_group(group).reduce_scatter([as_real(output)], [parts], op, async_op), async_op)
 
 
 def reduce_scatter_single(
@@ -235,7 +242,10 @@ def reduce_scatter_single(
     check_single_tensor(input, "input")
     if not_in_group(group, "reduce_scatter_single"):
         return None
-    return _finished(_group_or_default_group(group).reduce_scatter_single(output, input, op, async_op), async_op)
+    _refuse_complex("all_reduce", op, output)
+    return _finished(
+        _group_or_default_group(group).reduce_scatter_single(as_real(output), as_real(input), op, async_op), async_op
+    )
 
 
 @deprecated_for("reduce_scatter_single")
@@ -266,8 +276,8 @@ def all_to_all_single(
     group = _group_or_default_group(group)
     if not (output.is_contiguous() and input.is_contiguous()):
         raise ValueError("Tensors must be contiguous")
-    outputs = _parts(as_real(output), output_split_sizes, group.size())
     inputs = _parts(as_real(input), input_split_sizes, group.size())
+    outputs = _parts(as_real(output), output_split_sizes, group.size())
     return _finished(group.alltoall(outputs, inputs, async_op), async_op)
 
 

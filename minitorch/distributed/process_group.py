@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
-from minitorch.distributed.reduce_op import RedOpType, check_reduction
+from minitorch.distributed.reduce_op import RedOpType, check_element_type, check_reduction
 from minitorch.distributed.work import Work
 
 if TYPE_CHECKING:
@@ -114,6 +114,8 @@ class ProcessGroup:
     def broadcast(self, tensors: Sequence[Tensor], root: int, async_op: bool = True) -> Work:
         """Copies the root's tensors into those of the others."""
         self._check_root("broadcast", root)
+        for tensor in tensors:
+            check_element_type(tensor._array.dtype.name)
 
         def communicate(exchange: Exchange) -> None:
             for tensor in tensors:
@@ -131,6 +133,7 @@ class ProcessGroup:
                     f"{self._size}, got {len(each)})"
                 )
             _check_alike("allgather", each, tensor)
+            check_element_type(tensor._array.dtype.name)
 
         def communicate(exchange: Exchange) -> None:
             for each, tensor in zip(outputs, inputs, strict=True):
@@ -145,6 +148,7 @@ class ProcessGroup:
         """Copies the tensor of process i into `outputs[0][i]` of the root; elsewhere `outputs` is empty."""
         self._check_root("gather", root)
         (tensor,) = inputs
+        check_element_type(tensor._array.dtype.name)
         into = list(outputs[0]) if outputs else []
         if self._rank == root:
             self._check_count("gather", "output", into)
@@ -162,6 +166,7 @@ class ProcessGroup:
         """Copies `inputs[0][i]` of the root into the tensor of process i; elsewhere `inputs` is empty."""
         self._check_root("scatter", root)
         (tensor,) = outputs
+        check_element_type(tensor._array.dtype.name)
         parts = list(inputs[0]) if inputs else []
         if self._rank == root:
             self._check_count("scatter", "input", parts)
@@ -177,6 +182,8 @@ class ProcessGroup:
         """Copies `inputs[j]` of process i into `outputs[i]` of process j."""
         if len(outputs) != self._size or len(inputs) != self._size:
             raise RuntimeError("Number of tensor splits not equal to group size")
+        for tensor in outputs:
+            check_element_type(tensor._array.dtype.name)
 
         def communicate(exchange: Exchange) -> None:
             with writable(*outputs) as arrays:

@@ -78,6 +78,12 @@ def supports_complex(reduceOp: RedOpType) -> bool:
     return reduceOp not in _NOT_OF_COMPLEX
 
 
+def check_element_type(dtype: str) -> None:
+    """Raises RuntimeError for the dtypes that PyTorch's Gloo doesn't send."""
+    if dtype in _NOT_SUPPORTED:
+        raise RuntimeError("Invalid scalar type")
+
+
 def check_reduction(op: Any, dtype: str) -> None:
     """Raises TypeError for what is no reduction, RuntimeError for one that doesn't go with the dtype of that name."""
     if not isinstance(op, RedOpType) or op not in _UFUNCS:
@@ -86,12 +92,11 @@ def check_reduction(op: Any, dtype: str) -> None:
             "    1. (self: torch._C._distributed_c10d.AllreduceOptions, arg0: torch._C._distributed_c10d.ReduceOp) -> "
             f"None\n\nInvoked with: {op!r}"
         )
-    if dtype in _NOT_SUPPORTED:
-        raise RuntimeError("Invalid scalar type")
+    check_element_type(dtype)
     if op in _OF_BITS and "float" in dtype:
         raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
 
 
 def ufunc(array: Any, op: RedOpType) -> Any:
-    """The function `(a, b, out)` that reduces two arrays like this one; for AVG it adds."""
+    """The function that reduces two arrays like this one; for AVG it adds."""
     return getattr(array.__array_namespace__(), _UFUNCS[op])

@@ -78,7 +78,7 @@ class TCPExchange:
             mine = segments[(rank + 2) * each + step]
             theirs = mine.copy()
             self._receive((rank + 1) % size, theirs)
-            combine(theirs, mine, mine)
+            combine(theirs, mine, out=mine)
 
     def all_reduce(self, array: Array, op: RedOpType) -> None:
         """Leaves the reduction of all arrays in every process: the reduced chunks travel round the ring once more."""

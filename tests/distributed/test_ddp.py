@@ -1,0 +1,30 @@
+"""DistributedDataParallel: against PyTorch's, and against one process that has the whole batch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.distributed.processes import run
+
+
+@pytest.mark.needs("torch")
+def test_ddp_like_torch() -> None:
+    expected = run("torch", "ddp.py", 2)
+    actual = run("minitorch", "ddp.py", 2)
+    for theirs, ours in zip(expected, actual, strict=True):
+        differing = [(line, other) for line, other in zip(theirs, ours, strict=True) if line != other]
+        assert not differing, "\n".join(f"{line}\n  {other}" for line, other in differing)
+
+
+def test_three_processes_train_as_one_does() -> None:
+    (alone,) = run("minitorch", "regression.py", 1)
+    for lines in run("minitorch", "regression.py", 3):
+        for line, other in zip(lines, alone, strict=True):
+            assert [float(word) for word in line.split()] == pytest.approx(list(map(float, other.split())), rel=1e-9)
+
+
+@pytest.mark.needs("torch")
+def test_three_processes_train_as_pytorchs_do() -> None:
+    for lines, expected in zip(run("minitorch", "regression.py", 3), run("torch", "regression.py", 3), strict=True):
+        for line, other in zip(lines, expected, strict=True):
+            assert [float(word) for word in line.split()] == pytest.approx(list(map(float, other.split())), rel=1e-9)
