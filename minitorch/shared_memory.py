@@ -79,9 +79,10 @@ def rebuild_tensor(
     shape: tuple[int, ...],
     strides: tuple[int, ...],
     requires_grad: bool,
+    bits: int = 0,
 ) -> Tensor:
     """A tensor on shared memory; offset and strides are in bytes."""
     array = cpu.backend.strided(memory, dtype, offset, shape, strides)
     tensor = _as_subclass(make_tensor(array, FROM_NUMPY[array.dtype], cpu), cls)
-    tensor._requires_grad = requires_grad
+    tensor._requires_grad, tensor._bits = requires_grad, bits
     return tensor

@@ -19,9 +19,11 @@ def _reduce_tensor(tensor: Tensor) -> Any:
         raise NotImplementedError(f"sending a tensor on device '{tensor.device}' to another process")
     memory = share(tensor.untyped_storage())
     array = tensor._array
-    offset = tensor.storage_offset() * array.itemsize
+    pointer = tensor.device.backend.pointer
+    offset = pointer(array) - pointer(tensor.device.backend.strided(memory, "uint8", 0, (1,), (1,)))
     return rebuild_tensor, (
         type(tensor), memory, array.dtype, offset, array.shape, array.strides, tensor.requires_grad,
+        tensor._bits,
     )  # fmt: skip
 
 

@@ -165,7 +165,8 @@ torch.zeros_like(c); torch.ones_like(n); c.new_zeros(2); c + c; n * 2.0; c @ c.m
 torch.einsum("ij,kj->ik", x, c); torch.stack([x, c]); torch.cat([c, c]); x.sum() + c; torch.where(c.real > 0, c, x)
 c[[0]]; c[c.real > 0]; c.gather(0, torch.tensor([[0, 1]])); n.sort(0)[0]; n.sum(); c.abs(); torch.addmm(c, c, x.H)
 torch.dot(c[0], x[0]); torch.vdot(c[0], x[0]); torch.outer(c[0], c[1]); 2.0 - n
-torch.linalg.matrix_power(c, 1, out=torch.empty_like(x)); torch.utils.data.TensorDataset(c, n).__getitems__([1])[0]
+torch.linalg.matrix_power(c, 1, out=torch.empty_like(x))
+next(iter(torch.utils.data.DataLoader(torch.utils.data.TensorDataset(c, n), 2)))
 c.detach() + x; n.detach() * 2.0; x + c.detach(); n.detach() + n; torch.add(n.detach(), r); c.detach().add_(c.detach())
 """
 
@@ -349,6 +350,29 @@ def test_writes_to_parts_of_a_conjugate_base(view: str) -> None:
         return base.resolve_conj()
 
     assert minitorch.autograd.gradcheck(written, [run(minitorch, "v")[0]])
+
+
+def test_other_processes() -> None:
+    """What is sent shares memory and keeps its bits; a loader's worker sends elements."""
+    from minitorch.utils.data import DataLoader, TensorDataset
+
+    def send(tensor: Any) -> Any:
+        with ctx.Pool(1) as pool:
+            return pool.apply(tensors_back, (tensor,))
+
+    ctx = minitorch.multiprocessing.get_context("fork")
+    c, n = (run(minitorch, name)[0] for name in "cn")
+    for tensor in (c, n):
+        returned = send(tensor)
+        assert (returned.is_conj(), returned.is_neg()) == (tensor.is_conj(), tensor.is_neg())
+        assert returned.tolist() == tensor.tolist()
+    rows = [list(TensorDataset(c, n)[i]) for i in range(2)]
+    loaded = list(DataLoader(TensorDataset(c, n), batch_size=None, num_workers=1))
+    assert [[each.tolist() for each in row] for row in loaded] == [[each.tolist() for each in row] for row in rows]
+
+
+def tensors_back(tensor: Any) -> Any:
+    return tensor
 
 
 def test_memory_is_shared_with_dlpack_only_without_bits() -> None:

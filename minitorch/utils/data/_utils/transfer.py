@@ -46,7 +46,7 @@ class _Pickler(ForkingPickler):
         block = allocate(self.nbytes)
         for number, tensor in self.tensors.items():
             _, dtype, offset, shape, strides, _ = self.places[number]
-            cpu.backend.strided(block, dtype, offset, shape, strides)[...] = tensor._array
+            cpu.backend.strided(block, dtype, offset, shape, strides)[...] = tensor._elements
         return block
 
 
