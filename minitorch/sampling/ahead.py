@@ -12,7 +12,8 @@ from minitorch.sampling.arithmetic import Array
 from minitorch.sampling.fill import uniform_float64
 
 BLOCK: Final = 4096  # elements: few enough that all that is computed for them stays in the processor's cache
-SPARE: Final = 32  # uniform numbers beyond those that the elements so far would have needed
+RATE: Final = 4.0  # uniform numbers an element at the start; later, what the elements so far have taken
+SPARE: Final = 32  # and so many more
 
 
 class Drawn:
@@ -40,7 +41,7 @@ def draw_ahead(sampler: Sampler, generator: Generator, *parameters: Array) -> Ar
     It returns what it made of them, numbers for as many elements as they sufficed for, and how many it has used: the
     rest goes back into the generator.
     """
-    size, done, rate = parameters[0].size, 0, 4.0
+    size, done, rate = parameters[0].size, 0, RATE
     numbers = np.empty(size)
     memory = generator.memory
     with np.errstate(all="ignore"):

@@ -1,6 +1,6 @@
 """Numbers drawn by trial and error, one at a time: how many draws one takes is known only once it has been accepted.
 
-`gamma`, `poisson` and `binomial` make many of them faster, and of the same draws.
+`gamma` and `poisson` make many of them faster, and of the same draws.
 """
 
 from __future__ import annotations
@@ -93,64 +93,3 @@ def _poisson_large(rate: float, source: Source) -> int:
         accepted = math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
         if accepted <= -rate + k * log_rate - math.lgamma(k + 1):
             return k
-
-
-def binomial_sample(count: Any, prob: Any, source: Source) -> Any:
-    if count <= 0 or prob <= 0:
-        return 0
-    if prob >= 1:
-        return count
-    if np.isnan(prob):
-        return prob
-    rarer = prob if prob <= 0.5 else prob.dtype.type(1 - float(prob))
-    sample = _binomial_large if count * rarer >= 10 else _binomial_small
-    events = sample(count, rarer, source)
-    return events if prob <= 0.5 else count - events
-
-
-def _binomial_small(count: Any, prob: Any, source: Source) -> Any:
-    log_failure = float(prob.dtype.type(math.log1p(-prob)))
-    events, trials = 0, 0.0
-    while True:
-        trials += math.ceil(math.log(source.uniform()) / log_failure)
-        if trials > count:
-            return prob.dtype.type(events)
-        events += 1
-
-
-def _binomial_large(count: Any, prob: Any, source: Source) -> Any:
-    deviation = float(np.sqrt(count * prob * (1 - prob)))
-    b = 1.15 + 2.53 * deviation
-    a = -0.0873 + 0.0248 * b + 0.01 * float(prob)
-    c = float(count * prob) + 0.5
-    v_r = 0.92 - 4.2 / b
-    odds = float(prob / (1 - prob))
-    alpha = (2.83 + 5.1 / b) * deviation
-    m = float(np.floor((count + 1) * prob))
-    n = float(count)
-    while True:
-        u, v = source.uniform() - 0.5, source.uniform()
-        us = 0.5 - abs(u)
-        k = prob.dtype.type(math.floor((2 * a / us + b) * u + c))
-        if k < 0 or k > count:
-            continue
-        if us >= 0.07 and v <= v_r:
-            return k
-        rest = float(count - k)
-        accepted = (
-            (m + 0.5) * math.log((m + 1) / (odds * (n - m + 1)))
-            + float(count + 1) * math.log((n - m + 1) / float(count - k + 1))
-            + (float(k) + 0.5) * math.log(odds * float(count - k + 1) / float(k + 1))
-            + (_stirling_rest(m) + _stirling_rest(n - m) - _stirling_rest(float(k)) - _stirling_rest(rest))
-        )
-        if math.log(v * alpha / (a / (us * us) + b)) <= accepted:
-            return k
-
-
-def _stirling_rest(k: float) -> float:
-    """ln k! − ((k + ½) ln(k + 1) − (k + 1) + ½ ln 2π), what Stirling's formula leaves out; a series from k = 10 on."""
-    if k < 10:
-        k = math.floor(k)
-        return math.lgamma(k + 1) - ((k + 0.5) * math.log(k + 1) - (k + 1) + 0.5 * math.log(2 * math.pi))
-    square = (k + 1) ** 2
-    return (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
