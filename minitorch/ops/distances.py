@@ -217,6 +217,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         raise RuntimeError(
             "expected common dtype to be floating point, yet common dtype is " + SCALAR_TYPES[common.name]
         )
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps}")
     units = []
     for each in broadcast_tensors(x1, x2):
         each = each if each.is_floating_point() else each.to(common)

@@ -9,9 +9,11 @@ import math
 import warnings
 
 from minitorch import sampling
+from minitorch.dtypes import float32
 from minitorch.layout import empty_as
 from minitorch.ops.creation import empty_like
 from minitorch.ops.declaration import composite
+from minitorch.ops.errors import cannot_cast, require_tensors
 from minitorch.ops.sampling_in_place import draw
 from minitorch.tensor import Tensor, make_tensor
 
@@ -43,13 +45,14 @@ def _dropped(input: Tensor, shape: tuple[int, ...], p: float, training: bool, in
         return input
     if p == 1:
         return _zeros(input, inplace)
-    if not input.is_floating_point() and not input.is_complex():
-        raise RuntimeError(
-            "result type Float can't be cast to the desired output type "
-            f"{input.type().rpartition('.')[2].removesuffix('Tensor')}"
-        )
+    _refuse_integers(input)
     noise = _noise(input, shape, p)
     return input.mul_(noise) if inplace else input * noise
+
+
+def _refuse_integers(input: Tensor) -> None:
+    if not input.is_floating_point() and not input.is_complex():
+        raise cannot_cast(float32, input._dtype)
 
 
 def _alpha_dropped(input: Tensor, shape: tuple[int, ...], p: float, training: bool, inplace: bool) -> Tensor:
@@ -58,6 +61,7 @@ def _alpha_dropped(input: Tensor, shape: tuple[int, ...], p: float, training: bo
         return input
     if p == 1:
         return _zeros(input, inplace)
+    _refuse_integers(input)
     memory = empty_like(input) if shape == input._array.shape else input.new_empty(shape)
     keep = memory.bernoulli_(1 - p)
     scale = 1 / math.sqrt((_SELU_LIMIT**2 * p + 1) * (1 - p))
@@ -79,6 +83,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html
     """
     _checked(p)
+    require_tensors("dropout", input=input)
     return _dropped(input, input._array.shape, p, training, inplace)
 
 

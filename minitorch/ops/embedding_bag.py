@@ -149,7 +149,7 @@ def _starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) ->
     if len(offsets) and int(offsets[0]):
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
-            f"got {int(offsets[0])}"
+            f"got {int(offsets[0])}\n[ torch.{type_name(offsets._array)}Tensor{{}} ]"
         )
     if len(offsets) and int(offsets[-1]) > len(input):
         raise RuntimeError(

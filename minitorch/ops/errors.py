@@ -81,8 +81,21 @@ def translate(op: Op, args: Sequence[Any], error: ValueError) -> Exception:
     return RuntimeError(f"{op.name}(): {error}")
 
 
+_NUMBERS: dict[str, tuple[tuple[type, ...], str]] = {"int": ((int,), "int"), "float": ((int, float), "Number")}
+"""By a parameter's annotation, the types of its values and how errors call them."""
+
+
 def unsupported(op: Op, args: Sequence[Any], error: TypeError) -> Exception:
-    """PyTorch's error for a dtype that the array library's function doesn't take; other errors as they are."""
+    """PyTorch's error for an argument that is no number where one is wanted, or for a dtype that the array library's
+    function doesn't take; other errors as they are.
+    """
+    for position, name in enumerate(op.parameters):
+        types, wanted = _NUMBERS.get(op.kernel.__annotations__.get(name, ""), ((object,), ""))
+        if not isinstance(args[position], types) and not hasattr(args[position], "__index__"):
+            return TypeError(
+                f"{op.name.lstrip('_')}(): argument '{name}' (position {position + 1}) must be {wanted}, not "
+                f"{type(args[position]).__name__}"
+            )
     if "ufunc" not in str(error) and "numpy boolean" not in str(error):
         return error
     operands = [args[position] for position in op.promoted or op.tensors]

@@ -34,14 +34,14 @@ def _rows(array: Array, dim: int) -> Array:
     return array.reshape(-1, array.shape[-1])
 
 
-def _by_rows(xp: Any, dim: int, compute: Any, *arrays: Array) -> Array:
+def _by_rows(xp: Any, dim: int, compute: Any, *arrays: Array, name: str = "softmax") -> Array:
     """Has `compute(xp, out, *arrays)` write its result for each block of rows along `dim`."""
     first = arrays[0]
     dim = check_dim(dim, first.ndim)
     if not first.ndim:
-        return _by_rows(xp, 0, compute, *(each.reshape(1) for each in arrays)).reshape(())
+        return _by_rows(xp, 0, compute, *(each.reshape(1) for each in arrays), name=name).reshape(())
     if first.size or first.dtype.kind == "c":
-        floating(first, "softmax_lastdim_kernel_impl" if dim == first.ndim - 1 else "softmax_kernel_impl")
+        floating(first, f"{name}_lastdim_kernel_impl" if dim == first.ndim - 1 else "softmax_kernel_impl")
     if dim == first.ndim - 1 or first.size == 0:
         out = xp.empty(first.shape, first.dtype)
         if first.size:
@@ -125,7 +125,7 @@ def _softmax(xp: Any, self: Array, dim: int) -> Array:
     derivatives={"self": lambda grad, result, dim: log_softmax_backward(grad, result, dim)},
 )
 def _log_softmax(xp: Any, self: Array, dim: int) -> Array:
-    return _by_rows(xp, dim, _log_softmax_block, self)
+    return _by_rows(xp, dim, _log_softmax_block, self, name="log_softmax")
 
 
 @composite(variants="function method out")

@@ -12,7 +12,9 @@ from minitorch.nn import functional as F
 from minitorch.nn.modules.module import Module
 from minitorch.nn.modules.multihead import MultiheadAttention  # noqa: F401  (PyTorch has it here)
 from minitorch.nn.parameter import Parameter
+from minitorch.ops.activation import sigmoid
 from minitorch.ops.creation import full
+from minitorch.ops.elementary import tanh
 from minitorch.tensor import Tensor
 
 
@@ -112,7 +114,7 @@ class Sigmoid(Module):
     """1 / (1 + exp(−x))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.sigmoid()
+        return sigmoid(input)
 
 
 class Hardsigmoid(Module):
@@ -130,7 +132,7 @@ class Tanh(Module):
     """tanh x."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.tanh()
+        return tanh(input)
 
 
 class SiLU(_InplaceActivation):

@@ -25,6 +25,23 @@ class _InstanceNorm(_NormBase):
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool, *lists: list[str]
+    ) -> None:
+        if local_metadata.get("version") is None and not self.track_running_stats:
+            found = [name for name in ("running_mean", "running_var") if prefix + name in state_dict]
+            if found:
+                name, buffers = type(self).__name__, " and ".join(f'"{each}"' for each in found)
+                lists[-1].append(
+                    f"Unexpected running stats buffer(s) {buffers} for {name} with "
+                    "track_running_stats=False. If state_dict is a checkpoint saved before 0.4.0, this may be "
+                    f"expected because {name} does not track running stats by default since 0.4.0. Please remove "
+                    "these keys from state_dict. If the running stats are actually needed, instead set "
+                    f"track_running_stats=True in {name} to enable them. See the documentation of {name} for details."
+                )
+                state_dict = {key: each for key, each in state_dict.items() if key.removeprefix(prefix) not in found}
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, *lists)
+
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         unbatched = input.dim() == self.dims[0]

@@ -17,13 +17,14 @@ class _Table(Module):
     """A table of vectors; the row `padding_idx` is zero at first and isn't trained."""
 
     padding_idx: int | None
+    _padding = "Padding_idx"  # what errors call it
 
     def _make(self, _weight: Tensor | None, freeze: bool, device: Any, dtype: Any) -> None:
         padding_idx = self.padding_idx
         rows: int = self.num_embeddings
         if padding_idx is not None:
             if padding_idx >= rows or padding_idx < -rows:
-                raise AssertionError("Padding_idx must be within num_embeddings")
+                raise AssertionError(f"{self._padding} must be within num_embeddings")
             self.padding_idx = padding_idx % rows
         shape = (rows, self.embedding_dim)
         if _weight is None:
@@ -130,6 +131,8 @@ class EmbeddingBag(_Table):
 
     Source: https://pytorch.org/docs/stable/generated/torch.nn.EmbeddingBag.html
     """
+
+    _padding = "padding_idx"
 
     def __init__(
         self,
