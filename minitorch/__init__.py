@@ -114,6 +114,8 @@ _SUBMODULES = (
     "distributions",
     "func",
     "futures",
+    "hub",
+    "jit",
     "linalg",
     "models",
     "multiprocessing",

@@ -3,7 +3,7 @@
 Source: https://pytorch.org/docs/stable/nn.html
 """
 
-from minitorch.nn import common_types, functional, init, modules, parallel, utils
+from minitorch.nn import attention, common_types, functional, init, modules, parallel, utils
 from minitorch.nn.modules import *  # noqa: F403
 from minitorch.nn.parallel import DataParallel
 from minitorch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
@@ -15,6 +15,7 @@ __all__ = [
     "Parameter",
     "UninitializedBuffer",
     "UninitializedParameter",
+    "attention",
     "common_types",
     "functional",
     "init",

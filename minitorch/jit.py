@@ -1,0 +1,116 @@
+"""Marks that programs leave for PyTorch's compiler of scripts, which is out of scope: code runs as Python.
+
+Source: https://pytorch.org/docs/stable/jit.html
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Final, NoReturn, TypeVar
+
+from minitorch.nn.modules.module import Module
+
+__all__ = [
+    "Final",
+    "ScriptModule",
+    "annotate",
+    "export",
+    "freeze",
+    "ignore",
+    "is_scripting",
+    "is_tracing",
+    "load",
+    "save",
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "trace",
+    "unused",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_said = False
+
+
+class ScriptModule(Module):
+    """What a compiled module would be. Raises NotImplementedError."""
+
+    def __init__(self) -> None:
+        _refuse("ScriptModule")
+
+
+def script(obj: Any, **options: Any) -> Any:
+    """Returns `obj`, a module, function or class, as it is, and says once that nothing is compiled."""
+    global _said
+    if not _said:
+        warnings.warn("minitorch.jit.script compiles nothing: it returns what it gets", stacklevel=2)
+        _said = True
+    return obj
+
+
+def ignore(drop: Any = False, **options: Any) -> Any:
+    """Marks a function that is not to be compiled, as `@ignore` or `@ignore(...)`: returns it."""
+    return drop if callable(drop) else lambda function: function
+
+
+def unused(fn: F) -> F:
+    """Marks a function that compiled code doesn't call: returns it."""
+    return fn
+
+
+def export(fn: F) -> F:
+    """Marks a method to be compiled: returns it."""
+    return fn
+
+
+def script_method(fn: F) -> F:
+    """Marks a method of a ScriptModule: returns it."""
+    return fn
+
+
+def script_if_tracing(fn: F) -> F:
+    """Marks a function to be compiled while tracing: returns it."""
+    return fn
+
+
+def is_scripting() -> bool:
+    """Whether this runs as compiled code: False."""
+    return False
+
+
+def is_tracing() -> bool:
+    """Whether this is being traced: False."""
+    return False
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """Tells the compiler a type: returns the value."""
+    return the_value
+
+
+def trace(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raises NotImplementedError."""
+    _refuse("trace")
+
+
+def freeze(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raises NotImplementedError."""
+    _refuse("freeze")
+
+
+def load(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raises NotImplementedError."""
+    _refuse("load")
+
+
+def save(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raises NotImplementedError."""
+    _refuse("save")
+
+
+def _refuse(name: str) -> NoReturn:
+    raise NotImplementedError(
+        f"torch.jit.{name}: minitorch has no compiler of scripts; save state_dict() with torch.save"
+    )
