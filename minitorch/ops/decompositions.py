@@ -13,7 +13,8 @@ from minitorch.backend import Array
 from minitorch.dtypes import type_name
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import not_implemented
-from minitorch.ops.linalg import adjoint, check_float, check_square, inv
+from minitorch.ops.joining import cat
+from minitorch.ops.linalg import adjoint, by_columns, check_float, check_square, copied_by_columns, inv
 from minitorch.ops.one_node import one_node
 from minitorch.tensor import Tensor
 
@@ -65,9 +66,9 @@ def qr(xp: Any, A: Array, mode: str = "reduced") -> tuple[Array, Array]:
         raise RuntimeError("linalg.qr: The input tensor A must have at least 2 dimensions.")
     check_float("linalg.qr", A)
     if mode == "r":
-        return xp.zeros((0,), A.dtype), xp.linalg.qr(A, "r")
+        return xp.zeros((0,), A.dtype), by_columns(xp, xp.linalg.qr(A, "r"))
     q, r = xp.linalg.qr(A, mode)
-    return q, r
+    return by_columns(xp, q), by_columns(xp, r)
 
 
 def _svd_gradient(grads: Any, result0: Tensor, result1: Tensor, result2: Tensor, full_matrices: bool) -> Tensor:
@@ -116,7 +117,7 @@ def svd(xp: Any, A: Array, full_matrices: bool = True, *, driver: str | None = N
         )
     check_float("linalg.svd", A)
     u, s, vh = xp.linalg.svd(A, full_matrices=full_matrices)
-    return u, s, vh
+    return by_columns(xp, u), s, by_columns(xp, vh)
 
 
 @composite(variants="function out", namespace="linalg")
@@ -155,7 +156,7 @@ def eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     values, vectors = xp.linalg.eigh(A, UPLO.upper())
-    return values, vectors
+    return values, by_columns(xp, vectors)
 
 
 @composite(variants="function out", namespace="linalg")
@@ -262,6 +263,9 @@ def _least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str | N
     if rows > columns and driver not in (None, "gelsy") and bool((rank == columns).all()):
         residuals = (self @ solution - right).abs().square().sum(-2)
     values = svdvals(self).detach() if driver in ("gelsd", "gelss") else empty
+    below = solution.new_zeros(*solution.shape[:-2], max(rows - columns, 0), solution.shape[-1])
+    solution = cat([solution, below], -2)
+    solution = copied_by_columns(solution)[..., :columns, :]  # where PyTorch had the right sides
     return solution.squeeze(-1) if vector else solution, residuals, rank, values
 
 

@@ -20,6 +20,7 @@ from minitorch.ops.linalg import (
     _not_positive,
     _solve_gradients,
     adjoint,
+    by_columns,
     check_float,
     check_square,
     failing_minor,
@@ -115,7 +116,7 @@ def _permutation(xp: Any, pivots: Array, rows: int) -> Array:
     order = xp.tile(xp.arange(rows), (len(flat), 1))
     for k in range(flat.shape[1]):
         _swap(xp, order[:, None], k, flat[:, k] - 1)
-    return xp.swapaxes(xp.eye(rows)[order], -1, -2).reshape(*pivots.shape[:-1], rows, rows)
+    return xp.ascontiguousarray(xp.swapaxes(xp.eye(rows)[order], -1, -2)).reshape(*pivots.shape[:-1], rows, rows)
 
 
 def _lu_gradient(of_L: Tensor, of_U: Tensor, P: Tensor, L: Tensor, U: Tensor) -> Tensor:
@@ -173,7 +174,7 @@ def lu_factor_ex(xp: Any, A: Array, *, pivot: bool = True, check_errors: bool = 
             "by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
             "linalg.lu_factor_ex(A, pivot)"
         )
-    return lu, pivots, info
+    return by_columns(xp, lu), pivots, info
 
 
 @composite(variants="function out", namespace="linalg")
@@ -288,8 +289,8 @@ def lu_solve(xp: Any, LU: Array, pivots: Array, B: Array, *, left: bool = True, 
     lower, upper = xp.tril(LU, -1) + xp.eye(LU.shape[-1], dtype=LU.dtype), xp.triu(LU)
     if adjoint:
         lower, upper = (each.swapaxes(-1, -2).conj() for each in (lower, upper))
-        return P @ xp.linalg.solve(lower, xp.linalg.solve(upper, B))
-    return xp.linalg.solve(upper, xp.linalg.solve(lower, P.swapaxes(-1, -2) @ B))
+        return by_columns(xp, P @ xp.linalg.solve(lower, xp.linalg.solve(upper, B)))
+    return by_columns(xp, xp.linalg.solve(upper, xp.linalg.solve(lower, P.swapaxes(-1, -2) @ B)))
 
 
 def _lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
@@ -327,7 +328,7 @@ def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Arr
     """
     check_square("linalg.inv", A)
     check_float("linalg.inv", A)
-    inverse, info = _solved(xp, A, xp.linalg.inv)
+    inverse, info = _solved(xp, A, lambda matrices: by_columns(xp, xp.linalg.inv(matrices)))
     if check_errors and info.any():
         raise _LinAlgError(
             f"linalg.inv_ex: The diagonal element {int(info[info > 0].reshape(-1)[0])} is zero, the inversion could "
@@ -380,4 +381,4 @@ def cholesky_ex(xp: Any, A: Array, *, upper: bool = False, check_errors: bool = 
             lower[place], info[place] = xp.nan, failing_minor(xp, A[place])
     if check_errors and info.any():
         raise _LinAlgError(str(_not_positive(xp, A)).replace("linalg.cholesky", "linalg.cholesky_ex"))
-    return (lower.swapaxes(-1, -2).conj() if upper else lower), info
+    return by_columns(xp, lower.swapaxes(-1, -2).conj() if upper else lower), info

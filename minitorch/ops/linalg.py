@@ -14,6 +14,7 @@ from typing import Any
 from minitorch import return_types
 from minitorch.backend import Array
 from minitorch.dtypes import type_name
+from minitorch.layout import contiguous_format
 from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare
 from minitorch.ops.matmul import matmul
 from minitorch.ops.pointwise import conj
@@ -31,6 +32,16 @@ def check_square(name: str, array: Any) -> None:
 def check_float(name: str, array: Array) -> None:
     if array.dtype.kind not in "fc" or array.dtype.itemsize == 2:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {type_name(array)}")
+
+
+def by_columns(xp: Any, matrices: Array) -> Array:
+    """The same matrices with their columns in one piece, as LAPACK leaves them and PyTorch returns them."""
+    return matrices.swapaxes(-1, -2).copy().swapaxes(-1, -2)
+
+
+def copied_by_columns(x: Tensor) -> Tensor:
+    """`by_columns` of a tensor."""
+    return x.mT.clone(memory_format=contiguous_format).mT
 
 
 def adjoint(x: Tensor) -> Tensor:
@@ -88,7 +99,7 @@ def inv(xp: Any, A: Array) -> Array:
     check_square("linalg.inv", A)
     check_float("linalg.inv", A)
     try:
-        return xp.linalg.inv(A)
+        return by_columns(xp, xp.linalg.inv(A))
     except xp.linalg.LinAlgError:
         raise _singular(xp, A) from None
 
@@ -189,12 +200,15 @@ def solve(xp: Any, A: Array, B: Array, *, left: bool = True) -> Array:
         )
     try:
         if left:
-            result = xp.linalg.solve(A, right)
+            result = by_columns(xp, xp.linalg.solve(A, right))
         else:
-            result = xp.linalg.solve(A.swapaxes(-1, -2), right.swapaxes(-1, -2)).swapaxes(-1, -2)
+            turned = xp.linalg.solve(A.swapaxes(-1, -2), right.swapaxes(-1, -2))
+            result = by_columns(xp, turned).swapaxes(-1, -2)
     except xp.linalg.LinAlgError:
         raise _LinAlgError("torch.linalg.solve: The solver failed because the input matrix is singular.") from None
-    return result[..., 0] if vector else result
+    if vector:
+        return by_columns(xp, result[..., 0]) if result.ndim > 2 else result[..., 0]
+    return result
 
 
 def _triangle_of(x: Tensor, upper: bool, unitriangular: bool) -> Tensor:
@@ -231,7 +245,7 @@ def solve_triangular(
     if unitriangular:
         triangle += xp.eye(self.shape[-1], dtype=self.dtype)
     right = B[(None,) * (self.ndim - B.ndim)]  # lest `solve` takes B for a batch of vectors
-    return OPS["solve"].kernel(xp, triangle, right, left)
+    return by_columns(xp, OPS["solve"].kernel(xp, triangle, right, left))
 
 
 def _cholesky_gradient(grad: Tensor, result: Tensor, upper: bool) -> Tensor:
@@ -259,7 +273,7 @@ def cholesky(xp: Any, A: Array, *, upper: bool = False) -> Array:
         lower = xp.linalg.cholesky(A)
     except xp.linalg.LinAlgError:
         raise _not_positive(xp, A) from None
-    return lower.swapaxes(-1, -2).conj() if upper else lower
+    return by_columns(xp, lower.swapaxes(-1, -2).conj() if upper else lower)
 
 
 @composite(variants="function out", namespace="linalg")

@@ -14,7 +14,7 @@ from minitorch.dtypes import type_name
 from minitorch.ops.creation import eye
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, declare
 from minitorch.ops.joining import cat
-from minitorch.ops.linalg import adjoint, check_float, check_square
+from minitorch.ops.linalg import adjoint, check_float, check_square, copied_by_columns
 from minitorch.ops.one_node import one_node
 from minitorch.tensor import Tensor
 
@@ -86,7 +86,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     for i in reversed(range(tau.size(-1))):
         v = below[..., i : i + 1]
         result = result - tau[..., i : i + 1, None] * v @ (adjoint(v) @ result)
-    return result
+    return copied_by_columns(result)
 
 
 NAMESPACES["torch"]["orgqr"] = METHODS["orgqr"] = householder_product

@@ -15,7 +15,7 @@ from minitorch.ops import decompositions, factorizations
 from minitorch.ops.apply import function_of
 from minitorch.ops.declaration import OPS, composite, declare
 from minitorch.ops.errors import not_implemented
-from minitorch.ops.linalg import adjoint, check_square, inv, solve, solve_triangular
+from minitorch.ops.linalg import adjoint, by_columns, check_square, copied_by_columns, inv, solve, solve_triangular
 from minitorch.ops.norms import matrix_norm
 from minitorch.ops.one_node import one_node
 from minitorch.tensor import Tensor
@@ -62,7 +62,7 @@ def eig(xp: Any, A: Array) -> tuple[Array, Array]:
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     values, vectors = xp.linalg.eig(A)
     kind = "complex64" if A.dtype.name in ("float32", "complex64") else "complex128"
-    return values.astype(kind), vectors.astype(kind)
+    return values.astype(kind), by_columns(xp, vectors.astype(kind))
 
 
 @composite(variants="function out", namespace="linalg")
@@ -172,7 +172,7 @@ def cholesky_solve(xp: Any, self: Array, input2: Array, upper: bool = False) -> 
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {size} by {size} but each b matrix is "
             f"{self.shape[-2]} by {self.shape[-1]}"
         )
-    return xp.linalg.solve(_matrix(xp, input2, upper), self)
+    return by_columns(xp, xp.linalg.solve(_matrix(xp, input2, upper), self))
 
 
 @declare(
@@ -185,7 +185,7 @@ def cholesky_inverse(xp: Any, self: Array, upper: bool = False) -> Array:
     https://pytorch.org/docs/stable/generated/torch.cholesky_inverse.html
     """
     check_square("cholesky_inverse", self)
-    return xp.linalg.inv(_matrix(xp, self, upper))
+    return by_columns(xp, xp.linalg.inv(_matrix(xp, self, upper)))
 
 
 @composite(variants="function method out")
@@ -198,7 +198,7 @@ def triangular_solve(
     https://pytorch.org/docs/stable/generated/torch.triangular_solve.html
     """
     turned, is_upper = (A.mT, not upper) if transpose else (A, upper)
-    return solve_triangular(turned, input, upper=is_upper, unitriangular=unitriangular), A.clone()
+    return solve_triangular(turned, input, upper=is_upper, unitriangular=unitriangular), copied_by_columns(A)
 
 
 @composite(variants="function method out")
