@@ -16,6 +16,7 @@ from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, float32, float64
 from minitorch.layout import suggested_format
 from minitorch.ops.declaration import composite, declare
+from minitorch.ops.errors import floating
 from minitorch.ops.reduction import add_up
 from minitorch.tensor import Tensor
 
@@ -304,8 +305,12 @@ def batch_norm(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.batch_norm.html
     """
     channels = input.shape[1]
+    floating(input._array, "batch_norm")
     if training:
         _check_several(input.shape, input.numel() // max(channels, 1))
+    if eps < 0 or (training and not eps):
+        bound = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {bound}, but got {eps}")
     for name, each in (
         ("running_mean", running_mean),
         ("running_var", running_var),
