@@ -46,6 +46,7 @@ def gradcheck(
 
     Checked are all outputs and all inputs that require grad; the inputs should be float64. The backward pass must also
     give the same twice (within `nondet_tol`), zero for zero, and cope with outputs whose gradient never arrives.
+    `fast_mode` compares one number of each Jacobian instead of all its elements: see `gradcheck_fast`.
     On failure raises GradcheckError, a RuntimeError, or returns False if `raise_exception` is false. Raises ValueError
     when no input requires grad, RuntimeError for inputs whose elements overlap in memory.
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html
@@ -56,7 +57,6 @@ def gradcheck(
         check_batched_forward_grad=check_batched_forward_grad,
         check_forward_ad=check_forward_ad,
         check_backward_ad=not check_backward_ad,
-        fast_mode=fast_mode,
         masked=masked,
     )
     given = _as_tuple(inputs)
@@ -67,7 +67,12 @@ def gradcheck(
             _check_constant(func, given, eps)
             return True
         variables = [each for each in given if isinstance(each, Tensor) and each.requires_grad]
-        _check_jacobians(func, given, variables, outputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
+        if fast_mode:
+            from minitorch.autograd import gradcheck_fast
+
+            gradcheck_fast.check(func, given, eps, atol, rtol, nondet_tol, check_grad_dtypes)
+        else:
+            _check_jacobians(func, given, variables, outputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
         _check_zero(outputs, variables)
         if check_undefined_grad:
             _check_missing(_differentiable(func(*given)), variables)
@@ -108,7 +113,6 @@ def gradgradcheck(
         check_batched_grad=check_batched_grad,
         check_fwd_over_rev=check_fwd_over_rev,
         check_rev_over_rev=not check_rev_over_rev,
-        fast_mode=fast_mode,
         masked=masked,
     )
     given = _as_tuple(inputs)
@@ -136,6 +140,7 @@ def gradgradcheck(
         nondet_tol=nondet_tol,
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
+        fast_mode=fast_mode,
     )
 
 
@@ -206,12 +211,7 @@ def _check_jacobians(
     for output in outputs:
         first = list(_analytical(output, variables, check_dtypes))
         for one, two in zip(first, _analytical(output, variables, check_dtypes), strict=True):
-            if one.size and not np.abs(one - two).max() <= nondet_tol:
-                raise GradcheckError(
-                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
-                    "gives different values, although analytical gradient matches numerical gradient."
-                    f"The tolerance for nondeterminism was {nondet_tol}."
-                )
+            _check_reentrant(one, two, nondet_tol)
         analytical.append(first)
     for j, variable in enumerate(variables):
         for i, (real, imaginary) in enumerate(_numerical(func, inputs, variable, eps, lambda each: each.requires_grad)):
@@ -220,11 +220,50 @@ def _check_jacobians(
                 halves.append(("imaginary", imaginary, analytical[i][j][1]))
             for part, numerical, exact in halves:
                 if not np.allclose(exact, numerical, rtol, atol):
-                    prefix = "" if imaginary is None else f"While considering the {part} part of complex outputs only, "
-                    raise GradcheckError(
-                        f"{prefix}Jacobian mismatch for output {i} with respect to input {j},\n"
-                        f"numerical:{from_numpy(numerical)}\nanalytical:{from_numpy(exact)}\n"
-                    )
+                    of_complex = "" if imaginary is None else part
+                    raise GradcheckError(_mismatch(i, j, of_complex, from_numpy(numerical), from_numpy(exact)))
+
+
+def _check_reentrant(one: Any, two: Any, nondet_tol: float) -> None:
+    if one.size and not np.abs(one - two).max() <= nondet_tol:
+        raise GradcheckError(
+            "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+            "different values, although analytical gradient matches numerical gradient."
+            f"The tolerance for nondeterminism was {nondet_tol}."
+        )
+
+
+def _mismatch(i: int, j: int, part: str, numerical: Any, analytical: Any) -> str:
+    prefix = f"While considering the {part} part of complex outputs only, " if part else ""
+    return (
+        f"{prefix}Jacobian mismatch for output {i} with respect to input {j},\n"
+        f"numerical:{numerical}\nanalytical:{analytical}\n"
+    )
+
+
+def _slopes(
+    func: Function,
+    inputs: tuple[Any, ...],
+    variable: Tensor,
+    index: Any,
+    step: Any,
+    eps: float,
+    wanted: Callable[[Tensor], bool],
+) -> list[Any]:
+    """How much each wanted output, as a vector, changes by `eps` of the elements at `index` of an input."""
+
+    def values() -> list[Any]:
+        outputs = [each for each in _as_tuple(func(*inputs)) if isinstance(each, Tensor) and wanted(each)]
+        return [np.array(each.device.backend.to_host(each._elements)).reshape(-1) for each in outputs]
+
+    step = resolved(variable.device.xp, variable.device.xp.asarray(step), variable._bits) if variable._bits else step
+    original = variable._array[index].copy()
+    variable._array[index] = original + step
+    ahead = values()
+    variable._array[index] = original - step
+    behind = values()
+    variable._array[index] = original
+    return [(a - b) / (2 * eps) for a, b in zip(ahead, behind, strict=True)]
 
 
 def _numerical(
@@ -232,31 +271,17 @@ def _numerical(
 ) -> Iterator[tuple[Any, Any]]:
     """For each wanted output its Jacobian of shape (elements of `variable`, elements of the output), for the real and
     for the imaginary part (None where there is none)."""
-
-    def values() -> list[Any]:
-        outputs = [each for each in _as_tuple(func(*inputs)) if isinstance(each, Tensor) and wanted(each)]
-        return [np.array(each.device.backend.to_host(each._elements)).reshape(-1) for each in outputs]
-
-    def slopes(index: Any, step: complex) -> list[Any]:
-        in_memory = resolved(np, np.asarray(step), variable._bits)[()] if variable._bits else step
-        original = variable._array[index].copy()
-        variable._array[index] = original + in_memory
-        ahead = values()
-        variable._array[index] = original - in_memory
-        behind = values()
-        variable._array[index] = original
-        return [(a - b) / (2 * eps) for a, b in zip(ahead, behind, strict=True)]
-
     complex_input = variable.dtype.is_complex
     rows: list[list[Any]] = []
     imaginary_rows: list[list[Any]] = []
     for index in np.ndindex(tuple(variable.shape)):
-        rows.append(slopes(index, eps))
+        rows.append(_slopes(func, inputs, variable, index, eps, eps, wanted))
         if complex_input:
-            imaginary_rows.append(slopes(index, 1j * eps))
-    for number in range(len(values())):
-        along_x = _stacked([row[number] for row in rows], variable, values()[number])
-        along_y = _stacked([row[number] for row in imaginary_rows], variable, values()[number]) if complex_input else 0
+            imaginary_rows.append(_slopes(func, inputs, variable, index, 1j * eps, eps, wanted))
+    outputs = [each for each in _as_tuple(func(*inputs)) if isinstance(each, Tensor) and wanted(each)]
+    for number, output in enumerate(outputs):
+        along_x = _stacked([row[number] for row in rows], variable, output)
+        along_y = _stacked([row[number] for row in imaginary_rows], variable, output) if complex_input else 0
         if np.iscomplexobj(along_x):
             yield (
                 along_x.real + (1j * along_y.real if complex_input else 0),
@@ -266,15 +291,13 @@ def _numerical(
             yield along_x + (1j * along_y if complex_input else 0), None
 
 
-def _stacked(rows: list[Any], variable: Tensor, value: Any) -> Any:
-    return np.stack(rows) if rows else np.zeros((variable.numel(), value.size))
+def _stacked(rows: list[Any], variable: Tensor, output: Tensor) -> Any:
+    return np.stack(rows) if rows else np.zeros((variable.numel(), output.numel()))
 
 
 def _analytical(output: Tensor, variables: list[Tensor], check_dtypes: bool) -> Iterator[Any]:
     """For each variable the Jacobians of the output's real and imaginary part, as one array of shape (1 or 2, elements
     of the variable, elements of the output)."""
-    from minitorch.autograd import grad
-
     units = (1, 1j) if output.dtype.is_complex else (1,)
     jacobians = []
     for each in variables:
@@ -285,16 +308,25 @@ def _analytical(output: Tensor, variables: list[Tensor], check_dtypes: bool) -> 
             weight = output.device.xp.zeros(tuple(output.shape), output.dtype.numpy)
             weight.reshape(-1)[column] = unit
             weights = make_tensor(weight, output.dtype, output.device)
-            results = grad(output, variables, weights, retain_graph=True, allow_unused=True)
-            for variable, result, jacobian in zip(variables, results, jacobians, strict=True):
-                if result is None:
-                    continue
-                if result.shape != variable.shape:
-                    raise GradcheckError("Analytical gradient has incorrect size")
-                if check_dtypes and result.dtype is not variable.dtype:
-                    raise GradcheckError("Gradient has dtype mismatch")
-                jacobian[half, :, column] = result.device.backend.to_host(result._elements).reshape(-1)
+            for jacobian, result in zip(jacobians, _gradients(output, variables, weights, check_dtypes), strict=True):
+                jacobian[half, :, column] = result
     return iter(jacobians)
+
+
+def _gradients(output: Tensor, variables: list[Tensor], weights: Tensor, check_dtypes: bool) -> Iterator[Any]:
+    """The gradients of the variables as vectors, for these weights of the output's elements."""
+    from minitorch.autograd import grad
+
+    results = grad(output, variables, weights, retain_graph=True, allow_unused=True)
+    for variable, result in zip(variables, results, strict=True):
+        if result is None:
+            yield np.zeros(variable.numel(), variable.dtype.numpy)
+            continue
+        if result.shape != variable.shape:
+            raise GradcheckError("Analytical gradient has incorrect size")
+        if check_dtypes and result.dtype is not variable.dtype:
+            raise GradcheckError("Gradient has dtype mismatch")
+        yield np.asarray(result.device.backend.to_host(result._elements)).reshape(-1)
 
 
 def _check_zero(outputs: tuple[Tensor, ...], variables: list[Tensor]) -> None:

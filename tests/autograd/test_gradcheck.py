@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -151,7 +152,35 @@ def test_single_precision_warns() -> None:
         gradcheck(lambda x: x * 2, double(minitorch, 2, dtype="float32"), eps=1e-2, atol=1e-2)
 
 
-@pytest.mark.parametrize("argument", ["fast_mode", "check_batched_grad", "check_forward_ad", "masked"])
+@pytest.mark.parametrize("argument", ["check_batched_grad", "check_forward_ad", "masked"])
 def test_unsupported_arguments_are_refused(argument: str) -> None:
     with pytest.raises(NotImplementedError, match=argument):
         gradcheck(lambda x: x * 2, double(minitorch, 2), **{argument: True})
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("factor", [1.0, 1.01])
+@pytest.mark.parametrize("rtol", [1e-3, 0.1])
+def test_fast_mode_finds_what_torchs_finds(dtype: str, factor: float, rtol: float) -> None:
+    """And says so in its words, with its numbers: the random vectors are torch's too."""
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+
+    def message(lib: Any, check: str) -> str:
+        def squares(x: Any, y: Any) -> Any:
+            return wrong_by(factor, lib)(x) * 2, x.real * y
+
+        inputs = double(lib, 3, dtype=dtype), double(lib, 3)
+        try:
+            return str(getattr(lib.autograd, check)(squares, inputs, rtol=rtol, fast_mode=True))
+        except RuntimeError as error:
+            return str(error)
+
+    one, other = (message(lib, "gradcheck") for lib in (torch, minitorch))
+    assert rounded(other) == rounded(one)
+    assert (one == "True") == (dtype == "float64" and (factor == 1.0 or rtol == 0.1))
+    assert (message(minitorch, "gradgradcheck") == "True") == (message(torch, "gradgradcheck") == "True")
+
+
+def rounded(message: str) -> str:
+    return re.sub(r"\d+\.\d+", lambda number: f"{float(number.group()):.6f}", message)
