@@ -144,8 +144,11 @@ def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dty
     kind = sum_type(self, dtype)
     if kind.is_complex or self.dtype.kind == "c":
         raise RuntimeError("nansum does not support complex inputs")
-    present = keep(xp, self, self == self)
-    return _rounded(add_up(xp, present, dims_of(dim, self.ndim), keepdim, kind), kind)
+    dims = dims_of(dim, self.ndim)
+    total = add_up(xp, self, dims, keepdim, kind)
+    if (total != total).any():  # of NaNs, or of both infinities
+        total = add_up(xp, keep(xp, self, self == self), dims, keepdim, kind)
+    return _rounded(total, kind)
 
 
 @declare(
@@ -224,15 +227,16 @@ def prod(xp: Any, self: Array, dim: int | None = None, keepdim: bool = False, *,
 
 
 def _multiply_up(xp: Any, array: Array, axis: Any, keepdim: bool) -> Array:
-    """∏ along an axis, or of all elements. A long last axis is folded in halves, whole vectors at once."""
+    """∏ along an axis, or of all elements. A long last axis is folded in eight, whole vectors at once."""
     axes = tuple(range(array.ndim)) if axis is None else axis
     if array.size < _LARGE or array.ndim - 1 not in axes:
         return xp.prod(array, axis=axis, keepdims=keepdim)
     while (size := array.shape[-1]) > 64:
-        half = size // 2
-        folded = array[..., :half] * array[..., half : 2 * half]
-        if size % 2:
-            folded[..., 0] *= array[..., -1]
+        eighth = size // 8
+        folded = array[..., :eighth].copy()
+        for start in range(eighth, size, eighth):
+            piece = array[..., start : start + eighth]
+            folded[..., : piece.shape[-1]] *= piece
         array = folded
     return xp.prod(array, axis=axis, keepdims=keepdim)
 
