@@ -20,10 +20,10 @@ def multiply_add(a: Array, b: Array | np.floating[Any], c: Array | np.floating[A
     float64 holds the product of two float32 exactly. For float64 the rounding errors of the product and of the sum are
     computed and added back (Dekker 1971, doi:10.1007/BF01397083; Knuth, TAOCP vol. 2, 4.2.2).
     """
+    if not isinstance(b, np.ndarray) and b == 1:
+        return np.asarray(a + c)
     if a.dtype == np.float32:
         return (np.multiply(a, b, dtype=np.float64) + c).astype(np.float32)
-    if b == 1:
-        return np.asarray(a + c)
     product = a * b
     a_high, b_high = _high_half(a), _high_half(b)
     a_low, b_low = a - a_high, b - b_high

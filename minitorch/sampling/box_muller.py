@@ -34,11 +34,16 @@ MANTISSA_BITS: Final = 23
 
 
 def _polynomial(coefficients: list[np.float32], x: Array) -> Array:
-    """Horner's rule: ((c₀x + c₁)x + c₂)x …"""
-    value = multiply_add(x, coefficients[0], coefficients[1])
-    for coefficient in coefficients[2:]:
-        value = multiply_add(value, x, coefficient)
-    return value
+    """Horner's rule, ((c₀x + c₁)x + c₂)x …, in which each step is rounded once, like `multiply_add`."""
+    wide = x.astype(np.float64)
+    first, second, *others = map(float, coefficients)
+    value = wide * first
+    value += second
+    for coefficient in others:
+        value = value.astype(np.float32).astype(np.float64)
+        value *= wide
+        value += coefficient
+    return value.astype(np.float32)
 
 
 def log(u: Array) -> Array:
