@@ -106,7 +106,7 @@ class Tensor(Exchange, metaclass=_TensorType):
 
     def _alias(self) -> Tensor:
         """Another tensor on the same memory and version counter, without history."""
-        storage = self.untyped_storage()
+        storage = Tensor.untyped_storage(self)  # which a lazy parameter refuses to be asked for
         alias = make_tensor(self._array, self._dtype, self._device)
         alias._storage = storage
         if self._counter is None:

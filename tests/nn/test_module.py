@@ -619,3 +619,12 @@ def test_a_module_without_hooks_calls_forward_directly() -> None:
             return x + 1
 
     assert Raises()(1) == 2
+
+
+def test_the_data_of_a_lazy_parameter_is_a_tensor_without_elements() -> None:
+    def scenario(t: Any) -> Any:
+        layer = t.nn.LazyLinear(1)
+        layer.weight.data.normal_(0, 0.01)
+        return type(layer.weight.data) is t.Tensor, layer.bias.data.fill_(0), layer(t.ones(2, 3)).shape
+
+    assert_same(scenario)
