@@ -302,7 +302,8 @@ def _silu_curvature(x: Tensor) -> Tensor:
 @activation(derivatives={"self": lambda grad, self: silu_backward(grad, self)})
 def silu(xp: Any, self: Array) -> Array:
     """x · sigmoid(x). https://pytorch.org/docs/stable/generated/torch.nn.functional.silu.html"""
-    floating(self, "silu_cpu")
+    if self.dtype.kind != "c":
+        floating(self, "silu_cpu")
     divisor = xp.exp(-self)
     divisor += 1
     return self / divisor

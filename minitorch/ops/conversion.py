@@ -121,7 +121,9 @@ def to(
 
 def _cast_method(name: str, kind: dtype) -> None:
     def method(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
-        return input if input._dtype is kind else METHODS["to"](input, kind, memory_format=memory_format)
+        if input._dtype is kind and memory_format is None:
+            return input
+        return METHODS["to"](input, kind, memory_format=memory_format or preserve_format)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"This tensor as {kind}. https://pytorch.org/docs/stable/generated/torch.Tensor.{name}.html"

@@ -233,6 +233,10 @@ def rad2deg(xp: Any, self: Array) -> Array:
 )
 def logaddexp(xp: Any, self: Array, other: Array) -> Array:
     """ln(eˣ + eʸ). https://pytorch.org/docs/stable/generated/torch.logaddexp.html"""
+    if self.dtype.kind == "c":
+        larger = self.real >= other.real
+        high, low = xp.where(larger, self, other), xp.where(larger, other, self)
+        return xp.where(self == other, self + math.log(2), high + xp.log1p(xp.exp(low - high)))
     return _added_logarithms(xp, floating(self, "logaddexp_cpu"), other, xp.exp, 1.0)
 
 

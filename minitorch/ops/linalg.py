@@ -394,4 +394,6 @@ def logdet(input: Tensor) -> Tensor:
     check_square("logdet", input._array)
     check_float("logdet", input._array)
     sign, logarithm = slogdet(input)
+    if input.is_complex():
+        return sign.log() + logarithm
     return logarithm.new_full((), math.nan).where(sign == -1, logarithm)

@@ -144,8 +144,8 @@ METHODS["masked_scatter_"] = masked_scatter_
 @declare(variants="")
 def places_of_nonzero(xp: Any, self: Array) -> Array:
     if not self.ndim:
-        return xp.zeros((1 if self != 0 else 0, 0), xp.int64)
-    return xp.stack(xp.nonzero(self), axis=1)
+        return xp.zeros((0, 1 if self != 0 else 0), xp.int64).T
+    return xp.stack(xp.nonzero(self)).T  # a dimension's indices lie together
 
 
 @composite(variants="function method out")

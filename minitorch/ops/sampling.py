@@ -68,7 +68,7 @@ def binomial(xp: Any, count: Array, prob: Array, generator: Generator | None = N
     return xp.asarray(sampling.binomial(_host(count), _host(prob), generator or default_generator))
 
 
-@declare(variants="function method out")
+@declare(row_major=True, variants="function method out")
 def multinomial(
     xp: Any, self: Array, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Array:

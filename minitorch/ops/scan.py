@@ -103,7 +103,15 @@ METHODS["cumprod_"] = _in_place("cumprod")
 def logcumsumexp(xp: Any, self: Array, dim: int) -> Array:
     """y_i = log Σ_{j ≤ i} exp(x_j). https://pytorch.org/docs/stable/generated/torch.logcumsumexp.html"""
     dim = check_dim(dim, self.ndim)
-    return xp.logaddexp.accumulate(self, axis=dim) if self.ndim else self.copy()
+    if not self.ndim:
+        return self.copy()
+    if self.dtype.kind == "c":
+        result = self.copy()
+        moved = xp.moveaxis(result, dim, 0)
+        for before, here in zip(moved[:-1], moved[1:], strict=True):
+            here[...] = OPS["logaddexp"].kernel(xp, before, here)  # its angles grow beyond π
+        return result
+    return xp.logaddexp.accumulate(self, axis=dim)
 
 
 def _logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:

@@ -73,6 +73,7 @@ def msort(input: Tensor) -> Tensor:
 
 
 @declare(
+    row_major=True,
     variants="",
     node="TopkBackward0",
     outputs=return_types.topk,
@@ -130,6 +131,7 @@ def _ranked(xp: Any, name: str, self: Array, rank: Any, dim: int, keepdim: bool)
 
 
 @declare(
+    row_major=True,
     variants=OUT,
     outputs=return_types.kthvalue,
     derivatives={
@@ -223,6 +225,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 
 
 @declare(
+    row_major=True,
     variants=OUT,
     outputs=return_types.mode,
     derivatives={

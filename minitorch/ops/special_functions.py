@@ -110,7 +110,8 @@ def logit(xp: Any, self: Array, eps: float | None = None) -> Array:
     """ln(x / (1 − x)), x clamped to [eps, 1 − eps]. https://pytorch.org/docs/stable/special.html#torch.special.logit"""
     floating(self, "logit_cpu")
     if eps is not None:
-        self = xp.minimum(xp.maximum(self, eps), 1 - eps)
+        low, high = self.dtype.type(eps), self.dtype.type(1 - eps)
+        self = xp.minimum(xp.maximum(self, low), high)
     return xp.log(self / (1 - self))
 
 
