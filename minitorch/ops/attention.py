@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minitorch.dtypes import bool_
+from minitorch.dtypes import C_NAMES, bool_, float32
 from minitorch.ops.declaration import composite
 from minitorch.ops.dropout import dropout
 from minitorch.ops.joining import cat
@@ -39,10 +39,23 @@ def scaled_dot_product_attention(
             "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
             f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
         )
+    if not query.dtype is key.dtype is value.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{C_NAMES[query.dtype.name]} key.dtype: {C_NAMES[key.dtype.name]} and value.dtype: "
+            f"{C_NAMES[value.dtype.name]} instead."
+        )
+    if attn_mask is not None and attn_mask.dtype not in (bool_, float32, query.dtype):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{C_NAMES[attn_mask.dtype.name]} and  query.dtype: {C_NAMES[query.dtype.name]} instead."
+        )
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     rows, columns = query.shape[-2], key.shape[-2]
     if enable_gqa:
+        if query.shape[-3] % key.shape[-3] or query.shape[-3] % value.shape[-3]:
+            raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
     if is_causal:
@@ -56,7 +69,7 @@ def scaled_dot_product_attention(
             scores = scores.masked_fill(~attn_mask, -math.inf)
             hidden = ~attn_mask.any(-1, keepdim=True)
         else:
-            scores = scores + attn_mask
+            scores = scores + attn_mask.to(query.dtype)
     weights = scores.softmax(-1)
     if hidden is not None:  # a query that may look nowhere gets zeros
         weights = weights.masked_fill(hidden, 0.0)
@@ -163,10 +176,10 @@ def multi_head_attention_forward(
     weights = (scores if mask is None else scores + mask).softmax(-1)
     weights = dropout(weights, dropout_p, training)
     output = weights.bmm(v).transpose(0, 1).reshape(length * batch, width)
-    output = linear(output, out_proj_weight, out_proj_bias).view(length, batch, -1)
+    output = linear(output, out_proj_weight, out_proj_bias).view(length, batch, len(out_proj_weight))
     if not need_weights:
         return (output if batched else output.squeeze(1)), None
-    weights = weights.view(batch, num_heads, length, -1)
+    weights = weights.view(batch, num_heads, length, weights.shape[-1])
     if average_attn_weights:
         weights = weights.mean(1)
     return (output, weights) if batched else (output.squeeze(1), weights.squeeze(0))

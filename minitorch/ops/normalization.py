@@ -191,7 +191,7 @@ def layer_norm(
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.layer_norm.html
     """
-    normalized = _check_normalized_shape(input, normalized_shape, weight, bias)
+    normalized = _check_normalized_shape("layer_norm", input, normalized_shape, weight, bias)
     _check_types(input, weight, bias)
     shape = tuple(input.shape)
     leading = len(shape) - len(normalized)
@@ -209,9 +209,16 @@ def layer_norm(
 
 
 def _check_normalized_shape(
-    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None = None, star: str = "*, "
+    name: str,
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None,
+    bias: Tensor | None = None,
+    star: str = "*, ",
 ) -> Shape:
-    normalized = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if isinstance(normalized_shape, int):
+        raise TypeError(f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
+    normalized = tuple(normalized_shape)
     if not normalized:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
@@ -239,7 +246,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.rms_norm.html
     """
-    normalized = _check_normalized_shape(input, normalized_shape, weight, star="*")
+    normalized = _check_normalized_shape("rms_norm", input, normalized_shape, weight, star="*")
     dims = list(range(input.dim() - len(normalized), input.dim()))
     if eps is None:
         from minitorch.dtypes import finfo

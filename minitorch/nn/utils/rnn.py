@@ -181,6 +181,10 @@ def pad_sequence(
             f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
         )
     listed = list(sequences)
+    if not listed:
+        raise RuntimeError("received an empty list of sequences")
+    if padding_side not in ("left", "right"):
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     length = max(each.shape[0] for each in listed)
     padded = []
     for each in listed:
