@@ -162,4 +162,5 @@ def _replaced(hook: Callable[..., Any], replacement: Any, grads: list[Tensor | N
 def run_post_accumulate_hooks(variable: Tensor) -> None:
     """Runs the hooks that want the leaf itself, once its `.grad` is complete for this path."""
     for hook in list((variable._post_accumulate_hooks or {}).values()):
-        _checked(hook, hook(variable), variable)
+        if hook(variable) is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")

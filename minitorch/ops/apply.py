@@ -20,7 +20,7 @@ from minitorch.layout import contiguous_format, copy_in, laid_out, preserve_form
 from minitorch.ops import errors, promotion
 from minitorch.ops.declaration import Op
 from minitorch.ops.iteration import arranged
-from minitorch.ops.overlap import check_sources, check_target, check_write
+from minitorch.ops.overlap import check_sources, check_target, check_write, tensors_in
 from minitorch.tensor import Tensor, make_tensor, make_view
 
 # Infinities and NaN are results, not warnings. The filter concerns this package's kernels alone.
@@ -105,7 +105,12 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
     check_writable(target, args)
     before = _before_write(target) if op.saves_self and grad_mode.enabled else None
     if op.edits or target._storage is not None or 0 in target._array.strides:
-        check_write(op, args)
+        try:
+            check_write(op, args)
+        except RuntimeError:
+            if "index" in op.positions:
+                apply(op, args)  # for what is wrong with the arguments themselves is said first
+            raise
     array, _, mask = _run(op, args, in_place=True)
     node = None
     if mask and grad_mode.enabled and target._dtype.is_differentiable:
@@ -131,15 +136,17 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
 
 def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
     """Runs an op and writes its results into `out`, which is resized to fit."""
-    arrays, _, mask = _run(op, args)
-    targets = errors.check_out(op.name, out, isinstance(arrays, (tuple, list)))
-    if grad_mode.enabled and (mask or any(each.requires_grad for each in targets)):
+    if grad_mode.enabled and any(each.requires_grad for each in tensors_in((*args, out))):
         raise RuntimeError(
             f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
+    arrays, _, _ = _run(op, args)
+    targets = errors.check_out(op.name, out, isinstance(arrays, (tuple, list)))
     for target, array in zip(targets, arrays if isinstance(arrays, (tuple, list)) else (arrays,), strict=True):
         if target._array.shape != array.shape:
+            if op.elementwise and any(each is target for each in args):
+                raise errors.does_not_fit(target, array.shape)
             target._resize_output(array)
         check_target(target._array)
         check_sources(op, target, args)
@@ -325,7 +332,7 @@ def _write(target: Tensor, array: Any, shape: tuple[int, ...]) -> None:
     own.
     """
     if array.shape != shape:
-        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(array.shape)}")
+        raise errors.does_not_fit(target, array.shape)
     if array.dtype != target._dtype.numpy:
         source = FROM_NUMPY[array.dtype]
         if not can_cast(source, target._dtype):

@@ -225,7 +225,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     b = [1] * (ndim - other.dim()) + list(other.shape)
     left = unsafe_view(input, [size for each in a for size in (each, 1)])
     right = unsafe_view(other, [size for each in b for size in (1, each)])
-    return unsafe_view(left * right, [x * y for x, y in zip(a, b, strict=True)])
+    return unsafe_view(left * right, tuple([x * y for x, y in zip(a, b, strict=True)]))
 
 
 @composite(variants="function method out")

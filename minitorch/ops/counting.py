@@ -12,19 +12,35 @@ from minitorch.backend import Array
 from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, int64, scalar_type
 from minitorch.ops.creation import scalar_tensor
 from minitorch.ops.declaration import composite, declare
-from minitorch.ops.errors import check_dim, no_derivative
+from minitorch.ops.errors import check_dim, no_derivative, not_implemented
 from minitorch.ops.promotion import is_number
 from minitorch.tensor import Tensor
 
 Number = Any
 
 
-@declare(variants="", node="UniqueBackward0")
-def unique_elements(xp: Any, self: Array, dim: int | None) -> tuple[Array, Array, Array]:
-    if dim is not None:
-        dim = check_dim(dim, self.ndim)
+def _of_unique(name: str) -> Any:
+    """The formula of ops that PyTorch can't differentiate, and says so in words of its own."""
+
+    def formula(grad: Tensor) -> Tensor:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return formula
+
+
+@declare(variants="", node="Unique2Backward0", derivatives={"self": _of_unique("_unique2")})
+def unique_elements(xp: Any, self: Array) -> tuple[Array, Array, Array]:
+    if self.dtype.kind == "c":
+        raise not_implemented("unique", self.dtype.name)
+    values, inverse, counts = xp.unique(self, return_inverse=True, return_counts=True, equal_nan=False)
+    return values, inverse.reshape(self.shape), counts
+
+
+@declare(variants="", node="UniqueDimBackward0", derivatives={"self": _of_unique("unique_dim")})
+def unique_slices(xp: Any, self: Array, dim: int) -> tuple[Array, Array, Array]:
+    dim = check_dim(dim, self.ndim)
     values, inverse, counts = xp.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
-    return values, inverse.reshape(self.shape if dim is None else -1), counts
+    return values, inverse.reshape(-1), counts
 
 
 def _requested(results: tuple[Tensor, ...], return_inverse: bool, return_counts: bool) -> Any:
@@ -45,10 +61,11 @@ def unique(
 
     https://pytorch.org/docs/stable/generated/torch.unique.html
     """
-    return _requested(unique_elements(input, dim), return_inverse, return_counts)
+    found = unique_elements(input) if dim is None else unique_slices(input, dim)
+    return _requested(found, return_inverse, return_counts)
 
 
-@declare(variants="")
+@declare(variants="", node="UniqueConsecutiveBackward0", derivatives={"self": _of_unique("unique_consecutive")})
 def unique_runs(xp: Any, self: Array, dim: int | None, with_inverse: bool) -> tuple[Array, Array, Array]:
     rows = self.reshape(-1) if dim is None else xp.moveaxis(self, check_dim(dim, self.ndim), 0)
     size = rows.shape[0]

@@ -138,6 +138,11 @@ def broadcast_clash(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError | No
     return None
 
 
+def does_not_fit(target: Tensor, shape: tuple[int, ...]) -> RuntimeError:
+    """The error for a tensor that is written to and is smaller than the result."""
+    return RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
+
+
 def cannot_cast(source: dtype, target: dtype) -> Exception:
     return RuntimeError(
         f"result type {SCALAR_TYPES[source.name]} can't be cast to the desired output type {SCALAR_TYPES[target.name]}"

@@ -59,16 +59,19 @@ def index_select(xp: Any, self: Array, dim: int, index: Array) -> Array:
     """The slices at a vector of indices along `dim`. https://pytorch.org/docs/stable/generated/torch.index_select.html"""
     _check_vector("index_select", index)
     dim = check_dim(dim, self.ndim)
+    if not self.ndim and index.size != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
     if not self.ndim:
         _places(xp, self.reshape(1), 0, index, "index out of range in self")
         return self.copy()
     if index.size and not self.size and self.ndim > 1 and not self.shape[dim]:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if self.ndim > 1 and (dim == 1 or not self.size):
-        wording, error = "INDICES element is out of DATA bounds, id={index} axis_dim={size}", RuntimeError
+        wording = "INDICES element is out of DATA bounds, id={index} axis_dim={size}"
+        places = _places(xp, self, dim, index, wording, RuntimeError)
     else:
-        wording, error = "index out of range in self", IndexError
-    return xp.take(self, _places(xp, self, dim, index, wording, error)[dim], axis=dim)
+        places = _places(xp, self, dim, index, "index out of range in self")
+    return xp.take(self, places[dim], axis=dim)
 
 
 def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> None:
@@ -80,10 +83,6 @@ def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> No
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     count = source.shape[dim] if source.ndim else 1
     if index.size != count:
-        if name == "index_copy_":
-            raise IndexError(
-                f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})"
-            )
         raise RuntimeError(
             f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {dim}"
         )
@@ -123,6 +122,37 @@ def _taken(grad: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Ten
     return grad.index_select(dim, index).reshape(shape)
 
 
+def _check_copy(self: Array, dim: int, index: Array, source: Array) -> None:
+    """Raises IndexError or RuntimeError for what `index_copy` can't copy."""
+    if index.ndim > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+    if not source.ndim and index.size != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.size})")
+    if source.ndim and self.ndim and source.ndim != self.ndim:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})"
+        )
+    if FROM_NUMPY[index.dtype] is not int64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {type_name(index)}")
+    if self.dtype != source.dtype:
+        raise RuntimeError(
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {type_name(self)} and "
+            f"(source) {type_name(source)}"
+        )
+    sliced, given = (" ".join(map(str, (*each.shape[:dim], *each.shape[dim + 1 :]))) for each in (self, source))
+    if sliced != given:
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{sliced} at dimension {dim} and source slice shape: {given} at dimension 0."
+        )
+    count = source.shape[dim] if source.ndim else 1
+    if index.size != count:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})"
+        )
+
+
 @declare(
     variants=ALL,
     edits=True,
@@ -134,7 +164,7 @@ def _taken(grad: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Ten
 def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> Array:
     """Writes `source` to the slices at a vector of indices. https://pytorch.org/docs/stable/generated/torch.Tensor.index_copy_.html"""
     dim = check_dim(dim, self.ndim)
-    _source("index_copy_", self, dim, index, source)
+    _check_copy(self, dim, index, source)
     target = self if self.ndim else self.reshape(1)
     wording = "index_copy_(): index {index} is out of bounds for dimension {dim} with size {size}"
     target[_places(xp, target, dim, index, wording)] = source if self.ndim else source.reshape(1)

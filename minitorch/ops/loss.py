@@ -13,6 +13,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import SCALAR_TYPES, can_cast, type_name
 from minitorch.ops.blocks import choose
+from minitorch.ops.broadcasting import broadcast_tensors
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import cannot_cast, require_tensors
 from minitorch.tensor import Tensor
@@ -118,6 +119,12 @@ def squared_error(xp: Any, self: Array, target: Array, reduction: str) -> Array:
     return total if reduction == "sum" else total / xp.asarray(flat.size, total.dtype)
 
 
+def _of_one_size(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Both, the smaller one expanded; a warning says so."""
+    check_same_size(input, target)
+    return (input, target) if input._array.shape == target._array.shape else broadcast_tensors(input, target)
+
+
 @composite(variants="function", namespace="nn.functional")
 def mse_loss(
     input: Tensor,
@@ -128,7 +135,7 @@ def mse_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """(input − target)². https://pytorch.org/docs/stable/generated/torch.nn.functional.mse_loss.html"""
-    check_same_size(input, target)
+    input, target = _of_one_size(input, target)
     reduction = reduction_of(reduction, size_average, reduce)
     if weight is None:
         return squared_error(input, target, reduction)
@@ -145,7 +152,7 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """|input − target|. https://pytorch.org/docs/stable/generated/torch.nn.functional.l1_loss.html"""
-    check_same_size(input, target)
+    input, target = _of_one_size(input, target)
     return weighted((input - target).abs(), weight, reduction_of(reduction, size_average, reduce), norm=True)
 
 
@@ -188,7 +195,7 @@ def smooth_l1_loss(
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.smooth_l1_loss.html
     """
-    check_same_size(input, target)
+    input, target = _of_one_size(input, target)
     reduction = reduction_of(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -227,7 +234,7 @@ def huber_loss(
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.huber_loss.html
     """
-    check_same_size(input, target)
+    input, target = _of_one_size(input, target)
     reduction = reduction_of(reduction)
     if not isinstance(delta, (int, float)):
         raise TypeError(f"delta must be a float or int, got: {type(delta)}")

@@ -103,6 +103,10 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if not input._array.ndim or not weight._array.ndim:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {input.dim()}D and {weight.dim()}D"
+        )
     if bias is None or weight._array.ndim != 2:
         result = matmul(input, weight.t())
         return result if bias is None else result + bias

@@ -97,7 +97,7 @@ def check_sources(op: Op, target: Tensor, args: Sequence[Any]) -> None:
         return
     by_index = "index" in op.positions or "indices" in op.positions
     free = op.positions.get(_FREE_SOURCE.get(op.name, ""))
-    for each in _tensors(value for position, value in enumerate(args) if position != free):
+    for each in tensors_in(value for position, value in enumerate(args) if position != free):
         if each is target:
             refused = by_index
         elif target._storage is None or each._storage is not target._storage:
@@ -113,12 +113,13 @@ def check_sources(op: Op, target: Tensor, args: Sequence[Any]) -> None:
             )
 
 
-def _tensors(values: Any) -> Iterator[Tensor]:
+def tensors_in(values: Any) -> Iterator[Tensor]:
+    """The tensors among arguments, also those in sequences."""
     for each in values:
         if isinstance(each, Tensor):
             yield each
         elif isinstance(each, (tuple, list)):
-            yield from _tensors(each)
+            yield from tensors_in(each)
 
 
 def _coincide(one: Array, other: Array) -> bool:

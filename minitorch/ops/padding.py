@@ -27,6 +27,11 @@ def pairs(pad: Any, ndim: int) -> Pads:
 )
 def constant_pad(xp: Any, self: Array, pads: Pads, value: Any) -> Array:
     """The array within a frame of `value`; negative pads cut off."""
+    if any(
+        size + min(before, 0) < 0 or size + min(before, 0) + min(after, 0) < 0
+        for size, (before, after) in zip(self.shape, pads, strict=True)
+    ):
+        raise RuntimeError("narrow(): length must be non-negative.")
     shape = tuple(size + before + after for size, (before, after) in zip(self.shape, pads, strict=True))
     result = xp.full(shape, value, self.dtype) if value else xp.zeros(shape, self.dtype)
     source, target = [], []

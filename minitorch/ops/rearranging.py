@@ -73,8 +73,8 @@ def repeat_interleave(
         return _repeated_indices(input)
     if dim is None:
         input, dim = flatten(input), 0
-    dim = check_dim(dim, input._array.ndim)
-    if not input._array.ndim:
+    dim, is_number = check_dim(dim, input._array.ndim), not input._array.ndim
+    if is_number:
         input = reshape(input, 1)
     if isinstance(repeats, Tensor) and repeats.dim() and repeats.numel() != 1:
         if repeats.numel() != input._array.shape[dim]:
@@ -87,6 +87,8 @@ def repeat_interleave(
     if times < 0:
         raise RuntimeError("Repeats must be non-negative")
     shape = input._array.shape
+    if is_number:
+        check_dim(1, 0)
     wide = expand(unsqueeze(input, dim + 1), (*shape[: dim + 1], times, *shape[dim + 1 :]))
     return flatten(wide.clone(memory_format=contiguous_format), dim, dim + 1)
 

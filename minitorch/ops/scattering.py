@@ -37,6 +37,8 @@ def _check_fits(name: str, self: Array, dim: int, index: Array, src: Array | Non
     if max(index.ndim, 1) != max(self.ndim, 1):
         which = "input" if src is None and name == "gather" else "self"
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {which} tensor")
+    if src is not None and 0 < src.ndim < index.ndim and _covers(self, index, dim):
+        check_dim(src.ndim, src.ndim)  # PyTorch asks src for the size of each of index's dimensions
     if src is not None and max(index.ndim, 1) != max(src.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     for d in range(index.ndim):
@@ -45,11 +47,17 @@ def _check_fits(name: str, self: Array, dim: int, index: Array, src: Array | Non
                 f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
                 f"{list(self.shape)} apart from dimension {dim}"
             )
-        if src is not None and ((d != dim and index.shape[d] > self.shape[d]) or index.shape[d] > src.shape[d]):
+        if src is not None and (
+            (d != dim and index.shape[d] > self.shape[d]) or index.shape[d] > (src.shape[d] if src.ndim else 1)
+        ):
             raise RuntimeError(
                 f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension "
                 f"{dim} and to be no larger size than src {list(src.shape)}"
             )
+
+
+def _covers(self: Array, index: Array, dim: int) -> bool:
+    return all(d == dim or size <= self.shape[d] for d, size in enumerate(index.shape))
 
 
 def _places(xp: Any, self: Array, dim: int, index: Array) -> tuple[Array, ...]:
@@ -349,9 +357,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{input.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
         )
-    dim = check_dim(dim, input.dim())
+    input.size(dim := check_dim(dim, input.dim()))  # which a number doesn't have
     shapes = (tuple(1 if d == dim else n for d, n in enumerate(each._array.shape)) for each in (input, indices))
     common = list(broadcast_shapes(*shapes))
     sizes = [[*common[:dim], each._array.shape[dim], *common[dim + 1 :]] for each in (input, indices)]
-    places = indices.remainder(input.shape[dim]) if indices._array.size else indices
+    places = indices.remainder(input.size(dim)) if indices._array.size else indices
     return gather(input.expand(sizes[0]), dim, places.expand(sizes[1]), out=out)

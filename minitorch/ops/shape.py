@@ -108,17 +108,21 @@ def viewed(xp: Any, array: Array, shape: Shape) -> Array | None:
     return None if strides is None else strided(xp, array, shape, strides)
 
 
-@declaration.view(
-    variants="", node="ViewBackward0", derivatives={"self": lambda grad, self_shape: grad.reshape(self_shape)}
-)
-def view_as_shape(xp: Any, self: Array, shape: Shape) -> Array:
-    array = viewed(xp, self, inferred_shape(shape, self.size))
-    if array is None:
+def _seen(xp: Any, array: Array, shape: Shape) -> Array:
+    seen = viewed(xp, array, shape)
+    if seen is None:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
         )
-    return array
+    return seen
+
+
+@declaration.view(
+    variants="", node="ViewBackward0", derivatives={"self": lambda grad, self_shape: grad.reshape(self_shape)}
+)
+def view_as_shape(xp: Any, self: Array, shape: Shape) -> Array:
+    return _seen(xp, self, inferred_shape(shape, self.size))
 
 
 @declaration.view(
@@ -133,7 +137,7 @@ def reshape_alias(xp: Any, self: Array, shape: Shape) -> Array:
 )
 def unsafe_view(xp: Any, self: Array, shape: Shape) -> Array:
     """Takes over the memory of a tensor that nobody else knows: no view, as far as autograd is concerned."""
-    return self.reshape(shape)
+    return _seen(xp, self, tuple(shape))
 
 
 def view_as_dtype(self: Tensor, dtype: DType) -> Tensor:

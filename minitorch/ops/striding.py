@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
 from minitorch.layout import (
     contiguous_stride,
@@ -152,7 +153,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
     With `memory_format`, the elements get the order of the format, even if the shape is the same.
     https://pytorch.org/docs/stable/generated/torch.Tensor.resize_.html
     """
-    if self.requires_grad:
+    if self.requires_grad and not grad_mode.inference:
         raise RuntimeError("cannot resize variables that require grad")
     if memory_format is not None and not isinstance(memory_format, MemoryFormat):
         raise TypeError(
@@ -224,7 +225,8 @@ def _resize_output(self: Tensor, result: Array) -> None:
     order = list(range(result.ndim))
     if not result.flags.c_contiguous and 0 not in result.strides:
         order.sort(key=lambda dim: -result.strides[dim])
-    resize_(self, [shape[dim] for dim in order])
+    ordered = tuple([shape[dim] for dim in order])
+    _lay_out(self, ordered, contiguous_stride(ordered))
     self._array = self._array.transpose(inverse(tuple(order)))
 
 

@@ -26,7 +26,9 @@ Number = Any
 )
 def mv(xp: Any, self: Array, vec: Array) -> Array:
     """The product of a matrix and a vector, (n, m) @ (m). https://pytorch.org/docs/stable/generated/torch.mv.html"""
-    _check_mv(xp, vec[:0], self, vec, 0)
+    if not self.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    _check_mv(xp, xp.empty(0, vec.dtype), self, vec, 0)
     return product(xp, self, vec[:, None])[:, 0]
 
 

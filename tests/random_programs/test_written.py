@@ -148,6 +148,62 @@ t4 = torch.view_as_complex(torch.empty_strided((3, 2), (3, 1)))""",
 
 PROGRAMS = MEMORY | LAYOUTS | EMPTY | OTHER_MEMORY
 
+RECORDED = {
+    "leaves and hooks": """t0 = torch.arange(3., requires_grad=True); t1 = t0 * 2
+t1.requires_grad = True
+t1.requires_grad_()
+t0.register_post_accumulate_grad_hook(lambda leaf: leaf.grad)
+t1.sum().backward()""",
+    "out": """t0 = torch.arange(6.).view(2, 3); t1 = torch.ones(2, 2, requires_grad=True); t2 = torch.ones(3)
+torch.add(t0, t1, out=t0)
+torch.add(t0, t0, out=t2)
+t3 = torch.ones(()); torch.add(t0, t3, out=t3)
+torch.cat([t1, t1], out=t0)""",
+    "losses of other shapes": """t0 = torch.arange(3., requires_grad=True); t1 = torch.ones((), requires_grad=True)
+t2 = torch.nn.functional.mse_loss(t1, t0); t3 = torch.nn.functional.smooth_l1_loss(t0, t1)
+t4 = torch.nn.functional.huber_loss(t0, t1); t5 = torch.nn.functional.mse_loss(t0, t0)""",
+    "different elements": """t0 = torch.arange(3., requires_grad=True); t1 = t0.unique(); t2 = t0.unique(dim=0)
+t3 = t0.unique_consecutive(); t4 = t0.unique_consecutive(dim=0); t5 = torch.arange(3).unique()
+t1.sum().backward()
+t2.sum().backward()
+t3.sum().backward()
+t4.sum().backward()
+t5 = torch.complex(t0, t0).detach().unique()""",
+}
+
+REFUSED = """t0 = torch.zeros(()); t1 = torch.zeros(3); t2 = torch.zeros(2, 3)
+t3 = torch.tensor([0]); t4 = torch.zeros(0)
+t0.mv(t0)
+t1.mv(t0)
+torch.nn.functional.linear(t0, t1)
+t0.take_along_dim(t0.argsort(0), 0)
+t0.index_select(0, torch.tensor([0, 0]))
+t0.repeat_interleave(2, 0)
+torch.nn.functional.pad(t4, (-1, 1))
+torch.nn.functional.pad(t1, (2, -4))
+torch.kron(t2.t(), t1)
+t2.scatter(0, t3[None], t1)
+t5 = t1.scatter(0, t3, torch.ones(()))
+t2.scatter_reduce(0, t3[None], t1, "amax")
+t4.scatter_add_(0, t3, t4)
+t2.index_copy(0, t3, t2[:1].bool())
+t2.index_copy(0, t3, t2[:1, :1])
+t2.index_copy(0, t3, t1)
+t2.index_copy(0, t3, t0)
+t2.index_copy(0, t3[None], t1)
+t2.index_copy(0, t3.int(), t1[None])
+t1.index_copy(0, torch.tensor([0, 1]), t0)
+t1.index_copy(0, torch.tensor([0, 1]), t1)
+t0.index_copy(0, t3, t1[:1])"""
+"""What is wrong with the arguments is said in PyTorch's words; of several faults, the same one."""
+
+
+def test_refusals() -> None:
+    twins = Twins(torch, views.FACTS)
+    for line in REFUSED.splitlines():
+        twins.run(line)
+
+
 SET = {
     "a result": """t0 = torch.arange(6., requires_grad=True); t1 = t0 * 2
 t1.set_(torch.zeros(3))
@@ -170,8 +226,8 @@ t0.detach().set_(torch.zeros(2))""",
 }
 
 
-@pytest.mark.parametrize("program", SET.values(), ids=SET.keys())
-def test_set_is_recorded(program: str) -> None:
+@pytest.mark.parametrize("program", (SET | RECORDED).values(), ids=(SET | RECORDED).keys())
+def test_what_is_recorded(program: str) -> None:
     twins = Twins(torch, autograd.FACTS)
     for line in program.splitlines():
         twins.run(line)
