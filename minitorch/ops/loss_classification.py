@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import type_name
+from minitorch.dtypes import FROM_NUMPY, int64, type_name, uint8
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import floating, require_tensors
 from minitorch.ops.loss import (
@@ -42,13 +42,14 @@ def _targets(
 ) -> tuple[Array, Array | None]:
     """The targets with 0 for those to ignore, and the weight of each element; None where all weigh 1."""
     classes = self.shape[_class_dim(self)]
-    ignored = target == ignore_index if ignore_index >= 0 or (target.size and int(target.min()) < 0) else None
+    least = int(target.min()) if target.size else 0
+    ignored = target == ignore_index if ignore_index >= 0 or least < 0 else None
     if ignored is not None:
         target = xp.where(ignored, 0, target)
-    if target.size:
-        for extreme in (int(target.min()), int(target.max())):
-            if not 0 <= extreme < classes:
-                raise IndexError(f"Target {extreme} is out of bounds.")
+        least = int(target.min()) if target.size else 0
+    for extreme in (least, int(target.max())) if target.size else ():
+        if not 0 <= extreme < classes:
+            raise IndexError(f"Target {extreme} is out of bounds.")
     if weight is not None:
         each = weight[target]
         return target, each if ignored is None else xp.where(ignored, weight.dtype.type(0), each)
@@ -75,7 +76,7 @@ def _check_classes(self: Array, target: Array, weight: Array | None) -> None:
         if self.ndim == 4 and target.ndim == 3:
             raise RuntimeError(f"size mismatch (got input: {list(self.shape)} , target: {list(target.shape)}")
         raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
-    if target.dtype.name not in ("int64", "uint8"):
+    if FROM_NUMPY[target.dtype] not in (int64, uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {type_name(target)}")
     classes = self.shape[_class_dim(self)]
     if weight is not None and weight.shape != (classes,):
