@@ -16,7 +16,7 @@ from minitorch.serialization import load as load_file
 
 __all__ = ["download_url_to_file", "get_dir", "load", "load_state_dict_from_url", "set_dir"]
 
-HASH = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _folder: str | None = None
 
 
@@ -75,7 +75,7 @@ def load_state_dict_from_url(
     cached = os.path.join(folder, name)
     if not os.path.exists(cached):
         sys.stderr.write(f'Downloading: "{url}" to {cached}\n')
-        found = HASH.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, cached, found[1] if found else None, progress)
     return load_file(cached, map_location=map_location, weights_only=weights_only)
 
