@@ -12,7 +12,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import dtype as DType
-from minitorch.dtypes import get_default_dtype
+from minitorch.dtypes import float64, get_default_dtype
 from minitorch.ops.factory import factory
 from minitorch.ops.special_kernels import i0
 
@@ -29,7 +29,8 @@ def _window(
     if length < 2:
         return xp.ones(length, kind.numpy)
     points = length + periodic
-    return weight(xp.arange(length, dtype="float64"), points).astype(kind.numpy)
+    working = "float64" if kind is float64 else "float32"
+    return weight(xp.arange(length, dtype=working), points).astype(kind.numpy, copy=False)
 
 
 def _cosines(xp: Any, *coefficients: float) -> Callable[[Array, int], Array]:
@@ -37,8 +38,13 @@ def _cosines(xp: Any, *coefficients: float) -> Callable[[Array, int], Array]:
 
     def weight(i: Array, n: int) -> Array:
         turns = i * (2 * math.pi / (n - 1))
-        first, *others = coefficients
-        return sum(((-1) ** k * c * xp.cos(k * turns) for k, c in enumerate(others, 1)), first)
+        window = xp.zeros_like(turns)
+        for k in range(len(coefficients) - 1, 0, -1):  # in PyTorch's order, since near the ends the terms cancel
+            term = xp.cos(k * turns if k > 1 else turns)
+            term *= (-1) ** k * coefficients[k]
+            window += term
+        window += coefficients[0]
+        return window
 
     return weight
 
@@ -66,9 +72,14 @@ def blackman_window(xp: Any, dtype: DType | None, window_length: int, periodic: 
 @factory
 def bartlett_window(xp: Any, dtype: DType | None, window_length: int, periodic: bool = True) -> Array:
     """1 − |2i/(n − 1) − 1|. https://pytorch.org/docs/stable/generated/torch.bartlett_window.html"""
-    return _window(
-        xp, "bartlett_window", window_length, periodic, dtype, lambda i, n: 1 - xp.abs(i * (2 / (n - 1)) - 1)
-    )
+
+    def weight(i: Array, n: int) -> Array:
+        i *= 2 / (n - 1)
+        falling = i[(n + 1) // 2 :]
+        xp.subtract(2, falling, out=falling)
+        return i
+
+    return _window(xp, "bartlett_window", window_length, periodic, dtype, weight)
 
 
 @factory
