@@ -363,6 +363,12 @@ def _get_default_store() -> Store | None:
     return _get_default_group().store
 
 
+def _set_pg_timeout(timeout: timedelta, group: Group = None) -> None:
+    """Changes how long the communications of a group wait."""
+    _check_timeout(timeout)
+    _member(group).timeout = timeout
+
+
 def _group_or_default_group(group: Group) -> ProcessGroup:
     return _get_default_group() if group is None else group
 

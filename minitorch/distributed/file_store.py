@@ -19,14 +19,14 @@ from minitorch.distributed.store import Store, Value, encoded, integer
 
 _LENGTH = struct.Struct("<q")
 _DELETED = -1
-_USERS = "efcount/"
+_USERS, _GONE = "efcount/", "cleanup/"
 
 
 class FileStore(Store):
     """A log of all writes, which everybody replays: the last write of a key counts. A lock on the file orders them.
 
-    The file is removed when the last of `world_size` users lets go of its store. A path can't be used twice as long as
-    the file of the first time is there. Waiting that takes too long raises RuntimeError.
+    The file is removed when all of `world_size` users have let go of their stores. A path can't be used twice as long
+    as the file of the first time is there. Waiting that takes too long raises RuntimeError.
     """
 
     def __init__(self, file_name: str, world_size: int = -1) -> None:
@@ -36,7 +36,7 @@ class FileStore(Store):
         self._position = 0
         self.add(_USERS, 1)
         if world_size > 0:
-            weakref.finalize(self, _leave, file_name)
+            weakref.finalize(self, _leave, file_name, world_size)
 
     @property
     def path(self) -> str:
@@ -134,7 +134,10 @@ def _milliseconds(time: timedelta) -> int:
     return round(time.total_seconds() * 1000)
 
 
-def _leave(path: str) -> None:
-    """Counts one user less; the last removes the file."""
-    if os.path.exists(path) and FileStore(path).add(_USERS, -2) == 0:
-        os.remove(path)
+def _leave(path: str, world_size: int) -> None:
+    """Counts one user less; the last of all that there should be removes the file."""
+    if os.path.exists(path):
+        store = FileStore(path)
+        gone, users = store.add(_GONE, 1), store.add(_USERS, -2)
+        if users == 0 and gone >= world_size:
+            os.remove(path)

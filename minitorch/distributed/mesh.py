@@ -15,6 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 
 from minitorch.distributed.store import PrefixStore, Store
@@ -225,6 +226,7 @@ def _meet(store: Store, rank: int, size: int, timeout: float) -> list[_Peer]:
         store.set(str(rank), "{}:{}".format(*listener.getsockname()[:2]))
         peers = []
         for other in range(rank):
+            store.wait([str(other)], timedelta(seconds=max(end - time.monotonic(), 0.001)))
             host, _, port = store.get(str(other)).decode().rpartition(":")
             connection = socket.create_connection((host, int(port)), timeout)
             connection.sendall(_HELLO.pack(_LETTERS, rank))

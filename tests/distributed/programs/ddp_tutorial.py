@@ -1,4 +1,4 @@
-"""DistributedDataParallel in spawned processes: a step, a checkpoint that rank 0 saves, and the same model everywhere."""
+"""DistributedDataParallel in spawned processes: steps, a checkpoint that rank 0 saves, the same model everywhere."""
 
 import os
 import sys
