@@ -11,7 +11,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.declaration import declare
-from minitorch.ops.errors import floating, require_tensors
+from minitorch.ops.errors import floating
 from minitorch.ops.planes import like_images, scatter_planes
 from minitorch.ops.pooling import publish
 from minitorch.ops.pooling_geometry import check_ints, wrong_dimensions
@@ -137,7 +137,6 @@ def _public(n: int) -> None:
 
 
 def _adaptive_size(name: str, input: Tensor, output_size: Any, n: int) -> Ints:
-    require_tensors(name, input=input)
     sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
     check_ints(name, "output_size", output_size, tuple(0 if o is None and n > 1 else o for o in sizes))
     if input.dim() not in (n + 1, n + 2):

@@ -183,12 +183,6 @@ def _check(
         )
 
 
-def _require_tensors(name: str, *arguments: Any) -> None:
-    if not all(isinstance(each, Tensor) for each in arguments):
-        kinds = ", ".join(type(each).__name__ for each in arguments)
-        raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds}, ...)")
-
-
 def _check_geometry(stride: Ints, padding: Ints, dilation: Ints) -> None:
     if any(p < 0 for p in padding):
         raise RuntimeError("negative padding is not supported")
@@ -209,7 +203,6 @@ def _convolve(
     dilation: Any,
     groups: int,
 ) -> Tensor:
-    _require_tensors(name, input, weight)
     _check(name, input, weight, bias, n, groups, False)
     stride, dilation = expanded(stride, n, "stride"), expanded(dilation, n, "dilation")
     batched = input if input.dim() == n + 2 else input.unsqueeze(0)
@@ -258,7 +251,6 @@ def _convolve_transposed(
     groups: int,
     dilation: Any,
 ) -> Tensor:
-    _require_tensors(name, input, weight)
     _check(name, input, weight, bias, n, groups, True)
     stride, padding = expanded(stride, n, "stride"), expanded(padding, n, "padding")
     dilation, extra = expanded(dilation, n, "dilation"), expanded(output_padding, n, "output_padding")

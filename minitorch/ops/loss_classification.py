@@ -11,7 +11,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, int64, type_name, uint8
 from minitorch.ops.declaration import KEEP, composite, declare
-from minitorch.ops.errors import floating, require_tensors
+from minitorch.ops.errors import floating
 from minitorch.ops.loss import (
     expect_type,
     in_type_of,
@@ -164,7 +164,6 @@ def nll_loss(
     The mean is over the weights. https://pytorch.org/docs/stable/generated/torch.nn.functional.nll_loss.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    require_tensors("nll_loss_nd", input=input, target=target)
     weights = None if weight is None else weight._array
     _check_classes(input._array, target._array, weights)
     if input._dtype.is_floating_point:
@@ -190,10 +189,6 @@ def cross_entropy(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.cross_entropy.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    if not isinstance(target, Tensor):
-        raise TypeError(
-            f"cross_entropy_loss(): argument 'target' (position 2) must be Tensor, not {type(target).__name__}"
-        )
     if label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     class_dim = _class_dim(input._array)
@@ -385,7 +380,6 @@ def kl_div(
             "behave the same as 'batchmean' in the next major release.",
             stacklevel=2,
         )
-    require_tensors("kl_div", input=input, target=target)
     for each in (input, target):
         if not each.is_floating_point():
             raise RuntimeError(f"kl_div: {'Complex' if each.is_complex() else 'Integral'} inputs not supported.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.ops.declaration import KEEP, composite, declare
-from minitorch.ops.errors import broadcast_clash, floating, not_implemented, require_tensors
+from minitorch.ops.errors import broadcast_clash, floating, not_implemented
 from minitorch.ops.loss import (
     REDUCTIONS,
     expect_type,
@@ -38,7 +38,6 @@ def hinge_embedding_loss(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.hinge_embedding_loss.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    require_tensors("hinge_embedding_loss", input=input, target=target)
     far = where(target.ne(1), (margin - input).clamp_min(0), 0)
     return reduced(far + where(target.ne(-1), input, 0), reduction)
 
@@ -94,7 +93,6 @@ def soft_margin_loss(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.soft_margin_loss.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    require_tensors("soft_margin_loss", input=input, target=target)
     if target.requires_grad:
         raise RuntimeError(
             "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input "
@@ -245,7 +243,6 @@ def multilabel_margin_loss(
     https://pytorch.org/docs/stable/generated/torch.nn.functional.multilabel_margin_loss.html
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    require_tensors("multilabel_margin_loss", input=input, target=target)
     return multilabel_margin(input, target, reduction)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.ops.errors import require_tensors
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]
@@ -59,7 +58,6 @@ def check_ints(name: str, what: str, value: Any, values: tuple[Any, ...]) -> Non
 
 def geometry(name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> Any:
     """Kernel, stride, padding and dilation for every dimension, checked against the input."""
-    require_tensors(name, input=input)
     if input.dim() not in (n + 1, n + 2):
         raise wrong_dimensions(name, n, input)
     kernel = per_dimension(name, n, kernel_size, "kernel_size")
