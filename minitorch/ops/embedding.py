@@ -17,7 +17,7 @@ from minitorch.tensor import Tensor
 
 
 def _check_indices(indices: Array, rows: int) -> None:
-    if indices.dtype.name not in ("int64", "int32"):
+    if indices.dtype.kind != "i" or indices.dtype.itemsize < 4:
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{type_name(indices)}Tensor instead (while checking arguments for embedding)"

@@ -75,7 +75,7 @@ def in_type_of(tensor: Tensor, loss: Tensor) -> Tensor:
 
 def expect_type(kind: str, array: Array | None) -> None:
     """Raises RuntimeError for an array of another type than this, which is given by its name."""
-    if array is not None and array.dtype.name != kind:
+    if array is not None and array.dtype != kind:
         raise RuntimeError(f"expected scalar type {SCALAR_TYPES[kind]} but found {type_name(array)}")
 
 

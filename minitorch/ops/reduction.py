@@ -107,7 +107,7 @@ def _trailing_sums(xp: Any, array: Array, dims: tuple[int, ...], keepdim: bool, 
 def _column_sums(xp: Any, matrix: Array) -> Array:
     rows, columns = matrix.shape
     if rows < 2 * _BLOCK:
-        return xp.ones(rows, matrix.dtype) @ matrix
+        return xp.dot(xp.ones(rows, matrix.dtype), matrix)
     full = rows // _BLOCK * _BLOCK
     blocks = xp.ones((1, _BLOCK), matrix.dtype) @ matrix[:full].reshape(-1, _BLOCK, columns)
     total = _column_sums(xp, blocks.reshape(-1, columns))
