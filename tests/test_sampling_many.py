@@ -158,3 +158,13 @@ def test_a_twister_says_what_it_is_made_to_say() -> None:
     memory = memory_of(twister)
     memory[:WORDS], memory[WORDS] = poisson._untempered(words), 0
     np.testing.assert_array_equal(twister.random_raw(WORDS), words)
+
+
+@pytest.mark.parametrize(("shape", "samples"), [((1000, 5), 2), ((5,), 1000), ((3, 2000), 10), ((3, 40), 500)])
+def test_multinomial_with_replacement(shape: tuple[int, ...], samples: int) -> None:
+    weights = np.random.default_rng(4).integers(0, 9, shape).astype(np.float64) + (np.arange(shape[-1]) == 3)
+    generator, reference = Generator().manual_seed(6), torch.Generator().manual_seed(6)
+    drawn = sampling.multinomial(weights, samples, True, generator)
+    expected = torch.multinomial(torch.from_numpy(weights), samples, True, generator=reference).numpy()
+    np.testing.assert_array_equal(drawn, expected, strict=True)
+    np.testing.assert_array_equal(generator.get_state_array(), reference.get_state().numpy())
