@@ -24,6 +24,7 @@ form: function, method, in-place method, `out=`. What is common to all ops happe
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from numbers import Number
@@ -433,8 +434,9 @@ def composite(
 
         method = autocast.applied(function, namespace, function.__name__)
         public = method
-        if "out" in variants:
-            public = autocast.applied(_with_out(function), namespace, function.__name__)
+        if "function" in variants:
+            with_out = _with_out(function) if "out" in variants else function
+            public = autocast.applied(_asking_for_tensors(with_out), namespace, function.__name__)
         public.__module__ = _module(namespace)
         for name in (function.__name__, *aliases.split()):
             if "function" in variants:
@@ -446,6 +448,32 @@ def composite(
         return public
 
     return generate
+
+
+def _asking_for_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, but when it fails on an argument that should have been a tensor, it says so."""
+    expected = [name for name, kind in function.__annotations__.items() if kind == "Tensor" and name != "return"]
+    if not expected:
+        return function
+
+    @functools.wraps(function)
+    def asking(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (AttributeError, TypeError):
+            from minitorch.tensor import Tensor
+
+            names = list(inspect.signature(function).parameters)
+            given = {**dict(zip(names, args, strict=False)), **kwargs}
+            for name in expected:
+                if name in given and not isinstance(given[name], Tensor):
+                    raise TypeError(
+                        f"{function.__name__}(): argument '{name}' (position {names.index(name) + 1}) must be Tensor, "
+                        f"not {type(given[name]).__name__}"
+                    ) from None
+            raise
+
+    return asking
 
 
 def _with_out(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -32,11 +32,14 @@ def _check(name: str, self: Array, dim: Dims) -> None:
             raise RuntimeError(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
                 "with the 'dim' argument."
+                if name != "aminmax"
+                else "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
             )
         return
     for d in dims_of(dim, self.ndim):
         if not self.shape[d]:
-            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+            named = name if name == "aminmax" else f"{name}()"
+            raise IndexError(f"{named}: Expected reduction dim {d} to have non-zero size.")
 
 
 def _equals(self: Tensor, value: Tensor) -> Tensor:

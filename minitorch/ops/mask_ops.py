@@ -102,7 +102,8 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     },
 )
 def scatter_where(xp: Any, self: Array, mask: Array, source: Array) -> Array:
-    _check_mask("masked_scatter_", mask)
+    if mask.dtype != "bool":
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {type_name(mask)}")
     if self.dtype != source.dtype:
         one, other = (type_name(each) for each in (self, source))
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{one} and {other}")

@@ -68,8 +68,8 @@ def fits(value: Any, common: dtype) -> bool:
 def convert(op: Op, values: list[Any], originals: Any) -> dtype | None:
     """Casts the arrays and numbers among `values` that take part in promotion to their common dtype.
 
-    An op "to float" makes an integer result the default dtype. One that upcasts computes two-byte floats in float32; then
-    the dtype that results must be cast back to is returned.
+    An op "to float" makes an integer result the default dtype. One that upcasts computes two-byte floats in float32;
+    then the dtype that results must be cast back to is returned.
     """
     present = [position for position in op.promoted if originals[position] is not None]
     flat = [

@@ -14,6 +14,7 @@ from minitorch.backend import Array
 from minitorch.dtypes import COMPLEX, FLOATING, dtype, float32, float64, get_default_dtype, int64
 from minitorch.ops.factory import Number, cast_number, factory, python_number
 from minitorch.sampling.fill import not_implemented
+from minitorch.tensor import Tensor
 
 
 def _inferred(numbers: Sequence[Number]) -> dtype:
@@ -41,6 +42,8 @@ def arange(
         raise not_implemented(kind.numpy, "arange_cpu")
     if kind is int64:
         start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero")
     return _stepped(xp, start, step, math.ceil((end - start) / step), kind)
 
 
@@ -96,7 +99,7 @@ def linspace(xp: Any, dtype: dtype | None, start: Number, end: Number, steps: in
 
     https://pytorch.org/docs/stable/generated/torch.linspace.html
     """
-    start, end = python_number(start), python_number(end)
+    start, end = _ends("linspace", start, end, steps)
     kind = _linspace_type("linspace", dtype, start, end)
     return _spaced(xp, start, end, steps, kind).astype(kind.numpy)
 
@@ -107,11 +110,26 @@ def logspace(xp: Any, dtype: dtype | None, start: Number, end: Number, steps: in
 
     https://pytorch.org/docs/stable/generated/torch.logspace.html
     """
-    start, end = python_number(start), python_number(end)
+    start, end = _ends("logspace", start, end, steps)
     kind = _linspace_type("logspace", dtype, start, end)
     return xp.power(
         base, _spaced(xp, start, end, steps, kind).astype("complex128" if kind.is_complex else "float64")
     ).astype(kind.numpy)
+
+
+def _ends(name: str, start: Number, end: Number, steps: Any) -> tuple[Number, Number]:
+    """Both ends as numbers. Raises TypeError unless `steps` is an int."""
+    if steps.__class__ is not int and not hasattr(steps, "__index__"):
+        given = ", ".join(type(each).__name__ for each in (start, end, steps))
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got ({given}), but expected "
+            "(Number start, Number end, int steps, ...)"
+        )
+    dims = [(which, each.dim()) for which, each in (("start", start), ("end", end)) if isinstance(each, Tensor)]
+    wrong = " and ".join(f"{which} with {dim} dimension(s)" for which, dim in dims if dim)
+    if wrong:
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {wrong}.")
+    return python_number(start), python_number(end)
 
 
 def _linspace_type(name: str, requested: dtype | None, start: Number, end: Number) -> dtype:

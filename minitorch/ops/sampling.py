@@ -257,4 +257,4 @@ _LIKE_KEYWORDS = {
     "memory_format": None,
 }
 for _function in (rand_like, randn_like, randint_like):
-    signatures.describe(_function, _function, keywords=_LIKE_KEYWORDS)
+    signatures.describe(_function, _function.__wrapped__, keywords=_LIKE_KEYWORDS)

@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/generated/torch.cumsum.html
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from minitorch import return_types
@@ -108,7 +109,7 @@ def logcumsumexp(xp: Any, self: Array, dim: int) -> Array:
     if self.dtype.kind == "c":
         result = self.copy()
         moved = xp.moveaxis(result, dim, 0)
-        for before, here in zip(moved[:-1], moved[1:], strict=True):
+        for before, here in itertools.pairwise(moved):
             here[...] = OPS["logaddexp"].kernel(xp, before, here)  # its angles grow beyond π
         return result
     return xp.logaddexp.accumulate(self, axis=dim)

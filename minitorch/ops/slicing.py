@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import INTEGER
 from minitorch.layout import contiguous_format, copy_in, preserve_format
 from minitorch.ops import declaration
 from minitorch.ops.apply import write_out
@@ -109,19 +110,27 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
+    return _part(input, dim, start, length)
+
+
+def _part(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     size = input._array.shape[check_dim(dim, input._array.ndim)]
+    if isinstance(start, Tensor) and (start.dim() or start.dtype.category != INTEGER):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     start = int(start)
     if not -size <= start <= size:
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     start += size if start < 0 else 0
-    if start + length > size:
+    if length < 0 or start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return slice_(input, dim, start, start + length)
 
 
 @composite()
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
-    part = narrow(input, dim, start, length)
+    if not input._array.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    part = _part(input, dim, start, length)
     return part.clone(memory_format=contiguous_format) if out is None else write_out("narrow_copy", out, part)
 
 

@@ -66,10 +66,11 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
             f"number of dims as destination ({list(destinations)} dims)"
         )
     ndim = input._array.ndim
-    sources, destinations = (tuple(check_dim(d, ndim) for d in dims) for dims in (sources, destinations))
-    for name, dims in (("source", sources), ("destination", destinations)):
+    given = (("source", sources), ("destination", destinations))
+    sources, destinations = (tuple(check_dim(d, ndim) for d in dims) for _, dims in given)
+    for (name, original), dims in zip(given, (sources, destinations), strict=True):
         if len(set(dims)) != len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(original)})")
     if not ndim:
         return alias(input)
     rest = iter([d for d in range(ndim) if d not in sources])

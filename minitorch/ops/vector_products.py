@@ -65,7 +65,7 @@ def _check_mv(xp: Any, self: Array, mat: Array, vec: Array, ndim: int) -> None:
 )
 def dot(xp: Any, self: Array, tensor: Array) -> Array:
     """Σ selfᵢ · tensorᵢ of two vectors. https://pytorch.org/docs/stable/generated/torch.dot.html"""
-    _check_dot("dot", self, tensor)
+    _check_dot(self, tensor)
     return product(xp, self[None], tensor[:, None])[0, 0]
 
 
@@ -75,16 +75,16 @@ def dot(xp: Any, self: Array, tensor: Array) -> Array:
 )
 def vdot(xp: Any, self: Array, other: Array) -> Array:
     """Σ conj(selfᵢ) · otherᵢ of two vectors. https://pytorch.org/docs/stable/generated/torch.vdot.html"""
-    _check_dot("vdot", self, other)
+    _check_dot(self, other)
     return product(xp, xp.conj(self)[None] if self.dtype.kind == "c" else self[None], other[:, None])[0, 0]
 
 
-def _check_dot(name: str, self: Array, other: Array) -> None:
+def _check_dot(self: Array, other: Array) -> None:
     if self.ndim != 1 or other.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {self.ndim}D and {other.ndim}D tensors")
     if self.dtype != other.dtype:
         raise RuntimeError(
-            f"{name} : expected both vectors to have same dtype, but found {type_name(self)} and {type_name(other)}"
+            f"dot : expected both vectors to have same dtype, but found {type_name(self)} and {type_name(other)}"
         )
     if self.shape != other.shape:
         raise RuntimeError(
