@@ -9,6 +9,7 @@ import math
 import warnings
 from typing import Any
 
+from minitorch.backend import Array
 from minitorch.devices import tensor_device
 from minitorch.dtypes import FLOATING, INTEGER, SCALAR_TYPES, int32, int64
 from minitorch.layout import check_layout, strided
@@ -17,6 +18,18 @@ from minitorch.ops.errors import not_implemented
 from minitorch.ops.factory import checked_dtype, finish
 from minitorch.ops.joining import cat
 from minitorch.tensor import Tensor
+
+
+def _row_by_row(xp: Any, rows: int, columns: int, offset: int, lower: bool) -> Array:
+    """The places of a triangle: in each row one after the other, from the first column on or up to the last."""
+    number = xp.arange(rows)
+    edge = xp.clip(number + offset + lower, 0, columns)
+    first, count = (0, edge) if lower else (edge, columns - edge)
+    before = xp.cumsum(count) - count
+    result = xp.empty((2, int(count.sum())), "int64")
+    result[0] = xp.repeat(number, count)
+    xp.add(xp.arange(result.shape[1]), xp.repeat(first - before, count), out=result[1])
+    return result
 
 
 def _triangle(name: str, explanation: str) -> None:
@@ -41,8 +54,8 @@ def _triangle(name: str, explanation: str) -> None:
         if kind not in (int32, int64):
             raise not_implemented(name, kind.name)
         where = tensor_device(device)
-        places = getattr(where.xp, name)(row, offset, col)
-        return finish(where.xp.stack(places).astype(kind.numpy), where, requires_grad, pin_memory)
+        places = _row_by_row(where.xp, row, col, offset, name == "tril_indices").astype(kind.numpy, copy=False)
+        return finish(places, where, requires_grad, pin_memory)
 
     indices.__name__ = indices.__qualname__ = name
     indices.__doc__ = f"{explanation} https://pytorch.org/docs/stable/generated/torch.{name}.html"
