@@ -14,7 +14,7 @@ from minitorch.dtypes import type_name
 from minitorch.ops.creation import eye
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, declare
 from minitorch.ops.joining import cat
-from minitorch.ops.linalg import adjoint, check_float, check_square, copied_by_columns
+from minitorch.ops.linalg import adjoint, check_float, check_square, copied_by_columns, inv
 from minitorch.ops.one_node import one_node
 from minitorch.tensor import Tensor
 
@@ -80,13 +80,13 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     https://pytorch.org/docs/stable/generated/torch.linalg.householder_product.html
     """
     _check_reflections(input, tau)
-    m, n = input.shape[-2:]
-    result = eye(m, n, dtype=input.dtype, device=input.device).expand(input.shape)
-    below = input.tril(-1) + eye(m, n, dtype=input.dtype, device=input.device)
-    for i in reversed(range(tau.size(-1))):
-        v = below[..., i : i + 1]
-        result = result - tau[..., i : i + 1, None] * v @ (adjoint(v) @ result)
-    return copied_by_columns(result)
+    (m, n), k = input.shape[-2:], tau.size(-1)
+    identity = eye(m, n, dtype=input.dtype, device=input.device)
+    v = (input.tril(-1) + identity)[..., :k]
+    # H₁ … Hₖ = 1 − V (1 + D S)⁻¹ D Vᴴ, where D = diag(τ) and S is what lies above the diagonal of Vᴴ V.
+    # Puglisi 1992, doi:10.1137/0913042
+    overlap = identity[:k, :k] + tau.unsqueeze(-1) * (adjoint(v) @ v).triu(1)
+    return copied_by_columns(identity - v @ (inv(overlap) @ (tau.unsqueeze(-1) * adjoint(v)[..., :n])))
 
 
 NAMESPACES["torch"]["orgqr"] = METHODS["orgqr"] = householder_product
