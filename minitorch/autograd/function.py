@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
-from minitorch.autograd.inplace import check_writable, rebase_history
+from minitorch.autograd.inplace import CUSTOM, MULTIPLE, check_writable, rebase_history
 from minitorch.autograd.node import Gradients, Node, gradient_edge
 from minitorch.autograd.saved import FREED, PUSHED, SavedTensor, default_hooks
-from minitorch.tensor import Tensor, make_tensor
+from minitorch.tensor import Tensor, make_tensor, make_view
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
@@ -228,18 +228,38 @@ class Function:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
+        if kwargs:
+            args = (*args, *_by_position(cls.forward, len(args) + (not has_setup), kwargs))
         node = cls._backward_cls(args)
         ctx = node.ctx
         with no_grad():
             if has_setup:
-                result = cls.forward(*args, **kwargs)
+                result = cls.forward(*args)
                 cls.setup_context(ctx, args, result)
             else:
-                result = cls.forward(ctx, *args, **kwargs)
+                result = cls.forward(ctx, *args)
         outputs = result if isinstance(result, tuple) else (result,)
         if grad_mode.enabled and any(ctx.needs_input_grad):
             outputs = _recorded(node, args, outputs)
         return outputs if isinstance(result, tuple) else outputs[0]
+
+
+def _by_position(forward: Callable[..., Any], count: int, kwargs: dict[str, Any]) -> list[Any]:
+    """The arguments given by name, in the order of forward's parameters, of which `count` have one.
+
+    Raises TypeError for names of none of them, and of parameters that are keywords only.
+    """
+    parameters = [
+        each for each in inspect.signature(forward).parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD
+    ]
+    names = [each.name for each in parameters]
+    for name in kwargs:
+        if name not in names:
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+        if names.index(name) < count:
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
+    last = max(map(names.index, kwargs))
+    return [kwargs.get(each.name, each.default) for each in parameters[count : last + 1]]
 
 
 def _is_in(tensor: Any, tensors: Sequence[Any]) -> bool:
@@ -247,7 +267,12 @@ def _is_in(tensor: Any, tensors: Sequence[Any]) -> bool:
 
 
 def _recorded(node: FunctionNode, args: Sequence[Any], returned: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The outputs with the node for their history. An input that forward returned as it came gets an alias."""
+    """The outputs with the node for their history. An input that forward returned as it came is returned as a view."""
+    for position, each in enumerate(node.ctx.dirty_tensors):
+        if not isinstance(each, Tensor):
+            raise RuntimeError(
+                f"mark_dirty can only accept variables, but argument {position} is of type {type(each).__name__}"
+            )
     if not all(_is_in(each, returned) for each in node.ctx.dirty_tensors):
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
@@ -258,6 +283,9 @@ def _recorded(node: FunctionNode, args: Sequence[Any], returned: tuple[Any, ...]
     ]
     node.outputs = [each[:2] for each in node._returned]
     outputs = tuple(_output(node, number, each, args, returned) for number, each in enumerate(returned))
+    recorded = [each for each in outputs if isinstance(each, Tensor) and each._grad_fn is node]
+    for each in recorded if len(recorded) > 1 else ():
+        each._view_made = MULTIPLE if each._base is not None else None
     node.save({id(old): new for old, new in zip(returned, outputs, strict=True) if isinstance(old, Tensor)})
     return outputs
 
@@ -271,7 +299,10 @@ def _output(node: FunctionNode, number: int, output: Any, args: Sequence[Any], r
         _write_history(node, number, output, len(returned))
         return output
     if _is_in(output, args):
-        output = output._alias()
+        with no_grad():
+            output = make_view(output, output._array)
+    if output._base is not None:
+        output._view_made = CUSTOM
     if differentiable:
         output._grad_fn, output._requires_grad, output._output_nr = node, True, number
     return output

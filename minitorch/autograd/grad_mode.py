@@ -6,8 +6,10 @@ Source: https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gr
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
@@ -44,12 +46,42 @@ class _Mode:
         return type(self)()
 
     def __call__(self, function: F) -> F:
+        if inspect.isclass(function):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+                "the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        if inspect.isgeneratorfunction(function):
+            return cast(F, functools.wraps(function)(functools.partial(self._steps, function)))
+
         @functools.wraps(function)
         def decorated(*args: Any, **kwargs: Any) -> Any:
             with self._copy():
                 return function(*args, **kwargs)
 
         return cast(F, decorated)
+
+    def _steps(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        """Runs a generator in the mode, which ends where it yields."""
+        running = function(*args, **kwargs)
+        step, given = running.send, None
+        while True:
+            try:
+                with self._copy():
+                    value = step(given)
+            except StopIteration as end:
+                return end.value
+            try:
+                step, given = running.send, (yield value)
+            except GeneratorExit:
+                with self._copy():
+                    running.close()
+                raise
+            except BaseException as error:
+                step, given = running.throw, error
 
     def __enter__(self) -> None:
         raise NotImplementedError

@@ -43,6 +43,7 @@ def check_writable(target: Tensor, args: Sequence[Any] = ()) -> None:
 
 
 INFERENCE, NO_GRAD, MULTIPLE = "in inference mode", "in no_grad mode", "by a function of several views"
+CUSTOM = "inside a custom Function"
 """How a view was made, where that forbids writing to it later."""
 
 
@@ -50,7 +51,7 @@ def forbidden(view: Tensor, made: str, written: str) -> RuntimeError:
     """The error for a view that was made without a gradient, or beside others, and is written to."""
     node = view._grad_fn
     origin = "A view" if node is None else f"Output {view._output_nr} of {forward_name(node)} is a view"
-    if made == MULTIPLE and node is not None:
+    if made in (MULTIPLE, CUSTOM) and node is not None:
         message = f"{origin} and {written} modified inplace."
     else:
         mode, since = (made, "in normal mode") if made == INFERENCE else (NO_GRAD, "with grad mode enabled")
@@ -60,6 +61,13 @@ def forbidden(view: Tensor, made: str, written: str) -> RuntimeError:
         return RuntimeError(
             f"{message} This view is the output of a function that returns multiple views. Such functions do not allow "
             "the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+        )
+    if made == CUSTOM:
+        return RuntimeError(
+            f"{message} This view was created inside a custom Function (or because an input was returned as-is) and "
+            "the autograd logic to handle view+inplace would override the custom backward associated with the custom "
+            "Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
+            "output of the custom Function."
         )
     block = "inference_mode" if made == INFERENCE else "no_grad"
     return RuntimeError(

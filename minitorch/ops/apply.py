@@ -20,6 +20,7 @@ from minitorch.layout import contiguous_format, copy_in, laid_out, preserve_form
 from minitorch.ops import errors, promotion
 from minitorch.ops.declaration import Op
 from minitorch.ops.iteration import arranged
+from minitorch.ops.out_types import check_out_type
 from minitorch.ops.overlap import check_sources, check_target, check_write, tensors_in
 from minitorch.tensor import Tensor, make_tensor, make_view
 
@@ -144,6 +145,10 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
     arrays, _, _ = _run(op, args)
     targets = errors.check_out(op.name, out, isinstance(arrays, (tuple, list)))
     for target, array in zip(targets, arrays if isinstance(arrays, (tuple, list)) else (arrays,), strict=True):
+        check_writable(target)
+        check_out_type(op.name, op.elementwise, target, array)
+        if not can_cast(FROM_NUMPY[array.dtype], target._dtype):
+            raise errors.cannot_cast(FROM_NUMPY[array.dtype], target._dtype)
         if target._array.shape != array.shape:
             if op.elementwise and any(each is target for each in args):
                 raise errors.does_not_fit(target, array.shape)
@@ -163,6 +168,8 @@ def write_out(name: str, out: Any, result: Any) -> Any:
                 f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                 "arguments requires grad."
             )
+        check_writable(target)
+        check_out_type(name, False, target, each._array)
         if target._array.shape != each._array.shape:
             target._resize_output(each._array)
         check_target(target._array)

@@ -1,0 +1,152 @@
+"""What custom Functions return beside new tensors: their inputs, views, keywords; and modes around generators."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import minitorch
+
+pytestmark = pytest.mark.needs("torch")
+
+
+def both(program: Callable[[Any], Any]) -> Any:
+    """What the program gives on minitorch, once that is seen to be what it gives on torch."""
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+    expected, found = program(torch), program(minitorch)
+    assert found == expected
+    return found
+
+
+def attempt(run: Callable[[], Any]) -> Any:
+    try:
+        value = run()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def function(torch: Any, forward: Callable[..., Any], backward: Callable[..., Any]) -> Any:
+    members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type("Mine", (torch.autograd.Function,), members).apply
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda ctx, x: x.view(3, 1),
+        lambda ctx, x: x,
+        lambda ctx, x: x.detach(),
+        lambda ctx, x: (x[:1], x[1:]),
+        lambda ctx, x: x * 1,
+    ],
+    ids=["a view", "the input", "detached", "two views", "a new tensor"],
+)
+@pytest.mark.parametrize("of_leaf", [False, True], ids=["", "of a leaf"])
+def test_views_that_a_function_returns_must_not_be_written_to(forward: Callable[..., Any], of_leaf: bool) -> None:
+    def program(torch: Any) -> list[Any]:
+        apply = function(torch, forward, lambda ctx, *grads: torch.cat([each.reshape(-1) for each in grads]) * 5)
+        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        result = apply(x if of_leaf else x * 1)
+        first = result[0] if isinstance(result, tuple) else result
+        facts = [first._is_view(), first.is_leaf, type(first.grad_fn).__name__]
+        facts.append(attempt(lambda: torch.autograd.grad(first.sum(), x, retain_graph=True)[0]))
+        return [*facts, attempt(lambda: first.mul_(2))]
+
+    both(program)
+
+
+def test_arguments_by_name() -> None:
+    """They are put in forward's order; names of keyword-only parameters are refused."""
+
+    def program(torch: Any) -> list[Any]:
+        def forward(ctx: Any, x: Any, factor: Any = 2, *, power: int = 1) -> Any:
+            ctx.facts = (type(factor).__name__, power, ctx.needs_input_grad)
+            return x * factor**power
+
+        def backward(ctx: Any, grad: Any) -> Any:
+            return (grad * 5, *[None] * (len(ctx.needs_input_grad) - 1))
+
+        apply = function(torch, forward, backward)
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        calls = [
+            lambda: apply(x=x), lambda: apply(x, factor=3), lambda: apply(factor=4, x=x), lambda: apply(x, power=2),
+            lambda: apply(x, x=x), lambda: apply(x, other=1), lambda: apply(),
+        ]  # fmt: skip
+        gathered: list[Any] = []
+        for call in calls:
+            gathered.append(attempt(call))
+            if not isinstance(gathered[-1], str):
+                result = call()
+                gathered += [result.grad_fn.facts, torch.autograd.grad(result.sum(), x)[0].tolist()]
+        return gathered
+
+    both(program)
+
+
+def test_only_tensors_can_be_marked_dirty() -> None:
+    apply = function(minitorch, lambda ctx, x: ctx.mark_dirty(3) or x * 1, lambda ctx, grad: grad)
+    with pytest.raises(RuntimeError, match="mark_dirty can only accept variables, but argument 0 is of type int"):
+        apply(minitorch.ones(2, requires_grad=True))
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "enable_grad", "inference_mode"])
+def test_a_mode_around_a_generator_holds_in_its_steps_alone(mode: str) -> None:
+    def program(torch: Any) -> list[Any]:
+        log: list[Any] = []
+
+        @getattr(torch, mode)()
+        def steps(count: int) -> Iterator[Any]:
+            for number in range(count):
+                try:
+                    given = yield torch.is_grad_enabled(), torch.is_inference_mode_enabled(), number
+                    log.append((given, torch.is_grad_enabled()))
+                except ValueError as error:
+                    log.append((str(error), torch.is_grad_enabled()))
+                except GeneratorExit:
+                    log.append(("closed", torch.is_grad_enabled()))
+                    raise
+            return "end"
+
+        with torch.set_grad_enabled(mode != "enable_grad"):
+            running = steps(3)
+            log += [next(running), torch.is_grad_enabled(), running.send("sent"), running.throw(ValueError("thrown"))]
+            log.append(attempt(lambda: running.send(1)))
+            log += [list(steps(2)), torch.is_grad_enabled(), steps.__name__]
+            closing = steps(2)
+            next(closing)
+            closing.close()
+        return log
+
+    both(program)
+
+
+def test_a_mode_around_a_class_warns() -> None:
+    def program(torch: Any) -> list[Any]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+
+            @torch.no_grad()
+            class Holder:
+                def __init__(self) -> None:
+                    self.enabled = torch.is_grad_enabled()
+
+        return [Holder().enabled, [(each.category.__name__, str(each.message)) for each in caught]]
+
+    both(program)
+
+
+def test_results_are_not_written_into_inference_tensors() -> None:
+    def program(torch: Any) -> list[Any]:
+        with torch.inference_mode():
+            made = torch.ones(3)
+        x = torch.ones(3)
+        calls = [lambda: torch.add(x, 1, out=made), lambda: torch.cumsum(x, 0, out=made), lambda: made.add_(1)]
+        with torch.inference_mode():
+            inside = attempt(lambda: torch.add(x, 1, out=made))
+        return [inside, *map(attempt, calls)]
+
+    both(program)
