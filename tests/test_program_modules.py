@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 from collections import OrderedDict, defaultdict, namedtuple
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,10 @@ def test_marks_for_the_compiler_of_scripts_change_nothing() -> None:
         assert (jit.is_scripting(), jit.is_tracing(), jit.annotate(int, 3)) == (False, False, 3)
     with pytest.warns(UserWarning, match="compiles nothing"):
         assert minitorch.jit.script(plain) is plain
+    assert (
+        importlib.import_module("minitorch.jit.annotations").List
+        is importlib.import_module("torch.jit.annotations").List
+    )
     with pytest.raises(NotImplementedError, match=r"torch\.jit\.trace"):
         minitorch.jit.trace(plain, 1)
 
