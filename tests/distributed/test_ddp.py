@@ -28,3 +28,8 @@ def test_three_processes_train_as_pytorchs_do() -> None:
     for lines, expected in zip(run("minitorch", "regression.py", 3), run("torch", "regression.py", 3), strict=True):
         for line, other in zip(lines, expected, strict=True):
             assert [float(word) for word in line.split()] == pytest.approx(list(map(float, other.split())), rel=1e-9)
+
+
+@pytest.mark.needs("torch")
+def test_zero_redundancy_optimizer_like_torch() -> None:
+    assert run("minitorch", "zero.py", 2) == run("torch", "zero.py", 2)
