@@ -172,6 +172,8 @@ def multi_head_attention_forward(
         spread = padding.view(batch, 1, 1, columns).expand(-1, num_heads, -1, -1)
         spread = spread.reshape(batch * num_heads, 1, columns)
         mask = spread if mask is None else mask + spread
+    if mask is not None and not need_weights:
+        mask = mask.to(q.dtype)
     scores = (q * math.sqrt(1 / size)).bmm(k.transpose(-2, -1))
     weights = (scores if mask is None else scores + mask).softmax(-1)
     weights = dropout(weights, dropout_p, training)

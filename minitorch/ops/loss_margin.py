@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import float32, float64
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import broadcast_clash, floating, not_implemented
 from minitorch.ops.loss import (
@@ -181,7 +182,8 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
-    floating(input._array, "multi_margin_loss_cpu_kernel")
+    if input._dtype not in (float32, float64):
+        raise not_implemented("multi_margin_loss_cpu_kernel", input._dtype.name)
     expect_type(input._dtype.name, None if weight is None else weight._array)
     return multi_margin(input, target, p, margin, weight, reduction)
 

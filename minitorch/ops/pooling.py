@@ -290,6 +290,8 @@ def _public(n: int) -> None:
         """The mean of each window; padding counts as zeros, or not at all."""
         name = f"avg_pool{n}d"
         kernel, steps, pads, _ = geometry(name, n, input, kernel_size, stride, padding, 1)
+        if n == 3 and input._dtype.is_low_precision:
+            raise not_implemented("avg_pool3d_out_frame", input._dtype.name)
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
         check_output(name, input, pooled_sizes(tuple(input.shape[-n:]), kernel, steps, pads, (1,) * n, ceil_mode))

@@ -628,3 +628,19 @@ def test_the_data_of_a_lazy_parameter_is_a_tensor_without_elements() -> None:
         return type(layer.weight.data) is t.Tensor, layer.bias.data.fill_(0), layer(t.ones(2, 3)).shape
 
     assert_same(scenario)
+
+
+def test_casts_of_what_has_no_shape_yet() -> None:
+    def scenario(torch: Any) -> Any:
+        layer = torch.nn.LazyBatchNorm1d().double()
+        return layer(torch.randn(4, 3).double()), dict(layer.state_dict()), repr(layer)
+
+    assert_same(scenario)
+
+
+def test_positional_arguments_of_state_dict() -> None:
+    def scenario(torch: Any) -> Any:
+        with pytest.warns(FutureWarning, match="Positional args are being deprecated"):
+            return torch.nn.Linear(2, 1).state_dict({"first": 1}, "layer.", True)
+
+    assert_same(scenario)

@@ -30,7 +30,7 @@ from minitorch.nn.modules.hooks import (
 )
 from minitorch.nn.modules.state_dict import ModuleState, _IncompatibleKeys, _WrappedHook
 from minitorch.nn.modules.tree import ModuleTree
-from minitorch.nn.parameter import Buffer, Parameter
+from minitorch.nn.parameter import Buffer, Parameter, is_lazy
 from minitorch.tensor import Tensor
 
 __all__ = [
@@ -256,7 +256,9 @@ class Module(ModuleHooks, ModuleState, ModuleTree):
                 if gradient is not None:
                     gradient.data = fn(gradient)
         for name, buffer in self._buffers.items():
-            if buffer is not None:
+            if is_lazy(buffer):
+                buffer.data = fn(buffer)  # type: ignore[union-attr]
+            elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
 
