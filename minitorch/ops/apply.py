@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitorch.autograd.grad_mode import state as grad_mode
-from minitorch.autograd.inplace import MULTIPLE, check_writable, rebase_history
+from minitorch.autograd.inplace import INFERENCE, MULTIPLE, check_writable, rebase_history
 from minitorch.autograd.node import check_saved
 from minitorch.devices import device
 from minitorch.dtypes import FLOATING, FROM_NUMPY, can_cast, dtype
@@ -44,7 +44,8 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
         outputs = [_wrap(op, args, each, where) for each in result]
         if op.is_view and grad_mode.enabled:
             for output in outputs:
-                output._view_made = output._view_made or MULTIPLE
+                if output._view_made != INFERENCE:
+                    output._view_made = MULTIPLE
         if mask and grad_mode.enabled:
             _record(op, args, outputs, mask)
         return tuple(outputs) if op.outputs is None else op.outputs(*outputs)
@@ -109,8 +110,7 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
         try:
             check_write(op, args)
         except RuntimeError:
-            if "index" in op.positions:
-                apply(op, args)  # for what is wrong with the arguments themselves is said first
+            _raise_earlier(op, args)
             raise
     array, _, mask = _run(op, args, in_place=True)
     node = None
@@ -133,6 +133,15 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
         node.save_results((target,))
         rebase_history(target, node)
     return target
+
+
+def _raise_earlier(op: Op, args: Sequence[Any]) -> None:
+    """Raises what is wrong with the arguments of an op by index before memory matters: dimensions, for `scatter` all."""
+    if "index" in op.positions and "dim" in op.positions:
+        errors.check_dim(args[op.positions["dim"]], args[0].dim())
+        if op.name.startswith("scatter"):
+            place = op.positions["index"]
+            apply(op, [each.new_zeros(each.shape) if n == place else each for n, each in enumerate(args)])
 
 
 def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:

@@ -141,10 +141,12 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     """
     if isinstance(dim, Tensor) or other is not None:
         return (
-            input.maximum(dim if other is None else other) if out is None else write_out("max", out, input.maximum(dim))
+            input.maximum(dim if other is None else other)
+            if out is None
+            else write_out("maximum", out, input.maximum(dim))
         )
     result = max_of_all(input) if dim is None else max_along(input, dim, keepdim)
-    return result if out is None else write_out("max", out, result)
+    return result if out is None else write_out("maximum" if dim is None else "max", out, result)
 
 
 @composite()
@@ -155,10 +157,12 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     """
     if isinstance(dim, Tensor) or other is not None:
         return (
-            input.minimum(dim if other is None else other) if out is None else write_out("min", out, input.minimum(dim))
+            input.minimum(dim if other is None else other)
+            if out is None
+            else write_out("minimum", out, input.minimum(dim))
         )
     result = min_of_all(input) if dim is None else min_along(input, dim, keepdim)
-    return result if out is None else write_out("min", out, result)
+    return result if out is None else write_out("minimum" if dim is None else "min", out, result)
 
 
 @declare(

@@ -15,7 +15,7 @@ from minitorch.dtypes import dtype as DType
 from minitorch.ops.apply import in_place_of, write_out
 from minitorch.ops.creation import zeros_like
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
-from minitorch.ops.errors import check_dim
+from minitorch.ops.errors import check_dim, not_implemented
 from minitorch.ops.joining import cat
 from minitorch.ops.reduction import sum_type
 from minitorch.ops.slicing import select, slice_
@@ -36,7 +36,10 @@ def _scan(xp: Any, accumulate: Any, self: Array, dim: int, dtype: DType | None) 
 @declare(row_major=True, variants=OUT, derivatives={"self": lambda grad, dim: _sum_of_later(grad, dim)})
 def cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
     """y_i = Σ_{j ≤ i} x_j. https://pytorch.org/docs/stable/generated/torch.cumsum.html"""
-    return _scan(xp, xp.cumsum, self, dim, dtype)
+    result = _scan(xp, xp.cumsum, self, dim, dtype)
+    if result.dtype.kind in "fc" and result.ndim and not xp.moveaxis(result, dim, 0)[:1].all():
+        result += 0  # PyTorch adds to 0, so that no sum is −0
+    return result
 
 
 def _in_place(name: str) -> Any:
@@ -133,6 +136,8 @@ def _logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int)
 def _running(xp: Any, self: Array, dim: int, largest: bool) -> tuple[Array, Array]:
     """The extreme so far, the latest of equal ones, and its index; NaN stays."""
     dim = check_dim(dim, self.ndim)
+    if self.dtype.kind == "c":
+        raise not_implemented(f"cum{'max' if largest else 'min'}_cpu", self.dtype.name)
     if not self.ndim:
         return self.copy(), xp.zeros((), xp.int64)
     if not self.size:
@@ -189,7 +194,7 @@ def diff(
         raise RuntimeError(f"order must be non-negative but got {n}")
     dim = check_dim(dim, input.dim())
     if n == 0:
-        return zeros_like(input).copy_(input) if out is None else out.copy_(input)
+        return zeros_like(input).copy_(input) if out is None else write_out("diff", out, input)
     parts = [each for each in (prepend, input, append) if each is not None]
     result = cat(parts, dim) if len(parts) > 1 else input
     for _ in range(min(n, result.shape[dim])):
