@@ -24,6 +24,7 @@ from minitorch.distributed.backend import (
     is_ucc_available,
     is_xccl_available,
 )
+from minitorch.distributed.buckets import GradBucket
 from minitorch.distributed.collectives import (
     all_gather,
     all_gather_coalesced,
@@ -75,7 +76,6 @@ from minitorch.distributed.objects import (
 from minitorch.distributed.point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from minitorch.distributed.process_group import ProcessGroup
 from minitorch.distributed.reduce_op import ReduceOp, reduce_op, supports_complex
-from minitorch.distributed.reducer import GradBucket
 from minitorch.distributed.rendezvous import register_rendezvous_handler, rendezvous
 from minitorch.distributed.store import HashStore, PrefixStore, Store
 from minitorch.distributed.subgroups import new_subgroups, new_subgroups_by_enumeration

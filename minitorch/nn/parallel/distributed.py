@@ -6,25 +6,23 @@ Source: https://pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedD
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import inspect
 import sys
 import warnings
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import minitorch
-from minitorch.autograd.engine import queue_callback
-from minitorch.autograd.function import Function
 from minitorch.distributed import distributed_c10d as c10d
 from minitorch.distributed.algorithms.join import Join, Joinable, JoinHook
+from minitorch.distributed.buckets import FIRST_BUCKET_BYTES, GradBucket, bucket_assignment
 from minitorch.distributed.reduce_op import RedOpType
-from minitorch.distributed.reducer import FIRST_BUCKET_BYTES, GradBucket, Reducer, bucket_assignment
+from minitorch.distributed.reducer import Reducer
 from minitorch.distributed.synchronization import broadcast_coalesced, check_same_parameters
 from minitorch.futures import Future
 from minitorch.nn.modules.batchnorm import SyncBatchNorm
 from minitorch.nn.modules.module import Module
+from minitorch.nn.parallel.outputs import tensors_in, through_sink
 from minitorch.nn.parameter import UninitializedParameter
 from minitorch.tensor import Tensor
 
@@ -34,27 +32,6 @@ torch: Any = minitorch
 
 _MEGABYTE = 1 << 20
 _DEFAULT_BUCKET = 25
-
-
-class _DDPSink(Function):
-    """Nothing but a node between the module and the loss: outputs that the loss doesn't use still send their None on.
-
-    In the first pass of a graph that doesn't change it has all gradients reduced at the end.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, ddp: weakref.ref[DistributedDataParallel], *outputs: Any) -> Any:
-        ctx.set_materialize_grads(False)
-        ctx.ddp = ddp
-        return tuple(each.clone() if isinstance(each, Tensor) else each for each in outputs)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        ddp = ctx.ddp()
-        if ddp.static_graph and not ddp._delay_enqueued:
-            queue_callback(ddp.reducer.delay_all_reduce)
-            ddp._delay_enqueued = True
-        return (None, *grads)
 
 
 class _JoinHook(JoinHook):
@@ -244,20 +221,10 @@ class DistributedDataParallel(Module, Joinable):
         self.require_forward_param_sync = syncs
         if syncs:
             looks = self.find_unused_parameters and not self.static_graph
-            self.reducer.prepare_for_backward(list(_tensors_in(output)) if looks else [])
+            self.reducer.prepare_for_backward(list(tensors_in(output)) if looks else [])
             if looks or (self.static_graph and not self._delay_enqueued):
-                output = self._through_sink(output)
+                output = through_sink(self, output)
         return output
-
-    def _through_sink(self, output: Any) -> Any:
-        leaves: list[Any] = []
-        rebuild = _flattened(output, leaves)
-        passed = _DDPSink.apply(weakref.ref(self), *leaves)
-        kept = [
-            old if isinstance(old, Tensor) and old.grad_fn is None else new
-            for old, new in zip(leaves, passed, strict=True)
-        ]
-        return rebuild(iter(kept))
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -399,32 +366,3 @@ def _bucket_limits(bucket_cap_mb: float | None, bucket_cap_mb_list: list[float] 
     if bucket_cap_mb is None:
         return [FIRST_BUCKET_BYTES, _DEFAULT_BUCKET * _MEGABYTE]
     return [int(bucket_cap_mb * _MEGABYTE)]
-
-
-def _tensors_in(value: Any) -> Iterator[Tensor]:
-    """The tensors in lists, tuples, dictionaries and data classes."""
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _tensors_in(each)
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _tensors_in(each)
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            yield from _tensors_in(getattr(value, field.name))
-
-
-def _flattened(value: Any, leaves: list[Any]) -> Callable[[Iterator[Any]], Any]:
-    """Adds what is in lists, tuples and dictionaries to `leaves`; the function makes the same of others."""
-    if isinstance(value, dict):
-        parts = {key: _flattened(each, leaves) for key, each in value.items()}
-        return lambda others: type(value)((key, part(others)) for key, part in parts.items())
-    if isinstance(value, (list, tuple)):
-        pieces = [_flattened(each, leaves) for each in value]
-        if hasattr(value, "_fields"):
-            return lambda others: type(value)(*(piece(others) for piece in pieces))
-        return lambda others: type(value)(piece(others) for piece in pieces)
-    leaves.append(value)
-    return next

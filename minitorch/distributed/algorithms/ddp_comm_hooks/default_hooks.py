@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import minitorch
+from minitorch.distributed.buckets import GradBucket
 from minitorch.distributed.collectives import all_reduce
 from minitorch.distributed.distributed_c10d import Group, _group_or_default_group
-from minitorch.distributed.reducer import GradBucket
 from minitorch.futures import Future
 from minitorch.tensor import Tensor
 
