@@ -140,6 +140,8 @@ VIEWS: dict[str, Step] = {
     "detach": lambda draw, name, x: f"{name}.detach()",
     "data": lambda draw, name, x: f"{name}.data",
     "parts of complex": lambda draw, name, x: f"{name}.{draw.of(('real', 'imag'))}",
+    "conj": lambda draw, name, x: f"{name}.{draw.of(('conj()', 'mH', 'conj().imag'))}",
+    "negative view": lambda draw, name, x: f"torch._neg_view({name})" if x.dtype.is_signed else name,
     "view_as_real": lambda draw, name, x: f"torch.view_as_real({name})",
     "view_as_complex": lambda draw, name, x: f"torch.view_as_complex({name})" if x.element_size() > 2 else name,
     "view(dtype)": view_as_dtype,
@@ -337,18 +339,23 @@ def _formats(library: Library, tensor: Any) -> list[bool]:
     ]
 
 
+def _values(library: Library, x: Any) -> str:
+    """The values. The sign of a complex zero is left out: in PyTorch it depends on where in memory it lies."""
+    return repr(_unsigned(x.tolist()) if x.is_complex() else x.tolist())
+
+
 def _unsigned(values: Any) -> Any:
-    """The values with zeros unsigned: the sign of a complex zero depends in PyTorch on where in memory it lies."""
     return [_unsigned(each) for each in values] if isinstance(values, list) else values + 0
 
 
 FACTS: dict[str, Fact] = {
     "dtype": lambda library, x: str(x.dtype),
     "shape": lambda library, x: tuple(x.shape),
-    "values": lambda library, x: repr(_unsigned(x.tolist())),
+    "values": _values,
     "stride": _stride,
     "offset": lambda library, x: x.storage_offset(),
     "version": lambda library, x: x._version,
+    "bits": lambda library, x: (x.is_conj(), x.is_neg()),
     "is_contiguous": _formats,
     "storage": lambda library, x: _storage(library, x) if x.untyped_storage().nbytes() else None,
     "storage's bytes": lambda library, x: x.untyped_storage().nbytes(),
