@@ -167,6 +167,7 @@ c[[0]]; c[c.real > 0]; c.gather(0, torch.tensor([[0, 1]])); n.sort(0)[0]; n.sum(
 torch.dot(c[0], x[0]); torch.vdot(c[0], x[0]); torch.outer(c[0], c[1]); 2.0 - n
 torch.linalg.matrix_power(c, 1, out=torch.empty_like(x))
 next(iter(torch.utils.data.DataLoader(torch.utils.data.TensorDataset(c, n), 2)))
+torch.chain_matmul(c, out=torch.empty_like(x))
 c.detach() + x; n.detach() * 2.0; x + c.detach(); n.detach() + n; torch.add(n.detach(), r); c.detach().add_(c.detach())
 """
 
