@@ -60,7 +60,7 @@ def convolution(
     xp: Any, self: Array, weight: Array, bias: Array | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Array:
     """(N, C, *spatial) and (O, C / groups, *kernel) → (N, O, *output)."""
-    return _plus_bias(correlate(xp, padded(xp, self, padding), weight, stride, dilation, groups), bias)
+    return _plus_bias(correlate(xp, self, weight, stride, padding, dilation, groups), bias)
 
 
 @declare(
@@ -93,7 +93,8 @@ def transposed_convolution(
     size: Ints,
 ) -> Array:
     """The input's gradient (N, C, *size) for the gradient (N, O, *output) of a convolution."""
-    return _plus_bias(scatter(xp, self, weight, size, stride, padding, dilation, groups), bias)
+    result = scatter(xp, self, weight, size, stride, padding, dilation, groups)
+    return _plus_bias(xp.ascontiguousarray(result) if self.ndim == 3 else result, bias)
 
 
 @declare(

@@ -121,7 +121,7 @@ def multi_margin(
     xp: Any, self: Array, target: Array, p: int, margin: float, weight: Array | None, reduction: str
 ) -> Array:
     _check_rows(self)
-    classes = self.shape[-1]
+    classes = self.shape[-1] if self.ndim else 1
     size = self.shape[0] if self.ndim == 2 else 1
     if target.ndim > 1 or target.size != size:
         raise RuntimeError(
@@ -204,7 +204,9 @@ def multilabel_margin(xp: Any, self: Array, target: Array, reduction: str) -> Ar
     if self.dtype not in ("float32", "float64"):
         raise not_implemented("multilabel_margin_loss_forward_out_frame", self.dtype.name)
     expect_type("int64", target)
-    classes = self.shape[-1] if self.ndim else 1
+    if not self.ndim:
+        self, target = self.reshape(1), target.reshape(1)
+    classes = self.shape[-1]
     if target.size and not -1 <= int(target.min()) <= int(target.max()) < classes:
         raise RuntimeError("argument #2 'target' is out of range")
     listed = xp.cumsum(target < 0, -1) == 0  # a row's labels end at its first negative entry

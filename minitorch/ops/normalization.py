@@ -311,7 +311,7 @@ def batch_norm(
     In training the running statistics move by `momentum` towards those of the batch, whose variance is the unbiased.
     https://pytorch.org/docs/stable/generated/torch.nn.functional.batch_norm.html
     """
-    channels = input.shape[1]
+    channels = input.shape[1] if input.dim() > 1 else 0
     floating(input._array, "batch_norm")
     if training:
         _check_several(input.shape, input.numel() // max(channels, 1))
@@ -450,7 +450,8 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
     wide = cat([sides[0], squares, sides[1]], 1)
     total = sum(wide.narrow(1, offset, channels) for offset in range(size))
-    return input / (total / size * alpha + k) ** beta
+    mean = total / size if total.is_floating_point() else total.div(size, rounding_mode="trunc")
+    return input / (mean * alpha + k) ** beta
 
 
 @composite(variants="function", namespace="nn.functional")

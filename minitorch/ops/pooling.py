@@ -156,7 +156,7 @@ def avg_pool(
         result[outputs] += self[inputs]
     divisors = _divisors(xp, size, output, kernel, stride, padding, count_include_pad, divisor, self.dtype)
     if self.dtype == "int64":
-        result = xp.where(result < 0, -(-result // divisors), result // divisors)
+        result = (result - xp.fmod(result, divisors)) // divisors
     else:
         result /= divisors
     return like_images(xp, result, self)
