@@ -102,6 +102,7 @@ BINOMIAL = {
     "large": (either(*range(100, 10000)), spread(0.2, 0.8)),
     "both": (either(*range(1, 100)), spread(0, 1)),
     "no whole number": (spread(0, 60), spread(0, 1)),
+    "no probability": (either(0, 5, 50), either(0.3, 0.9, NAN, -1, 2, 5, 0, 1)),
     "all 10, 0.3": (np.full(MANY, 10.0), np.full(MANY, 0.3)),
     "all 50, 0.3": (np.full(MANY, 50.0), np.full(MANY, 0.3)),
     "all 40, 0.9": (np.full(MANY, 40.0), np.full(MANY, 0.9)),
