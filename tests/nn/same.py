@@ -24,6 +24,36 @@ def outcome(scenario: Callable[[Any], Any], library: Any) -> Any:
         return type(error).__name__, str(error).replace("minitorch.", "torch.")
 
 
+Scenario = Callable[[Any], Any]
+
+
+class Scenarios(list[Scenario]):
+    """The scenarios of a file; as a decorator it adds one."""
+
+    def __call__(self, scenario: Scenario) -> Scenario:
+        self.append(scenario)
+        return scenario
+
+
+def assert_comes_out_the_same(scenario: Scenario, tolerance: float) -> None:
+    """`assert_same` for scenarios that return lists: one that torch fails itself is no scenario."""
+    torch = pytest.importorskip("torch", reason="the expected values are torch's")
+    expected = outcome(scenario, torch)
+    assert isinstance(expected, list), f"the scenario itself fails: {expected}"
+    compare(outcome(scenario, minitorch), expected, tolerance)
+
+
+def errors(*actions: Callable[[], Any]) -> list[Any]:
+    """The type and the message of what each action raises, or the repr of what it returns."""
+    raised: list[Any] = []
+    for action in actions:
+        try:
+            raised.append(repr(action()))
+        except Exception as error:
+            raised.append((type(error).__name__, str(error).replace("minitorch.", "torch.")))
+    return raised
+
+
 def assert_same(scenario: Callable[[Any], Any], tolerance: float = 1e-5) -> None:
     """Runs a scenario in both libraries and compares."""
     torch = pytest.importorskip("torch", reason="the expected values are torch's")

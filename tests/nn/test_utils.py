@@ -11,35 +11,14 @@ from typing import Any
 
 import pytest
 
-import minitorch
-from tests.nn.same import compare, outcome
+from tests.nn.same import Scenario, Scenarios, assert_comes_out_the_same, errors
 
-Scenario = Callable[[Any], Any]
-SCENARIOS: list[Scenario] = []
+scenario = Scenarios()
 
 
-def scenario(function: Scenario) -> Scenario:
-    SCENARIOS.append(function)
-    return function
-
-
-@pytest.mark.parametrize("run", SCENARIOS, ids=lambda run: run.__name__)
+@pytest.mark.parametrize("run", scenario, ids=lambda run: run.__name__)
 def test_same_as_torch(run: Scenario) -> None:
-    torch = pytest.importorskip("torch", reason="the expected values are torch's")
-    expected = outcome(run, torch)
-    assert isinstance(expected, list), f"the scenario itself fails: {expected}"
-    compare(outcome(run, minitorch), expected, 1e-5)
-
-
-def errors(*actions: Callable[[], Any]) -> list[Any]:
-    """The type and the message of what each action raises."""
-    raised: list[Any] = []
-    for action in actions:
-        try:
-            raised.append(repr(action()))
-        except Exception as error:
-            raised.append((type(error).__name__, str(error).replace("minitorch.", "torch.")))
-    return raised
+    assert_comes_out_the_same(run, 1e-5)
 
 
 def step(torch: Any, module: Any, *shape: int) -> list[Any]:
