@@ -101,7 +101,7 @@ class Tensor(Exchange, metaclass=_TensorType):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if other._dtype is not self._dtype or other._device is not self._device:
             self._accumulator = None
-        self._array, self._storage = other._array, other.untyped_storage()
+        self._storage, self._array = other.untyped_storage(), other._array
         self._dtype, self._device, self._bits = other._dtype, other._device, other._bits
 
     def _alias(self) -> Tensor:
@@ -182,7 +182,8 @@ def make_view(source: Tensor, array: Array) -> Tensor:
     if counter.value:
         view._view_version = counter.value
     if not grad_mode.enabled:
-        view._view_made = "in inference mode" if grad_mode.inference else "in no_grad mode"
+        inherited = source._view_made == "in inference mode"
+        view._view_made = "in inference mode" if grad_mode.inference or inherited else "in no_grad mode"
     elif source._view_made is not None:
         view._view_made = source._view_made
     return view

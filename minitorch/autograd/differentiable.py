@@ -65,6 +65,8 @@ class Differentiable(Metadata):
     def requires_grad(self, value: bool) -> None:
         if value and not self.is_leaf:
             raise RuntimeError("you can only change requires_grad flags of leaf variables.")
+        if value and self._dtype.category < FLOATING:
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:

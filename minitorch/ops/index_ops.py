@@ -81,6 +81,8 @@ def _source(name: str, self: Array, dim: int, index: Array, source: Array) -> No
         raise RuntimeError(f"{name}(): self ({one}) and source ({other}) must have the same scalar type")
     if not source.ndim and index.size > 1:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if source.ndim and dim >= source.ndim:
+        raise RuntimeError(f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim {source.ndim}")
     count = source.shape[dim] if source.ndim else 1
     if index.size != count:
         raise RuntimeError(
@@ -273,8 +275,8 @@ def put(xp: Any, self: Array, index: Array, source: Array, accumulate: bool = Fa
     """Writes or adds `source` at indices of the flattened tensor. https://pytorch.org/docs/stable/generated/torch.Tensor.put_.html"""
     if self.dtype != source.dtype:
         raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {FROM_NUMPY[self.dtype]} "
-            f"and source.dtype = {FROM_NUMPY[source.dtype]}"
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {type_name(self)} and "
+            f"source.dtype = {type_name(source)}"
         )
     if index.size != source.size:
         raise IndexError(

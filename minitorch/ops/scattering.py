@@ -15,7 +15,7 @@ from minitorch.ops.accumulation import add_at, combine_at, flat_places
 from minitorch.ops.apply import in_place_of, write_out
 from minitorch.ops.broadcasting import broadcast_shapes
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
-from minitorch.ops.errors import check_dim
+from minitorch.ops.errors import check_dim, not_implemented
 from minitorch.ops.factory import cast_number, check_range
 from minitorch.ops.promotion import is_number
 from minitorch.tensor import Tensor
@@ -183,6 +183,8 @@ def reduce_at(xp: Any, target: Array, places: tuple[Any, ...], src: Array, reduc
     """Folds `src` into the target's elements at the places, which may repeat."""
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if reduce in ("amax", "amin") and target.dtype.kind == "c":
+        raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", target.dtype.name)
     if not include_self:
         start = {"prod": 1, "amax": _lowest(xp, target), "amin": _highest(xp, target)}.get(reduce, 0)
         target[places] = start

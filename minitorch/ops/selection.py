@@ -213,6 +213,8 @@ def lerp(xp: Any, self: Array, end: Array, weight: Array | Number) -> Array:
 
     https://pytorch.org/docs/stable/generated/torch.lerp.html
     """
+    if getattr(weight, "ndim", 1) == 0:  # whose type doesn't count
+        weight = weight.astype(self.dtype)
     for name, each in (("end", end), ("weight", weight)):
         if getattr(each, "dtype", self.dtype) != self.dtype:
             raise RuntimeError(f"expected dtype {_c_name(self)} for `{name}` but got dtype {_c_name(each)}")
@@ -233,7 +235,7 @@ def lerp(xp: Any, self: Array, end: Array, weight: Array | Number) -> Array:
 
 def _c_name(array: Array) -> str:
     names = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
-    names |= {"int64": "long int", "int32": "int", "complex64": "c10::complex<float>"}
+    names |= {"int64": "long int", "int32": "int", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
     return names.get(array.dtype.name, array.dtype.name)
 
 

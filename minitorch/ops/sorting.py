@@ -13,7 +13,7 @@ from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, float32, float64
 from minitorch.layout import kept_strides, restrided
 from minitorch.ops.declaration import composite, declare
-from minitorch.ops.errors import check_dim
+from minitorch.ops.errors import check_dim, not_implemented
 from minitorch.ops.extremum import chosen, selected_backward, shared
 from minitorch.ops.ties import kth_of, sorted_of, top_of
 from minitorch.tensor import Tensor
@@ -145,6 +145,8 @@ def kthvalue(xp: Any, self: Array, k: int, dim: int = -1, keepdim: bool = False)
     dim = check_dim(dim, self.ndim)
     if not 1 <= k <= (self.shape[dim] if self.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
+    if self.dtype.kind == "c":
+        raise not_implemented("kthvalue_cpu", self.dtype.name)
     return _ranked(xp, "kthvalue", self, k - 1, dim, keepdim)
 
 

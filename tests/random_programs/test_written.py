@@ -152,6 +152,10 @@ RECORDED = {
     "leaves and hooks": """t0 = torch.arange(3., requires_grad=True); t1 = t0 * 2
 t1.requires_grad = True
 t1.requires_grad_()
+t2 = torch.arange(3); t2.requires_grad = True
+t2.requires_grad_()
+t3 = torch.lerp(t0, t0, torch.tensor(0.5, dtype=torch.float64))
+t4 = torch.complex(t0, t0); t4.lerp(t0, 0.5)
 t0.register_post_accumulate_grad_hook(lambda leaf: leaf.grad)
 t1.sum().backward()""",
     "out": """t0 = torch.arange(6.).view(2, 3); t1 = torch.ones(2, 2, requires_grad=True); t2 = torch.ones(3)
@@ -159,6 +163,14 @@ torch.add(t0, t1, out=t0)
 torch.add(t0, t0, out=t2)
 t3 = torch.ones(()); torch.add(t0, t3, out=t3)
 torch.cat([t1, t1], out=t0)""",
+    "views of views": """t0 = torch.zeros(3, 3, requires_grad=True) * 1
+with torch.inference_mode(): t1 = t0[1:]
+with torch.no_grad(): t2 = t1[0]; t3 = t0[1:]; t4 = t0.split(1)[0][0]
+t2.mul_(2)
+t5 = t3.split(1)[0]; t6 = t1.split(1)[0]
+t5.mul_(2)
+t6.mul_(2)
+t4.mul_(2)""",
     "losses of other shapes": """t0 = torch.arange(3., requires_grad=True); t1 = torch.ones((), requires_grad=True)
 t2 = torch.nn.functional.mse_loss(t1, t0); t3 = torch.nn.functional.smooth_l1_loss(t0, t1)
 t4 = torch.nn.functional.huber_loss(t0, t1); t5 = torch.nn.functional.mse_loss(t0, t0)""",
@@ -186,6 +198,9 @@ t2.scatter(0, t3[None], t1)
 t5 = t1.scatter(0, t3, torch.ones(()))
 t2.scatter_reduce(0, t3[None], t1, "amax")
 t4.scatter_add_(0, t3, t4)
+t2[:1].expand(2, 3).scatter_(0, torch.full((1, 3), 5), t2)
+t2[:1].expand(2, 3).index_copy_(0, t3, t1)
+t2[:1].expand(2, 3).index_add_(2, t3, t1)
 t2.index_copy(0, t3, t2[:1].bool())
 t2.index_copy(0, t3, t2[:1, :1])
 t2.index_copy(0, t3, t1)
@@ -194,7 +209,17 @@ t2.index_copy(0, t3[None], t1)
 t2.index_copy(0, t3.int(), t1[None])
 t1.index_copy(0, torch.tensor([0, 1]), t0)
 t1.index_copy(0, torch.tensor([0, 1]), t1)
-t0.index_copy(0, t3, t1[:1])"""
+t0.index_copy(0, t3, t1[:1])
+torch.zeros(3, 4, 2).index_add_(-1, torch.tensor([2]), torch.zeros(1))
+t1.put_(t3, torch.zeros(1, dtype=torch.float64))
+t5 = torch.zeros(3, dtype=torch.complex64); t6 = torch.zeros(2)
+t5.cummax(0)
+t5.cummin(0)
+t5.kthvalue(1)
+t5.scatter_reduce_(0, t3, t5[1:].clone(), "amin")
+torch.sin(t5, out=t6)
+t7 = torch.tensor([[-0.0, -0.0], [-0.0, 1.0]]).cumsum(0); t8 = torch.tensor(-0.0).cumsum(0)
+t9 = torch.zeros(3, 2); t9.data = torch.zeros(0, 2); t10 = t9[:, 1]"""
 """What is wrong with the arguments is said in PyTorch's words; of several faults, the same one."""
 
 
