@@ -173,16 +173,18 @@ def run(
                 continue
             if grads is None:
                 grads = [None] * len(node.outputs)
+            ends = needed is not None and not any(edge is not None and edge[0] in needed for edge in node.edges)
+            if targets is not None and not ends:
+                _capture(node, grads, targets, captured)  # where the gradient goes on, hooks change it later
             hooks = node.hooks
             if hooks is not None:
                 run_tensor_hooks(hooks, grads)
             if node.__class__ is AccumulateGrad:
                 _finish(node, grads, targets, captured, accumulate_leaves)
                 continue
-            if needed is not None:
+            if ends:
                 _capture(node, grads, targets or (), captured)
-                if not any(edge is not None and edge[0] in needed for edge in node.edges):
-                    continue
+                continue
             results = list(_compute(node, grads) if observed or hooks is not None else node.apply(grads))
             del grads
             if not keep_graph:

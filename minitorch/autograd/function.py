@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.inplace import CUSTOM, MULTIPLE, check_writable, rebase_history
-from minitorch.autograd.node import Gradients, Node, gradient_edge
+from minitorch.autograd.node import Edge, Gradients, Node, gradient_edge
 from minitorch.autograd.saved import FREED, PUSHED, SavedTensor, default_hooks
 from minitorch.tensor import Tensor, make_tensor, make_view
 
@@ -120,8 +120,20 @@ class FunctionNode(Node):
             if result is not None and not isinstance(result, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(result).__name__})")
             if is_tensor:
+                self._check_type(result, self.edges[len(gradients)])
                 gradients.append(result)
         return gradients
+
+    def _check_type(self, result: Tensor | None, edge: Edge | None) -> None:
+        """Raises RuntimeError for a complex gradient of a real input."""
+        if result is None or edge is None or not result._dtype.is_complex:
+            return
+        if not edge[0].outputs[edge[1]][1].is_complex:
+            raise RuntimeError(
+                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but "
+                "got false.  (Could this error message be improved?  If so, please report an enhancement request to "
+                "PyTorch.)"
+            )
 
     def release(self) -> None:
         self.ctx._saved = None

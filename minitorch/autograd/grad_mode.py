@@ -17,19 +17,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class GradMode(threading.local):
-    """The mode of one thread."""
+    """The mode of one thread. Ops are recorded while `enabled`, which is what was asked for outside inference mode."""
 
     enabled = True
+    asked = True
     inference = False
     multithreading = True
+
+    def set(self, asked: bool, inference: bool) -> None:
+        self.asked, self.inference, self.enabled = asked, inference, asked and not inference
 
 
 state = GradMode()
 
 
 def is_grad_enabled() -> bool:
-    """Whether ops are recorded in this thread."""
-    return state.enabled
+    """Whether ops are recorded in this thread, unless it is in `inference_mode`."""
+    return state.asked
 
 
 def is_inference_mode_enabled() -> bool:
@@ -89,7 +93,7 @@ class _Mode:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        state.enabled = self._previous
+        state.set(self._previous, state.inference)
 
 
 class no_grad(_Mode):
@@ -100,8 +104,8 @@ class no_grad(_Mode):
         return mode if function is None else cast(Self, mode(function))
 
     def __enter__(self) -> None:
-        self._previous = state.enabled
-        state.enabled = False
+        self._previous = state.asked
+        state.set(False, state.inference)
 
 
 class enable_grad(_Mode):
@@ -112,8 +116,8 @@ class enable_grad(_Mode):
         return mode if function is None else cast(Self, mode(function))
 
     def __enter__(self) -> None:
-        self._previous = state.enabled
-        state.enabled = True
+        self._previous = state.asked
+        state.set(True, state.inference)
 
 
 class set_grad_enabled(_Mode):
@@ -121,23 +125,24 @@ class set_grad_enabled(_Mode):
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
-        self._previous = state.enabled
-        state.enabled = mode
+        self._previous = state.asked
+        state.set(mode, state.inference)
 
     def _copy(self) -> _Mode:
         return set_grad_enabled(self.mode)
 
     def __call__(self, function: F) -> F:
-        state.enabled = self._previous
+        state.set(self._previous, state.inference)
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        state.enabled = self.mode
+        state.set(self.mode, state.inference)
 
 
 class inference_mode(_Mode):
-    """Like `no_grad`; besides, the tensors made inside can never be recorded later.
+    """Like `no_grad`, which `enable_grad` inside doesn't end; and the tensors made inside can never be recorded later.
 
+    With `mode=False` it ends the inference mode that it stands in, and any `no_grad`.
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.grad_mode.inference_mode.html
     """
 
@@ -155,15 +160,13 @@ class inference_mode(_Mode):
         return inference_mode(self.mode)
 
     def __enter__(self) -> None:
-        self._previous = state.enabled, state.inference
-        if self.mode:
-            state.enabled = False
-        state.inference = self.mode
+        self._previous = state.asked, state.inference
+        state.set(not self.mode, self.mode)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        state.enabled, state.inference = self._previous
+        state.set(*self._previous)
 
 
 class set_multithreading_enabled(_Mode):

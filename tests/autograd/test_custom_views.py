@@ -150,3 +150,54 @@ def test_results_are_not_written_into_inference_tensors() -> None:
         return [inside, *map(attempt, calls)]
 
     both(program)
+
+
+def test_a_real_input_gets_no_complex_gradient() -> None:
+    def program(torch: Any) -> Any:
+        apply = function(torch, lambda ctx, x: x * 2, lambda ctx, grad: grad * (1 + 1j))
+        return attempt(apply(torch.ones(2, requires_grad=True)).sum().backward)
+
+    assert both(program).startswith("RuntimeError: Expected isFloatingType")
+
+
+def test_inference_mode_is_not_ended_by_enable_grad_but_by_its_own_opposite() -> None:
+    def program(torch: Any) -> list[Any]:
+        def told() -> tuple[bool, bool]:
+            return torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+
+        x, log = torch.ones(2, requires_grad=True), [told()]
+        with torch.inference_mode():
+            log.append(told())
+            with torch.enable_grad():
+                written = torch.zeros(2)
+                written.add_(x)
+                made = [x * 2, x[:1], torch.ones(2, requires_grad=True) * 2, written, x.sum()]
+                log += [told(), [(each.requires_grad, each.is_inference()) for each in made]]
+            with torch.set_grad_enabled(True):
+                log.append(told())
+            with torch.inference_mode(False):
+                log += [told(), (x * 2).requires_grad]
+            log.append(told())
+        with torch.no_grad():
+            with torch.inference_mode(False):
+                log += [told(), (x * 2).requires_grad]
+            log.append(told())
+        return [*log, told()]
+
+    both(program)
+
+
+def test_a_captured_gradient_that_goes_on_is_the_one_before_the_hooks() -> None:
+    """Asked for alone, a tensor's gradient is what its hooks made of it; beside one further down, what came to it."""
+
+    def program(torch: Any) -> list[Any]:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 2
+        y.register_hook(lambda grad: grad * 10)
+        total = y.sum()
+        return [
+            [each.tolist() for each in torch.autograd.grad(total, inputs, retain_graph=True)]
+            for inputs in ([y], [y, x], [x], [x, y])
+        ]
+
+    both(program)
