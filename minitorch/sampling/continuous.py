@@ -47,7 +47,8 @@ def uniform_(array: Array, generator: Generator, low: float = 0.0, high: float =
     if (low, high) != (0, 1) or array.dtype.itemsize == 2:
         bottom, top = real(low), real(high)
         values = convert(multiply_add(values, top - bottom, bottom), array.dtype)
-        bottom, top = convert(np.array([bottom, top]), array.dtype)
+        if array.dtype.itemsize == 2:
+            bottom, top = convert(np.array([bottom, top]), array.dtype)
         values[values == top] = bottom  # rounding may reach the bound that is excluded
     fill(array, values)
 

@@ -66,6 +66,8 @@ def _range(dtype: np.dtype[Any], low: int, high: int | None) -> tuple[int, int]:
     if dtype.kind == "c":
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     name, floating = NAMES[dtype], is_floating(dtype)
+    if floating and high is not None and -(2**name.digits) < low < high < 2**name.digits:
+        return low, high  # the dtype holds all of these exactly
     smallest, largest = limits(dtype)
     if high is not None and low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")

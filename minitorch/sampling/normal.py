@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from minitorch.random import Generator, Source
+from minitorch.sampling.ahead import Drawn
 from minitorch.sampling.arithmetic import Array, elementary, multiply_add
 from minitorch.sampling.box_muller import box_muller
 from minitorch.sampling.fill import as_real, fill, require_floating, uniform_float32, uniform_float64
@@ -77,11 +78,15 @@ def normal_sample(generator: Source) -> float:
 
 def standard_normal(generator: Generator, count: int) -> Array:
     """`count` standard normal numbers, float64: what as many calls of `normal_sample` give."""
-    if count < GROUP:
-        return np.array([normal_sample(generator) for _ in range(count)])
     waiting = [] if generator.next_normal is None else [generator.next_normal]
     pairs = (count - len(waiting) + 1) // 2
-    u1, u2 = uniform_float64(generator, 2 * pairs).reshape(pairs, 2).T
+    uniform = uniform_float64(generator, 2 * pairs)
+    if count < GROUP:
+        source = Drawn(uniform, generator.next_normal)
+        few = np.array([normal_sample(source) for _ in range(count)])
+        generator.next_normal = source.next_normal
+        return few
+    u1, u2 = uniform.reshape(pairs, 2).T
     values = np.empty((pairs, 2))
     values[:, 0], values[:, 1] = _box_muller_float64(elementary("log1p", -u2, u2.dtype), u1)
     values = np.concatenate([waiting, values.ravel()])
