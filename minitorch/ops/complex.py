@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import FROM_NUMPY, type_name
+from minitorch.dtypes import FROM_NUMPY, float16, type_name
 from minitorch.ops.conjugation import _conj, _neg_view, is_conj, resolve_conj
 from minitorch.ops.declaration import METHODS, composite, pointwise, view
+from minitorch.ops.errors import not_implemented
 from minitorch.ops.shape import strided
 from minitorch.tensor import Tensor
 
@@ -131,11 +132,12 @@ def _complex(xp: Any, real: Array, imag: Array) -> Array:
 
 @composite(variants="function out")
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """real + i · imag. Raises RuntimeError for different dtypes.
+    """real + i · imag. Raises RuntimeError for different dtypes, NotImplementedError for float16.
 
     https://pytorch.org/docs/stable/generated/torch.complex.html
     """
     _check_parts(real, imag)
+    real._dtype.to_complex()  # which float16 has not
     return _complex(real, imag)
 
 
@@ -158,6 +160,8 @@ def _polar(xp: Any, abs: Array, angle: Array) -> Array:
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """abs · (cos angle + i sin angle). https://pytorch.org/docs/stable/generated/torch.polar.html"""
     _check_parts(abs, angle)
+    if abs._dtype is float16:
+        raise not_implemented("polar_cpu", "float16")
     return _polar(abs, angle)
 
 

@@ -150,6 +150,7 @@ case(
     dtypes="float32 float64",
     strides=False,
 )
+case("polar", lambda make: [], errors=lambda make: [args(*[make(2, dtype="float16")] * 2)], dtypes="float32")
 case(
     "frexp",
     lambda make: [

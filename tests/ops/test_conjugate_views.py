@@ -376,6 +376,15 @@ def tensors_back(tensor: Any) -> Any:
     return tensor
 
 
+@pytest.mark.parametrize(
+    "program", ["torch.complex(h, h)", "torch.view_as_complex(h)", "h * 1j", "torch.result_type(h, 1j)"]
+)
+def test_there_is_no_complex32(program: str) -> None:
+    half = minitorch.ones(2, dtype=minitorch.float16)
+    with pytest.raises(NotImplementedError, match="complex32"):
+        eval(program, {"torch": minitorch, "h": half})
+
+
 def test_memory_is_shared_with_dlpack_only_without_bits() -> None:
     """PyTorch exports the memory of a negative view as if the bit were not set; here that is refused."""
     with pytest.raises(BufferError, match="negative bit"):
