@@ -25,6 +25,7 @@ from minitorch.autograd.grad_mode import (
 from minitorch.autograd.gradcheck import gradcheck, gradgradcheck
 from minitorch.autograd.graph import GradientEdge
 from minitorch.autograd.node import Edge, Node, accumulator, gradient_edge
+from minitorch.autograd.saved import SavedTensor
 from minitorch.autograd.variable import Variable
 from minitorch.devices import get_default_device
 from minitorch.tensor import Tensor, make_tensor
@@ -32,6 +33,7 @@ from minitorch.tensor import Tensor, make_tensor
 __all__ = [
     "Function",
     "Node",
+    "SavedTensor",
     "Variable",
     "backward",
     "detect_anomaly",

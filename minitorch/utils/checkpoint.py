@@ -31,6 +31,7 @@ __all__ = [
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "noop_context_fn",
     "set_checkpoint_early_stop",
@@ -68,6 +69,18 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
         yield
     finally:
         _early_stop = previous
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
+) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """Raises NotImplementedError: PyTorch's policies choose among `torch.ops`, which minitorch doesn't have.
+
+    Source: https://pytorch.org/docs/stable/checkpoint.html#torch.utils.checkpoint.create_selective_checkpoint_contexts
+    """
+    raise NotImplementedError(
+        "create_selective_checkpoint_contexts is not supported: there are no torch.ops for a policy to choose among"
+    )
 
 
 def checkpoint(

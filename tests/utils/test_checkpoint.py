@@ -94,6 +94,11 @@ def test_nothing_of_the_inside_is_kept() -> None:
     assert output.requires_grad
 
 
+def test_policies_are_refused() -> None:
+    with pytest.raises(NotImplementedError, match="create_selective_checkpoint_contexts"):
+        minitorch.utils.checkpoint.create_selective_checkpoint_contexts(lambda *args: None)
+
+
 def test_debug_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="debug"):
         checkpoint(lambda x: x * 2, inputs(), debug=True, use_reentrant=False)
