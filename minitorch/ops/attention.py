@@ -6,6 +6,7 @@ Source: https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from minitorch.dtypes import C_NAMES, bool_, float32
@@ -151,10 +152,21 @@ def multi_head_attention_forward(
         )
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     q, k, v = _projected(query, key, value, in_proj_weight, separate, in_proj_bias)
+    if attn_mask is not None and key_padding_mask is not None and attn_mask.dtype is not key_padding_mask.dtype:
+        warnings.warn(
+            "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead.",
+            stacklevel=2,
+        )
     mask = _float_mask(attn_mask, "attn_mask", q)
     if mask is not None:
         mask = _checked_mask(mask, batch * num_heads, length, key.shape[0])
     padding = _float_mask(key_padding_mask, "key_padding_mask", q)
+    if padding is not None:
+        for dim, wanted in enumerate((batch, key.shape[0])):
+            if padding.shape[dim] != wanted:
+                raise AssertionError(
+                    f"Expected key_padded_mask.shape[{dim}] to be {wanted}, but got {padding.shape[dim]}"
+                )
 
     def longer(each: Tensor | None) -> Tensor | None:
         return None if each is None else pad(each, (0, 1))

@@ -30,7 +30,7 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
-    if callable(activation):
+    if not isinstance(activation, str):
         return activation
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
