@@ -72,7 +72,7 @@ def qr(xp: Any, A: Array, mode: str = "reduced") -> tuple[Array, Array]:
 
 
 def _svd_gradient(grads: Any, result0: Tensor, result1: Tensor, result2: Tensor, full_matrices: bool) -> Tensor:
-    if full_matrices and result0.shape[-2] != result2.shape[-1]:
+    if full_matrices and result1.numel() and result0.shape[-2] != result2.shape[-1]:
         raise RuntimeError(
             "svd_backward: The singular vectors in the case of full_matrices=True are not differentiable: use "
             "full_matrices=False"

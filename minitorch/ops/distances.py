@@ -109,7 +109,7 @@ def distance_gradients(
     batch = distance.shape[:-2]
     of_x1 = xp.zeros((*batch, *x1.shape[-2:]), x1.dtype)
     of_x2 = xp.zeros((*batch, *x2.shape[-2:]), x2.dtype)
-    if p == 0:
+    if p == 0 or not distance.size:
         return of_x1, of_x2
     for down, across in _tiles(x1.shape[-2], x2.shape[-2], x1.shape[-1] * math.prod(batch), upper):
         slope = x1[..., down, None, :] - x2[..., None, across, :]

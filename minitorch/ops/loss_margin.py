@@ -152,14 +152,18 @@ def _check_rows(self: Array) -> None:
 def _multi_margin_gradient(
     grad: Tensor, self: Tensor, target: Tensor, p: int, margin: float, weight: Tensor | None, reduction: str
 ) -> Tensor:
-    index = target.unsqueeze(-1)
+    if not self.dim():
+        return self.new_zeros(())
+    index = target.reshape(self.shape[:-1]).unsqueeze(-1)
     excess = margin - self.gather(-1, index) + self
     slope = (excess > 0).to(self.dtype) * (1 if p == 1 else 2 * excess)
     if weight is not None:
-        slope = slope * weight[target].unsqueeze(-1)
+        slope = slope * weight[index]
     slope = slope.scatter(-1, index, 0.0)
     slope = slope.scatter(-1, index, -slope.sum(-1, keepdim=True)) / self.shape[-1]
-    return slope * share(grad, reduction, target, target).unsqueeze(-1)
+    return slope * share(grad, reduction, target, target).reshape(
+        self.shape[:-1] if reduction == "none" else ()
+    ).unsqueeze(-1)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -221,6 +225,8 @@ def multilabel_margin(xp: Any, self: Array, target: Array, reduction: str) -> Ar
 
 
 def _multilabel_gradient(grad: Tensor, self: Tensor, target: Tensor, reduction: str) -> Tensor:
+    if not self.dim():
+        return self.new_zeros(())
     listed = (target < 0).cumsum(-1) == 0
     index = target.where(listed, 0)
     hits = listed.unsqueeze(-1) & (index.unsqueeze(-1) == target.new_tensor(range(self.shape[-1])))

@@ -329,6 +329,9 @@ def batch_norm(
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     _check_types(input, running_mean, running_var, weight, bias)
+    if not input.numel():
+        result = input.clone() if weight is None else input.clone() * weight[0]
+        return result if bias is None else result + bias[0]
     dims = (0, *range(2, input.dim()))
     weight_shape = (1, channels, *[1] * (input.dim() - 2))
     if not training:

@@ -155,9 +155,9 @@ def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dty
     row_major=True,
     variants="function method out",
     derivatives={
-        "self": lambda grad, self_shape, dim, keepdim: unreduced(
-            grad / count_of(self_shape, dim), self_shape, dim, keepdim
-        ).expand(self_shape),
+        "self": lambda grad, self_shape, dim, keepdim: (
+            unreduced(grad, self_shape, dim, keepdim).expand(self_shape) / count_of(self_shape, dim)
+        ),
     },
     node=lambda self, dim, keepdim, dtype: "MeanBackward0" if dim is None else "MeanBackward1",
 )

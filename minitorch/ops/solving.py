@@ -26,7 +26,7 @@ def _eig_gradient(grads: Any, result0: Tensor, result1: Tensor, A_dtype: Any) ->
     of_values, of_vectors = grads
     values, vectors = result0, result1
     middle = values.new_zeros(vectors.shape) if of_values is None else of_values.diag_embed()
-    if of_vectors is not None:
+    if of_vectors is not None and vectors.numel():
         product = adjoint(vectors) @ of_vectors
         along = product.diagonal(0, -2, -1)
         if not bool(along.imag.abs().max() < 1e-2 * max(1.0, float(product.abs().max()))):
