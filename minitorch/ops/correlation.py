@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ WORKSPACE = 1 << 20
 
 WIDE = 64
 """From this number of columns on, those of one row in all images, a row's own matrix product is large enough."""
+
+DEEP = 128
+"""From this number of a kernel's rows in all channels on, its columns are large enough for products of their own."""
 
 FEW_POSITIONS = 128
 """Below this number of output positions an image's own matrix product is too small: all images share one."""
@@ -64,10 +68,16 @@ def _chunks(count: int, elements_each: int) -> Iterator[slice]:
     return (slice(start, min(start + size, count)) for start in range(0, count, size))
 
 
-def correlate(xp: Any, x: Array, weight: Array, stride: Ints, dilation: Ints, groups: int) -> Array:
-    """The convolution of a padded array with a weight (O, C / groups, *kernel)."""
-    if groups == 1 and _is_wide(x, weight, stride, dilation):
-        return _correlate_rows(xp, x, weight, stride, dilation)
+def correlate(xp: Any, x: Array, weight: Array, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
+    """The convolution with a weight (O, C / groups, *kernel)."""
+    columns = (x.shape[-1] + 2 * padding[-1] - dilation[-1] * (weight.shape[-1] - 1) - 1) // stride[-1] + 1
+    if groups == 1 and _is_wide(len(x) * columns, weight, dilation):
+        left_over = dilation[-1] * (weight.shape[-1] - 1)
+        deep = math.prod(weight.shape[1:2] + weight.shape[-2:-1]) >= DEEP
+        if deep and stride[-1] == 1 and 8 * left_over <= columns and xp.__name__ == "numpy":
+            return _correlate_lines(xp, x, weight, stride, padding, dilation)
+        return _correlate_rows(xp, padded(xp, x, padding), weight, stride, dilation)
+    x = padded(xp, x, padding)
     if 1 < groups == x.shape[1]:
         return _correlate_channels(xp, x, weight, stride, dilation)
     seen = windows(xp, x, weight.shape[2:], stride, dilation)
@@ -91,9 +101,50 @@ def correlate(xp: Any, x: Array, weight: Array, stride: Ints, dilation: Ints, gr
     return result
 
 
-def _is_wide(x: Array, weight: Array, stride: Ints, dilation: Ints) -> bool:
-    columns = (x.shape[-1] - dilation[-1] * (weight.shape[-1] - 1) - 1) // stride[-1] + 1
-    return len(x) * columns >= WIDE and math.prod(weight.shape[2:]) > 1 and dilation[-2:-1] in ((), (1,))
+def _is_wide(columns: int, weight: Array, dilation: Ints) -> bool:
+    return columns >= WIDE and math.prod(weight.shape[2:]) > 1 and dilation[-2:-1] in ((), (1,))
+
+
+def _correlate_lines(xp: Any, x: Array, weight: Array, stride: Ints, padding: Ints, dilation: Ints) -> Array:
+    """`correlate` without groups and vertical dilation, and with steps of one column: nothing is copied twice.
+
+    All images' rows of one number lie in one line, between zeros. What a column of the kernel sees of them is the line
+    from some element on; the products for the positions between the images are computed too, and left out.
+    """
+    n, outputs, channels = weight.ndim - 2, weight.shape[0], x.shape[1]
+    kernel, whole = weight.shape[2:], tuple(s + 2 * p for s, p in zip(x.shape[2:], padding, strict=True))
+    size = tuple((s - d * (k - 1) - 1) // t + 1 for s, d, k, t in zip(whole, dilation, kernel, stride, strict=True))
+    result = xp.empty((len(x), outputs, *size), x.dtype)
+    if not result.size:
+        return result
+    deep, depth = xp.moveaxis(weight, 1, n), math.prod(kernel[-2:-1]) * channels  # rows, then channels, as in the lines
+    kernels = {each: deep[(slice(None), *each[:-1], ..., each[-1])].reshape(outputs, depth) for each in _taps(kernel)}
+    inside = tuple(slice(p, p + s) for p, s in zip(padding, x.shape[2:], strict=True))
+    for part in _chunks(len(x), x[0].size):
+        images = x[part]
+        count = len(images)
+        lines = xp.zeros((*whole[:-1], channels, count, whole[-1]), x.dtype)
+        lines[(*inside[:-1], ..., inside[-1])] = images.transpose(*range(2, 1 + n), 1, 0, 1 + n)
+        lines = lines.reshape(*whole[:-1], channels, count * whole[-1])
+        length = lines.shape[-1] - dilation[-1] * (kernel[-1] - 1)
+        total, product = xp.empty((outputs, lines.shape[-1]), x.dtype), xp.empty((outputs, length), x.dtype)
+        seen = total.reshape(outputs, count, whole[-1])[..., : size[-1]].swapaxes(0, 1)
+        for place in xp.ndindex(*size[:-1]):
+            first = tuple(o * t for o, t in zip(place, stride, strict=False))
+            total[...] = 0
+            for tap, factor in kernels.items():
+                above = tuple(f + o * d for f, o, d in zip(first, tap[:-1], dilation, strict=False))
+                rows = () if n == 1 else (slice(first[-1], first[-1] + kernel[-2]),)
+                under = lines[(*above, *rows)].reshape(depth, lines.shape[-1])
+                start = tap[-1] * dilation[-1]
+                total[:, :length] += xp.matmul(factor, under[:, start : start + length], out=product)
+            result[part][(slice(None), slice(None), *place)] = seen
+    return result
+
+
+def _taps(kernel: Ints) -> Iterator[Ints]:
+    """The places in a kernel but for its rows, which are multiplied together."""
+    return itertools.product(*map(range, (*kernel[:-2], kernel[-1])))
 
 
 def _correlate_rows(xp: Any, x: Array, weight: Array, stride: Ints, dilation: Ints) -> Array:
@@ -206,7 +257,7 @@ def scatter(
     turns = set(stride) == {1} and groups == 1 and covered == whole and min(around) >= 0
     if turns and grad.size >= weight.shape[0] ** 2:
         turned = xp.flip(weight, tuple(range(2, 2 + n))).swapaxes(0, 1)
-        return correlate(xp, padded(xp, grad, around), turned, stride, dilation, 1)
+        return correlate(xp, grad, turned, stride, around, dilation, 1)
     shape = (len(grad), weight.shape[1] * groups, *whole)
     result = xp.zeros(shape, grad.dtype)
     if 1 < groups == shape[1]:

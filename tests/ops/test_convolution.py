@@ -21,6 +21,10 @@ CASES = {
     "more padding than kernel": ((7, 2, 13, 30), (3, 2, 2, 2), {"padding": 2}),
     "1 by 1": ((4, 3, 20, 20), (5, 3, 1, 1), {}),
     "grouped": ((4, 4, 20, 20), (6, 2, 3, 3), {"groups": 2}),
+    "deep": ((3, 48, 6, 40), (4, 48, 3, 3), {"padding": (1, 2), "stride": (2, 1)}),
+    "deep, dilated": ((2, 48, 6, 60), (4, 48, 3, 3), {"dilation": (1, 2)}),
+    "deep, one dimension": ((2, 130, 80), (4, 130, 3), {"padding": 1}),
+    "deep, three dimensions": ((1, 48, 4, 5, 70), (3, 48, 2, 3, 3), {"stride": (2, 1, 1), "padding": (1, 0, 1)}),
     "each channel": ((4, 3, 20, 18), (3, 1, 3, 3), {"groups": 3, "padding": 1}),
     "each channel, several outputs, strided": (
         (3, 4, 13, 16),
