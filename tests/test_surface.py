@@ -57,6 +57,17 @@ TENSOR_TYPES: list[Line] = [
     lambda t: type(t.ones(2)),
     lambda t: t.set_default_tensor_type("torch.LongTensor"),
     lambda t: t.tensor([1]).type("torch.FloatTensor"),
+    lambda t: t.tensor([1]).type(t.FloatTensor),
+    lambda t: t.tensor([1]).type(t.Tensor),
+    lambda t: t.tensor([1]).type("torch.Tensor"),
+    lambda t: t.tensor([1.5]).type(t.ByteTensor),
+    lambda t: t.tensor([1.5]).type(t.long),
+    lambda t: t.tensor([1.5]).type("FloatTensor"),
+    lambda t: t.tensor([1.5]).type(t.nn.Parameter),
+    lambda t: t.tensor([1.5]).type(float),
+    lambda t: t.tensor([1.5]).type(3),
+    lambda t: t.nn.Linear(1, 1).type(t.DoubleTensor).weight.dtype,
+    lambda t: (lambda x: x.type(t.FloatTensor) is x)(t.ones(2)),
     lambda t: t.tensor([1]).type(),
 ]
 

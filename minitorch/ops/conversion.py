@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/generated/torch.Tensor.to.html
 
 from __future__ import annotations
 
+import builtins
 import warnings
 from typing import Any
 
@@ -149,19 +150,27 @@ for _name, _kind in {
 
 @composite(variants="method")
 def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The old name of dtype and device, "torch.FloatTensor"; or this tensor in the dtype of that name.
+    """The old name of dtype and device, "torch.FloatTensor"; or this tensor in a dtype, or the one of an old type.
 
+    Raises ValueError for the names of other types, TypeError for what names none.
     https://pytorch.org/docs/stable/generated/torch.Tensor.type.html
     """
     prefix = "torch." if self._device.type == "cpu" else f"torch.{self._device.type}."
     if dtype is None:
         return f"{prefix}{type_name(self)}Tensor"
-    if isinstance(dtype, str):
-        by_name = {f"torch.{SCALAR_TYPES[each.name]}Tensor": each for each in DTYPES}
-        if dtype not in by_name:
-            raise ValueError(f"invalid type: '{dtype}'")
-        dtype = by_name[dtype]
-    return self.to(dtype, non_blocking)
+    return self.to(dtype if isinstance(dtype, dtypes.dtype) else _dtype_of(dtype), non_blocking)
+
+
+def _dtype_of(old_type: Any) -> dtype:
+    """The dtype of an old type, `torch.FloatTensor` or its name; that of `torch.Tensor` is the default."""
+    if not isinstance(old_type, (str, builtins.type)):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    name = old_type if isinstance(old_type, str) else old_type.__name__
+    by_name = {f"{SCALAR_TYPES[each.name]}Tensor": each for each in DTYPES} | {"Tensor": dtypes.get_default_dtype()}
+    found = by_name.get(name.removeprefix("torch."))
+    if found is None or isinstance(old_type, str) != name.startswith("torch."):
+        raise ValueError(f"invalid type: '{name}'")
+    return found
 
 
 @composite(variants="method")
