@@ -49,7 +49,7 @@ class Receive:
     def fits(self, length: int) -> bool:
         return length == len(self.memory) if self.exact else length <= len(self.memory)
 
-    def take(self, data: bytes, source: int) -> None:
+    def take(self, data: bytearray, source: int) -> None:
         """Gets the message, whose sender is `source`, in one piece."""
         if self.fits(len(data)):
             self.memory[: len(data)] = data
@@ -78,7 +78,7 @@ class _Peer:
         self.connection = connection
         self.address = "[{}]:{}".format(*connection.getpeername()[:2])
         self.sending = threading.Lock()
-        self.arrived: dict[Key, deque[bytes]] = {}
+        self.arrived: dict[Key, deque[bytearray]] = {}
         self.error: str | None = None
 
 
@@ -195,7 +195,7 @@ class Mesh:
             if receive is not None:
                 receive.future.set_exception(RuntimeError(peer.error))
 
-    def _deliver(self, peer: _Peer, key: Key, receive: Receive | None, data: bytes) -> None:
+    def _deliver(self, peer: _Peer, key: Key, receive: Receive | None, data: bytearray) -> None:
         with self._changing:
             receive = receive or self._claim(peer.rank, key)
             if receive is None:

@@ -103,7 +103,7 @@ class ProcessGroup:
 
         def communicate(exchange: Exchange) -> None:
             if self._rank != root:
-                exchange.reduce(tensor._array.copy("C"), root, op)
+                exchange.reduce(tensor._elements.copy("C"), root, op)
                 return
             with writable(tensor) as (array,):
                 exchange.reduce(array, root, op)
@@ -212,10 +212,10 @@ class ProcessGroup:
 
         def communicate(exchange: Exchange) -> None:
             for root, part in enumerate(parts):
-                array = part._array.copy("C")
+                array = part._elements.copy("C")
                 exchange.reduce(array, root, op)
                 if root == self._rank:
-                    output._array[...] = array
+                    output._put(array)
             self._average(output, op)
 
         return self._start(communicate, outputs, async_op)
@@ -232,9 +232,9 @@ class ProcessGroup:
         check_reduction(op, input._array.dtype.name)
 
         def communicate(exchange: Exchange) -> None:
-            array = input._array.copy("C")
+            array = input._elements.copy("C")
             exchange.all_reduce(array, op)
-            output._array[...] = array[self._rank * output.shape[0] :][: output.shape[0]]
+            output._put(array[self._rank * output.shape[0] :][: output.shape[0]])
             self._average(output, op)
 
         return self._start(communicate, [output], async_op)
@@ -294,8 +294,8 @@ def _work(waiting: queue.SimpleQueue[tuple[Work, Communicate, Exchange] | None])
 
 
 def _dense(tensor: Tensor) -> Array:
-    """A tensor's array without gaps: its own, or a copy."""
-    array = tensor._array
+    """A tensor's elements without gaps: its own array, or a copy."""
+    array = tensor._elements
     return array if array.flags.c_contiguous else array.copy("C")
 
 
@@ -306,7 +306,7 @@ def writable(*tensors: Tensor) -> Iterator[list[Array]]:
     yield arrays
     for tensor, array in zip(tensors, arrays, strict=True):
         if array is not tensor._array:
-            tensor._array[...] = array
+            tensor._put(array)
 
 
 def _check_alike(name: str, tensors: Sequence[Tensor], model: Tensor) -> None:

@@ -21,7 +21,7 @@ def broadcast_coalesced(group: ProcessGroup, tensors: Sequence[Tensor], root: in
         joined: Any = torch.cat([each.reshape(-1) for each in same])
         group.broadcast([joined], root, async_op=False).wait()
         for each, piece in zip(same, joined.split([each.numel() for each in same]), strict=True):
-            each._array[...] = piece._array.reshape(each.shape)  # no write that a version counter would tell of
+            each._put(piece._array.reshape(each.shape))  # no write that a version counter would tell of
 
 
 def check_same_parameters(group: ProcessGroup, parameters: Sequence[Tensor]) -> None:

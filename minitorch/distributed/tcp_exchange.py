@@ -35,6 +35,10 @@ class Segments:
         start = number % self._count * self._length
         return self._array[start : start + self._length]
 
+    def like(self, number: int) -> Array:
+        """Memory for another process's segment."""
+        return self._array.__array_namespace__().empty_like(self[number])
+
 
 def _divided(total: int, parts: int) -> int:
     """A division that rounds up."""
@@ -73,12 +77,17 @@ class TCPExchange:
         """
         rank, size, each = self.rank, self.size, segments.per_chunk
         combine = ufunc(segments[0], op)
-        for step in range((size - 1) * each):
-            self._send((rank - 1) % size, segments[(rank + 1) * each + step])
-            mine = segments[(rank + 2) * each + step]
-            theirs = mine.copy()
-            self._receive((rank + 1) % size, theirs)
-            combine(theirs, mine, out=mine)
+        coming: list[tuple[Array, Receive | None]] = []
+        for step in range((size - 1) * each + 1):
+            if step < (size - 1) * each:
+                theirs = segments.like((rank + 2) * each + step)
+                coming.append((theirs, self._post((rank + 1) % size, theirs)))
+                self._send((rank - 1) % size, segments[(rank + 1) * each + step])
+            if step > 0:  # while one segment comes, the one before is added
+                theirs, receive = coming.pop(0)
+                self._finish(receive)
+                mine = segments[(rank + 2) * each + step - 1]
+                combine(theirs, mine, out=mine)
 
     def all_reduce(self, array: Array, op: RedOpType) -> None:
         """Leaves the reduction of all arrays in every process: the reduced chunks travel round the ring once more."""
@@ -87,9 +96,13 @@ class TCPExchange:
         segments = Segments(array, self.size)
         self._reduce_scatter(segments, op)
         rank, size, each = self.rank, self.size, segments.per_chunk
-        for step in range((size - 1) * each):
-            receive = self._post((rank + 1) % size, segments[(rank + 1) * each + step])
+        steps = range((size - 1) * each)
+        receives = [self._post((rank + 1) % size, segments[(rank + 1) * each + step]) for step in steps]
+        for step in steps:
+            if step >= each:
+                self._finish(receives[step - each])  # what is to be sent now
             self._send((rank - 1) % size, segments[rank * each + step])
+        for receive in receives[-each:]:
             self._finish(receive)
 
     def reduce(self, array: Array, root: int, op: RedOpType) -> None:

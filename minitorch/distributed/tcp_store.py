@@ -34,22 +34,21 @@ def send_fields(connection: socket.socket, fields: Sequence[bytes]) -> None:
 def receive_fields(connection: socket.socket) -> list[bytes]:
     """Receives what `send_fields` sent. Raises ConnectionError where the connection ends."""
     (count,) = _LENGTH.unpack(receive_exactly(connection, _LENGTH.size))
-    return [
-        receive_exactly(connection, *_LENGTH.unpack(receive_exactly(connection, _LENGTH.size))) for _ in range(count)
-    ]
+    lengths = (_LENGTH.unpack(receive_exactly(connection, _LENGTH.size)) for _ in range(count))
+    return [bytes(receive_exactly(connection, length)) for (length,) in lengths]
 
 
-def receive_exactly(connection: socket.socket, count: int) -> bytes:
+def receive_exactly(connection: socket.socket, count: int) -> bytearray:
     """So many bytes. Raises ConnectionError where the connection ends before."""
     data = bytearray(count)
     receive_into(connection, memoryview(data))
-    return bytes(data)
+    return data
 
 
 def receive_into(connection: socket.socket, memory: memoryview) -> None:
     """Fills memory. Raises ConnectionError where the connection ends before."""
     while memory:
-        received = connection.recv_into(memory)
+        received = connection.recv_into(memory, 0, socket.MSG_WAITALL)
         if not received:
             raise ConnectionError("Connection closed by peer")
         memory = memory[received:]

@@ -84,7 +84,7 @@ CASES = [
 
 
 @pytest.mark.needs("torch")
-@pytest.mark.parametrize(("make", "name", "ask"), CASES, ids=lambda part: getattr(part, "__name__", part))
+@pytest.mark.parametrize(("make", "name", "ask"), CASES, ids=[f"{make.__name__}-{name}" for make, name, _ in CASES])
 def test_like_torch(make: Any, name: str, ask: Callable[[Any], Any], tmp_path: Path) -> None:
     import torch.distributed as theirs
 
