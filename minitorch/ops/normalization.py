@@ -352,7 +352,7 @@ def _move_towards(running: Tensor, statistic: Callable[[Tensor], Tensor], input:
     """Updates a running statistic. PyTorch's kernel does it, so that its version stays, and an earlier pass valid."""
     with no_grad():
         moved = running * (1 - momentum) + statistic(input.to(running.dtype)) * momentum
-        running._array[...] = moved._array
+        running._put(moved._array)
 
 
 @declare(
