@@ -53,7 +53,7 @@ class ProcessGroupGloo(ProcessGroup):
         tensor = _single(tensors)
         key = (POINT_TO_POINT, tag)
         seconds = self.timeout.total_seconds()
-        return Work(()).run(lambda: self._mesh.send(destination, key, memory_of(tensor._array), seconds))
+        return Work(()).run(lambda: self._mesh.send(destination, key, memory_of(tensor._elements), seconds))
 
     def recv(self, tensors: Sequence[Tensor], source: int | None, tag: int) -> Work:
         """Receives a tensor from one process, or with None from any; a shorter one fills its beginning."""

@@ -126,7 +126,7 @@ class ProcessGroupMPI(ProcessGroup):
     def send(self, tensors: Sequence[Tensor], destination: int, tag: int) -> Work:
         """Sends a tensor to one process."""
         (tensor,) = tensors
-        return MPIWork(self._messages.Isend(memory_of(tensor._array), destination, tag), ())
+        return MPIWork(self._messages.Isend(memory_of(tensor._elements), destination, tag), ())
 
     def recv(self, tensors: Sequence[Tensor], source: int | None, tag: int) -> Work:
         """Receives a tensor from one process, or with None from any."""
