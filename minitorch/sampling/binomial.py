@@ -70,7 +70,7 @@ class Binomial(NamedTuple):
 
     What is counted are successes or failures, whichever are rarer. The names up to `quick` say how they are drawn; the
     others are what `_accepts` needs: n, a, b and `centre` make the proposals, `scale` relates their density to the
-    probabilities, of which `constant` is the part without k, and m is the k with the greatest.
+    probabilities, and m is the k with the greatest.
     """
 
     way: Array
@@ -83,7 +83,6 @@ class Binomial(NamedTuple):
     scale: Array
     odds: Array
     m: Array
-    constant: Array
 
     @classmethod
     def of(cls, n: Array, prob: Array) -> Binomial:
@@ -105,7 +104,13 @@ class Binomial(NamedTuple):
             scale=(2.83 + 5.1 / b) * deviation,
             odds=odds,
             m=m,
-            constant=(m + 0.5) * np.log((m + 1) / (odds * (n - m + 1))) + _stirling_rests(m) + _stirling_rests(n - m),
+        )
+
+    def greatest(self) -> Array:
+        """The logarithm of the probability of m, as far as `_accepts` compares those of other k with it."""
+        n, odds, m = self.n, self.odds, self.m
+        return np.asarray(
+            (m + 0.5) * np.log((m + 1) / (odds * (n - m + 1))) + _stirling_rests(m) + _stirling_rests(n - m)
         )
 
 
@@ -122,7 +127,7 @@ def _block(uniform: Array, count: Array, prob: Array) -> tuple[Array, int]:
 
 def _all_alike(uniform: Array, elements: Binomial) -> tuple[Array, int]:
     """The numbers of elements that are all like the first one, and are drawn by transformed rejection."""
-    quick, *first = (each[0] for each in elements[2:])
+    quick, *first = (each[0] for each in (*elements[2:], elements.greatest()))
     pairs = uniform[: uniform.size // 2 * 2].reshape(-1, 2)
     u, v = pairs[:, 0] - 0.5, pairs[:, 1]
     k = _proposed(u, *first)
@@ -135,7 +140,7 @@ def _all_alike(uniform: Array, elements: Binomial) -> tuple[Array, int]:
 
 def _acceptance(elements: Binomial, functions: Functions) -> Acceptance:
     """Says of an element, u and v whether it accepts what they propose."""
-    rows = np.stack(elements[3:], axis=1)
+    rows = np.stack((*elements[3:], elements.greatest()), axis=1)
 
     def accepts(element: int, u: float, v: float) -> bool:
         n, a, b, centre, *others = rows[element].tolist()
@@ -211,14 +216,14 @@ def _proposed(u: Array, n: Any, a: Any, b: Any, centre: Any, *others: Any) -> Ar
 
 def _accepts(
     functions: Functions, u: Any, v: Any, k: Any, n: Any, a: Any, b: Any, centre: Any, scale: Any, odds: Any, m: Any,
-    constant: Any,
+    greatest: Any,
 ) -> Any:  # fmt: skip
     """Whether v is at most the probability of k in [0, n], divided by that of its proposal."""
     log, stirling_rest, stored = functions
     us, rest = 0.5 - abs(u), stored(n - k)
     above, below = stored(rest + 1), stored(k + 1)
     log_ratio = (
-        constant
+        greatest
         + stored(n + 1) * log((n - m + 1) / above)
         + (k + 0.5) * log(odds * above / below)
         - stirling_rest(k)

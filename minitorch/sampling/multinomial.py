@@ -12,7 +12,7 @@ from minitorch.sampling.continuous import exponential_
 from minitorch.sampling.fill import NAMES, is_floating, uniform_float64
 
 MAX_CATEGORIES: Final = 2**24
-FEW: Final = 32  # categories that are compared with samples faster than samples are looked up, whatever their number
+FEW: Final = 32  # categories that are compared with the samples of many rows faster than each row is searched
 
 
 def multinomial(probabilities: Array, num_samples: int, replacement: bool, generator: Generator) -> Array:
@@ -46,7 +46,7 @@ def _with_replacement(rows: Array, uniform: Array) -> Array:
     working = np.float64 if rows.dtype == np.float64 else np.float32
     shares = np.cumsum(rows.astype(working), axis=-1)
     shares /= shares[:, -1:]
-    if shares.shape[1] > FEW + 1000 // uniform.shape[1]:
+    if shares.shape[1] > min(len(rows), FEW + 1000 // uniform.shape[1]):
         return np.stack([np.searchsorted(*each) for each in zip(shares.astype(np.float64), uniform, strict=True)])
     indices = np.zeros(uniform.shape, np.int64)
     for share in shares.T:
