@@ -136,7 +136,7 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
 
 
 def _raise_earlier(op: Op, args: Sequence[Any]) -> None:
-    """Raises what is wrong with the arguments of an op by index before memory matters: dimensions, for `scatter` all."""
+    """Raises what is wrong with the arguments of an op by index before memory matters: dimensions; for scatter, all."""
     if "index" in op.positions and "dim" in op.positions:
         errors.check_dim(args[op.positions["dim"]], args[0].dim())
         if op.name.startswith("scatter"):

@@ -40,12 +40,24 @@ def view_as_real(input: Tensor) -> Tensor:
     return _view_as_real(input)
 
 
-@view(variants="function", derivatives={"self": lambda grad: view_as_real(resolve_conj(grad.contiguous()))})
-def view_as_complex(xp: Any, self: Array) -> Array:
+@composite(variants="function")
+def view_as_complex(input: Tensor) -> Tensor:
     """A view of a tensor of shape (…, 2) as complex numbers.
 
     https://pytorch.org/docs/stable/generated/torch.view_as_complex.html
     """
+    result: Tensor = seen_as_complex(input)
+    if input.storage_offset() % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    return result
+
+
+@view(
+    variants="",
+    node="ViewAsComplexBackward0",
+    derivatives={"self": lambda grad: view_as_real(resolve_conj(grad.contiguous()))},
+)
+def seen_as_complex(xp: Any, self: Array) -> Array:
     if self.dtype not in ("float16", "float32", "float64"):
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "

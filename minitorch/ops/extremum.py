@@ -14,17 +14,25 @@ from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY
 from minitorch.ops.apply import write_out
 from minitorch.ops.declaration import composite, declare
-from minitorch.ops.errors import check_dim
+from minitorch.ops.errors import check_dim, not_implemented
 from minitorch.ops.reduction import dims_of, unreduced
 from minitorch.tensor import Tensor
 
 Dims = Any
 
 
+_KERNELS = {
+    "amin": "min_values_cpu", "amax": "max_values_cpu", "aminmax": "aminmax_cpu", "min": "min_all", "max": "max_all",
+}  # fmt: skip
+"""How errors name the kernels."""
+
+
 def _check(name: str, self: Array, dim: Dims) -> None:
     """Raises where there is no element to choose, or no order among them."""
     if FROM_NUMPY[self.dtype].is_complex:
-        raise NotImplementedError(f"\"{name}\" not implemented for 'ComplexFloat'")
+        if name.startswith("arg") or (name in ("max", "min") and dim is not None):
+            raise RuntimeError(f"{name}(): does not support complex input")
+        raise not_implemented(_KERNELS[name], self.dtype.name)
     if dim is None:
         if not self.size and name.startswith("arg"):
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
@@ -51,7 +59,7 @@ def _equals(self: Tensor, value: Tensor) -> Tensor:
 def shared(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """The gradient in equal parts to all elements that are the result."""
     mask = _equals(self, result)
-    return mask * (grad / mask.sum())
+    return grad.new_zeros(self.shape).masked_fill(mask, grad / mask.sum())
 
 
 def _shared_along(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:

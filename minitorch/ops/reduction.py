@@ -12,7 +12,7 @@ from minitorch.backend import Array
 from minitorch.dtypes import FLOATING, FROM_NUMPY, SCALAR_TYPES, float32, int64, type_name, uint8
 from minitorch.dtypes import dtype as DType
 from minitorch.ops.declaration import composite, declare
-from minitorch.ops.errors import check_dim
+from minitorch.ops.errors import check_dim, not_implemented
 from minitorch.ops.masking import keep
 from minitorch.tensor import Tensor
 
@@ -293,5 +293,7 @@ def trace(xp: Any, self: Array) -> Array:
     """Σ of a matrix's diagonal. https://pytorch.org/docs/stable/generated/torch.trace.html"""
     if self.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
+    if self.dtype == bool:
+        raise not_implemented("trace", "bool")
     kind = sum_type(self, None)
     return _rounded(add_up(xp, xp.diagonal(self), (0,), False, kind), kind)

@@ -235,7 +235,8 @@ def lerp(xp: Any, self: Array, end: Array, weight: Array | Number) -> Array:
 
 def _c_name(array: Array) -> str:
     names = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
-    names |= {"int64": "long int", "int32": "int", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
+    names |= {"int64": "long int", "int32": "int"}
+    names |= {"complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
     return names.get(array.dtype.name, array.dtype.name)
 
 

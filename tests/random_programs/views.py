@@ -111,9 +111,10 @@ def reformat(draw: Draw, name: str, x: Any) -> str:
 
 def view_as_dtype(draw: Draw, name: str, x: Any) -> str:
     """Not as bool, of which PyTorch leaves open what bytes other than 0 and 1 mean, nor as what is no number: sums with
-    it give some NaN, of which the bits are left open.
+    it give some NaN, of which the bits are left open, as are the signs of complex zeros.
     """
-    line = f"{name}.view(torch.{draw.of([each for each in DTYPES if each != 'bool'])})"
+    kinds = [each for each in DTYPES if each != "bool" and each.startswith("complex") == x.is_complex()]
+    line = f"{name}.view(torch.{draw.of(kinds)})"
     try:
         view = eval(line, {"torch": importlib.import_module("torch"), name: x})
     except RuntimeError:
@@ -341,7 +342,8 @@ def _formats(library: Library, tensor: Any) -> list[bool]:
 
 def _values(library: Library, x: Any) -> str:
     """The values. The sign of a complex zero is left out: in PyTorch it depends on where in memory it lies."""
-    return repr(_unsigned(x.tolist()) if x.is_complex() else x.tolist())
+    complex_too = any(each.is_complex() for each in library.tensors().values())
+    return repr(_unsigned(x.tolist()) if complex_too else x.tolist())
 
 
 def _unsigned(values: Any) -> Any:
