@@ -110,7 +110,7 @@ def _numpy_t(input: Tensor) -> Tensor:
 def _conjugate_t(input: Tensor) -> Tensor:
     if input._array.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {input._array.ndim}-D tensor.")
-    return input if not input._array.ndim else adjoint(input)
+    return adjoint(input)
 
 
 METHODS["T"] = property(_numpy_t)  # type: ignore[assignment]

@@ -141,6 +141,7 @@ c, n, m = x.conj(), x.conj().imag, torch._neg_view(x)
 """
 
 VIEWS = """
+c[0, 0].H; x[0, 0].mH; x[0, 0].H; x[0, 0].adjoint(); r[0, 0].H
 c; n; m; c.conj(); m.conj(); c.real; m.real; m.conj().imag; m.conj().real; n.conj(); r.conj(); x.mH; x.H
 x.adjoint(); r.mH; c.mH; c.T; c.t(); n.T; c[0]; c[:, 1]; c[..., None]; n[0]; c.view(4); c.reshape(4); c.T.reshape(4)
 c.flatten(); c.expand(3, 2, 2); c.unsqueeze(0); c.squeeze(); c.unbind()[1]; c.split(1)[1]; c.chunk(2)[1]
