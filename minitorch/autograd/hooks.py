@@ -112,10 +112,7 @@ def run_hooks(registered: Hooks, grads: list[Tensor | None], number: int) -> Non
 def _checked(hook: Callable[..., Any], result: Any, grad: Tensor | None) -> Tensor | None:
     if result is None:
         return grad
-    from minitorch.tensor import Tensor
-
-    if not isinstance(result, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    result = _tensor(result)
     if grad is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if result.dtype is not grad.dtype or result.device != grad.device:
@@ -125,6 +122,14 @@ def _checked(hook: Callable[..., Any], result: Any, grad: Tensor | None) -> Tens
     if result.shape != grad.shape:
         raise RuntimeError(f"hook '{_name(hook)}' has changed the size of value")
     return result
+
+
+def _tensor(returned: Any) -> Tensor:
+    from minitorch.tensor import Tensor
+
+    if not isinstance(returned, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
+    return returned
 
 
 def _name(hook: Callable[..., Any]) -> str:
@@ -162,5 +167,6 @@ def _replaced(hook: Callable[..., Any], replacement: Any, grads: list[Tensor | N
 def run_post_accumulate_hooks(variable: Tensor) -> None:
     """Runs the hooks that want the leaf itself, once its `.grad` is complete for this path."""
     for hook in list((variable._post_accumulate_hooks or {}).values()):
-        if hook(variable) is not None:
+        returned = hook(variable)
+        if returned is not None and _tensor(returned) is not variable:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")

@@ -103,7 +103,7 @@ class SavedTensor:
         origin = f", which is output {number} of {forward_name(maker)}," if maker is not None else ""
         return (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[{tensor.type()} {list(tensor.shape)}]{origin} is at version {tensor._version}; "
+            f"[{_type_name(tensor)} {list(tensor.shape)}]{origin} is at version {tensor._version}; "
             f"expected version {self.version} instead. Hint: {anomaly.hint()}"
         )
 
@@ -144,6 +144,15 @@ class Packed:
             tensor._requires_grad = self.requires_grad
             tensor._accumulator = self.accumulator
         return tensor
+
+
+_OLD_TYPES = ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
+
+
+def _type_name(tensor: Tensor) -> str:
+    """What PyTorch calls a tensor's type in errors: by the old name, where there was one."""
+    kind = tensor.type().removeprefix("torch.").removesuffix("Tensor")
+    return tensor.type() if kind in _OLD_TYPES else f"{tensor.device.type.upper()}{kind}Type"
 
 
 def forward_name(node: Node) -> str:

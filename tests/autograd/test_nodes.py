@@ -187,3 +187,48 @@ def test_group_norm_keeps_a_contiguous_copy() -> None:
 
     assert both(program) == ("passes", "passes")
     assert isinstance(nn.GroupNorm(2, 4), nn.Module)
+
+
+def test_numbers_and_dimensions_are_kept_as_tensors_and_tuples() -> None:
+    def program(torch: Any) -> list[Any]:
+        x = torch.ones(2, 3, requires_grad=True)
+        numbers = [(x * 3).grad_fn._saved_other, (x * 2.5).grad_fn._saved_other, (x / 4).grad_fn._saved_other]
+        dims = [
+            each.grad_fn._saved_dim for each in (x.sum(0), x.mean(1), x.amax(0), x.var(1), x.logsumexp(0), x.prod(0))
+        ]
+        return [
+            [(str(each.dtype), tuple(each.shape), each.item()) for each in numbers],
+            dims,
+            x.roll(1, 0).grad_fn._saved_shifts,
+        ]
+
+    one, other = both(program)
+    assert other == one
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+def test_errors_of_modified_tensors_name_their_type(dtype: str) -> None:
+    def program(torch: Any) -> str:
+        x = torch.ones(2, dtype=getattr(torch, dtype), requires_grad=True)
+        kept = x * 1
+        product = kept * kept
+        kept.add_(1)
+        return attempt(product.abs().sum().backward)
+
+    one, other = both(program)
+    assert other == one
+    assert "modified by an inplace operation" in one
+
+
+def test_a_hook_after_accumulation_returns_nothing() -> None:
+    def program(torch: Any) -> list[str]:
+        x = torch.ones(2, requires_grad=True)
+        ends = []
+        for returned in (3, (1,), torch.ones(2), x, None):
+            handle = x.register_post_accumulate_grad_hook(lambda leaf, returned=returned: returned)
+            ends.append(attempt((x * 2).sum().backward))
+            handle.remove()
+        return ends
+
+    one, other = both(program)
+    assert other == one
