@@ -16,7 +16,7 @@ from minitorch.ops.shape import strided
 from minitorch.tensor import Tensor
 
 
-@view(variants="", node="ViewAsRealBackward0", derivatives={"self": lambda grad: view_as_complex(grad.contiguous())})
+@view(variants="", node="ViewAsRealBackward0", derivatives={"self": lambda grad: seen_as_complex(grad.contiguous())})
 def _view_as_real(xp: Any, self: Array) -> Array:
     if self.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
