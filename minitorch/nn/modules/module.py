@@ -257,7 +257,7 @@ class Module(ModuleHooks, ModuleState, ModuleTree):
                     gradient.data = fn(gradient)
         for name, buffer in self._buffers.items():
             if is_lazy(buffer):
-                buffer.data = fn(buffer)  # type: ignore[union-attr]
+                buffer.data = fn(buffer)  # type: ignore[union-attr, arg-type]
             elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self

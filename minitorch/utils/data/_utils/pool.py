@@ -28,7 +28,7 @@ class WorkerPool:
             importlib.import_module("minitorch.multiprocessing")
         self.timeout = loader.timeout
         self.in_order = loader.in_order
-        self.prefetch: int = loader.prefetch_factor
+        self.prefetch: int = loader.prefetch_factor or 0
         self.connections: list[Connection] = []
         self.processes: list[Any] = []
         self.alive = True
