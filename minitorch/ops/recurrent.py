@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from minitorch.ops import autocast
+from minitorch.ops.fused_cells import lstm_cell, lstm_formula
 from minitorch.ops.joining import cat, stack
 from minitorch.ops.matmul import linear
 from minitorch.tensor import Tensor
@@ -22,14 +23,17 @@ GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 """How many parts the rows of the weights have."""
 
 
-def step(mode: str, gates: Tensor, state: State, weights: Weights) -> State:
-    """The next state. `gates` is the input's share in the sums, W x + b."""
+def step(mode: str, gates: Tensor, state: State, weights: Weights, fused: bool = False) -> State:
+    """The next state. `gates` is the input's share in the sums, W x + b. `fused`: an LSTM's rest is one op."""
     hidden = state[0]
     recurrent = linear(hidden, weights["weight_hh"], weights.get("bias_hh"))
     if mode == "GRU":
         return (_gru(gates, recurrent, hidden),)
     if mode == "LSTM":
-        return _lstm(gates + recurrent, state[1], weights.get("weight_hr"))
+        fused = fused and not gates.dtype.is_low_precision
+        hidden, cell = (lstm_cell if fused else lstm_formula)(gates + recurrent, state[1])
+        projection = weights.get("weight_hr")
+        return (hidden if projection is None else linear(hidden, projection)), cell
     total = gates + recurrent
     return (total.tanh() if mode == "RNN_TANH" else total.relu(),)
 
@@ -41,14 +45,6 @@ def _gru(gates: Tensor, recurrent: Tensor, hidden: Tensor) -> Tensor:
     reset, update = (input_r + hidden_r).sigmoid(), (input_z + hidden_z).sigmoid()
     new = (input_n + reset * hidden_n).tanh()
     return (hidden - new) * update + new
-
-
-def _lstm(total: Tensor, cell: Tensor, projection: Tensor | None) -> State:
-    """i, f, o = σ(…), g = tanh(…), c' = f c + i g, h' = o tanh c'."""
-    i, f, g, o = total.chunk(4, 1)
-    cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
-    hidden = o.sigmoid() * cell.tanh()
-    return (hidden if projection is None else linear(hidden, projection)), cell
 
 
 def cell(mode: str, input: Tensor, state: Sequence[Tensor] | None, weights: Weights, hidden_size: int) -> State:
@@ -96,10 +92,10 @@ def layer(
     for each in reversed(steps) if reverse else steps:
         batch = each.shape[0]
         if sizes is None or batch == state[0].shape[0]:
-            state = step(mode, each, state, weights)
+            state = step(mode, each, state, weights, fused=True)
             outputs.append(state[0])
         else:
-            active = step(mode, each, tuple(part[:batch] for part in state), weights)
+            active = step(mode, each, tuple(part[:batch] for part in state), weights, fused=True)
             outputs.append(active[0])
             state = tuple(cat([new, old[batch:]]) for new, old in zip(active, state, strict=True))
     joined: Callable[..., Tensor] = stack if sizes is None else cat
