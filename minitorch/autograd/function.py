@@ -110,7 +110,7 @@ class FunctionNode(Node):
                 f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
                 f"{len(results)})"
             )
-        gradients = []
+        gradients: list[Tensor | None] = []
         for position, (result, is_tensor) in enumerate(zip(results, self._are_tensors, strict=False), 1):
             if result is not None and not is_tensor:
                 raise RuntimeError(
