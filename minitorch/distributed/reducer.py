@@ -7,7 +7,7 @@ Source: Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parall
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import minitorch
@@ -30,7 +30,7 @@ class Reducer:
 
     def __init__(
         self,
-        parameters: Sequence[Tensor],
+        parameters: Mapping[str, Tensor],
         buckets: Sequence[Sequence[int]],
         process_group: ProcessGroup,
         later_limits: Sequence[int],
@@ -38,7 +38,7 @@ class Reducer:
         gradient_as_bucket_view: bool = False,
         static_graph: bool = False,
     ) -> None:
-        self.parameters = list(parameters)
+        self._names, self.parameters = list(parameters), list(parameters.values())
         self.process_group = process_group
         self.static_graph = static_graph
         self._find_unused = find_unused_parameters
@@ -184,7 +184,7 @@ class Reducer:
 
     def _mark_ready(self, index: int) -> None:
         if index in self._ready:
-            raise RuntimeError(_READY_TWICE.format(index=index))
+            raise RuntimeError(_READY_TWICE.format(index=index, name=self._names[index]))
         self._ready.add(index)
         number, position = self._place[index]
         bucket = self.buckets[number]
@@ -303,8 +303,7 @@ _READY_TWICE = (
     "use multiple `checkpoint` functions to wrap the same part of your model, it would result in the same set of "
     "parameters been used by different reentrant backward passes multiple times, and hence marking a variable ready "
     "multiple times. DDP does not support such use cases in default. You can try to use _set_static_graph() as a "
-    "workaround if your module graph does not change over iterations.\nParameter at index {index} has been marked as "
-    "ready twice. This means that multiple autograd engine  hooks have fired for this particular parameter during this "
-    "iteration. You can set the environment variable TORCH_DISTRIBUTED_DEBUG to either INFO or DETAIL to print "
-    "parameter names for further debugging."
+    "workaround if your module graph does not change over iterations.\nParameter at index {index} with name {name} has "
+    "been marked as ready twice. This means that multiple autograd engine  hooks have fired for this particular "
+    "parameter during this iteration."
 )

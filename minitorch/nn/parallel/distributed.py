@@ -129,7 +129,7 @@ class DistributedDataParallel(Module, Joinable):
         self.bucket_bytes_cap = max(self._bucket_limits)
         reduced = self._reduced_parameters()
         if init_sync:
-            check_same_parameters(self.process_group, reduced)
+            check_same_parameters(self.process_group, list(reduced.values()))
             self._sync_module(0, forward_sync_buffers is not None or self.forward_sync_buffers)
         self._delay_enqueued = False
         self._divide_by_initial_world_size = True
@@ -142,27 +142,29 @@ class DistributedDataParallel(Module, Joinable):
         """The old name of `forward_sync_buffers`."""
         return self.forward_sync_buffers
 
-    def _reduced_parameters(self) -> list[Tensor]:
-        """The parameters whose gradients are averaged, each once."""
-        found = {
-            id(parameter): parameter
-            for module_name, module in self.module.named_modules()
-            for name, parameter in module.named_parameters(recurse=False)
-            if parameter.requires_grad and f"{module_name}.{name}" not in self.parameters_to_ignore
-        }
+    def _reduced_parameters(self) -> dict[str, Tensor]:
+        """The parameters whose gradients are averaged, each once, by name."""
+        found: dict[str, Tensor] = {}
+        seen: set[int] = set()
+        for module_name, module in self.module.named_modules():
+            for name, parameter in module.named_parameters(recurse=False):
+                name = f"{module_name}.{name}"
+                if parameter.requires_grad and name not in self.parameters_to_ignore and id(parameter) not in seen:
+                    seen.add(id(parameter))
+                    found[name] = parameter
         self._assign_buffers()
-        return list(found.values())
+        return found
 
     def _assign_buffers(self) -> None:
         buffers = self.module.named_buffers()
         self.modules_buffers = [buffer for name, buffer in buffers if name not in self.parameters_to_ignore]
 
-    def _make_reducer(self, parameters: list[Tensor], static_graph: bool) -> None:
+    def _make_reducer(self, parameters: dict[str, Tensor], static_graph: bool) -> None:
         one_bucket = not self._has_own_limits and (static_graph or not self.find_unused_parameters)
         limits = [sys.maxsize] if one_bucket else self._bucket_limits
         self.reducer = Reducer(
             parameters,
-            sorted(bucket_assignment(parameters, limits), reverse=True),
+            sorted(bucket_assignment(list(parameters.values()), limits), reverse=True),
             self.process_group,
             self._bucket_limits,
             self.find_unused_parameters,

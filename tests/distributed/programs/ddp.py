@@ -13,6 +13,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel as DDP  # noqa: N817 - as programs do
+from torch.utils.checkpoint import checkpoint
 
 rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 dist.init_process_group(
@@ -40,7 +41,8 @@ def ask(name, question):
 
 def rounded(tensors):
     return [
-        None if each is None else [round(number, 4) + 0.0 for number in each.flatten().tolist()] for each in tensors
+        None if each is None else [f"{round(number, 5) + 0.0:.5f}" for number in each.flatten().tolist()]
+        for each in tensors
     ]
 
 
@@ -147,6 +149,29 @@ def in_buckets():
     return seen, gradients(model)
 
 
+class Recomputed(nn.Module):
+    """A layer that is used twice, each time in a backward pass of its own, and perhaps another one."""
+
+    def __init__(self, also=False):
+        super().__init__()
+        self.before = nn.Linear(3, 3) if also else nn.Identity()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        x = self.before(x)
+        x = checkpoint(self.layer, x, use_reentrant=True)
+        return checkpoint(self.layer, x, use_reentrant=True)
+
+
+def recomputed(*also, **options):
+    model = DDP(Recomputed(*also), **options)
+    seen = []
+    for _ in range(3):
+        model(x.clone().requires_grad_()).sum().backward()
+        seen.append(gradients(model))
+    return seen
+
+
 def detached_in_bucket():
     model = DDP(nn.Linear(3, 2), gradient_as_bucket_view=True)
     model(x).sum().backward()
@@ -158,6 +183,10 @@ ask("backward twice", backward_twice)
 ask("two forwards", two_forwards)
 ask("a layer twice", shared)
 ask("gradients in buckets", in_buckets)
+ask("recomputed", recomputed)
+ask("recomputed, not alone", lambda: recomputed(True))
+ask("recomputed, not alone, static", lambda: recomputed(True, static_graph=True))
+ask("recomputed, static", lambda: recomputed(static_graph=True))
 ask("a gradient in a bucket can't be detached", detached_in_bucket)
 
 
