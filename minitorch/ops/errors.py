@@ -21,15 +21,6 @@ def not_a_tensor(op: Op, position: int, value: Any) -> Exception:
     )
 
 
-def require_tensors(function: str, **arguments: Any) -> None:
-    """Raises TypeError for the first argument that is no tensor; they are given in the function's order."""
-    for position, (name, value) in enumerate(arguments.items(), 1):
-        if not isinstance(value, Tensor):
-            kind = type(value)
-            found = "numpy.ndarray" if kind.__module__ == "numpy" else kind.__name__
-            raise TypeError(f"{function}(): argument '{name}' (position {position}) must be Tensor, not {found}")
-
-
 def no_tensor(op: Op, args: Sequence[Any]) -> Exception:
     if op.sequences and isinstance(args[op.sequences[0]], (tuple, list)):
         if op.name == "cat":
