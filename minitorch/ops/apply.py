@@ -22,7 +22,7 @@ from minitorch.ops.declaration import Op
 from minitorch.ops.iteration import arranged
 from minitorch.ops.out_types import check_out_type
 from minitorch.ops.overlap import check_sources, check_target, check_write, tensors_in
-from minitorch.tensor import Tensor, make_tensor, make_view
+from minitorch.tensor import Tensor, from_numpy, make_tensor, make_view
 
 # Infinities and NaN are results, not warnings. The filter concerns this package's kernels alone.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitorch\.")
@@ -392,7 +392,9 @@ def operator_of(op: Op, operator: str) -> Callable[..., Any]:
 
     def method(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS) and not promotion.is_number(other):
-            return NotImplemented
+            if operator != "__eq__" or not hasattr(other, "__array__"):
+                return NotImplemented
+            other = from_numpy(other)  # PyTorch compares so, else it leaves arrays to NumPy
         if in_place:
             return apply_in_place(op, (self, other))
         return apply_to_two(op, other, self) if reflected else apply_to_two(op, self, other)

@@ -66,8 +66,8 @@ class Op:
     __slots__ = (
         "check", "count", "defaults", "derivatives", "differentiable", "edits", "elementwise", "exact", "format_from",
         "formulas", "gradient_sequence", "is_binary", "is_overloaded", "is_view", "kernel", "keyword_only_from", "name",
-        "node_name", "nodes", "optional", "outputs", "parameters", "plans", "positions", "promoted", "required",
-        "row_major", "saves_self", "scalars", "sequences", "tensors", "to_float", "upcast", "variadic",
+        "node_name", "nodes", "numbers", "optional", "outputs", "parameters", "plans", "positions", "promoted",
+        "required", "row_major", "saves_self", "scalars", "sequences", "tensors", "to_float", "upcast", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -105,6 +105,7 @@ class Op:
         self.sequences = tuple(i for i, kind in enumerate(kinds) if kind.startswith("Sequence[Array"))
         self.tensors = tuple(i for i, kind in enumerate(kinds) if kind.startswith("Array"))
         self.scalars = frozenset(i for i, kind in enumerate(kinds) if "Number" in kind)
+        self.numbers = self.scalars - frozenset(self.tensors)
         self.optional = frozenset(i for i, kind in enumerate(kinds) if "None" in kind)
         self.variadic = kinds.index("Variadic") if "Variadic" in kinds else None
         if promotion == NONE:
@@ -171,6 +172,10 @@ class Op:
                 raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
             if position < len(args):
                 raise TypeError(f"{self.name}() got multiple values for argument '{name}'")
+            if position in self.numbers and hasattr(value, "requires_grad"):
+                if value.dim() or value.requires_grad:
+                    raise TypeError(f"{self.name}(): argument '{name}' must be Number, not Tensor")
+                value = value.item()
             bound[position] = value
         if REQUIRED in bound:
             missing = [_public(name) for name, value in zip(self.parameters, bound, strict=True) if value is REQUIRED]

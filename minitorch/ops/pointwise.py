@@ -137,7 +137,8 @@ def true_divide(xp: Any, self: Array | Number, other: Array | Number) -> Array:
 @composite(variants="method")
 def __rtruediv__(input: Tensor, other: Any) -> Any:  # noqa: N807
     """other · (1 / self), in two roundings as PyTorch does it."""
-    return input.reciprocal() * other if isinstance(other, (int, float, complex, Tensor)) else NotImplemented
+    known = isinstance(other, (int, float, complex)) or hasattr(other, "__array__")
+    return input.reciprocal() * other if known else NotImplemented
 
 
 METHODS["__rdiv__"] = __rtruediv__  # its name in Python 2
