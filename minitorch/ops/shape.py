@@ -248,7 +248,9 @@ def alias(xp: Any, self: Array) -> Array:
 
 
 @declaration.view(
-    derivatives={"self": lambda grad, self_shape: grad.reshape(self_shape)},
+    derivatives={
+        "self": lambda grad, self_shape: grad if grad._array.shape == self_shape else grad.reshape(self_shape)
+    },
     node=lambda self, dim: f"SqueezeBackward{0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1}",
 )
 def squeeze(xp: Any, self: Array, dim: Dims = None) -> Array:

@@ -171,6 +171,9 @@ t5 = t3.split(1)[0]; t6 = t1.split(1)[0]
 t5.mul_(2)
 t6.mul_(2)
 t4.mul_(2)""",
+    "a gradient that is somebody's": """t0 = torch.arange(3., requires_grad=True); t1 = t0.squeeze()
+t1.backward(t1.detach())
+t0.sum().backward()""",
     "losses of other shapes": """t0 = torch.arange(3., requires_grad=True); t1 = torch.ones((), requires_grad=True)
 t2 = torch.nn.functional.mse_loss(t1, t0); t3 = torch.nn.functional.smooth_l1_loss(t0, t1)
 t4 = torch.nn.functional.huber_loss(t0, t1); t5 = torch.nn.functional.mse_loss(t0, t0)""",
