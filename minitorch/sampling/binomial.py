@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from minitorch.sampling.fill import NAMES, is_floating, not_implemented
 
 NOTHING, GEOMETRIC, TRANSFORMED = 0, 1, 2  # ways to draw an element's number
 MIDDLE: Final = 0.07
-IN_TABLE: Final = 1000  # trials that are few
+IN_TABLE: Final = 2**14  # factorials
 
 Acceptance = Callable[[int, float, float], bool]
 
@@ -153,11 +154,16 @@ def _acceptance(elements: Binomial, functions: Functions) -> Acceptance:
     return accepts
 
 
+@cache
+def _log_factorials() -> Array:
+    return np.fromiter(map(math.lgamma, range(1, IN_TABLE + 1)), np.float64, IN_TABLE)
+
+
 def _acceptance_by_table(elements: Binomial) -> Acceptance:
-    """The same for few trials, with logarithms of factorials from a table: faster, and the same mathematically."""
+    """The same for n < IN_TABLE, with logarithms of factorials from a table: faster, and the same mathematically."""
     n, log_odds = elements.n.astype(np.int64), np.log(elements.odds)
     m = np.where(elements.way == TRANSFORMED, elements.m, 0).astype(np.int64)
-    log_factorial = np.append(0, np.cumsum(np.log(np.arange(1, n.max() + 1))))
+    log_factorial = _log_factorials()
     greatest = m * log_odds - log_factorial[m] - log_factorial[n - m]
     constants = (elements.a, elements.b, elements.centre, elements.scale, log_odds, greatest)
     rows, trials, table = np.stack(constants, axis=1), n.data, log_factorial.data
