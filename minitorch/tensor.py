@@ -156,7 +156,7 @@ def make_tensor(array: Array, dtype: dtypes.dtype, device: devices.device) -> Te
     tensor._dtype = dtype
     tensor._device = device
     tensor._storage = None
-    tensor._bits = 0
+    tensor._bits = False  # 0, but quicker to ask
     tensor._counter = UNTRACKED if grad_mode.inference else None
     tensor._base = None
     tensor._grad_fn = None
