@@ -18,7 +18,8 @@ CASES = LAYERS + LOSSES
 
 # Without a forward of their own, or with tests of their own in test_module.py.
 EXEMPT = {
-    "Container", "LinearCrossEntropyOptions", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RNNBase", "RNNCellBase",
+    "Container", "LinearCrossEntropyOptions", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList",
+    "RNNBase", "RNNCellBase",
 }  # fmt: skip
 
 
