@@ -13,6 +13,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import c_type_name, type_name
+from minitorch.layout import contiguous_format, laid_out
 from minitorch.ops.correlation import correlate, outer, padded, scatter
 from minitorch.ops.declaration import NAMESPACES, composite, declare
 from minitorch.ops.one_node import one_node
@@ -94,7 +95,7 @@ def transposed_convolution(
 ) -> Array:
     """The input's gradient (N, C, *size) for the gradient (N, O, *output) of a convolution."""
     result = scatter(xp, self, weight, size, stride, padding, dilation, groups)
-    return _plus_bias(xp.ascontiguousarray(result) if self.ndim == 3 else result, bias)
+    return _plus_bias(laid_out(xp, result, contiguous_format) if self.ndim == 3 else result, bias)
 
 
 @declare(
