@@ -158,6 +158,8 @@ class Op:
 
         Raises TypeError as PyTorch's parser does.
         """
+        if len(args) == self.keyword_only_from + 1 and self.name in NUMBER_FIRST:
+            args, kwargs = (args[0], *args[2:]), {NUMBER_FIRST[self.name]: args[1], **kwargs}
         if len(args) > self.keyword_only_from:
             raise TypeError(
                 f"{self.name}() takes {self.keyword_only_from} positional "
@@ -184,6 +186,10 @@ class Op:
                 + ", ".join(f'"{name}"' for name in missing)
             )
         return bound
+
+
+NUMBER_FIRST = {"add": "alpha", "sub": "alpha", "addcmul": "value", "addcdiv": "value"}
+"""Ops whose factor stood before the operands, x.addcmul_(value, tensor1, tensor2), which PyTorch still takes."""
 
 
 class Required:
