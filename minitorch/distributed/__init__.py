@@ -99,6 +99,6 @@ def is_available() -> bool:
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"minitorch.distributed.{name}")
-    if name in _OUT_OF_SCOPE:
-        raise NotImplementedError(f"torch.distributed.{name} is out of minitorch's scope")
+    if name in _OUT_OF_SCOPE:  # not NotImplementedError: programs ask with hasattr
+        raise AttributeError(f"torch.distributed.{name} is out of minitorch's scope")
     raise AttributeError(f"module 'torch.distributed' has no attribute '{name}'")

@@ -256,9 +256,9 @@ def _least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str | N
     right = b.unsqueeze(-1) if vector else b
     solution = pinv(self, rtol=rcond) @ right
     rows, columns = self.shape[-2:]
-    empty = self.new_zeros(0)
+    empty = self.new_zeros(0, dtype=self.dtype.to_real())
     rank = empty.long() if driver == "gels" else matrix_rank(self)
-    residuals = solution.reshape(-1)[:0]
+    residuals = (solution.real if solution.is_complex() else solution).reshape(-1)[:0]
     # The default driver, "gelsy", computes no residuals.
     if rows > columns and driver not in (None, "gelsy") and bool((rank == columns).all()):
         residuals = (self @ solution - right).abs().square().sum(-2)

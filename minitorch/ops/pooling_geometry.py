@@ -61,7 +61,7 @@ def geometry(name: str, n: int, input: Tensor, kernel_size: Any, stride: Any, pa
     if input.dim() not in (n + 1, n + 2):
         raise wrong_dimensions(name, n, input)
     kernel = per_dimension(name, n, kernel_size, "kernel_size")
-    steps = kernel if stride is None or stride == [] else per_dimension(name, n, stride, "stride")
+    steps = kernel if stride is None or stride in ([], ()) else per_dimension(name, n, stride, "stride")
     pads = per_dimension(name, n, padding, "padding")
     spread = per_dimension(name, n, dilation, "dilation")
     if name == "max_pool1d":

@@ -1,0 +1,115 @@
+"""What differs on PyTorch's samples, and why.
+
+A test fails where something else differs, and where one of these no longer does.
+"""
+
+from __future__ import annotations
+
+MISSING = {
+    "masked": "torch.masked is a module of its own, left out",
+    "fft": "Fourier transforms are left out (docs/surface.md)",
+    "signal": "torch.signal is left out; the windows of torch are there",
+    "sparse": "there are no sparse tensors",
+    "": "left out: tests/surface_exclusions.py has the reasons",
+}
+"""Why operators of these modules are missing, and those of none."""
+
+_REASONS: dict[str, dict[str, str]] = {
+    "errors": {
+        "a number is no tensor: PyTorch's descriptors and parser say so, here Python multiplies": (
+            "__radd__ __rand__ __rdiv__ __rmul__ __ror__ __rxor__ rsub"
+        ),
+        "a place outside the memory is found by NumPy": "as_strided_scatter",
+        "the result is computed first and then written: shared memory does no harm, and isn't refused": (
+            "bernoulli index_select kthvalue masked_select"
+        ),
+        "PyTorch refuses to resize memory that belongs to NumPy": "cat",
+        "several faults, or another wording": (
+            "linalg.cross multinomial nn.functional.adaptive_avg_pool2d nn.functional.adaptive_avg_pool3d "
+            "nn.functional.adaptive_max_pool2d nn.functional.adaptive_max_pool3d nn.functional.conv1d "
+            "nn.functional.conv2d nn.functional.conv3d nn.functional.max_pool1d nn.functional.max_pool3d "
+            "nn.functional.prelu"
+        ),
+        "PyTorch's own message asks to be improved": "narrow_copy",
+    },
+    "out": {
+        "PyTorch resizes an out= of the wrong shape in rows, but where it computes in it, by columns": (
+            "cholesky cholesky_inverse cholesky_solve geqrf linalg.householder_product linalg.matrix_power "
+            "linalg.solve linalg.solve_ex linalg.solve_triangular linalg.tensorinv lu_solve"
+        ),
+        "the signs of eigenvectors are free: MKL and OpenBLAS choose them differently": ("linalg.eig linalg.eigh"),
+        "lstsq has no out= here": "linalg.lstsq",
+        "PyTorch's functions from C take out=; a layer's functional doesn't here": (
+            "nn.functional.avg_pool2d nn.functional.avg_pool3d nn.functional.gelu nn.functional.linear "
+            "nn.functional.logsigmoid nn.functional.softplus nn.functional.softshrink"
+        ),
+        "as_tuple=True together with out= is refused by PyTorch alone": "nonzero",
+    },
+    "methods": {
+        "there is no complex32 (docs/surface.md)": "chalf",
+        "there are no sparse tensors": "to_sparse",
+    },
+    "nodes": {
+        ("composed of other ops here, or of overloads for numbers that PyTorch's Python functions don't call"): (
+            "cdist combinations cumulative_trapezoid linalg.matrix_power nanquantile narrow_copy "
+            "nn.functional.cross_entropy nn.functional.ctc_loss nn.functional.linear_cross_entropy "
+            "nn.functional.linear_cross_entropy/chunked nn.functional.linear_cross_entropy/chunked_none "
+            "nn.functional.pad/circular nn.functional.pad/replicate_negative nn.functional.pairwise_distance "
+            "nn.functional.scaled_dot_product_attention quantile round/decimals_0 special.ndtr trapezoid trapz"
+        ),
+    },
+    "gradients": {
+        "PyTorch's gradient goes to the elements that were overwritten, not to the others": ("as_strided_scatter"),
+        "zeros for what no reflection reaches, where PyTorch gives none": "linalg.householder_product",
+        "PyTorch differentiates full matrices where there is no singular value": "linalg.svd svd",
+    },
+    "second gradients": {
+        "PyTorch's gradient goes to the elements that were overwritten, not to the others": ("as_strided_scatter"),
+        "PyTorch returns early, with a constant": "cumprod linalg.det linalg.vander",
+        "zeros for what no reflection reaches, where PyTorch gives none": "linalg.householder_product",
+        "the nuclear norm isn't differentiable where singular values are zero": ("linalg.norm/subgradients_at_zero"),
+        "PyTorch differentiates full matrices where there is no singular value": "linalg.svd svd",
+        "PyTorch's backward ops have an edge to the input also where their derivative in it is zero": (
+            "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
+            "nn.functional.adaptive_avg_pool3d nn.functional.adaptive_max_pool1d "
+            "nn.functional.adaptive_max_pool2d nn.functional.adaptive_max_pool3d nn.functional.avg_pool1d "
+            "nn.functional.avg_pool2d nn.functional.avg_pool3d nn.functional.batch_norm "
+            "nn.functional.batch_norm/without_cudnn nn.functional.conv1d nn.functional.conv2d "
+            "nn.functional.conv3d nn.functional.conv_transpose1d nn.functional.conv_transpose2d "
+            "nn.functional.conv_transpose3d nn.functional.fractional_max_pool2d "
+            "nn.functional.fractional_max_pool3d nn.functional.instance_norm nn.functional.interpolate/area "
+            "nn.functional.layer_norm nn.functional.max_pool1d nn.functional.max_pool2d nn.functional.max_pool3d "
+            "nn.functional.nll_loss nn.functional.pad/reflect nn.functional.pad/replicate "
+            "nn.functional.pad/replicate_negative nn.functional.prelu nn.functional.rrelu"
+        ),
+        "zeros for the nearest neighbour's derivative in the grid, which PyTorch leaves undefined": (
+            "nn.functional.grid_sample"
+        ),
+        "PyTorch's fused kernel can't be differentiated twice; here it is composed": (
+            "nn.functional.scaled_dot_product_attention"
+        ),
+        "NaN at 0, where the formula divides by x; PyTorch replaces x by epsilon": "special.i1 special.i1e",
+    },
+    "results": {
+        "which of equal elements is meant is left open above 1,024 elements (ops/ties.py)": "argsort mode sort",
+        "there is no complex32 (docs/surface.md)": "chalf complex view_as_complex",
+        "the signs of eigenvectors are free: MKL and OpenBLAS choose them differently": ("linalg.eig linalg.eigh"),
+        "PyTorch's result for two-byte floats is garbage: the identity gives -1e30": "matrix_exp",
+        "there are no sparse tensors": "nn.functional.embedding nn.functional.embedding_bag to_sparse",
+        "PyTorch's fused kernel doesn't round to half precision between its two products": (
+            "nn.functional.scaled_dot_product_attention"
+        ),
+        "at the negative integers PyTorch's single precision gives a large number instead of infinity": (
+            "polygamma/polygamma_n_0 polygamma/polygamma_n_1 polygamma/polygamma_n_2 polygamma/polygamma_n_3 "
+            "polygamma/polygamma_n_4 special.polygamma/special_polygamma_n_0"
+        ),
+        "low-rank approximations are left out (docs/surface.md)": "pca_lowrank svd_lowrank",
+        "the sample calls torch.ops": "max_pool2d_with_indices_backward",
+    },
+}
+"""For each comparison, the reason, and the names of the operators that differ for it."""
+
+EXCEPTIONS = {
+    comparison: {name: reason for reason, names in reasons.items() for name in names.split()}
+    for comparison, reasons in _REASONS.items()
+}

@@ -1,0 +1,276 @@
+"""Each of PyTorch's operators on the samples with which PyTorch tests it, on torch and on minitorch.
+
+Compared are type, shape, dtype, strides, requires_grad and numbers of the results, whether an error is raised, names of
+nodes, first and second gradients, the forms `x.f()`, `x.f_()` and `out=`; and PyTorch's own wrong calls: type and
+wording of the error. `exceptions.py` lists what differs, with the reason; an exception that no longer differs fails.
+"""
+
+from __future__ import annotations
+
+import itertools
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import minitorch
+from tests.surface_exclusions import EXCLUDED
+from tests.torch_samples.difference import difference
+from tests.torch_samples.exceptions import EXCEPTIONS, MISSING
+from tests.torch_samples.samples import (
+    DTYPES,
+    OPERATORS,
+    OutOfScopeError,
+    described,
+    leaves,
+    minitorch_function,
+    torch,
+    translated,
+)
+
+MOST_SAMPLES = 40  # of an operator and a dtype
+Call = Callable[..., Any]
+
+
+def outcome(library: Any, function: Call, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, Exception | None]:
+    """What a call returns, or the exception it raises."""
+    library.manual_seed(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return function(*args, **kwargs), None
+        except Exception as error:
+            return None, error
+
+
+def first_line(error: Exception | None) -> str:
+    return "no error" if error is None else f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+
+
+def samples(
+    op: Any, dtypes: list[Any], requires_grad: bool = False
+) -> Iterator[tuple[Any, list[Any], list[Any], Any, Any]]:
+    """Each sample, and its positional and named arguments for torch and for minitorch."""
+    for dtype in dtypes:
+        for sample in itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=requires_grad), MOST_SAMPLES):
+            args = [sample.input, *sample.args]
+            try:
+                own, named = translated([args, sample.kwargs])
+            except OutOfScopeError:
+                continue
+            yield sample, args, own, sample.kwargs, named
+
+
+def differing(found: Iterator[str | None], mode: str, name: str) -> None:
+    """Fails at the first difference; for an exception, where there is none."""
+    reason = EXCEPTIONS.get(mode, {}).get(name)
+    first = None
+    try:
+        first = next(filter(None, found), None)
+    except OutOfScopeError as error:
+        pytest.fail(f"an expected value of torch's is out of scope ({error}): list it")
+    if reason is None:
+        assert first is None, first
+    else:
+        assert first is not None, f"{name} no longer differs: take it off the list ({reason})"
+
+
+def compared(op: Any, function: Call, dtypes: list[Any]) -> Iterator[str | None]:
+    """Results on plain samples."""
+    for sample, args, own, kwargs, named in samples(op, dtypes):
+        expected, error = outcome(torch, op.op, args, kwargs)
+        result, own_error = outcome(minitorch, function, own, named)
+        if error is not None or own_error is not None:
+            if (error is None) != (own_error is None):
+                yield f"{described(sample)}: {first_line(error)} expected, got {first_line(own_error)}"
+        elif found := difference(expected, result, values=not op.name.startswith(("empty", "new_empty"))):
+            yield f"{described(sample)}: {found}"
+
+
+def recorded(op: Any, function: Call) -> Iterator[tuple[Any, list[Any], list[Any], list[Any], list[Any]]]:
+    """Each sample in double precision that both compute: results with a gradient, and inputs that need one."""
+    for sample, args, own, kwargs, named in samples(op, [torch.float64], requires_grad=True):
+        expected, error = outcome(torch, op.op, args, kwargs)
+        result, own_error = outcome(minitorch, function, own, named)
+        if error is None and own_error is None:  # others `compared` sees
+            process = sample.output_process_fn_grad or (lambda each: each)
+            roots = [[each for each in leaves(process(r)) if each.requires_grad] for r in (expected, result)]
+            inputs = [[each for each in leaves(a) if each.requires_grad] for a in ([args, kwargs], [own, named])]
+            yield sample, *roots, *inputs
+
+
+def compared_nodes(op: Any, function: Call) -> Iterator[str | None]:
+    """The names of the results' nodes."""
+    for sample, roots, own_roots, _, _ in recorded(op, function):
+        expected, names = ([each.grad_fn.name() if each.grad_fn else "" for each in r] for r in (roots, own_roots))
+        if expected != names:
+            yield f"{described(sample)}: {expected} expected, got {names}"
+
+
+def compared_gradients(op: Any, function: Call, twice: bool) -> Iterator[str | None]:
+    """Gradients in double precision, and with `twice` the gradients' gradients."""
+    for sample, roots, own_roots, inputs, own_inputs in recorded(op, function):
+        if len(roots) != len(own_roots):
+            yield f"{described(sample)}: {len(roots)} results with gradient expected, got {len(own_roots)}"
+            continue
+        grads, own_grads, found = gradients(roots, own_roots, inputs, own_inputs, create_graph=twice)
+        if found is None and twice and op.supports_gradgrad and grads:
+            first, own_first = ([g for g in each if g is not None and g.requires_grad] for each in (grads, own_grads))
+            found = gradients(first, own_first, inputs, own_inputs, create_graph=False)[2]
+        if found:
+            yield f"{described(sample)}: {found}"
+
+
+def gradients(
+    roots: list[Any], own_roots: list[Any], inputs: list[Any], own_inputs: list[Any], create_graph: bool
+) -> tuple[Any, Any, str | None]:
+    """Both libraries' gradients, and what differs between them."""
+    if not roots:
+        return (), (), None
+    torch.manual_seed(3)
+    weights = [torch.randn_like(each) for each in roots]
+    options = {"allow_unused": True, "create_graph": create_graph}
+    grads, error = outcome(torch, torch.autograd.grad, [roots, inputs, weights], options)
+    own, own_error = outcome(minitorch, minitorch.autograd.grad, [own_roots, own_inputs, translated(weights)], options)
+    if (error is None) != (own_error is None):
+        return (), (), f"gradient: {first_line(error)} expected, got {first_line(own_error)}"
+    if error is not None:
+        return (), (), None
+    # A gradient of zeros that is no tensor of numbers at all ("ZeroTensor") has to be written out to be compared.
+    numbers = tuple(None if g is None else g + 0 if g._is_zerotensor() else g for g in grads)
+    return grads, own, difference(numbers, tuple(own), "gradient", strides=False)  # which follow from the formula
+
+
+def compared_methods(op: Any, in_place: bool) -> Iterator[str | None]:
+    """The forms x.f(...) and x.f_(...)."""
+    variant = op.inplace_variant if in_place else op.method_variant
+    if variant is None or isinstance(variant, types.FunctionType) or not hasattr(variant, "__name__"):
+        return
+    name = variant.__name__
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self, name)(*args, **kwargs)
+
+    for sample, args, own, kwargs, named in samples(op, [torch.float32]):
+        if not isinstance(args[0], torch.Tensor):
+            continue
+        args[0] = args[0].clone()
+        own[0] = translated(args[0])
+        expected, error = outcome(torch, method, args, kwargs)
+        result, own_error = outcome(minitorch, method, own, named)
+        if (error is None) != (own_error is None):
+            yield f"{described(sample)}: {first_line(error)} expected, got {first_line(own_error)}"
+        elif error is None and (
+            found := difference([expected, args[0]], [result, own[0]], values=not op.name.startswith("new_empty"))
+        ):
+            yield f"{described(sample)}: {found}"
+
+
+def compared_out(op: Any, function: Call) -> Iterator[str | None]:
+    """`out=` with a tensor of the right shape, and with one that has to be resized."""
+    for number, (sample, args, own, kwargs, named) in enumerate(samples(op, [torch.float32])):
+        plain, error = outcome(torch, op.op, args, kwargs)
+        if error is not None or not all(isinstance(each, torch.Tensor) for each in flat(plain)):
+            continue
+
+        def target(like: Any, larger: int = number % 2) -> Any:
+            if isinstance(like, (tuple, list)):
+                return tuple(map(target, like))
+            return like.new_empty([size + larger for size in like.shape])
+
+        out = target(plain)
+        own_out = translated(out)
+        expected, error = outcome(torch, op.op, args, {**kwargs, "out": out})
+        result, own_error = outcome(minitorch, function, own, {**named, "out": own_out})
+        if (error is None) != (own_error is None):
+            yield f"{described(sample)}: {first_line(error)} expected, got {first_line(own_error)}"
+        elif error is None and (found := difference([expected, out], [result, own_out], values=op.name != "empty")):
+            yield f"{described(sample)}: {found}"
+
+
+def compared_errors(op: Any, function: Call) -> Iterator[str | None]:
+    """PyTorch's own wrong calls: the type of the error, and its first line where that doesn't list C++ overloads."""
+    for wrong in op.error_inputs("cpu"):
+        sample = wrong.sample_input
+        args = [sample.input, *sample.args]
+        try:
+            own, named = translated([args, sample.kwargs])
+        except (OutOfScopeError, ValueError):
+            continue
+        _, error = outcome(torch, op.op, args, sample.kwargs)
+        _, own_error = outcome(minitorch, function, own, named)
+        expected, got = first_line(error), first_line(own_error)
+        if error is not None and "invalid combination" in expected:
+            expected, got = type(error).__name__, type(own_error).__name__
+        if expected != got:
+            yield f"{described(sample)}: {expected} expected, got {got}"
+
+
+def flat(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+NAMES = sorted(name for name, op in OPERATORS.items() if minitorch_function(op) is not None)
+
+
+def test_what_is_missing_has_a_reason() -> None:
+    missing = {op.name for op in OPERATORS.values()} - {OPERATORS[name].name for name in NAMES}
+    excluded = {name for spaces in EXCLUDED.values() for names in spaces.values() for name in names.split()}
+    modules = [each for each in MISSING if each]
+    assert not [
+        name
+        for name in sorted(missing)
+        if name.split(".")[0] not in modules and name.split(".")[-1] not in excluded and not name.startswith("_")
+    ]
+
+
+def entry(name: str) -> tuple[Any, Call]:
+    op = OPERATORS[name]
+    function = minitorch_function(op)
+    assert function is not None, f"minitorch has no {op.name}"
+    return op, function
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results(name: str) -> None:
+    op, function = entry(name)
+    differing(compared(op, function, [each for each in DTYPES if each in op.dtypes]), "results", name)
+
+
+@pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_autograd])
+def test_nodes(name: str) -> None:
+    op, function = entry(name)
+    differing(compared_nodes(op, function), "nodes", name)
+
+
+@pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_autograd])
+def test_gradients(name: str) -> None:
+    op, function = entry(name)
+    differing(compared_gradients(op, function, twice=False), "gradients", name)
+
+
+@pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_gradgrad])
+def test_second_gradients(name: str) -> None:
+    op, function = entry(name)
+    differing(compared_gradients(op, function, twice=True), "second gradients", name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("in_place", [False, True], ids=["method", "in place"])
+def test_methods(name: str, in_place: bool) -> None:
+    op, _ = entry(name)
+    differing(compared_methods(op, in_place), "in place" if in_place else "methods", name)
+
+
+@pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_out])
+def test_out(name: str) -> None:
+    op, function = entry(name)
+    differing(compared_out(op, function), "out", name)
+
+
+@pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].error_inputs_func is not None])
+def test_errors(name: str) -> None:
+    op, function = entry(name)
+    differing(compared_errors(op, function), "errors", name)
