@@ -11,14 +11,20 @@ from minitorch.dtypes import C_NAMES, FROM_NUMPY, SCALAR_TYPES
 from minitorch.tensor import Tensor
 
 _CASTS = frozenset(
-    (
-        "addr all any bernoulli cat cholesky cholesky_inverse cholesky_solve column_stack concat concatenate cond "
-        "cumprod cumsum div dstack eigvals fill float_power geqrf householder_product hstack kron linalg_eig "
-        "linalg_pinv logsumexp matrix_power matrix_rank maximum mean minimum nanmean nansum ndtr normal outer pinv "
-        "polygamma prod row_stack square stack std sum tensorinv tensorsolve true_divide var vstack zeta"
-    ).split()
-)
-_REFUSES = frozenset("abs ceil conj_physical floor frac hardshrink neg round sgn sign trunc".split())
+    {
+        "addr", "all", "any", "bernoulli", "cat", "cholesky", "cholesky_inverse", "cholesky_solve", "column_stack",
+        "concat", "concatenate", "cond", "cumprod", "cumsum", "div", "dstack", "eigvals", "fill", "float_power",
+        "geqrf", "householder_product", "hstack", "kron", "linalg_eig", "linalg_pinv", "logsumexp", "matrix_power",
+        "matrix_rank", "maximum", "mean", "minimum", "nanmean", "nansum", "ndtr", "normal", "outer", "pinv",
+        "polygamma", "prod", "row_stack", "square", "stack", "std", "sum", "tensorinv", "tensorsolve", "true_divide",
+        "var", "vstack", "zeta",
+    }
+)  # fmt: skip
+_REFUSES = frozenset(
+    {
+        "abs", "ceil", "conj_physical", "floor", "frac", "hardshrink", "neg", "round", "sgn", "sign", "trunc",
+    }
+)  # fmt: skip
 _WORDS = {
     **dict.fromkeys(
         ("amax", "amin"),

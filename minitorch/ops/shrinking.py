@@ -15,7 +15,6 @@ from minitorch.ops.errors import floating
 from minitorch.ops.masking import keep, masked
 from minitorch.tensor import Tensor
 
-
 _SIXTH = 11184811 / 2**26  # in single precision, also for doubles, as in PyTorch
 
 
