@@ -20,7 +20,7 @@ def interpreter(library: str) -> list[str]:
 def run(library: str, program: str, processes: int, *arguments: str) -> list[list[str]]:
     """The lines that each of the ranks 0 … `processes` − 1 prints; they find each other by the file that STORE names.
 
-    All have to end well.
+    All have to end well, but for torch's, which may be aborted at the very end, when its threads are left over.
     """
     command = [*interpreter(library), str(PROGRAMS / program), *arguments]
     with tempfile.TemporaryDirectory(prefix="minitorch-distributed-") as folder:
@@ -41,5 +41,6 @@ def run(library: str, program: str, processes: int, *arguments: str) -> list[lis
             for process in started:
                 process.kill()
     for process, (output, errors) in zip(started, ended, strict=True):
-        assert process.returncode == 0, output + errors
+        left_over = library == "torch" and errors.rstrip().endswith("terminate called without an active exception")
+        assert process.returncode == 0 or left_over, output + errors
     return [output.splitlines() for output, _ in ended]

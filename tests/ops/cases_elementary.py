@@ -130,7 +130,7 @@ case("real imag view_as_real", unary(-2, 2), dtypes=COMPLEX)
 # torch numbers the node of the in-place form differently.
 case("conj_physical", unary(-2, 2), dtypes="int64 float32 float64 complex64 complex128", grad_fn=False)
 # torch conjugates lazily: its strides and its node are those of a view.
-case("conj", unary(-2, 2), dtypes=COMPLEX, strides=False)
+case("conj _conj _neg_view", unary(-2, 2), dtypes=COMPLEX, strides=False)
 case(
     "view_as_complex",
     lambda make: [args(make(3, 2)), args(make(2, 3, 2)), args(make(2)), args(make(1, 2)), args(make(0, 2))],

@@ -105,7 +105,8 @@ case(
     lambda make: [args(make(2, 3)), args(make(2, 3, layout="transposed")), args(make()), args(make(0)), args(make(3))],
 )
 case(
-    "Tensor.__sub__ Tensor.__isub__ Tensor.__truediv__ Tensor.__pow__ Tensor.__rsub__ Tensor.__rtruediv__",
+    "Tensor.__sub__ Tensor.__isub__ Tensor.__truediv__ Tensor.__pow__ Tensor.__rsub__ Tensor.__rtruediv__ "
+    "Tensor.__rdiv__",
     lambda make: [args(make(2, 3, low=1, high=3), value) for value in (1, 2.0, -1.5, 3, 0.5)],
     dtypes="float16 bfloat16 float32 float64 complex64 complex128",
 )

@@ -79,6 +79,7 @@ class _Translation:
     def __init__(self) -> None:
         self.tensors: dict[int, Any] = {}
         self.memories: dict[Any, Any] = {}
+        self.alive: list[Any] = []  # lest an address be used twice
 
     def of(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -106,6 +107,7 @@ class _Translation:
         if tensor.layout is not torch.strided or tensor.dtype not in DTYPES or tensor.device.type != "cpu":
             raise OutOfScopeError(f"{tensor.layout}, {tensor.dtype}, {tensor.device}")
         plain = tensor.detach().resolve_conj().resolve_neg()
+        self.alive.append(plain)
         copy = self._memory(plain).as_strided(tuple(plain.shape), plain.stride(), plain.storage_offset()).detach()
         if isinstance(tensor, torch.nn.Parameter):
             return minitorch.nn.Parameter(copy, tensor.requires_grad)
