@@ -95,10 +95,10 @@ class Adam(Optimizer):
                 v += square
                 if group["amsgrad"]:
                     xp.maximum(top, v, out=top)
+                # size · m / (√v / scale + eps), with a pass over the memory less
                 divisor = xp.sqrt(top)
-                divisor /= scale
-                divisor += eps
+                divisor += eps * scale
                 update = m / divisor
-                update *= size
+                update *= size * scale
                 x -= update
         return loss
