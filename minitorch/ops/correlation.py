@@ -127,17 +127,20 @@ def _correlate_lines(xp: Any, x: Array, weight: Array, stride: Ints, padding: In
         lines[(*inside[:-1], ..., inside[-1])] = images.transpose(*range(2, 1 + n), 1, 0, 1 + n)
         lines = lines.reshape(*whole[:-1], channels, count * whole[-1])
         length = lines.shape[-1] - dilation[-1] * (kernel[-1] - 1)
-        total, product = xp.empty((outputs, lines.shape[-1]), x.dtype), xp.empty((outputs, length), x.dtype)
-        seen = total.reshape(outputs, count, whole[-1])[..., : size[-1]].swapaxes(0, 1)
+        total, product = xp.empty((outputs, length), x.dtype), xp.empty((outputs, length), x.dtype)
+        item = total.itemsize
+        shape, steps = (count, outputs, size[-1]), (whole[-1] * item, length * item, item)
+        seen = xp.lib.stride_tricks.as_strided(total, shape, steps)
         for place in xp.ndindex(*size[:-1]):
             first = tuple(o * t for o, t in zip(place, stride, strict=False))
-            total[...] = 0
-            for tap, factor in kernels.items():
+            for number, (tap, factor) in enumerate(kernels.items()):
                 above = tuple(f + o * d for f, o, d in zip(first, tap[:-1], dilation, strict=False))
                 rows = () if n == 1 else (slice(first[-1], first[-1] + kernel[-2]),)
                 under = lines[(*above, *rows)].reshape(depth, lines.shape[-1])
                 start = tap[-1] * dilation[-1]
-                total[:, :length] += xp.matmul(factor, under[:, start : start + length], out=product)
+                xp.matmul(factor, under[:, start : start + length], out=product if number else total)
+                if number:
+                    xp.add(total, product, out=total)
             result[part][(slice(None), slice(None), *place)] = seen
     return result
 
