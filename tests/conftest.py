@@ -1,7 +1,7 @@
 """What a test may need beyond the locked packages, and what happens where it is missing.
 
-A test says `@pytest.mark.needs("torch")` (or "bubblewrap", "browser", "gpu"; a module: `pytestmark = ...`) and is
-skipped, with the reason, where that is missing. With `MINITORCH_REQUIRE_ALL=1`, as in CI, it fails instead, and so does
+A test says `@pytest.mark.needs("torch")` (or "bubblewrap", "browser", "mpi", "gpu"; a module: `pytestmark = ...`) and
+is skipped, with the reason, where that is missing. With `MINITORCH_REQUIRE_ALL=1`, as in CI, it fails instead, and so does
 every `pytest.importorskip`; only a missing GPU may still skip.
 """
 
@@ -13,6 +13,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Generator
 
 import hypothesis
@@ -53,6 +54,17 @@ def missing_browser() -> str | None:
     return None
 
 
+def missing_mpi() -> str | None:
+    if importlib.util.find_spec("mpi4py") is None or mpiexec() is None:
+        return "MPI is not installed: pip install mpi4py mpich"
+    return None
+
+
+def mpiexec() -> str | None:
+    """The program that starts processes of MPI: of a wheel it stands beside the interpreter."""
+    return shutil.which("mpiexec", path=os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")]))
+
+
 def missing_gpu() -> str | None:
     if importlib.util.find_spec("cupy") is None:
         return "cupy is not installed: pip install 'minitorch-course[gpu]'"
@@ -65,6 +77,7 @@ MISSING: dict[str, Callable[[], str | None]] = {
     "torch": missing_torch,
     "bubblewrap": missing_bubblewrap,
     "browser": missing_browser,
+    "mpi": missing_mpi,
     "gpu": missing_gpu,
 }
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
 
+from tests.conftest import mpiexec
 from tests.distributed.processes import ONE_THREAD, PROGRAMS
 
-missing = importlib.util.find_spec("mpi4py") is None or shutil.which("mpiexec") is None
 
-
-@pytest.mark.skipif(missing, reason="MPI is not installed: pip install mpi4py mpich")
+@pytest.mark.needs("mpi")
 def test_three_processes() -> None:
-    command = ["mpiexec", "-n", "3", sys.executable, "-m", "minitorch", str(PROGRAMS / "mpi.py")]
+    command = [str(mpiexec()), "-n", "3", sys.executable, "-m", "minitorch", str(PROGRAMS / "mpi.py")]
     ended = subprocess.run(
         command, capture_output=True, text=True, check=True, timeout=120, env={**os.environ, **ONE_THREAD}
     )
