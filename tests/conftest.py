@@ -1,8 +1,8 @@
 """What a test may need beyond the locked packages, and what happens where it is missing.
 
 A test says `@pytest.mark.needs("torch")` (or "bubblewrap", "browser", "mpi", "gpu"; a module: `pytestmark = ...`) and
-is skipped, with the reason, where that is missing. With `MINITORCH_REQUIRE_ALL=1`, as in CI, it fails instead, and so does
-every `pytest.importorskip`; only a missing GPU may still skip.
+is skipped, with the reason, where that is missing. With `MINITORCH_REQUIRE_ALL=1`, as in CI, it fails instead, and so
+does every `pytest.importorskip`; only a missing GPU may still skip.
 """
 
 from __future__ import annotations
