@@ -14,7 +14,8 @@ from minitorch.autograd.node import OpNode
 from minitorch.autograd.saved import FREED, KEEPERS
 from minitorch.dtypes import float64
 from minitorch.ops.data import tensor
-from minitorch.ops.declaration import ARGUMENT, RESULT, SHAPE, STRIDE, Derivative, Op, parameters_of
+from minitorch.ops.declaration import Op
+from minitorch.ops.plan import ARGUMENT, RESULT, SHAPE, STRIDE, Derivative, parameters_of
 
 _SUFFIXES = {ARGUMENT: "", SHAPE: "_sym_sizes", STRIDE: "_sym_strides"}
 

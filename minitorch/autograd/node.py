@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from minitorch.autograd.saved import FREED, KEEPERS, PUSHED, SavedTensor, SavedTensors, default_hooks
-from minitorch.ops.declaration import ARGUMENT, GRAD, MASK, NUMBER_IS_PARAMETER, RESULT, SHAPE, STRIDE
+from minitorch.ops.declaration import NUMBER_IS_PARAMETER
+from minitorch.ops.plan import ARGUMENT, GRAD, MASK, RESULT, SHAPE, STRIDE
 from minitorch.size import Size
 from minitorch.tensor import Tensor
 
 if TYPE_CHECKING:
     from minitorch.autograd.hooks import NodeHooks, RemovableHandle
     from minitorch.dtypes import dtype
-    from minitorch.ops.declaration import Op, Plan
+    from minitorch.ops.declaration import Op
+    from minitorch.ops.plan import Plan
 
 Edge = tuple["Node", int]
 Gradients = Sequence["Tensor | None"]

@@ -15,12 +15,13 @@ from minitorch.dtypes import FROM_NUMPY
 from minitorch.ops import signatures
 from minitorch.ops.apply import function_of, in_place_of
 from minitorch.ops.blocks import choose, clipped, in_blocks
-from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, Formula, composite, declare, pointwise
+from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare, pointwise
 from minitorch.ops.elementary import tanh
 from minitorch.ops.errors import check_dim, floating, not_implemented
 from minitorch.ops.factory import cast_number
 from minitorch.ops.joining import cat
 from minitorch.ops.masking import keep, masked
+from minitorch.ops.plan import Formula
 from minitorch.ops.pointwise import conj
 from minitorch.ops.special_kernels import erf
 from minitorch.tensor import Tensor

@@ -17,9 +17,10 @@ from minitorch.dtypes import dtype, get_default_dtype, int64
 from minitorch.layout import check_layout, contiguous_format, strided
 from minitorch.ops import apply, signatures
 from minitorch.ops.creation import empty_like
-from minitorch.ops.declaration import NOT_IMPLEMENTED, composite, declare
+from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import no_derivative
 from minitorch.ops.factory import FACTORY_KEYWORDS, checked_dtype, checked_size, finish, write_out
+from minitorch.ops.plan import NOT_IMPLEMENTED
 from minitorch.ops.sampling_in_place import draw, no_gradient
 from minitorch.random import Generator, default_generator
 from minitorch.tensor import Tensor

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import minitorch
-from tests.nn.same import assert_same
+from tests.nn.same import assert_same, errors
 
 Scenario = Callable[[Any], Any]
 SCENARIOS: list[Scenario] = []
@@ -26,17 +26,6 @@ def scenario(function: Scenario) -> Scenario:
 @pytest.mark.parametrize("run", SCENARIOS, ids=lambda run: run.__name__)
 def test_same_as_torch(run: Scenario) -> None:
     assert_same(run)
-
-
-def errors(*actions: Callable[[], Any]) -> list[Any]:
-    """The type and the message of what each action raises."""
-    raised: list[Any] = []
-    for action in actions:
-        try:
-            raised.append(repr(action()))
-        except Exception as error:
-            raised.append((type(error).__name__, str(error).replace("minitorch.", "torch.")))
-    return raised
 
 
 def network(torch: Any) -> Any:

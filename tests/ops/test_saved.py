@@ -133,8 +133,8 @@ def accepted(case: Case) -> Iterator[tuple[str, tuple[Make, Sample], tuple[Make,
     for number, (theirs, ours) in enumerate(zip(case.samples(one), case.samples(other), strict=True)):
         try:
             Call(case, one, theirs, None)
-        except Exception:
-            continue  # errors are compared in test_op_table
+        except (RuntimeError, TypeError, ValueError, IndexError):
+            continue  # torch refuses it; errors are compared in test_op_table
         yield f"sample {number}", (one, theirs), (other, ours)
 
 
