@@ -36,6 +36,41 @@ def _fits(array: Array, shape: tuple[int, ...]) -> bool:
     return not array.ndim or (array.shape == shape and array.flags.c_contiguous)
 
 
+def over_rows(xp: Any, compute: Any, one: Array, other: Array) -> Array:
+    """compute(one, other), which has their dtype, for arrays that may be broadcast.
+
+    NumPy goes through a[:, None, :] · b[None, :, :] in steps of the last dimension. If that is short, it takes half the
+    time to expand `a` into a block of the result, which is a copy, and to compute there in steps of both dimensions.
+    """
+    if one.shape == other.shape:
+        return compute(one, other)
+    shape = xp.broadcast(one, other).shape
+    rest = shape[1:]
+    swapped = one.shape[1:] == rest
+    expanded, whole = (other, one) if swapped else (one, other)
+    if (
+        whole.shape[1:] != rest
+        or expanded.shape[-1:] != shape[-1:]
+        or expanded.shape[-2:-1] == shape[-2:-1]
+        or shape[-1] > 512
+        or math.prod(shape) <= BLOCK
+        or one.dtype != other.dtype
+        or not whole.flags.c_contiguous
+        or xp.__name__ != "numpy"
+    ):
+        return compute(one, other)
+    result = xp.empty(shape, one.dtype)
+    by_rows, whole = result.reshape(shape[0], -1), whole.reshape(whole.shape[0], -1)
+    expanded = xp.broadcast_to(expanded, shape)
+    step = max(1, 2 * BLOCK // whole.shape[1])
+    for start in range(0, shape[0], step):
+        rows = slice(start, start + step)
+        result[rows] = expanded[rows]
+        into, operand = by_rows[rows], whole[rows] if len(whole) > 1 else whole
+        compute(*((operand, into) if swapped else (into, operand)), out=into)
+    return result
+
+
 def clipped(xp: Any, array: Array, low: Any, high: Any) -> Array:
     """min(max(array, low), high) with numbers as bounds, of which one may be None; NaN stays.
 

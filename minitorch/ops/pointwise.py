@@ -10,7 +10,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import INTEGER, bool_, complex128, float64
 from minitorch.layout import kept_order
-from minitorch.ops.blocks import in_blocks
+from minitorch.ops.blocks import in_blocks, over_rows
 from minitorch.ops.declaration import METHODS, composite, pointwise
 from minitorch.ops.errors import no_derivative, not_implemented
 from minitorch.tensor import Tensor
@@ -73,6 +73,8 @@ def _check_not_bool(self: Any, other: Any, alpha: Number = 1) -> None:
 
 def _subtract(xp: Any, left: Array | Number, right: Array | Number) -> Array:
     try:
+        if left.__class__ is right.__class__ and left.ndim > 2:
+            return over_rows(xp, xp.subtract, left, right)
         return xp.subtract(left, right)
     except TypeError:
         raise RuntimeError(_TWO_BOOLS) from None
@@ -116,6 +118,8 @@ def __rsub__(input: Tensor, other: Any) -> Any:  # noqa: N807
 )
 def mul(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """self · other. https://pytorch.org/docs/stable/generated/torch.mul.html"""
+    if self.__class__ is other.__class__ and self.ndim > 2:
+        return over_rows(xp, xp.multiply, self, other)
     return xp.multiply(self, other)
 
 

@@ -42,6 +42,30 @@ def test_two_tensors(name: str, dtype: str) -> None:
     assert ours.dtype == theirs.dtype
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64", "complex64", "uint8"])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((40, 1, 100), (1, 50, 100)),
+        ((1, 50, 100), (40, 1, 100)),
+        ((40, 50, 100), (100,)),
+        ((3, 20, 50, 30), (3, 1, 1, 30)),
+        ((40, 50, 100), (40, 50, 1)),
+        ((40, 50, 100), ()),
+        ((50, 100), (40, 1, 1, 100)),
+        ((2, 1, 8), (40_000, 8)),
+    ],
+)
+@pytest.mark.parametrize("name", ["mul", "sub"])
+def test_broadcast(name: str, one: tuple[int, ...], other: tuple[int, ...], dtype: str) -> None:
+    random = np.random.default_rng(0)
+    arrays = [np.asarray(100 * random.standard_normal(shape)).astype(dtype) for shape in (one, other)]
+    for pair in (arrays, arrays[::-1]):
+        ours, theirs = both(name, *pair)
+        np.testing.assert_array_equal(ours, theirs)
+        assert ours.dtype == theirs.dtype and ours.strides == theirs.strides
+
+
 ONE_TENSOR = (
     "nan_to_num nn.functional.relu nn.functional.elu nn.functional.selu nn.functional.softshrink nn.functional.gelu "
     "nn.functional.hardshrink nn.functional.hardtanh nn.functional.hardswish nn.functional.leaky_relu erf erfc erfinv "
