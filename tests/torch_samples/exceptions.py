@@ -53,6 +53,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "there is no complex32 (docs/surface.md)": "chalf",
         "there are no sparse tensors": "to_sparse",
     },
+    "in place": {},
     "nodes": {
         ("composed of other ops here, or of overloads for numbers that PyTorch's Python functions don't call"): (
             "cdist combinations cumulative_trapezoid linalg.matrix_power nanquantile narrow_copy "

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import itertools
 import types
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import minitorch
 from tests.surface_exclusions import EXCLUDED
+from tests.torch_samples.comparison import Call, differing, first_line, gradients, outcome
 from tests.torch_samples.difference import difference
 from tests.torch_samples.exceptions import EXCEPTIONS, MISSING
 from tests.torch_samples.samples import (
@@ -31,22 +31,6 @@ from tests.torch_samples.samples import (
 )
 
 MOST_SAMPLES = 40  # of an operator and a dtype
-Call = Callable[..., Any]
-
-
-def outcome(library: Any, function: Call, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, Exception | None]:
-    """What a call returns, or the exception it raises."""
-    library.manual_seed(1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return function(*args, **kwargs), None
-        except Exception as error:
-            return None, error
-
-
-def first_line(error: Exception | None) -> str:
-    return "no error" if error is None else f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
 def samples(
@@ -61,20 +45,6 @@ def samples(
             except OutOfScopeError:
                 continue
             yield sample, args, own, sample.kwargs, named
-
-
-def differing(found: Iterator[str | None], mode: str, name: str) -> None:
-    """Fails at the first difference; for an exception, where there is none."""
-    reason = EXCEPTIONS.get(mode, {}).get(name)
-    first = None
-    try:
-        first = next(filter(None, found), None)
-    except OutOfScopeError as error:
-        pytest.fail(f"an expected value of torch's is out of scope ({error}): list it")
-    if reason is None:
-        assert first is None, first
-    else:
-        assert first is not None, f"{name} no longer differs: take it off the list ({reason})"
 
 
 def compared(op: Any, function: Call, dtypes: list[Any]) -> Iterator[str | None]:
@@ -121,26 +91,6 @@ def compared_gradients(op: Any, function: Call, twice: bool) -> Iterator[str | N
             found = gradients(first, own_first, inputs, own_inputs, create_graph=False)[2]
         if found:
             yield f"{described(sample)}: {found}"
-
-
-def gradients(
-    roots: list[Any], own_roots: list[Any], inputs: list[Any], own_inputs: list[Any], create_graph: bool
-) -> tuple[Any, Any, str | None]:
-    """Both libraries' gradients, and what differs between them."""
-    if not roots:
-        return (), (), None
-    torch.manual_seed(3)
-    weights = [torch.randn_like(each) for each in roots]
-    options = {"allow_unused": True, "create_graph": create_graph}
-    grads, error = outcome(torch, torch.autograd.grad, [roots, inputs, weights], options)
-    own, own_error = outcome(minitorch, minitorch.autograd.grad, [own_roots, own_inputs, translated(weights)], options)
-    if (error is None) != (own_error is None):
-        return (), (), f"gradient: {first_line(error)} expected, got {first_line(own_error)}"
-    if error is not None:
-        return (), (), None
-    # A gradient of zeros that is no tensor of numbers at all ("ZeroTensor") has to be written out to be compared.
-    numbers = tuple(None if g is None else g + 0 if g._is_zerotensor() else g for g in grads)
-    return grads, own, difference(numbers, tuple(own), "gradient", strides=False)  # which follow from the formula
 
 
 def compared_methods(op: Any, in_place: bool) -> Iterator[str | None]:
@@ -232,41 +182,43 @@ def entry(name: str) -> tuple[Any, Call]:
 @pytest.mark.parametrize("name", NAMES)
 def test_results(name: str) -> None:
     op, function = entry(name)
-    differing(compared(op, function, [each for each in DTYPES if each in op.dtypes]), "results", name)
+    differing(
+        compared(op, function, [each for each in DTYPES if each in op.dtypes]), EXCEPTIONS.get("results", {}), name
+    )
 
 
 @pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_autograd])
 def test_nodes(name: str) -> None:
     op, function = entry(name)
-    differing(compared_nodes(op, function), "nodes", name)
+    differing(compared_nodes(op, function), EXCEPTIONS["nodes"], name)
 
 
 @pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_autograd])
 def test_gradients(name: str) -> None:
     op, function = entry(name)
-    differing(compared_gradients(op, function, twice=False), "gradients", name)
+    differing(compared_gradients(op, function, twice=False), EXCEPTIONS["gradients"], name)
 
 
 @pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_gradgrad])
 def test_second_gradients(name: str) -> None:
     op, function = entry(name)
-    differing(compared_gradients(op, function, twice=True), "second gradients", name)
+    differing(compared_gradients(op, function, twice=True), EXCEPTIONS["second gradients"], name)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("in_place", [False, True], ids=["method", "in place"])
 def test_methods(name: str, in_place: bool) -> None:
     op, _ = entry(name)
-    differing(compared_methods(op, in_place), "in place" if in_place else "methods", name)
+    differing(compared_methods(op, in_place), EXCEPTIONS["in place" if in_place else "methods"], name)
 
 
 @pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_out])
 def test_out(name: str) -> None:
     op, function = entry(name)
-    differing(compared_out(op, function), "out", name)
+    differing(compared_out(op, function), EXCEPTIONS["out"], name)
 
 
 @pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].error_inputs_func is not None])
 def test_errors(name: str) -> None:
     op, function = entry(name)
-    differing(compared_errors(op, function), "errors", name)
+    differing(compared_errors(op, function), EXCEPTIONS["errors"], name)
