@@ -15,7 +15,7 @@ from minitorch.dtypes import FROM_NUMPY
 from minitorch.ops import signatures
 from minitorch.ops.apply import function_of, in_place_of
 from minitorch.ops.blocks import choose, clipped, in_blocks
-from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare, pointwise
+from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare, flat, pointwise
 from minitorch.ops.elementary import tanh
 from minitorch.ops.errors import check_dim, floating, not_implemented
 from minitorch.ops.factory import cast_number
@@ -76,11 +76,6 @@ def activation(
 
 
 # ReLU and its kind.
-
-
-def flat(grad: Tensor) -> Any:
-    """The derivative of a slope that is constant but for its jumps."""
-    return grad.new_zeros(grad.shape)
 
 
 @pointwise(

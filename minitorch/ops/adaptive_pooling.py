@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.ops.declaration import declare
+from minitorch.ops.declaration import declare, flat
 from minitorch.ops.errors import floating
 from minitorch.ops.planes import like_images, scatter_planes
 from minitorch.ops.pooling import publish
@@ -47,7 +47,7 @@ def along_each(xp: Any, array: Array, matrices: list[Array]) -> Array:
     promotion="keep",
     variants="",
     node=lambda self, output: f"AdaptiveAvgPool{len(output)}DBackward0",
-    derivatives={"self": lambda grad, self, output: adaptive_avg_pool_backward(grad, self.shape[-len(output) :])},
+    derivatives={"self": lambda grad, self, output: adaptive_avg_pool_backward(grad, self, len(output))},
 )
 def adaptive_avg_pool(xp: Any, self: Array, output: Ints) -> Array:
     """The means over as many windows as are asked for. They are means of means, one dimension after the other."""
@@ -60,14 +60,18 @@ def adaptive_avg_pool(xp: Any, self: Array, output: Ints) -> Array:
 @declare(
     upcast=True,
     promotion="keep",
+    promoted=("grad_output",),
     variants="",
+    node=lambda grad_output, self, n: f"AdaptiveAvgPool{n}DBackwardBackward0",
     derivatives={
-        "grad_output": lambda grad, grad_output_shape, size: adaptive_avg_pool(grad, grad_output_shape[-len(size) :])
+        "grad_output": lambda grad, grad_output_shape, n: adaptive_avg_pool(grad, grad_output_shape[-n:]),
+        "self": flat,
     },
 )
-def adaptive_avg_pool_backward(xp: Any, grad_output: Array, size: Ints) -> Array:
-    output = grad_output.shape[-len(size) :]
-    matrices = [_averaging(xp, s, o, grad_output.dtype).T for s, o in zip(size, output, strict=True)]
+def adaptive_avg_pool_backward(xp: Any, grad_output: Array, self: Array, n: int) -> Array:
+    """Every mean's gradient, shared by the elements of its window."""
+    sizes = zip(self.shape[-n:], grad_output.shape[-n:], strict=True)
+    matrices = [_averaging(xp, size, output, grad_output.dtype).T for size, output in sizes]
     return along_each(xp, grad_output, matrices)
 
 
@@ -76,7 +80,9 @@ def adaptive_avg_pool_backward(xp: Any, grad_output: Array, size: Ints) -> Array
     promotion="keep",
     variants="",
     node=lambda self, output: f"AdaptiveMaxPool{len(output)}DBackward0",
-    derivatives={"self": lambda grad, self, result1, output: scatter_planes(grad, result1, self.shape, len(output))},
+    derivatives={
+        "self": lambda grad, self, result1, output: scatter_planes(grad, result1, self, len(output), "AdaptiveMax")
+    },
 )
 def adaptive_max_pool(xp: Any, self: Array, output: Ints) -> tuple[Array, Array]:
     """The largest element of as many windows as are asked for, and its index in the plane."""
@@ -105,11 +111,13 @@ def _public(n: int) -> None:
     def adaptive_avg_pool_nd(input: Tensor, output_size: Any) -> Tensor:
         """The means of as many windows as are asked for; None keeps a dimension's size."""
         output = _adaptive_size(f"adaptive_avg_pool{n}d", input, output_size, n)
-        if n == 1:
-            return adaptive_avg_pool(input.unsqueeze(-2), (1, *output)).squeeze(-2)
+        if n == 1:  # as images of height 1
+            input, output = input.unsqueeze(-2), (1, *output)
         if all(size == 1 for size in output):
-            return input.mean(list(range(-n, 0)), keepdim=True)
-        return adaptive_avg_pool(input, output)
+            pooled = input.mean(list(range(-len(output), 0)), keepdim=True)
+        else:
+            pooled = adaptive_avg_pool(input, output)
+        return pooled.squeeze(-2) if n == 1 else pooled
 
     def adaptive_max_pool_nd(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         """The largest elements of as many windows as are asked for; None keeps a dimension's size."""

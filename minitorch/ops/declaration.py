@@ -34,6 +34,7 @@ from minitorch.ops.plan import Derivative, Formula, Plan, parameters_of
 
 if TYPE_CHECKING:
     from minitorch.autograd.node import OpNode
+    from minitorch.tensor import Tensor
 
 KEEP, TO_FLOAT, NONE = "keep", "to float", "none"
 """What promotion does to the arguments: find the common dtype; find it and make integers floats; leave all alone."""
@@ -300,6 +301,16 @@ def pointwise(*, promotion: str = KEEP, upcast: bool = True, **options: Any) -> 
     options.setdefault("variants", "function method inplace out")
     elementwise = not options.get("row_major", False)
     return declare(promotion=promotion, upcast=upcast, elementwise=elementwise, **options)
+
+
+def flat(grad: Tensor, self_shape: tuple[int, ...]) -> Tensor:
+    """The derivative in an input `self` on which a result doesn't depend, or only by jumps: zeros.
+
+    PyTorch's backward ops have an edge to the input of the forward pass that sends such zeros, so that a gradient made
+    with `create_graph=True` requires a gradient also where the op is linear.
+    """
+    zeros: Tensor = grad.new_zeros(self_shape)
+    return zeros
 
 
 def view(**options: Any) -> Callable[[Any], Callable[..., Any]]:

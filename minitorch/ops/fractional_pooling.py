@@ -33,7 +33,9 @@ def _starts(xp: Any, sample: Array, size: int, kernel: int, output: int) -> Arra
     promotion="keep",
     variants="",
     node=lambda self, samples, kernel, output: f"FractionalMaxPool{len(kernel)}DBackward0",
-    derivatives={"self": lambda grad, self, result1, kernel: scatter_planes(grad, result1, self.shape, len(kernel))},
+    derivatives={
+        "self": lambda grad, self, result1, kernel: scatter_planes(grad, result1, self, len(kernel), "FractionalMax")
+    },
 )
 def fractional_max_pool(xp: Any, self: Array, samples: Array, kernel: Ints, output: Ints) -> tuple[Array, Array]:
     """The largest element of each window, NaN above all, and its index in the plane. `samples` is (N, C, n)."""

@@ -11,10 +11,10 @@ from typing import Any
 from minitorch import sampling
 from minitorch.backend import Array
 from minitorch.dtypes import FLOATING, FROM_NUMPY, type_name
-from minitorch.ops.activation import activation, flat
+from minitorch.ops.activation import activation
 from minitorch.ops.apply import in_place_of
 from minitorch.ops.blocks import choose
-from minitorch.ops.declaration import NAMESPACES, OPS, composite, declare, pointwise
+from minitorch.ops.declaration import NAMESPACES, OPS, composite, declare, flat, pointwise
 from minitorch.ops.errors import floating, not_implemented
 from minitorch.ops.sampling_in_place import draw
 from minitorch.random import Generator
@@ -68,17 +68,43 @@ def _prelu_weight(input: Tensor, weight: Tensor) -> Tensor:
             "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
             f"{weight.numel()} and channel size = {channels}."
         )
+    if weight.dim() == input.dim():
+        return weight
     return weight.reshape([1, -1] + [1] * (input.dim() - 2)) if input.dim() > 1 else weight.reshape([1] * input.dim())
+
+
+def _prelu_second(
+    grads: tuple[Tensor | None, Tensor | None], grad_output: Tensor, self: Tensor, weight: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of grad_output, self and weight: each is grad · self · weight without the factor itself."""
+    of_self, of_weight = (self.new_zeros(()) if each is None else each for each in grads)
+    positive = self > 0
+    return (
+        of_self.where(positive, of_self * weight + of_weight * self),
+        (grad_output * of_weight).masked_fill(positive, 0),
+        (grad_output * of_self).masked_fill(positive, 0),
+    )
+
+
+@pointwise(
+    variants="",
+    derivatives={
+        "grad_output, self, weight": lambda grads, grad_output, self, weight: _prelu_second(
+            grads, grad_output, self, weight
+        ),
+    },
+)
+def prelu_kernel_backward(xp: Any, grad_output: Array, self: Array, weight: Array) -> tuple[Array, Array]:
+    """grad_output, or below 0 weight · grad_output, for the input; for the weight, below 0 self · grad_output."""
+    positive, zero = self > 0, self.dtype.type(0)
+    return choose(xp, positive, grad_output, grad_output * weight), choose(xp, positive, zero, grad_output * self)
 
 
 @pointwise(
     variants="",
     node="PreluKernelBackward0",
     derivatives={
-        "self, weight": lambda grad, self, weight: (
-            grad.where(self > 0, weight * grad),
-            (grad * self).masked_fill(self > 0, 0),
-        ),
+        "self, weight": lambda grad, self, weight: prelu_kernel_backward(grad, self, weight),
     },
 )
 def _prelu(xp: Any, self: Array, weight: Array) -> Array:
@@ -126,17 +152,29 @@ def rrelu_slopes(
 
 
 @pointwise(
+    variants="",
+    promoted=("grad_output", "slopes"),
+    derivatives={"grad_output": lambda grad, slopes: grad * slopes, "self": flat},
+)
+def rrelu_with_noise_backward(xp: Any, grad_output: Array, self: Array, slopes: Array) -> Array:
+    return grad_output * slopes
+
+
+@pointwise(
     row_major=True,
     variants="",
     node="RreluWithNoiseBackward0",
-    derivatives={"self": lambda grad, self, slopes: grad * slopes},
+    derivatives={"self": lambda grad, self, slopes: rrelu_with_noise_backward(grad, self, slopes)},
 )
 def _rrelu(xp: Any, self: Array, slopes: Array) -> Array:
     return xp.asarray(self, order="C") * slopes
 
 
 _rrelu_in_place = in_place_of(
-    OPS["_rrelu"].twin("RreluWithNoiseBackward1", {"self": lambda grad, result, slopes: grad * slopes})
+    OPS["_rrelu"].twin(
+        "RreluWithNoiseBackward1",
+        {"self": lambda grad, result, slopes: rrelu_with_noise_backward(grad, result, slopes)},
+    )
 )
 
 

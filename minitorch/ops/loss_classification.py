@@ -10,7 +10,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, int64, type_name, uint8
-from minitorch.ops.declaration import KEEP, composite, declare
+from minitorch.ops.declaration import KEEP, composite, declare, flat
 from minitorch.ops.errors import floating
 from minitorch.ops.loss import (
     expect_type,
@@ -95,7 +95,7 @@ def _check_classes(self: Array, target: Array, weight: Array | None) -> None:
     node=lambda self, *_: "NllLossBackward0" if self._array.ndim <= 2 else "NllLoss2DBackward0",
     derivatives={
         "self": lambda grad, self, target, weight, ignore_index, reduction: negative_log_likelihood_backward(
-            grad, self.detach(), target, weight, ignore_index, reduction
+            grad, self, target, weight, ignore_index, reduction
         ),
     },
 )
@@ -124,6 +124,7 @@ def negative_log_likelihood(
         "grad_output": lambda grad, target, weight, ignore_index, reduction: negative_log_likelihood(
             grad, target, weight, ignore_index, reduction
         ),
+        "self": flat,
     },
 )
 def negative_log_likelihood_backward(

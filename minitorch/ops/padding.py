@@ -6,7 +6,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import bool_
-from minitorch.ops.declaration import composite, declare
+from minitorch.ops.declaration import composite, declare, flat
 from minitorch.ops.errors import not_implemented
 from minitorch.tensor import Tensor
 
@@ -67,12 +67,12 @@ _NODES = {"reflect": "Reflection", "replicate": "Replication", "circular": "Circ
 @declare(
     format_from=("self",),
     variants="",
-    node=lambda self, pads, mode: f"{_NODES[mode]}Pad{max(1, sum(each != (0, 0) for each in pads))}DBackward0",
-    derivatives={"self": lambda grad, self, pads, mode: mirrored_pad_backward(grad, self.shape, pads, mode)},
+    node=lambda self, pads, mode: f"{_NODES[mode]}Pad{len(pads)}DBackward0",
+    derivatives={"self": lambda grad, self, pads, mode: mirrored_pad_backward(grad, self, pads, mode)},
 )
 def mirrored_pad(xp: Any, self: Array, pads: Pads, mode: str) -> Array:
-    """The array continued by its own elements."""
-    for axis, (before, after) in enumerate(pads):
+    """The array continued by its own elements, in as many of its last dimensions as there are pads."""
+    for axis, (before, after) in enumerate(pads, self.ndim - len(pads)):
         if before or after:
             size = self.shape[axis]
             sources, (first, last) = _sources(xp, size, before, after, mode), _inside(size, before, after)
@@ -84,14 +84,16 @@ def mirrored_pad(xp: Any, self: Array, pads: Pads, mode: str) -> Array:
 
 @declare(
     variants="",
-    derivatives={"grad_output": lambda grad, pads, mode: mirrored_pad(grad, pads, mode)},
+    node=lambda grad_output, self, pads, mode: f"{_NODES[mode]}Pad{len(pads)}DBackwardBackward0",
+    derivatives={"grad_output": lambda grad, pads, mode: mirrored_pad(grad, pads, mode), "self": flat},
 )
-def mirrored_pad_backward(xp: Any, grad_output: Array, shape: tuple[int, ...], pads: Pads, mode: str) -> Array:
+def mirrored_pad_backward(xp: Any, grad_output: Array, self: Array, pads: Pads, mode: str) -> Array:
     """Every element gets the gradients of all places where it stands."""
-    for axis, (before, after) in enumerate(pads):
+    for axis, (before, after) in enumerate(pads, self.ndim - len(pads)):
         if before or after:
-            sources, (first, last) = _sources(xp, shape[axis], before, after, mode), _inside(shape[axis], before, after)
-            whole = (*grad_output.shape[:axis], shape[axis], *grad_output.shape[axis + 1 :])
+            size = self.shape[axis]
+            sources, (first, last) = _sources(xp, size, before, after, mode), _inside(size, before, after)
+            whole = (*grad_output.shape[:axis], size, *grad_output.shape[axis + 1 :])
             result = xp.zeros(whole, grad_output.dtype)
             place, moved = xp.moveaxis(result, axis, 0), xp.moveaxis(grad_output, axis, 0)
             place[first - before : last - before] = moved[first:last]
@@ -142,7 +144,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     if input.dtype is bool_ and mode != "circular":
         kind = "reflection" if mode == "reflect" else "replication"
         raise not_implemented(f"{kind}_pad{n}d", "bool")
-    pads = pairs(pad, input.dim())
+    pads = pairs(pad, n)
     if mode == "circular":
         _check_circular(input, pads)
     else:
@@ -151,7 +153,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
 
 def _check_circular(input: Tensor, pads: Pads) -> None:
-    for size, (before, after) in zip(input.shape, pads, strict=True):
+    for size, (before, after) in zip(input.shape[-len(pads) :], pads, strict=True):
         if max(before, after) > size:
             raise RuntimeError("Padding value causes wrapping around more than once.")
         whole, kept = size + before + after, size + min(before, 0) + min(after, 0)
@@ -168,14 +170,14 @@ def _check_mirrored(input: Tensor, pads: Pads, mode: str, n: int) -> None:
             f"dimensions for input, but got: {list(input.shape)}"
         )
     for dim in range(input.dim() - 1, input.dim() - n - 1, -1):
-        before, after = pads[dim]
+        before, after = pads[dim - input.dim()]
         if mode == "reflect" and max(before, after) >= input.shape[dim]:
             raise RuntimeError(
                 f"Argument #{4 + 2 * (input.dim() - 1 - dim)}: Padding size should be less than the corresponding "
                 f"input dimension, but got: padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}"
             )
     sizes = input.shape[-n:]
-    made = [size + sum(each) for size, each in zip(sizes, pads[-n:], strict=True)]
+    made = [size + sum(each) for size, each in zip(sizes, pads, strict=True)]
     if max(made) < 1 if n > 1 else made[0] < 1:
         names = "DHW"[-n:]
         given = ", ".join(f"{name}: {size}" for name, size in zip(names, sizes, strict=True))

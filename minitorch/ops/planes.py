@@ -7,7 +7,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.layout import laid_out, suggested_format
-from minitorch.ops.declaration import declare
+from minitorch.ops.declaration import declare, flat
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]
@@ -26,14 +26,16 @@ def gather_planes(values: Tensor, index: Tensor, n: int) -> Tensor:
 @declare(
     upcast=True,
     promotion="keep",
-    promoted=("self",),
+    promoted=("grad_output",),
     variants="",
-    derivatives={"self": lambda grad, index, n: gather_planes(grad, index, n)},
+    node=lambda grad_output, index, self, n, pool: f"{pool}Pool{n}DBackwardBackward0",
+    derivatives={"grad_output": lambda grad, index, n: gather_planes(grad, index, n), "self": flat},
 )
-def scatter_planes(xp: Any, self: Array, index: Array, shape: Ints, n: int) -> Array:
-    """Adds every element at its index in the plane of the last n dimensions."""
-    planes = math.prod(shape[:-n])
-    result = xp.zeros((planes, math.prod(shape[-n:])), self.dtype)
-    if self.size:
-        xp.add.at(result, (xp.arange(planes)[:, None], index.reshape(planes, -1)), self.reshape(planes, -1))
-    return result.reshape(shape)
+def scatter_planes(xp: Any, grad_output: Array, index: Array, self: Array, n: int, pool: str) -> Array:
+    """Adds every output's gradient at its index in the input's plane, that of the last n dimensions."""
+    planes = math.prod(self.shape[:-n])
+    result = xp.zeros((planes, math.prod(self.shape[-n:])), grad_output.dtype)
+    if grad_output.size:
+        rows = xp.arange(planes)[:, None], index.reshape(planes, -1)
+        xp.add.at(result, rows, grad_output.reshape(planes, -1))
+    return result.reshape(self.shape)

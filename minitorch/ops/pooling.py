@@ -14,7 +14,7 @@ from typing import Any
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
 from minitorch.dtypes import type_name
-from minitorch.ops.declaration import composite, declare
+from minitorch.ops.declaration import composite, declare, flat
 from minitorch.ops.errors import not_implemented
 from minitorch.ops.masking import keep
 from minitorch.ops.planes import gather_planes, like_images
@@ -43,12 +43,10 @@ def _slices(size: Ints, output: Ints, kernel: Ints, stride: Ints, padding: Ints,
     upcast=True,
     promotion="keep",
     variants="",
-    node=lambda self, kernel, stride, padding, dilation, ceil_mode: (
-        "MaxPool2DWithIndicesBackward0" if len(kernel) == 2 else "MaxPool3DWithIndicesBackward0"
-    ),
+    node=lambda self, kernel, *_: f"MaxPool{len(kernel)}DWithIndicesBackward0",
     derivatives={
         "self": lambda grad, self, result1, kernel, stride, padding, dilation: max_pool_backward(
-            grad, result1, self.shape, kernel, stride, padding, dilation
+            grad, result1, self, kernel, stride, padding, dilation
         )
     },
 )
@@ -103,21 +101,22 @@ def _places(
     promotion="keep",
     promoted=("grad_output",),
     variants="",
-    derivatives={"grad_output": lambda grad, index, kernel: gather_planes(grad, index, len(kernel))},
+    node=lambda grad_output, index, self, kernel, *_: f"MaxPool{len(kernel)}DWithIndicesBackwardBackward0",
+    derivatives={"grad_output": lambda grad, index, kernel: gather_planes(grad, index, len(kernel)), "self": flat},
 )
 def max_pool_backward(
     xp: Any,
     grad_output: Array,
     index: Array,
-    shape: Ints,
+    self: Array,
     kernel: Ints,
     stride: Ints,
     padding: Ints,
     dilation: Ints,
 ) -> Array:
     """Every output's gradient at the element that it was taken from."""
-    size = shape[-len(kernel) :]
-    result = xp.zeros(shape, grad_output.dtype)
+    size = self.shape[-len(kernel) :]
+    result = xp.zeros(self.shape, grad_output.dtype)
     plane = xp.arange(math.prod(size), dtype=xp.int64).reshape(size)
     for outputs, inputs in _slices(size, index.shape[-len(kernel) :], kernel, stride, padding, dilation):
         result[inputs] += keep(xp, grad_output[outputs], index[outputs] == plane[inputs[1:]])
@@ -131,7 +130,7 @@ def max_pool_backward(
     node=lambda self, kernel, *rest: f"AvgPool{len(kernel)}DBackward0",
     derivatives={
         "self": lambda grad, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor: avg_pool_backward(
-            grad, self.shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor
+            grad, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor
         )
     },
 )
@@ -189,17 +188,20 @@ def _divisors(
 @declare(
     upcast=True,
     promotion="keep",
+    promoted=("grad_output",),
     variants="",
+    node=lambda grad_output, self, kernel, *_: f"AvgPool{len(kernel)}DBackwardBackward0",
     derivatives={
         "grad_output": lambda grad, kernel, stride, padding, ceil_mode, count_include_pad, divisor: avg_pool(
             grad, kernel, stride, padding, ceil_mode, count_include_pad, divisor
-        )
+        ),
+        "self": flat,
     },
 )
 def avg_pool_backward(
     xp: Any,
     grad_output: Array,
-    shape: Ints,
+    self: Array,
     kernel: Ints,
     stride: Ints,
     padding: Ints,
@@ -209,11 +211,11 @@ def avg_pool_backward(
 ) -> Array:
     """Every output's gradient, shared by the elements of its window."""
     n = len(kernel)
-    size, output, one = shape[-n:], grad_output.shape[-n:], (1,) * n
+    size, output, one = self.shape[-n:], grad_output.shape[-n:], (1,) * n
     shared = grad_output / _divisors(
         xp, size, output, kernel, stride, padding, count_include_pad, divisor, grad_output.dtype
     )
-    result = xp.zeros(shape, grad_output.dtype)
+    result = xp.zeros(self.shape, grad_output.dtype)
     for outputs, inputs in _slices(size, output, kernel, stride, padding, one):
         result[inputs] += shared[outputs]
     return result

@@ -29,7 +29,6 @@ KEEPS_OTHER_TENSORS = {
     "linalg.lstsq": "of a vector PyTorch keeps another tensor than it returns",
     "linalg.matrix_norm": "with a dtype, the cast is a node of its own",
     "linalg.lu": "P is made of the pivots, by an op of its own",
-    "nn.functional.adaptive_avg_pool1d": "PyTorch takes a plain mean where the output has size 1",
     "nn.functional.bilinear": "PyTorch keeps of its three factors the two that the gradients need; here all are kept",
     "nn.functional.ctc_loss": "int32 targets are converted, of which PyTorch keeps the result",
     "nn.functional.embedding_bag": "the table is kept, to look it up again; PyTorch needs it for sample weights alone",

@@ -59,7 +59,7 @@ _REASONS: dict[str, dict[str, str]] = {
             "cdist combinations cumulative_trapezoid linalg.matrix_power nanquantile narrow_copy "
             "nn.functional.cross_entropy nn.functional.ctc_loss nn.functional.linear_cross_entropy "
             "nn.functional.linear_cross_entropy/chunked nn.functional.linear_cross_entropy/chunked_none "
-            "nn.functional.pad/circular nn.functional.pad/replicate_negative nn.functional.pairwise_distance "
+            "nn.functional.pad/circular nn.functional.pairwise_distance "
             "nn.functional.scaled_dot_product_attention quantile round/decimals_0 special.ndtr trapezoid trapz"
         ),
     },
@@ -75,17 +75,9 @@ _REASONS: dict[str, dict[str, str]] = {
         "the nuclear norm isn't differentiable where singular values are zero": ("linalg.norm/subgradients_at_zero"),
         "PyTorch differentiates full matrices where there is no singular value": "linalg.svd svd",
         "PyTorch's backward ops have an edge to the input also where their derivative in it is zero": (
-            "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
-            "nn.functional.adaptive_avg_pool3d nn.functional.adaptive_max_pool1d "
-            "nn.functional.adaptive_max_pool2d nn.functional.adaptive_max_pool3d nn.functional.avg_pool1d "
-            "nn.functional.avg_pool2d nn.functional.avg_pool3d nn.functional.batch_norm "
-            "nn.functional.batch_norm/without_cudnn nn.functional.conv1d nn.functional.conv2d "
+            "nn.functional.batch_norm nn.functional.batch_norm/without_cudnn nn.functional.conv1d nn.functional.conv2d "
             "nn.functional.conv3d nn.functional.conv_transpose1d nn.functional.conv_transpose2d "
-            "nn.functional.conv_transpose3d nn.functional.fractional_max_pool2d "
-            "nn.functional.fractional_max_pool3d nn.functional.instance_norm nn.functional.interpolate/area "
-            "nn.functional.layer_norm nn.functional.max_pool1d nn.functional.max_pool2d nn.functional.max_pool3d "
-            "nn.functional.nll_loss nn.functional.pad/reflect nn.functional.pad/replicate "
-            "nn.functional.pad/replicate_negative nn.functional.prelu nn.functional.rrelu"
+            "nn.functional.conv_transpose3d nn.functional.instance_norm nn.functional.layer_norm"
         ),
         "zeros for the nearest neighbour's derivative in the grid, which PyTorch leaves undefined": (
             "nn.functional.grid_sample"
@@ -103,10 +95,6 @@ _REASONS: dict[str, dict[str, str]] = {
         "there are no sparse tensors": "nn.functional.embedding nn.functional.embedding_bag to_sparse",
         "PyTorch's fused kernel doesn't round to half precision between its two products": (
             "nn.functional.scaled_dot_product_attention"
-        ),
-        "at the negative integers PyTorch's single precision gives a large number instead of infinity": (
-            "polygamma/polygamma_n_0 polygamma/polygamma_n_1 polygamma/polygamma_n_2 polygamma/polygamma_n_3 "
-            "polygamma/polygamma_n_4 special.polygamma/special_polygamma_n_0"
         ),
         "low-rank approximations are left out (docs/surface.md)": "pca_lowrank svd_lowrank",
         "the sample calls torch.ops": "max_pool2d_with_indices_backward",
