@@ -29,16 +29,26 @@ def in_double(kernel: Kernel) -> Kernel:
     return compute
 
 
+def by_block(kernel: Kernel) -> Kernel:
+    """Has a kernel compute in the precision of its argument, a block at a time."""
+
+    @functools.wraps(kernel)
+    def compute(xp: Any, x: Array) -> Array:
+        dense = x.astype(x.dtype, order=kept_order(x), copy=0 in x.strides)
+        return in_blocks(xp, lambda block: kernel(xp, block), dense)
+
+    return compute
+
+
 def in_single(kernel: Kernel) -> Callable[[Kernel], Kernel]:
     """Has float32 computed by `kernel`, one formula for all numbers, instead of by the function that is decorated."""
 
     def decorate(double: Kernel) -> Kernel:
+        single = by_block(kernel)
+
         @functools.wraps(double)
         def compute(xp: Any, x: Array) -> Array:
-            if x.dtype != "float32":
-                return double(xp, x)
-            dense = x.astype(x.dtype, order=kept_order(x), copy=0 in x.strides)
-            return in_blocks(xp, lambda block: kernel(xp, block), dense)
+            return (single if x.dtype == "float32" else double)(xp, x)
 
         return compute
 

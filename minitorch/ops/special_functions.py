@@ -71,7 +71,7 @@ def digamma(xp: Any, self: Array) -> Array:
     derivatives={"self": lambda grad, self, n: grad * _polygamma(self, n + 1)},
 )
 def _polygamma(xp: Any, self: Array, n: int) -> Array:
-    return gamma_kernels.digamma(xp, self) if n == 0 else gamma_kernels.polygamma(xp, self, n)
+    return gamma_kernels.polygamma(xp, self, n)
 
 
 @composite(variants="function out")
