@@ -101,7 +101,8 @@ class Tensor(Exchange, metaclass=_TensorType):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if other._dtype is not self._dtype or other._device is not self._device:
             self._accumulator = None
-        self._storage, self._array = other.untyped_storage(), other._array
+        storage = Tensor.untyped_storage(other)  # which a lazy parameter refuses to be asked for
+        self._storage, self._array = storage, other._array
         self._dtype, self._device, self._bits = other._dtype, other._device, other._bits
 
     def _alias(self) -> Tensor:
