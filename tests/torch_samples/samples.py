@@ -7,10 +7,11 @@ entry. A sample is translated into minitorch's objects: tensors with the same nu
 from __future__ import annotations
 
 import dataclasses
+import io
 import sys
 import types
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ import pytest
 import minitorch
 import minitorch.linalg
 import minitorch.nn.functional
+import minitorch.nn.utils.rnn
 import minitorch.special
 
 torch = pytest.importorskip("torch", reason="the samples and the expected values are torch's")
@@ -94,13 +96,22 @@ class _Translation:
             return minitorch.device(str(value))
         if isinstance(value, torch.Size):
             return minitorch.Size(value)
+        if isinstance(value, torch.nn.utils.rnn.PackedSequence):
+            return minitorch.nn.utils.rnn.PackedSequence(*map(self.of, value))
         if isinstance(value, (list, tuple)):
             return (list if isinstance(value, list) else tuple)(self.of(each) for each in value)
         if isinstance(value, dict):
             return {key: self.of(each) for key, each in value.items()}
-        if type(value).__module__.startswith("torch.nn"):  # a module, or options
-            own = getattr(minitorch.nn, type(value).__name__)
-            return own() if isinstance(value, torch.nn.Module) else own(**dataclasses.asdict(value))
+        if isinstance(value, torch.nn.Module):
+            file = io.BytesIO()
+            torch.save(value, file)
+            file.seek(0)
+            return minitorch.load(file, weights_only=False)
+        if dataclasses.is_dataclass(value) and type(value).__module__.startswith("torch.nn"):  # options
+            return getattr(minitorch.nn, type(value).__name__)(**dataclasses.asdict(value))
+        name = getattr(value, "__name__", "")
+        if name and getattr(torch.nn.functional, name, None) is value:
+            return getattr(minitorch.nn.functional, name)
         return rebound(value) if isinstance(value, types.FunctionType) else value
 
     def _tensor(self, tensor: Any) -> Any:
@@ -142,6 +153,11 @@ def leaves(value: Any) -> Iterator[Any]:
 
 def described(sample: Any) -> str:
     """A sample's arguments, short."""
+    return listed([sample.input, *sample.args], sample.kwargs)
+
+
+def listed(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    """Arguments as a call lists them; of tensors what matters."""
 
     def short(value: Any) -> str:
         if isinstance(value, torch.Tensor):
@@ -149,7 +165,8 @@ def described(sample: Any) -> str:
             return f"{str(value.dtype)[6:]}{tuple(value.shape)}{strides}"
         if isinstance(value, (list, tuple)):
             return f"[{', '.join(map(short, value))}]"
+        if isinstance(value, torch.nn.Module):
+            return type(value).__name__
         return "function" if isinstance(value, types.FunctionType) else repr(value)
 
-    named = (f"{name}={short(value)}" for name, value in sample.kwargs.items())
-    return ", ".join([short(sample.input), *map(short, sample.args), *named])
+    return ", ".join([*map(short, args), *(f"{name}={short(value)}" for name, value in kwargs.items())])
