@@ -2,24 +2,27 @@
 
 out[n, o, y] = Σ_{c, k} weight[o, c, k] · input[n, c, stride · y + dilation · k − padding]
 
-is linear in the input and in the weight. With its two adjoints it makes three ops, each of which is the derivative of
-the others: `convolution`, `transposed_convolution` (the input's gradient), `convolution_weight` (the weight's).
+is linear in the input and in the weight, and so are its adjoint in the input, `transposed_convolution`, and that in the
+weight. `convolution_backward` computes the gradients of the one and the other; its own are made of the same three.
 Source: https://pytorch.org/docs/stable/generated/torch.nn.Conv2d.html
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import c_type_name, type_name
+from minitorch.dtypes import FROM_NUMPY, c_type_name, type_name
 from minitorch.layout import contiguous_format, laid_out
 from minitorch.ops.correlation import correlate, outer, padded, scatter
 from minitorch.ops.declaration import NAMESPACES, composite, declare
 from minitorch.ops.one_node import one_node
+from minitorch.ops.reduction import add_up
 from minitorch.tensor import Tensor
 
 Ints = tuple[int, ...]
+Mask = tuple[bool, ...]
 
 
 def _plus_bias(result: Array, bias: Array | None) -> Array:
@@ -28,15 +31,15 @@ def _plus_bias(result: Array, bias: Array | None) -> Array:
     return result
 
 
-def _narrowed(tensor: Tensor, shape: Ints) -> Tensor:
-    """Without the last positions, which see an output padding larger than the stride."""
-    for d, size in enumerate(shape):
-        tensor = tensor if tensor.shape[d] == size else tensor.narrow(d, 0, size)
-    return tensor
+def _spread(values: Sequence[Any], needed: Mask) -> list[Any]:
+    """The values one after the other at the places that are needed, None at the others."""
+    rest = iter(values)
+    return [next(rest) if each else None for each in needed]
 
 
-def _bias_gradient(grad: Tensor) -> Tensor:
-    return grad.sum([0, *range(2, grad.dim())])
+def _gradients(*args: Any) -> list[Tensor | None]:
+    """What `convolution_backward` gives, and None for the gradients that aren't needed."""
+    return _spread(convolution_backward(*args), args[-1])
 
 
 @declare(
@@ -46,14 +49,8 @@ def _bias_gradient(grad: Tensor) -> Tensor:
     variants="",
     node="ConvolutionBackward0",
     derivatives={
-        "self, weight, bias": lambda grad, self, weight, stride, padding, dilation, groups, output_mask: (
-            transposed_convolution(grad, weight, None, stride, padding, dilation, groups, self.shape[2:])
-            if output_mask[0]
-            else None,
-            convolution_weight(grad, self, weight.shape[2:], stride, padding, dilation, groups)
-            if output_mask[1]
-            else None,
-            _bias_gradient(grad) if output_mask[2] else None,
+        "self, weight, bias": lambda grad, self, weight, stride, padding, dilation, groups, output_mask: _gradients(
+            grad, self, weight, stride, padding, dilation, groups, False, output_mask
         )
     },
 )
@@ -71,14 +68,8 @@ def convolution(
     variants="",
     node="ConvolutionBackward0",
     derivatives={
-        "self, weight, bias": lambda grad, self, weight, stride, padding, dilation, groups, output_mask: (
-            _narrowed(convolution(grad, weight, None, stride, padding, dilation, groups), self.shape)
-            if output_mask[0]
-            else None,
-            convolution_weight(self, grad, weight.shape[2:], stride, padding, dilation, groups)
-            if output_mask[1]
-            else None,
-            _bias_gradient(grad) if output_mask[2] else None,
+        "self, weight, bias": lambda grad, self, weight, stride, padding, dilation, groups, output_mask: _gradients(
+            grad, self, weight, stride, padding, dilation, groups, True, output_mask
         )
     },
 )
@@ -93,30 +84,88 @@ def transposed_convolution(
     groups: int,
     size: Ints,
 ) -> Array:
-    """The input's gradient (N, C, *size) for the gradient (N, O, *output) of a convolution."""
+    """The adjoint of a convolution in its input: (N, O, *output) and (O, C / groups, *kernel) → (N, C, *size)."""
     result = scatter(xp, self, weight, size, stride, padding, dilation, groups)
     return _plus_bias(laid_out(xp, result, contiguous_format) if self.ndim == 3 else result, bias)
 
 
+def _second(
+    grads: tuple[Tensor | None, ...],
+    grad_output: Tensor,
+    self: Tensor,
+    weight: Tensor,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+    transposed: bool,
+    needed: Mask,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of grad_output, input and weight, in each of which the three gradients are linear."""
+    of_self, of_weight, of_bias = _spread(grads, needed)
+    geometry = stride, padding, dilation, groups
+
+    def convolved(x: Tensor, kernel: Tensor) -> Tensor:
+        if transposed:
+            return transposed_convolution(x, kernel, None, *geometry, tuple(grad_output.shape[2:]))
+        return convolution(x, kernel, None, *geometry)
+
+    def gradient(x: Tensor, kernel: Tensor, wanted: Mask) -> Tensor:
+        return convolution_backward(grad_output, x, kernel, *geometry, transposed, wanted)[0]
+
+    terms = [
+        None if of_self is None else convolved(of_self, weight),
+        None if of_weight is None else convolved(self, of_weight),
+        None if of_bias is None else of_bias.reshape(-1, *[1] * len(stride)).expand(grad_output.shape),
+    ]
+    present = [each for each in terms if each is not None]
+    return (
+        sum(present[1:], present[0]),
+        None if of_weight is None else gradient(self, of_weight, (True, False, False)),
+        None if of_self is None else gradient(of_self, weight, (False, True, False)),
+    )
+
+
 @declare(
+    format_from=("self", "weight"),
     upcast=True,
     promotion="keep",
     variants="",
-    node="ConvolutionBackwardBackward0",
     derivatives={
-        "grad_output": lambda grad, self, stride, padding, dilation, groups: convolution(
-            self, grad, None, stride, padding, dilation, groups
-        ),
-        "self": lambda grad, grad_output, self_shape, stride, padding, dilation, groups: transposed_convolution(
-            grad_output, grad, None, stride, padding, dilation, groups, self_shape[2:]
+        "grad_output, self, weight": (
+            lambda grads, grad_output, self, weight, stride, padding, dilation, groups, transposed, needed: _second(
+                grads, grad_output, self, weight, stride, padding, dilation, groups, transposed, needed
+            )
         ),
     },
 )
-def convolution_weight(
-    xp: Any, grad_output: Array, self: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
-) -> Array:
-    """The weight's gradient (O, C / groups, *kernel) for the gradient (N, O, *output) of a convolution of `self`."""
-    return outer(xp, grad_output, padded(xp, self, padding), kernel, stride, dilation, groups)
+def convolution_backward(
+    xp: Any,
+    grad_output: Array,
+    self: Array,
+    weight: Array,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+    transposed: bool,
+    needed: Mask,
+) -> tuple[Array, ...]:
+    """The gradients of input, weight and bias, or those of them that are needed."""
+    kernel, geometry = weight.shape[2:], (stride, padding, dilation, groups)
+    results = []
+    if needed[0] and transposed:  # an output padding larger than the stride is seen by positions after the last
+        seen = correlate(xp, grad_output, weight, *geometry)
+        results.append(xp.ascontiguousarray(seen[tuple(map(slice, self.shape))]))
+    elif needed[0]:
+        results.append(scatter(xp, grad_output, weight, self.shape[2:], *geometry))
+    if needed[1]:
+        made, read = (self, grad_output) if transposed else (grad_output, self)
+        results.append(outer(xp, made, padded(xp, read, padding), kernel, stride, dilation, groups))
+    if needed[2]:
+        over = (0, *range(2, grad_output.ndim))
+        results.append(add_up(xp, grad_output, over, False, FROM_NUMPY[grad_output.dtype]))
+    return tuple(results)
 
 
 # The public functions

@@ -75,9 +75,8 @@ _REASONS: dict[str, dict[str, str]] = {
         "the nuclear norm isn't differentiable where singular values are zero": ("linalg.norm/subgradients_at_zero"),
         "PyTorch differentiates full matrices where there is no singular value": "linalg.svd svd",
         "PyTorch's backward ops have an edge to the input also where their derivative in it is zero": (
-            "nn.functional.batch_norm nn.functional.batch_norm/without_cudnn nn.functional.conv1d nn.functional.conv2d "
-            "nn.functional.conv3d nn.functional.conv_transpose1d nn.functional.conv_transpose2d "
-            "nn.functional.conv_transpose3d nn.functional.instance_norm nn.functional.layer_norm"
+            "nn.functional.batch_norm nn.functional.batch_norm/without_cudnn nn.functional.instance_norm "
+            "nn.functional.layer_norm"
         ),
         "zeros for the nearest neighbour's derivative in the grid, which PyTorch leaves undefined": (
             "nn.functional.grid_sample"
