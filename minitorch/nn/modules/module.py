@@ -282,13 +282,15 @@ class Module(ModuleHooks, ModuleState, ModuleTree):
                     warnings.warn(_COMPLEX, stacklevel=2)
 
         def converted(tensor: Tensor) -> Tensor:
-            if tensor.is_floating_point() or tensor.is_complex():
-                return tensor.to(*args, **kwargs)
-            with_dtype = [each for each in args if not isinstance(each, Dtype)]
-            rest = {name: each for name, each in kwargs.items() if name != "dtype"}
-            if with_dtype and isinstance(with_dtype[0], Tensor):
-                with_dtype[0] = with_dtype[0].device
-            return tensor.to(*with_dtype, **rest) if with_dtype or rest else tensor
+            given, named = list(args), dict(kwargs)
+            if "memory_format" in named and tensor.dim() not in (4, 5):
+                del named["memory_format"]
+            if not (tensor.is_floating_point() or tensor.is_complex()):
+                given = [each for each in given if not isinstance(each, Dtype)]
+                named.pop("dtype", None)
+                if given and isinstance(given[0], Tensor):
+                    given[0] = given[0].device
+            return tensor.to(*given, **named) if given or named else tensor
 
         return self._apply(converted)
 
