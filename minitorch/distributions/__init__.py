@@ -47,6 +47,7 @@ from minitorch.distributions.transformed_distribution import TransformedDistribu
 from minitorch.distributions.transforms import (
     AbsTransform,
     AffineTransform,
+    CatTransform,
     ComposeTransform,
     CorrCholeskyTransform,
     CumulativeDistributionTransform,
@@ -59,6 +60,7 @@ from minitorch.distributions.transforms import (
     SigmoidTransform,
     SoftmaxTransform,
     SoftplusTransform,
+    StackTransform,
     StickBreakingTransform,
     TanhTransform,
     Transform,
@@ -67,3 +69,4 @@ from minitorch.distributions.transforms import (
 from minitorch.distributions.uniform import Uniform
 from minitorch.distributions.von_mises import VonMises
 from minitorch.distributions.weibull import Weibull
+from minitorch.distributions.wishart import Wishart

@@ -77,6 +77,14 @@ def _independent(registry: ConstraintRegistry) -> Factory:
     return factory
 
 
+def _cat(registry: ConstraintRegistry) -> Factory:
+    return lambda each: transforms.CatTransform([registry(part) for part in each.cseq], each.dim, each.lengths)
+
+
+def _stack(registry: ConstraintRegistry) -> Factory:
+    return lambda each: transforms.StackTransform([registry(part) for part in each.cseq], each.dim)
+
+
 # A constraint stands for all of its class: `positive` is `greater_than(0.0)`, `unit_interval` is `interval(0.0, 1.0)`.
 _BOTH: dict[Any, Factory] = {
     constraints.real: lambda constraint: transforms.identity_transform,
@@ -91,6 +99,8 @@ for _registry in (biject_to, transform_to):
     for _constraint, _factory in _BOTH.items():
         _registry.register(_constraint, _factory)
     _registry.register(constraints.independent, _independent(_registry))
+    _registry.register(constraints.cat, _cat(_registry))
+    _registry.register(constraints.stack, _stack(_registry))
 
 biject_to.register(constraints.simplex, lambda constraint: transforms.StickBreakingTransform())
 transform_to.register(constraints.simplex, lambda constraint: transforms.SoftmaxTransform())

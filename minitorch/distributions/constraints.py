@@ -5,151 +5,33 @@ Source: https://pytorch.org/docs/stable/distributions.html#module-torch.distribu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
+from minitorch.distributions.constraint import (
+    Constraint,
+    MixtureSameFamilyConstraint,
+    _all_from,
+    _Dependent,
+    _DependentProperty,
+    _IndependentConstraint,
+    is_dependent,
+)
 from minitorch.dtypes import bool_, finfo
-from minitorch.linalg import eigvalsh
+from minitorch.linalg import cholesky_ex, eigvalsh
 from minitorch.ops.creation import full
+from minitorch.ops.joining import cat as joined
+from minitorch.ops.joining import stack as stacked
 from minitorch.tensor import Tensor
 
 __all__ = [
-    "Constraint", "MixtureSameFamilyConstraint", "boolean", "corr_cholesky", "dependent", "dependent_property",
+    "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
     "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval",
     "is_dependent", "less_than", "lower_cholesky", "lower_triangular", "multinomial", "nonnegative",
     "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer", "positive_semidefinite",
-    "real", "real_vector", "simplex", "square", "symmetric", "unit_interval",
+    "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval",
 ]  # fmt: skip
-
-
-class Constraint:
-    """A set of values. An element of it has `event_dim` dimensions; `is_discrete` says whether it is countable."""
-
-    is_discrete: Any = False
-    event_dim: Any = 0
-
-    def check(self, value: Tensor) -> Tensor:
-        """Whether each event is in the set: (batch…, event…) → bool (batch…)."""
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__[1:]}()"
-
-
-class _Dependent(Constraint):
-    """A set that depends on other parameters, so that membership can't be told from a value alone."""
-
-    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
-        self._is_discrete = is_discrete
-        self._event_dim = event_dim
-
-    @property
-    def is_discrete(self) -> bool:
-        if self._is_discrete is NotImplemented:
-            raise NotImplementedError(".is_discrete cannot be determined statically")
-        return bool(self._is_discrete)
-
-    @property
-    def event_dim(self) -> int:
-        if self._event_dim is NotImplemented:
-            raise NotImplementedError(".event_dim cannot be determined statically")
-        return int(self._event_dim)
-
-    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
-        return _Dependent(
-            is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
-            event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
-        )
-
-    def check(self, value: Tensor) -> Tensor:
-        raise ValueError("Cannot determine validity of dependent constraint")
-
-
-def is_dependent(constraint: object) -> bool:
-    """Whether a constraint depends on other parameters."""
-    return isinstance(constraint, _Dependent)
-
-
-class _DependentProperty(property, _Dependent):
-    """Makes a method a property that is, read from the class, a dependent constraint.
-
-    @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self): ...
-    """
-
-    def __init__(
-        self,
-        function: Callable[[Any], Any] | None = None,
-        *,
-        is_discrete: Any = NotImplemented,
-        event_dim: Any = NotImplemented,
-    ) -> None:
-        property.__init__(self, function)
-        self._is_discrete = is_discrete
-        self._event_dim = event_dim
-
-    def __call__(self, function: Any) -> _DependentProperty:  # type: ignore[override]
-        return _DependentProperty(function, is_discrete=self._is_discrete, event_dim=self._event_dim)
-
-
-class _OfBase(Constraint):
-    """A constraint made from another one."""
-
-    def __init__(self, base_constraint: Constraint) -> None:
-        if not isinstance(base_constraint, Constraint):
-            raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
-        self.base_constraint = base_constraint
-
-    @property
-    def is_discrete(self) -> bool:
-        return bool(self.base_constraint.is_discrete)
-
-    @property
-    def event_dim(self) -> int:
-        return int(self.base_constraint.event_dim)
-
-
-class _IndependentConstraint(_OfBase):
-    """Events of more dimensions: all elements along the last `reinterpreted_batch_ndims` must be in the base set."""
-
-    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
-        super().__init__(base_constraint)
-        if not isinstance(reinterpreted_batch_ndims, int):
-            kind = type(reinterpreted_batch_ndims).__name__
-            raise AssertionError(f"reinterpreted_batch_ndims must be an int, got {kind}")
-        if reinterpreted_batch_ndims < 0:
-            raise AssertionError(f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
-        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-
-    @property
-    def event_dim(self) -> int:
-        return int(self.base_constraint.event_dim) + self.reinterpreted_batch_ndims
-
-    def check(self, value: Tensor) -> Tensor:
-        result = self.base_constraint.check(value)
-        if result.dim() < self.reinterpreted_batch_ndims:
-            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
-        return _all_from(result, result.dim() - self.reinterpreted_batch_ndims)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
-
-
-class MixtureSameFamilyConstraint(_OfBase):
-    """The events that are in the base set for each component of a mixture."""
-
-    def check(self, value: Tensor) -> Tensor:
-        result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
-        if value.dim() < self.event_dim:
-            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
-        return _all_from(result, value.dim() - self.event_dim)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.base_constraint!r})"
-
-
-def _all_from(result: Tensor, dim: int) -> Tensor:
-    return result.reshape((*result.shape[:dim], -1)).all(-1)
 
 
 class _Boolean(Constraint):
@@ -335,7 +217,62 @@ class _PositiveDefinite(_Symmetric):
 
     def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
-        return eigvalsh(value).gt(0).all(-1) if symmetric.all() else symmetric
+        return cholesky_ex(value).info.eq(0) if symmetric.all() else symmetric
+
+
+class _Several(Constraint):
+    """Parts of a tensor along a dimension, each with a constraint of its own."""
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
+        if not all(isinstance(each, Constraint) for each in cseq):
+            raise AssertionError("All elements of cseq must be Constraint instances")
+        self.cseq = list(cseq)
+        self.dim = dim
+
+    @property
+    def is_discrete(self) -> bool:
+        return any(each.is_discrete for each in self.cseq)
+
+    @property
+    def event_dim(self) -> int:
+        return max(each.event_dim for each in self.cseq)
+
+    def _check_dim(self, value: Tensor) -> None:
+        if not -value.dim() <= self.dim < value.dim():
+            raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dimensions")
+
+
+class _Cat(_Several):
+    """Parts of the given lengths (1 each by default), as `cat` joins them."""
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
+
+    def check(self, value: Tensor) -> Tensor:
+        self._check_dim(value)
+        starts = itertools.accumulate(self.lengths, initial=0)
+        parts = [value.narrow(self.dim, start, size) for start, size in zip(starts, self.lengths, strict=False)]
+        return joined([each.check(part) for each, part in zip(self.cseq, parts, strict=True)], self.dim)
+
+
+class _Stack(_Several):
+    """Slices, as `stack` joins them."""
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
+        super().__init__(cseq, dim)
+
+    @property
+    def event_dim(self) -> int:
+        dim = super().event_dim
+        return dim + (self.dim + dim < 0)
+
+    def check(self, value: Tensor) -> Tensor:
+        self._check_dim(value)
+        slices = zip(self.cseq, value.unbind(self.dim), strict=False)
+        return stacked([each.check(part) for each, part in slices], self.dim)
 
 
 dependent = _Dependent()
@@ -365,3 +302,5 @@ square = _Square()
 symmetric = _Symmetric()
 positive_semidefinite = _PositiveSemidefinite()
 positive_definite = _PositiveDefinite()
+cat = _Cat
+stack = _Stack

@@ -8,6 +8,7 @@ from minitorch.distributions.cauchy import Cauchy
 from minitorch.distributions.folded import Folded
 from minitorch.distributions.utils import Parameter
 from minitorch.ops.creation import full
+from minitorch.ops.data import as_tensor
 from minitorch.tensor import Tensor
 
 
@@ -27,3 +28,6 @@ class HalfCauchy(Folded):
     @property
     def variance(self) -> Tensor:
         return self.base_dist.variance
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        return super().log_prob(as_tensor(value, dtype=self.scale.dtype, device=self.scale.device))

@@ -7,7 +7,7 @@ import math
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
-from minitorch.distributions.utils import Parameter, Shape, broadcast_all
+from minitorch.distributions.utils import Parameter, Shape, broadcast_all, lazy_property
 from minitorch.dtypes import bool_, float64
 from minitorch.ops.creation import empty, zeros
 from minitorch.ops.sampling import rand
@@ -66,7 +66,7 @@ class VonMises(Distribution):
     def mode(self) -> Tensor:
         return self.loc
 
-    @property
+    @lazy_property
     def variance(self) -> Tensor:
         return 1 - (_log_bessel(self.concentration, 1) - _log_bessel(self.concentration, 0)).exp()
 

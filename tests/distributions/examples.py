@@ -133,6 +133,11 @@ EXAMPLES: dict[str, list[Example]] = {
             p([[0.3, -1.0], [0.0, 0.0]]), p([[1.0, 0.3], [0.5, 2.0]]), p([0.5, 2.0])
         ),
     ],
+    "Wishart": [
+        lambda d, p: d.Wishart(p([2.5, 4.0, 7.0]), p(COVARIANCE)),
+        lambda d, p: d.Wishart(p(4.5), scale_tril=p([MATRIX, COVARIANCE_FACTOR])),
+        lambda d, p: d.Wishart(3, precision_matrix=p(COVARIANCE)),
+    ],
     "LKJCholesky": [lambda d, p: d.LKJCholesky(3, p([0.5, 2.0])), lambda d, p: d.LKJCholesky(2)],
     "GeneralizedPareto": [  # torch can't do log_prob in float64
         lambda d, p: d.GeneralizedPareto(
@@ -171,6 +176,7 @@ EXAMPLES: dict[str, list[Example]] = {
         ),
     ],
 }
+COVARIANCE_FACTOR = [[1.4, 0.0], [0.3, 0.9]]
 MATRIX_SQUARE = [[4.0, 1.2], [1.2, 0.85]]
 
 NAMES = [f"{name}-{number}" for name, examples in EXAMPLES.items() for number in range(len(examples))]

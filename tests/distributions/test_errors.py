@@ -58,6 +58,11 @@ REFUSED: dict[str, Call] = {
         d.MultivariateNormal(t.zeros(2), t.eye(2)), d.MultivariateNormal(t.zeros(3), t.eye(3))
     ),
     "probability one of NegativeBinomial": lambda d, t: d.NegativeBinomial(2.0, t.tensor(1.0)),
+    "degrees of Wishart": lambda d, t: d.Wishart(t.tensor([0.5]), t.eye(2)),
+    "no matrix of Wishart": lambda d, t: d.Wishart(3),
+    "a vector for Wishart's matrix": lambda d, t: d.Wishart(3, t.ones(2)),
+    "Wishart's matrix": lambda d, t: d.Wishart(3, -t.eye(2)),
+    "negative definite": lambda d, t: d.Wishart(3, t.eye(2)).log_prob(-t.eye(2)),
     "correlations of one number": lambda d, t: d.LKJCholesky(1),
     "too many dimensions": lambda d, t: d.Independent(d.Normal(t.zeros(2), 1.0), 2),
     "no transform": lambda d, t: d.TransformedDistribution(d.Normal(0.0, 1.0), abs),
@@ -106,6 +111,7 @@ UNCHECKED: dict[str, Call] = {
     "expanded": lambda d, t: d.Exponential(1.0, validate_args=False).expand((2,)).log_prob(t.tensor(-1.0)),
     "half-normal": lambda d, t: d.HalfNormal(1.0, validate_args=False).log_prob(t.tensor([-1.0, 1.0])),
     "integers": lambda d, t: d.Gamma(2.0, 1.0).log_prob(t.tensor(3)),
+    "another type": lambda d, t: d.HalfCauchy(1.0).log_prob(t.tensor([0.5, 2.0], dtype=t.float64)),
 }
 
 

@@ -21,6 +21,7 @@ from minitorch.distributions.transforms.events import (
     SoftmaxTransform,
     StickBreakingTransform,
 )
+from minitorch.distributions.transforms.several import CatTransform, StackTransform
 from minitorch.distributions.transforms.transform import (
     ComposeTransform,
     IndependentTransform,
@@ -31,6 +32,7 @@ from minitorch.distributions.transforms.transform import (
 __all__ = [
     "AbsTransform",
     "AffineTransform",
+    "CatTransform",
     "ComposeTransform",
     "CorrCholeskyTransform",
     "CumulativeDistributionTransform",
@@ -43,6 +45,7 @@ __all__ = [
     "SigmoidTransform",
     "SoftmaxTransform",
     "SoftplusTransform",
+    "StackTransform",
     "StickBreakingTransform",
     "TanhTransform",
     "Transform",
