@@ -19,17 +19,19 @@ from minitorch.tensor import Tensor
 
 
 class _Activation(Module):
-    """Names the attributes that its repr shows, `inplace` only where it is set."""
+    """Its repr shows its constants, `inplace` only where it is set."""
 
-    _shown: tuple[str, ...] = ()
+    __constants__: list[str]
     inplace = False
 
     def extra_repr(self) -> str:
-        shown = [f"{name}={getattr(self, name)!r}" for name in self._shown]
+        shown = [f"{name}={getattr(self, name)!r}" for name in self.__constants__ if name != "inplace"]
         return ", ".join([*shown, "inplace=True"] if self.inplace else shown)
 
 
 class _InplaceActivation(_Activation):
+    __constants__ = ["inplace"]
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
@@ -38,7 +40,7 @@ class _InplaceActivation(_Activation):
 class Threshold(_Activation):
     """x where x > threshold, `value` elsewhere."""
 
-    _shown = ("threshold", "value")
+    __constants__ = ["threshold", "value", "inplace"]
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -60,7 +62,7 @@ class ReLU(_InplaceActivation):
 class RReLU(_Activation):
     """x where x ≥ 0, a·x elsewhere, with a drawn from [lower, upper) in training and their mean in evaluation."""
 
-    _shown = ("lower", "upper")
+    __constants__ = ["lower", "upper", "inplace"]
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -75,7 +77,7 @@ class RReLU(_Activation):
 class Hardtanh(_Activation):
     """x, but at least `min_val` and at most `max_val`."""
 
-    _shown: tuple[str, ...] = ("min_val", "max_val")
+    __constants__ = ["min_val", "max_val", "inplace"]
 
     def __init__(
         self,
@@ -104,10 +106,11 @@ class Hardtanh(_Activation):
 class ReLU6(Hardtanh):
     """min(max(0, x), 6)."""
 
-    _shown = ()
-
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
 
 
 class Sigmoid(Module):
@@ -119,6 +122,8 @@ class Sigmoid(Module):
 
 class Hardsigmoid(Module):
     """min(max(0, x/6 + 1/2), 1)."""
+
+    __constants__ = ["inplace"]
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -152,6 +157,8 @@ class Mish(_InplaceActivation):
 class Hardswish(Module):
     """x · min(max(0, x + 3), 6) / 6."""
 
+    __constants__ = ["inplace"]
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
@@ -163,7 +170,7 @@ class Hardswish(Module):
 class ELU(_Activation):
     """x where x > 0, α · (exp x − 1) elsewhere."""
 
-    _shown = ("alpha",)
+    __constants__ = ["alpha", "inplace"]
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -191,7 +198,7 @@ class SELU(_InplaceActivation):
 class GLU(_Activation):
     """a · σ(b) for the two halves a and b of the input along `dim`."""
 
-    _shown = ("dim",)
+    __constants__ = ["dim"]
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -204,7 +211,7 @@ class GLU(_Activation):
 class GELU(_Activation):
     """x · Φ(x) with Φ the normal distribution, or its approximation by tanh."""
 
-    _shown = ("approximate",)
+    __constants__ = ["approximate"]
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -215,6 +222,8 @@ class GELU(_Activation):
 
 
 class _Shrink(Module):
+    __constants__ = ["lambd"]
+
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
@@ -240,7 +249,7 @@ class Softshrink(_Shrink):
 class LeakyReLU(_Activation):
     """x where x > 0, negative_slope · x elsewhere."""
 
-    _shown = ("negative_slope",)
+    __constants__ = ["inplace", "negative_slope"]
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
@@ -261,7 +270,7 @@ class LogSigmoid(Module):
 class Softplus(_Activation):
     """log(1 + exp(β x)) / β, and x where β x > threshold."""
 
-    _shown = ("beta", "threshold")
+    __constants__ = ["beta", "threshold"]
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -275,7 +284,7 @@ class Softplus(_Activation):
 class PReLU(_Activation):
     """x where x ≥ 0, a·x elsewhere, with one learned a, or one for each channel."""
 
-    _shown = ("num_parameters",)
+    __constants__ = ["num_parameters"]
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -306,7 +315,7 @@ class Tanhshrink(Module):
 
 
 class _AlongDim(_Activation):
-    _shown = ("dim",)
+    __constants__ = ["dim"]
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

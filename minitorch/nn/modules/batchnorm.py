@@ -18,6 +18,8 @@ from minitorch.tensor import Tensor
 class _NormBase(Module):
     """What batch and instance normalization share: affine parameters and running statistics, both optional."""
 
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+
     _version = 2
     dims: tuple[int, ...]  # how many dimensions an input may have
     running_mean: Tensor | None

@@ -10,6 +10,8 @@ from minitorch.tensor import Tensor
 class ChannelShuffle(Module):
     """(N, C, …) with the channels of `groups` groups in turn: the first of each, the second of each, …"""
 
+    __constants__ = ["groups"]
+
     def __init__(self, groups: int) -> None:
         super().__init__()
         self.groups = groups

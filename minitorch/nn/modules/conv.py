@@ -20,10 +20,21 @@ _PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}
 
 
 class _ConvNd(Module):
-    """What all convolutions share: n is the number of spatial dimensions; `transposed` swaps input and output."""
+    """What all convolutions share: n is the number of spatial dimensions."""
+
+    __constants__ = [
+        "stride",
+        "padding",
+        "dilation",
+        "groups",
+        "padding_mode",
+        "output_padding",
+        "in_channels",
+        "out_channels",
+        "kernel_size",
+    ]
 
     n: int
-    transposed = False
     bias: Parameter | None
 
     def __init__(
@@ -59,6 +70,7 @@ class _ConvNd(Module):
         self.stride = each(stride)
         self.padding = padding if isinstance(padding, str) else each(padding)
         self.dilation = each(dilation)
+        self.transposed = isinstance(self, _ConvTransposeNd)
         self.output_padding = each(output_padding)
         self.groups = groups
         self.padding_mode = padding_mode
@@ -157,8 +169,6 @@ class Conv3d(_Conv):
 
 
 class _ConvTransposeNd(_ConvNd):
-    transposed = True
-
     def __init__(
         self,
         in_channels: int,

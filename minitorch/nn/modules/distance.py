@@ -13,6 +13,8 @@ class PairwiseDistance(Module):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.PairwiseDistance.html
     """
 
+    __constants__ = ["norm", "eps", "keepdim"]
+
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
         self.norm = p
@@ -28,6 +30,8 @@ class CosineSimilarity(Module):
 
     Source: https://pytorch.org/docs/stable/generated/torch.nn.CosineSimilarity.html
     """
+
+    __constants__ = ["dim", "eps"]
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

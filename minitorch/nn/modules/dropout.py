@@ -11,6 +11,8 @@ from minitorch.tensor import Tensor
 
 
 class _DropoutNd(Module):
+    __constants__ = ["p", "inplace"]
+
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if p < 0 or p > 1:

@@ -11,6 +11,8 @@ from minitorch.tensor import Tensor
 class Flatten(Module):
     """Joins the dimensions from `start_dim` to `end_dim`."""
 
+    __constants__ = ["start_dim", "end_dim"]
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim = start_dim
@@ -25,6 +27,8 @@ class Flatten(Module):
 
 class Unflatten(Module):
     """Splits a dimension into several. Source: https://pytorch.org/docs/stable/generated/torch.nn.Unflatten.html"""
+
+    __constants__ = ["dim", "unflattened_size"]
 
     def __init__(self, dim: int | str, unflattened_size: Any) -> None:
         super().__init__()

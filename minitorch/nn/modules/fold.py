@@ -15,6 +15,8 @@ class Unfold(Module):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.Unfold.html
     """
 
+    __constants__ = ["kernel_size", "dilation", "padding", "stride"]
+
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
         self.kernel_size = kernel_size
@@ -34,6 +36,8 @@ class Fold(Unfold):
 
     Source: https://pytorch.org/docs/stable/generated/torch.nn.Fold.html
     """
+
+    __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1

@@ -33,6 +33,8 @@ class Linear(Module):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.Linear.html
     """
 
+    __constants__ = ["in_features", "out_features"]
+
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
     ) -> None:
@@ -66,6 +68,8 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 class Bilinear(Module):
     """yₖ = x₁ᵀ Wₖ x₂ + bₖ. Source: https://pytorch.org/docs/stable/generated/torch.nn.Bilinear.html"""
+
+    __constants__ = ["in1_features", "in2_features", "out_features"]
 
     def __init__(
         self,

@@ -43,6 +43,8 @@ class _WeightedLoss(_Loss):
 class L1Loss(_Loss):
     """|input − target|."""
 
+    __constants__ = ["reduction"]
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
@@ -50,12 +52,16 @@ class L1Loss(_Loss):
 class MSELoss(_Loss):
     """(input − target)²."""
 
+    __constants__ = ["reduction"]
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
     """d²/2β where d = |input − target| < β, d − β/2 elsewhere."""
+
+    __constants__ = ["reduction"]
 
     def __init__(
         self,
@@ -74,6 +80,8 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """d²/2 where d = |input − target| < δ, δ (d − δ/2) elsewhere."""
 
+    __constants__ = ["reduction", "delta"]
+
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
         self.delta = delta
@@ -84,6 +92,8 @@ class HuberLoss(_Loss):
 
 class NLLLoss(_WeightedLoss):
     """− weight[target] · input[target] for log-probabilities."""
+
+    __constants__ = ["ignore_index", "reduction"]
 
     def __init__(
         self,
@@ -102,6 +112,8 @@ class NLLLoss(_WeightedLoss):
 
 class CrossEntropyLoss(_WeightedLoss):
     """− log softmax(input)[target] for logits."""
+
+    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
 
     def __init__(
         self,
@@ -129,6 +141,8 @@ class CrossEntropyLoss(_WeightedLoss):
 
 class BCELoss(_WeightedLoss):
     """Binary cross-entropy of probabilities."""
+
+    __constants__ = ["reduction"]
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
@@ -160,6 +174,8 @@ class BCEWithLogitsLoss(_Loss):
 
 class KLDivLoss(_Loss):
     """target · (log target − input)."""
+
+    __constants__ = ["reduction"]
 
     def __init__(
         self,
@@ -197,6 +213,8 @@ class NLLLoss2d(NLLLoss):
 
 class LinearCrossEntropyLoss(_WeightedLoss):
     """The cross-entropy of a linear layer of its own: (N, in_features) and classes (N, *out_features)."""
+
+    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
 
     def __init__(
         self,
@@ -251,6 +269,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 class PoissonNLLLoss(_Loss):
     """The negative log-likelihood of a Poisson distribution."""
 
+    __constants__ = ["log_input", "full", "eps", "reduction"]
+
     def __init__(
         self,
         log_input: bool = True,
@@ -274,6 +294,8 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """The negative log-likelihood of a normal distribution."""
 
+    __constants__ = ["full", "eps", "reduction"]
+
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
         self.full = full
@@ -285,6 +307,8 @@ class GaussianNLLLoss(_Loss):
 
 class HingeEmbeddingLoss(_Loss):
     """input where target is 1, max(0, margin − input) where it is −1."""
+
+    __constants__ = ["margin", "reduction"]
 
     def __init__(
         self,
@@ -303,6 +327,8 @@ class HingeEmbeddingLoss(_Loss):
 class MarginRankingLoss(_Loss):
     """max(0, −target · (input1 − input2) + margin)."""
 
+    __constants__ = ["margin", "reduction"]
+
     def __init__(
         self,
         margin: float = 0.0,
@@ -320,12 +346,16 @@ class MarginRankingLoss(_Loss):
 class CosineEmbeddingLoss(MarginRankingLoss):
     """1 − cos where target is 1, max(0, cos − margin) where it is −1."""
 
+    __constants__ = ["margin", "reduction"]
+
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
 class SoftMarginLoss(_Loss):
     """log(1 + exp(−target · input))."""
+
+    __constants__ = ["reduction"]
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
@@ -334,6 +364,8 @@ class SoftMarginLoss(_Loss):
 class MultiLabelMarginLoss(_Loss):
     """The hinge loss of several labels against all other classes."""
 
+    __constants__ = ["reduction"]
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
@@ -341,12 +373,16 @@ class MultiLabelMarginLoss(_Loss):
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The binary cross-entropy of every class, averaged over the classes."""
 
+    __constants__ = ["reduction"]
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class MultiMarginLoss(_WeightedLoss):
     """The hinge loss of the target against all other classes."""
+
+    __constants__ = ["p", "margin", "reduction"]
 
     def __init__(
         self,
@@ -373,6 +409,8 @@ class MultiMarginLoss(_WeightedLoss):
 
 class TripletMarginLoss(_Loss):
     """max(0, d(anchor, positive) − d(anchor, negative) + margin)."""
+
+    __constants__ = ["margin", "p", "eps", "swap", "reduction"]
 
     def __init__(
         self,
@@ -408,6 +446,8 @@ class TripletMarginLoss(_Loss):
 class TripletMarginWithDistanceLoss(_Loss):
     """The triplet loss with a distance of one's own."""
 
+    __constants__ = ["margin", "swap", "reduction"]
+
     def __init__(
         self, *, distance_function: Any = None, margin: float = 1.0, swap: bool = False, reduction: str = "mean"
     ) -> None:
@@ -434,6 +474,8 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 class CTCLoss(_Loss):
     """The negative log-likelihood of a label sequence, summed over all its alignments with the inputs."""
+
+    __constants__ = ["blank", "reduction"]
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)

@@ -22,6 +22,8 @@ class MultiheadAttention(Module):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html
     """
 
+    __constants__ = ["batch_first"]
+
     bias_k: Parameter | None
     bias_v: Parameter | None
 
@@ -73,7 +75,7 @@ class MultiheadAttention(Module):
             self.register_parameter(name, None if shape is None else Parameter(empty(shape, **where)))
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, **where)
         for name in ("bias_k", "bias_v"):
-            self.register_parameter(name, Parameter(empty((1, 1, embed_dim), **where)) if add_bias_kv else None)
+            setattr(self, name, Parameter(empty((1, 1, embed_dim), **where)) if add_bias_kv else None)
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 

@@ -34,6 +34,8 @@ class _Affine(Module):
 class LayerNorm(_Affine):
     """Normalizes over the last dimensions. Source: https://pytorch.org/docs/stable/generated/torch.nn.LayerNorm.html"""
 
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+
     def __init__(
         self,
         normalized_shape: Any,
@@ -64,6 +66,8 @@ class LayerNorm(_Affine):
 
 class GroupNorm(_Affine):
     """Normalizes groups of channels. Source: https://pytorch.org/docs/stable/generated/torch.nn.GroupNorm.html"""
+
+    __constants__ = ["num_groups", "num_channels", "eps", "affine"]
 
     def __init__(
         self,
@@ -101,6 +105,8 @@ class RMSNorm(_Affine):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.RMSNorm.html
     """
 
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+
     def __init__(
         self,
         normalized_shape: Any,
@@ -125,6 +131,8 @@ class RMSNorm(_Affine):
 
 class LocalResponseNorm(Module):
     """Divides by the energy of neighbouring channels (Krizhevsky et al. 2012)."""
+
+    __constants__ = ["size", "alpha", "beta", "k"]
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()

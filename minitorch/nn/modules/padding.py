@@ -12,6 +12,7 @@ from minitorch.tensor import Tensor
 class _PadNd(Module):
     """`padding` is one number for all sides, or (before, after) of the last dimension first."""
 
+    __constants__ = ["padding"]
     n: int
     mode: str
 
@@ -29,6 +30,7 @@ class _PadNd(Module):
 
 
 class _ConstantPadNd(_PadNd):
+    __constants__ = ["padding", "value"]
     mode = "constant"
 
     def __init__(self, padding: Any, value: float) -> None:

@@ -13,6 +13,8 @@ class PixelShuffle(Module):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.PixelShuffle.html
     """
 
+    __constants__ = ["upscale_factor"]
+
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
         self.upscale_factor = upscale_factor
@@ -29,6 +31,8 @@ class PixelUnshuffle(Module):
 
     Source: https://pytorch.org/docs/stable/generated/torch.nn.PixelUnshuffle.html
     """
+
+    __constants__ = ["downscale_factor"]
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()

@@ -11,6 +11,7 @@ from minitorch.tensor import Tensor
 
 
 class _MaxPoolNd(Module):
+    __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
     n: int
 
     def __init__(
@@ -98,36 +99,17 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 
 class _AvgPoolNd(Module):
-    n: int
+    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
 
     def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
+        self, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool = False, count_include_pad: bool = True
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
+        self.stride = stride
         self.padding = padding
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
-
-    def forward(self, input: Tensor) -> Tensor:
-        pool = getattr(F, f"avg_pool{self.n}d")
-        return pool(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -135,8 +117,6 @@ class _AvgPoolNd(Module):
 
 class AvgPool1d(_AvgPoolNd):
     """The mean of each window of (N, C, L)."""
-
-    n = 1
 
     def __init__(
         self,
@@ -149,20 +129,49 @@ class AvgPool1d(_AvgPoolNd):
         steps = kernel_size if stride is None else stride
         super().__init__(_single(kernel_size), _single(steps), _single(padding), ceil_mode, count_include_pad)
 
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
-class AvgPool2d(_AvgPoolNd):
+
+class _DividedAvgPoolNd(_AvgPoolNd):
+    """`divisor_override` divides the sums instead of the windows' size."""
+
+    __constants__ = [*_AvgPoolNd.__constants__, "divisor_override"]
+    n: int
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        steps = kernel_size if stride is None else stride
+        super().__init__(kernel_size, steps, padding, ceil_mode, count_include_pad)
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        pool = getattr(F, f"avg_pool{self.n}d")
+        window = (self.kernel_size, self.stride, self.padding)
+        return pool(input, *window, self.ceil_mode, self.count_include_pad, self.divisor_override)
+
+
+class AvgPool2d(_DividedAvgPoolNd):
     """The mean of each window of (N, C, H, W)."""
 
     n = 2
 
 
-class AvgPool3d(_AvgPoolNd):
+class AvgPool3d(_DividedAvgPoolNd):
     """The mean of each window of (N, C, D, H, W)."""
 
     n = 3
 
 
 class _AdaptiveAvgPoolNd(Module):
+    __constants__ = ["output_size"]
     n: int
 
     def __init__(self, output_size: Any) -> None:
@@ -195,6 +204,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
 
 
 class _AdaptiveMaxPoolNd(Module):
+    __constants__ = ["output_size", "return_indices"]
     n: int
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
@@ -228,6 +238,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 
 class _LPPoolNd(Module):
+    __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
     n: int
 
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
@@ -267,6 +278,7 @@ class LPPool3d(_LPPoolNd):
 
 
 class _FractionalMaxPoolNd(Module):
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
     n: int
 
     def __init__(

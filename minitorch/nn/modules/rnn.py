@@ -6,7 +6,7 @@ Source: https://pytorch.org/docs/stable/nn.html#recurrent-layers
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from minitorch.dtypes import bfloat16, float32
 from minitorch.nn.modules.rnn_base import RNNBase, RNNCellBase
@@ -101,7 +101,7 @@ def _refuse_projection(kwargs: dict[str, Any]) -> None:
 class RNNCell(RNNCellBase):
     """One step of an RNN. Source: https://pytorch.org/docs/stable/generated/torch.nn.RNNCell.html"""
 
-    __constants__: ClassVar[list[str]] = ["input_size", "hidden_size", "bias", "nonlinearity"]
+    __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, ClassVar
+from typing import Any
 
 from minitorch.nn import functional as F
 from minitorch.nn import init
@@ -24,7 +24,7 @@ from minitorch.tensor import Tensor
 class RNNBase(Module):
     """What all recurrent layers share."""
 
-    __constants__: ClassVar[list[str]] = [
+    __constants__ = [
         "mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional",
         "proj_size",
     ]  # fmt: skip
@@ -257,7 +257,7 @@ class RNNBase(Module):
 class RNNCellBase(Module):
     """One step of a recurrent layer."""
 
-    __constants__: ClassVar[list[str]] = ["input_size", "hidden_size", "bias"]
+    __constants__ = ["input_size", "hidden_size", "bias"]
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None

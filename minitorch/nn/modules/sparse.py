@@ -63,6 +63,16 @@ class Embedding(_Table):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html
     """
 
+    __constants__ = [
+        "num_embeddings",
+        "embedding_dim",
+        "padding_idx",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "sparse",
+    ]
+
     def __init__(
         self,
         num_embeddings: int,
@@ -131,6 +141,18 @@ class EmbeddingBag(_Table):
 
     Source: https://pytorch.org/docs/stable/generated/torch.nn.EmbeddingBag.html
     """
+
+    __constants__ = [
+        "num_embeddings",
+        "embedding_dim",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "mode",
+        "sparse",
+        "include_last_offset",
+        "padding_idx",
+    ]
 
     _padding = "padding_idx"
 

@@ -98,6 +98,8 @@ class TransformerEncoderLayer(_Layer):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoderLayer.html
     """
 
+    __constants__ = ["norm_first"]
+
     self_attn: MultiheadAttention
 
     def __init__(
@@ -148,6 +150,8 @@ class TransformerDecoderLayer(_Layer):
 
     Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerDecoderLayer.html
     """
+
+    __constants__ = ["norm_first"]
 
     self_attn: MultiheadAttention
     multihead_attn: MultiheadAttention
@@ -236,6 +240,8 @@ class TransformerEncoder(Module):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html
     """
 
+    __constants__ = ["norm"]
+
     def __init__(
         self,
         encoder_layer: Module,
@@ -292,6 +298,8 @@ def _is_masked(mask: Tensor) -> Tensor:
 
 class TransformerDecoder(Module):
     """A stack of decoder layers. Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerDecoder.html"""
+
+    __constants__ = ["norm"]
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()

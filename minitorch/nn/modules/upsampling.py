@@ -15,6 +15,8 @@ class Upsample(Module):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.Upsample.html
     """
 
+    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
+
     def __init__(
         self,
         size: Any = None,
