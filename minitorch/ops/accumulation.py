@@ -84,8 +84,9 @@ def combine_rows(
         done += 1
         left = left[count[left] > done]
     for run in left.tolist():
-        rest = order[start[run] + done : start[run] + count[run]]
-        target[place[run]] = combine(target[place[run]], combine.reduce(given(rest), axis=0))
+        rest = given(order[start[run] + done : start[run] + count[run]])
+        rest[0] = combine(target[place[run]], rest[0])  # one after the other, as sums round
+        target[place[run]] = combine.reduce(rest, axis=0)
     return place, count
 
 

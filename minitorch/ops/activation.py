@@ -19,6 +19,7 @@ from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, decla
 from minitorch.ops.elementary import tanh
 from minitorch.ops.errors import check_dim, floating, not_implemented
 from minitorch.ops.factory import cast_number
+from minitorch.ops.iteration import combined
 from minitorch.ops.joining import cat
 from minitorch.ops.masking import keep, masked
 from minitorch.ops.plan import Formula
@@ -322,7 +323,7 @@ def _glu(xp: Any, self: Array, dim: int) -> Array:
     linear, gate = xp.split(floating(self, "glu_cpu"), 2, axis=dim)
     divisor = xp.exp(-gate)
     divisor += 1
-    return linear / divisor
+    return combined(xp, linear / divisor, (linear, gate))
 
 
 @composite(variants="function", namespace="nn.functional")

@@ -36,10 +36,8 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
     if len(args) < op.count:
         args = (*args, *op.defaults[len(args) :])
     result, where, mask = _run(op, args)
-    if op.row_major:
-        result = _row_major(where.xp, result)
-    elif op.format_from:
-        result = _channels_last(op, where.xp, args, result)
+    if op.row_major or op.format_from:
+        result = _ordered(op, where.xp, args, result)
     if result.__class__ is tuple or result.__class__ is list:
         outputs = [_wrap(op, args, each, where) for each in result]
         if op.is_view and grad_mode.enabled:
@@ -151,7 +149,9 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
             f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
-    arrays, _, _ = _run(op, args)
+    arrays, where, _ = _run(op, args)
+    if op.row_major or op.format_from:
+        arrays = _ordered(op, where.xp, args, arrays)
     targets = errors.check_out(op.name, out, isinstance(arrays, (tuple, list)))
     for target, array in zip(targets, arrays if isinstance(arrays, (tuple, list)) else (arrays,), strict=True):
         check_writable(target)
@@ -161,7 +161,7 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
         if target._array.shape != array.shape:
             if op.elementwise and any(each is target for each in args):
                 raise errors.does_not_fit(target, array.shape)
-            target._resize_output(array)
+            target._resize_output(array, op.name)
         check_target(target._array)
         check_sources(op, target, args)
         _write(target, array, array.shape)
@@ -180,7 +180,7 @@ def write_out(name: str, out: Any, result: Any) -> Any:
         check_writable(target)
         check_out_type(name, False, target, each._array)
         if target._array.shape != each._array.shape:
-            target._resize_output(each._array)
+            target._resize_output(each._array, name)
         check_target(target._array)
         _write(target, each._elements, each._array.shape)
     return type(result)(*out) if several else out
@@ -298,6 +298,11 @@ def _restore(result: Any, target: dtype) -> Any:
     if isinstance(result, (tuple, list)):
         return tuple(_restore(each, target) for each in result)
     return result.astype(target.numpy) if result.dtype == "float32" else result
+
+
+def _ordered(op: Op, xp: Any, args: Sequence[Any], result: Any) -> Any:
+    """The results in the order in memory that their op declares."""
+    return _row_major(xp, result) if op.row_major else _channels_last(op, xp, args, result)
 
 
 def _row_major(xp: Any, result: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, float16, type_name
+from minitorch.layout import restrided
 from minitorch.ops.conjugation import _conj, _neg_view, is_conj, resolve_conj
 from minitorch.ops.declaration import METHODS, composite, pointwise, view
 from minitorch.ops.errors import not_implemented
@@ -75,7 +76,8 @@ def seen_as_complex(xp: Any, self: Array) -> Array:
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     if not self.size:
         return strided(xp, strided(xp, self, (0,), (self.itemsize,)).view(kind), self.shape[:-1], self.strides[:-1])
-    return self.view(kind)[..., 0]
+    whole = tuple([step // kind.itemsize * kind.itemsize for step in self.strides[:-1]])
+    return restrided(xp, self.view(kind)[..., 0], whole)
 
 
 @composite(variants="function")

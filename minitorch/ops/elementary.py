@@ -10,7 +10,7 @@ from typing import Any
 
 from minitorch import return_types
 from minitorch.backend import Array
-from minitorch.layout import copy_in, preserve_format
+from minitorch.layout import copy_in, kept_strides, preserve_format, restrided
 from minitorch.ops.blocks import choose, in_blocks
 from minitorch.ops.declaration import declare, pointwise
 from minitorch.ops.errors import floating, not_implemented
@@ -330,7 +330,8 @@ def frexp(xp: Any, self: Array) -> tuple[Array, Array]:
     """
     if self.dtype.kind != "f":
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    return xp.frexp(self)
+    mantissa, exponent = (restrided(xp, each, kept_strides(self, each.itemsize)) for each in xp.frexp(self))
+    return mantissa, exponent
 
 
 @pointwise(

@@ -205,6 +205,7 @@ def _aminmax_backward(grads: Any, self: Tensor, low: Tensor, high: Tensor, dim: 
 
 
 @declare(
+    row_major=True,
     variants="",
     node="AminmaxBackward0",
     outputs=return_types.aminmax,

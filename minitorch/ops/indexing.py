@@ -19,7 +19,7 @@ from minitorch.ops.accumulation import add_at
 from minitorch.ops.declaration import METHODS, OPS, declare
 from minitorch.ops.iteration import broadcast_strides
 from minitorch.ops.overlap import fills_mask
-from minitorch.ops.promotion import is_number
+from minitorch.ops.promotion import fits, is_number
 from minitorch.ops.shape import alias, strided, unsqueeze, view_as_shape, viewed
 from minitorch.ops.slicing import select, slice_
 from minitorch.tensor import Tensor, make_tensor
@@ -103,7 +103,8 @@ def index_(xp: Any, self: Array, indices: Sequence[Array | None]) -> Array:
             result = xp.asarray(self[places], order="C")
     except IndexError as error:
         raise _translate(error, indices) from None
-    if result.ndim < 2 or (result.size and self.flags.c_contiguous and 1 not in result.shape):
+    in_rows = all(each is None or each.flags.c_contiguous for each in (self, *indices))
+    if result.ndim < 2 or (result.size and in_rows and 1 not in result.shape):
         return result
     sources = _read_strides(xp, self, places, result.shape)
     return restrided(xp, result, ordered_strides(result.shape, memory_order(result.shape, sources), result.itemsize))
@@ -310,6 +311,8 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         raise TypeError(f"can't assign a {_type_name(value)} to a {self.type()}")
     if index is False:
         return
+    if not isinstance(value, Tensor) and not (fits(value, self._dtype) and abs(value) <= _LARGE):
+        value = self.new_full((), value)  # which raises an error for a number that is too large
     part, indices = (unsqueeze(self, 0), []) if index is True else _resolve(self, index)
     if not indices:
         if isinstance(value, Tensor):
@@ -322,9 +325,8 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
                 source = _without_leading_ones(value)
                 part.copy_(source if source._array.shape == shape else source.expand(shape))
         else:
-            # A tensor is refused by expanded places, and may be infinite; a number costs less.
-            whole = 0 in part._array.strides or abs(value) > _LARGE
-            part.fill_(part.new_full((), value) if whole else value)
+            # A tensor is refused by expanded places; a number costs less.
+            part.fill_(part.new_full((), value) if 0 in part._array.strides else value)
         return
     if not isinstance(value, Tensor):
         value = self.new_full((), value)

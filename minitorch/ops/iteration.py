@@ -16,6 +16,7 @@ from minitorch.layout import (
     empty_as,
     is_contiguous,
     is_dense,
+    kept_strides,
     laid_out,
     memory_order,
     ordered_strides,
@@ -35,6 +36,8 @@ def arranged(xp: Any, result: Array, args: Sequence[Any], op: Op) -> Array:
     two dimensions decides. NumPy knows the same rules, but another answer where the arguments disagree.
     """
     shape, sources = result.shape, [each._array for each in args if isinstance(each, Tensor)]
+    if op.name in _LIKE_FIRST:
+        return restrided(xp, result, kept_strides(sources[0], result.itemsize))
     if op.name == "pow" and not isinstance(args[0], Tensor):
         return laid_out(xp, result, contiguous_format)
     if 1 not in shape and len(sources) == len(args):
@@ -43,15 +46,23 @@ def arranged(xp: Any, result: Array, args: Sequence[Any], op: Op) -> Array:
             return result
     if op.promoted and (op.to_float or len({each.dtype for each in sources}) > 1):
         sources = _converted(xp, op, args)
-    same = (len(sources) == len(args) or op.name in NUMBER_IS_PARAMETER) and all(
-        each.shape == shape for each in sources
-    )
+    if op.name == "rsub":  # which PyTorch computes as other − self
+        sources = sources[::-1]
+    return combined(xp, result, sources, numbers=len(sources) < len(args) and op.name not in NUMBER_IS_PARAMETER)
+
+
+_LIKE_FIRST = frozenset({"hardtanh", "_prelu", "deg2rad", "rad2deg"})
+"""Ops whose result PyTorch makes beforehand, like the first argument."""
+
+
+def combined(xp: Any, result: Array, sources: Sequence[Array], numbers: bool = False) -> Array:
+    """What was computed element by element from arrays, and perhaps numbers, with PyTorch's strides."""
+    shape = result.shape
+    same = not numbers and all(each.shape == shape for each in sources)
     if same and all(each.flags.c_contiguous for each in sources):
         return result
     if same and all(is_contiguous(each, channels_last) for each in sources):
         return laid_out(xp, result, channels_last)
-    if op.name == "rsub":  # which PyTorch computes as other − self
-        sources = sources[::-1]
     first = sources[0]
     if same and is_dense(first) and all(_steps(each) == _steps(first) for each in sources):
         return restrided(xp, result, tuple(step * result.itemsize for step in _steps(first)))

@@ -5,15 +5,17 @@ Source: https://pytorch.org/docs/stable/torch.html#indexing-slicing-joining-muta
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import FROM_NUMPY, promote_types
 from minitorch.layout import contiguous_format, laid_out, suggested_format
 from minitorch.ops.broadcasting import expand
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim
-from minitorch.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape, strided
+from minitorch.ops.shape import atleast_1d, atleast_2d, atleast_3d, reshape, strided, viewed
 from minitorch.ops.slicing import slice_, unbind
 from minitorch.tensor import Tensor
 
@@ -35,18 +37,16 @@ def _cat_backward(grad: Tensor, shapes: list[tuple[int, ...]], dim: int) -> list
 
 
 @declare(
-    promotion="keep",
     variants="function out",
     aliases="concat concatenate",
     derivatives={"tensors": lambda grad, tensors_shape, dim: _cat_backward(grad, tensors_shape, dim)},
 )
 def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors one behind the other along `dim`. https://pytorch.org/docs/stable/generated/torch.cat.html"""
-    present = [each for each in tensors if not _skipped(each.shape)] or tensors
     for position, each in enumerate(tensors):
         if not each.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
-    first = present[0]
+    first = next((each for each in tensors if not _skipped(each.shape)), tensors[0])
     dim = check_dim(dim, first.ndim)
     for position, each in enumerate(tensors):
         if _skipped(each.shape):
@@ -59,18 +59,19 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {expected} but got "
                     f"size {got} for tensor number {position} in the list."
                 )
-    return _joined(xp, present, dim)
+    return _joined(xp, tensors, dim)
 
 
 def _joined(xp: Any, arrays: Sequence[Array], dim: int) -> Array:
-    """One behind the other, in the memory format that all of them have; else row by row."""
+    """One behind the other in their common dtype, in the memory format that all of them have; else row by row."""
     formats = {suggested_format(each) for each in arrays}
     format = formats.pop() if len(formats) == 1 else contiguous_format
-    return laid_out(xp, xp.concatenate(arrays, axis=dim), format)
+    common = functools.reduce(promote_types, (FROM_NUMPY[each.dtype] for each in arrays)).numpy
+    present = [each for each in arrays if not _skipped(each.shape)] or arrays
+    return laid_out(xp, xp.concatenate(present, axis=dim, dtype=common, casting="unsafe"), format)
 
 
 @declare(
-    promotion="keep",
     variants="function out",
     derivatives={"tensors": lambda grad, dim: list(unbind(grad, dim))},
 )
@@ -85,11 +86,10 @@ def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
             )
     dim = check_dim(dim, len(shape) + 1)
     if dim == len(shape):
-        return _joined(xp, [each[..., None] for each in tensors], dim)
-    joined = _joined(xp, tensors, dim)
-    strides = joined.strides
-    split = (*strides[:dim], strides[dim] * max(shape[dim], 1), *strides[dim:])
-    return strided(xp, joined, (*shape[:dim], len(tensors), *shape[dim:]), split)
+        columns = [strided(xp, each, (*each.shape, 1), (*each.strides, each.itemsize)) for each in tensors]
+        return _joined(xp, columns, dim)
+    split: Array = viewed(xp, _joined(xp, tensors, dim), (*shape[:dim], len(tensors), *shape[dim:]))
+    return split
 
 
 @composite(variants="function")

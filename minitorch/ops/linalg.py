@@ -360,6 +360,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     variants="function out",
     namespace="linalg",
     promotion="keep",
+    row_major=True,
     node="LinalgCrossBackward0",
     derivatives={
         "self": lambda grad, other, dim: cross(conj(other), grad, dim=dim),

@@ -88,6 +88,7 @@ METHODS["polygamma_"] = lambda self, n: self.copy_(polygamma(n, self))
 
 @pointwise(
     promotion="to float",
+    row_major=True,
     derivatives={"self": lambda grad, self, p: grad * sum((self - i / 2).digamma() for i in range(p))},
 )
 def mvlgamma(xp: Any, self: Array, p: int) -> Array:

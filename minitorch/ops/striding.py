@@ -13,10 +13,11 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
 from minitorch.layout import (
     contiguous_stride,
-    inverse,
+    is_dense,
     may_overlap,
     ordered_strides,
     preserve_format,
+    strides_of,
     suggested_format,
 )
 from minitorch.layout import memory_format as MemoryFormat
@@ -210,8 +211,12 @@ METHODS["resize_"] = resize_
 METHODS["resize_as_"] = resize_as_
 
 
-def _resize_output(self: Tensor, result: Array) -> None:
-    """Makes a tensor that was given as `out=` fit the result: in shape, and in the order of dimensions in memory."""
+_OUT_IN_ROWS = frozenset({"stack"})
+"""Functions that compute first and write then to `out=`: PyTorch resizes it row by row, however the result lies."""
+
+
+def _resize_output(self: Tensor, result: Array, function: str = "") -> None:
+    """Makes a tensor that was given to a function as `out=` fit the result: in shape, and in its order in memory."""
     shape = result.shape
     if self._array.size:
         warnings.warn(
@@ -222,12 +227,9 @@ def _resize_output(self: Tensor, result: Array) -> None:
             UserWarning,
             stacklevel=4,
         )
-    order = list(range(result.ndim))
-    if not result.flags.c_contiguous and 0 not in result.strides:
-        order.sort(key=lambda dim: -result.strides[dim])
-    ordered = tuple([shape[dim] for dim in order])
-    _lay_out(self, ordered, contiguous_stride(ordered))
-    self._array = self._array.transpose(inverse(tuple(order)))
+    in_rows = function in _OUT_IN_ROWS or not is_dense(result)
+    strides = [step // result.itemsize for step in strides_of(result)]
+    _lay_out(self, shape, contiguous_stride(shape) if in_rows else strides)
 
 
 METHODS["_resize_output"] = _resize_output

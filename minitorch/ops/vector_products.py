@@ -10,6 +10,7 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import type_name
 from minitorch.ops.declaration import KEEP, composite, declare
+from minitorch.ops.iteration import combined
 from minitorch.ops.matrix_products import check_expands, mm, plus, product, product_in_single, scaled
 from minitorch.ops.pointwise import conj
 from minitorch.tensor import Tensor
@@ -121,7 +122,7 @@ def addr(xp: Any, self: Array, vec1: Array, vec2: Array, *, beta: Number = 1, al
         if self.dtype.kind in "biu" and isinstance(factor, float):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     check_expands(self, (vec1.size, vec2.size))
-    return plus(self, vec1[:, None] * vec2, beta, alpha)
+    return combined(xp, plus(self, vec1[:, None] * vec2, beta, alpha), (self, vec1[:, None], vec2))
 
 
 @composite(variants="function method out")
