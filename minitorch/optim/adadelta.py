@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, check_options, counted, scalar, zeros_like
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
+from minitorch.optim.update import blocks, check_options, counted, functions_for, number, scalar, zeros_like
 
 
 class Adadelta(Optimizer):
@@ -42,18 +43,19 @@ class Adadelta(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, value, grad in self._gradients():
+        for group, parameter, grad in self._gradients():
             state = self.state[parameter]
             if not state:
-                state["step"] = scalar(0)
+                state["step"] = scalar(group, parameter, 0)
                 state["square_avg"] = zeros_like(parameter)
                 state["acc_delta"] = zeros_like(parameter)
-            counted(state)
-            xp, lr, decay, eps = parameter.device.xp, float(group["lr"]), group["weight_decay"], group["eps"]
-            rho = group["rho"]
-            for x, g, v, u in blocks(value, grad, state["square_avg"]._array, state["acc_delta"]._array):
+            counted(group, parameter, state, xla=False)
+            xp, lr, eps = functions_for(parameter), number(group["lr"]), group["eps"]
+            decay, rho = number(group["weight_decay"]), group["rho"]
+            for x, g, v, u in blocks(parameter, grad, state["square_avg"], state["acc_delta"]):
                 if decay:
                     g = g + decay * x
                 v *= rho

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.optim.optimizer import (
-    Closure,
-    Optimizer,
-    Parameters,
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
+from minitorch.optim.update import (
+    Group,
     blocks,
     check_fused,
+    check_fused_type,
     check_options,
     counted,
+    functions_for,
+    number,
     scalar,
     zeros_like,
 )
@@ -45,7 +47,6 @@ class Adagrad(Optimizer):
             initial_accumulator_value=initial_accumulator_value,
             eps=eps,
         )
-        check_fused(fused, foreach)
         defaults = {
             "lr": lr,
             "lr_decay": lr_decay,
@@ -58,23 +59,27 @@ class Adagrad(Optimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
+        check_fused(defaults)
         for group in self.param_groups:
             for parameter in group["params"]:
-                self._start(parameter)
+                self._start(group, parameter)
 
-    def _start(self, parameter: Tensor) -> dict[str, Any]:
+    def _start(self, group: Group, parameter: Tensor) -> dict[str, Any]:
         start = self.defaults["initial_accumulator_value"]
         sums = zeros_like(parameter, complex(start, start) if parameter.is_complex() else start)
-        self.state[parameter] = {"step": scalar(0), "sum": sums}
+        self.state[parameter] = {"step": scalar(group, parameter, 0), "sum": sums}
         return self.state[parameter]
 
+    @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, value, grad in self._gradients():
-            state = self.state[parameter] or self._start(parameter)
-            xp, decay, eps = parameter.device.xp, group["weight_decay"], group["eps"]
-            lr = float(group["lr"]) / (1 + (counted(state) - 1) * group["lr_decay"])
-            for x, g, s in blocks(value, grad, state["sum"]._array):
+        for group, parameter, grad in self._gradients():
+            check_fused_type(group, parameter)
+            state = self.state[parameter] or self._start(group, parameter)
+            xp, decay, eps = functions_for(parameter), number(group["weight_decay"]), group["eps"]
+            step = counted(group, parameter, state)
+            lr = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+            for x, g, s in blocks(parameter, grad, state["sum"]):
                 if decay:
                     g = g + decay * x
                 s += g * g

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.optim.optimizer import (
-    Closure,
-    Optimizer,
-    Parameters,
+from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
+from minitorch.optim.update import (
     blocks,
     check_fused,
+    check_fused_type,
     check_options,
     counted,
+    functions_for,
+    number,
     scalar,
+    to_scalar,
     zeros_like,
 )
 from minitorch.tensor import Tensor
@@ -46,12 +49,14 @@ class Adam(Optimizer):
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
-        check_fused(fused, foreach)
-        if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+        if not any(isinstance(betas[0], kind) and isinstance(betas[1], kind) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
+        for index, beta in enumerate(betas):
+            if isinstance(beta, Tensor) and foreach and not capturable:
+                raise ValueError(f"betas[{index}] as a Tensor is not supported for capturable=False and foreach=True")
         defaults = {
             "lr": lr,
-            "betas": tuple(float(beta) if isinstance(beta, Tensor) else beta for beta in betas),
+            "betas": tuple(map(to_scalar, betas)),
             "eps": eps,
             "weight_decay": weight_decay,
             "amsgrad": amsgrad,
@@ -63,25 +68,30 @@ class Adam(Optimizer):
             "decoupled_weight_decay": decoupled_weight_decay,
         }
         super().__init__(params, defaults)
+        check_fused(defaults)
 
+    @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, value, grad in self._gradients():
+        for group, parameter, grad in self._gradients():
             state = self.state[parameter]
             if not state:
-                state["step"] = scalar(0)
+                check_fused_type(group, parameter)
+                state["step"] = scalar(group, parameter, 0)
                 state["exp_avg"] = zeros_like(parameter)
                 state["exp_avg_sq"] = zeros_like(parameter)
                 if group["amsgrad"]:
                     state["max_exp_avg_sq"] = zeros_like(parameter)
-            xp, lr, decay, eps = parameter.device.xp, float(group["lr"]), group["weight_decay"], group["eps"]
-            beta1, beta2 = group["betas"]
-            step = counted(state)
+            xp, lr, eps = functions_for(parameter), number(group["lr"]), group["eps"]
+            decay, (beta1, beta2) = number(group["weight_decay"]), map(number, group["betas"])
+            step: Any = counted(group, parameter, state, xla=not group["foreach"])
+            if grad_mode.enabled:
+                step = state["step"].clone()  # of float32, in which PyTorch then corrects the bias
             size = lr / (1 - beta1**step)
             scale = (1 - beta2**step) ** 0.5
             decoupled = group["decoupled_weight_decay"]
-            largest = state["max_exp_avg_sq"]._array if group["amsgrad"] else state["exp_avg_sq"]._array
-            for x, g, m, v, top in blocks(value, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array, largest):
+            largest = state["max_exp_avg_sq" if group["amsgrad"] else "exp_avg_sq"]
+            for x, g, m, v, top in blocks(parameter, grad, state["exp_avg"], state["exp_avg_sq"], largest):
                 if decay and decoupled:
                     x *= 1 - lr * decay
                 elif decay:

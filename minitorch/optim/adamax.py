@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, check_options, counted, scalar, zeros_like
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
+from minitorch.optim.update import blocks, check_options, counted, functions_for, number, scalar, zeros_like
 
 
 class Adamax(Optimizer):
@@ -39,22 +40,24 @@ class Adamax(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, value, grad in self._gradients():
+        for group, parameter, grad in self._gradients():
             state = self.state[parameter]
             if not state:
-                state["step"] = scalar(0)
+                state["step"] = scalar(group, parameter, 0)
                 state["exp_avg"] = zeros_like(parameter)
                 state["exp_inf"] = zeros_like(parameter)
-            xp, decay, eps = parameter.device.xp, group["weight_decay"], group["eps"]
-            beta1, beta2 = group["betas"]
-            lr = float(group["lr"]) / (1 - beta1 ** counted(state))
-            for x, g, m, u in blocks(value, grad, state["exp_avg"]._array, state["exp_inf"]._array):
+            xp, lr, eps = functions_for(parameter), number(group["lr"]), group["eps"]
+            decay, (beta1, beta2) = number(group["weight_decay"]), map(number, group["betas"])
+            step = counted(group, parameter, state, xla=not group["foreach"])
+            size = lr / (1 - beta1**step)
+            for x, g, m, u in blocks(parameter, grad, state["exp_avg"], state["exp_inf"]):
                 if decay:
                     g = g + decay * x
                 m += (1 - beta1) * (g - m)
                 u *= beta2
                 xp.maximum(u, xp.abs(g) + eps, out=u)
-                x -= lr * (m / u)
+                x -= size * (m / u)
         return loss

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, check_options, counted, scalar, zeros_like
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
+from minitorch.optim.update import blocks, check_options, constant, counted, number, scalar, zeros_like
 
 
 class ASGD(Optimizer):
@@ -41,19 +42,20 @@ class ASGD(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, value, grad in self._gradients():
-            lr, lambd, decay = float(group["lr"]), group["lambd"], group["weight_decay"]
+        for group, parameter, grad in self._gradients():
+            lr, lambd, decay = constant(group["lr"]), group["lambd"], number(group["weight_decay"])
             state = self.state[parameter]
             if not state:
-                state["step"] = scalar(0)
-                state["eta"] = scalar(lr)
-                state["mu"] = scalar(1)
+                state["step"] = scalar(group, parameter, 0)
+                state["eta"] = scalar(group, parameter, lr)
+                state["mu"] = scalar(group, parameter, 1)
                 state["ax"] = zeros_like(parameter)
-            step = counted(state)
-            eta, mu = float(state["eta"]), float(state["mu"])
-            for x, g, mean in blocks(value, grad, state["ax"]._array):
+            step = counted(group, parameter, state, "params, mus, etas, and state_steps", xla=not group["foreach"])
+            eta, mu = state["eta"].item(), state["mu"].item()
+            for x, g, mean in blocks(parameter, grad, state["ax"]):
                 if decay:
                     g = g + decay * x
                 x *= 1 - lambd * eta

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from minitorch.autograd.grad_mode import no_grad
-from minitorch.optim.optimizer import Closure, Optimizer, Parameters, check_options
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters
+from minitorch.optim.update import as_real, check_options
 from minitorch.tensor import Tensor
 
 
@@ -146,11 +147,11 @@ class LBFGS(Optimizer):
         from minitorch import cat, zeros_like
 
         grads = [zeros_like(each) if each.grad is None else each.grad for each in self._params]
-        return cat([_real(each).reshape(-1) for each in grads])
+        return cat([as_real(each).reshape(-1) for each in grads])
 
     def _move(self, step: float, direction: Tensor) -> None:
         start = 0
-        for parameter in map(_real, self._params):
+        for parameter in map(as_real, self._params):
             part = direction[start : start + parameter.numel()]
             parameter.add_(part.view(parameter.shape), alpha=step)
             start += parameter.numel()
@@ -163,13 +164,6 @@ class LBFGS(Optimizer):
         for parameter, value in zip(self._params, before, strict=True):
             parameter.copy_(value)
         return Point(step, loss, grad, float(grad.dot(direction)))
-
-
-def _real(tensor: Tensor) -> Tensor:
-    """Complex numbers as pairs of real ones: L-BFGS works with those."""
-    from minitorch import view_as_real
-
-    return view_as_real(tensor) if tensor.is_complex() else tensor
 
 
 def _largest(tensor: Tensor) -> float:

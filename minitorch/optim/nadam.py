@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, check_options, counted, scalar, zeros_like
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
+from minitorch.optim.update import blocks, check_options, counted, functions_for, number, scalar, zeros_like
 
 
 class NAdam(Optimizer):
@@ -44,26 +45,27 @@ class NAdam(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, value, grad in self._gradients():
+        for group, parameter, grad in self._gradients():
             state = self.state[parameter]
             if not state:
-                state["step"] = scalar(0)
-                state["mu_product"] = scalar(1)
+                state["step"] = scalar(group, parameter, 0)
+                state["mu_product"] = scalar(group, parameter, 1)
                 state["exp_avg"] = zeros_like(parameter)
                 state["exp_avg_sq"] = zeros_like(parameter)
-            xp, lr, decay, eps = parameter.device.xp, float(group["lr"]), group["weight_decay"], group["eps"]
-            beta1, beta2 = group["betas"]
-            step = counted(state)
+            xp, lr, eps = functions_for(parameter), number(group["lr"]), group["eps"]
+            decay, (beta1, beta2) = number(group["weight_decay"]), map(number, group["betas"])
+            step = counted(group, parameter, state, "params, mu_products and state_steps", xla=not group["foreach"])
             bias = 1 - beta2**step
             mu, mu_next = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
-            product = state["mu_product"]._array
-            product *= mu
-            of_gradient = lr * (1 - mu) / (1 - float(product))
-            of_mean = lr * mu_next / (1 - float(product) * mu_next)
+            state["mu_product"] *= mu
+            product = number(state["mu_product"])
+            of_gradient = lr * (1 - mu) / (1 - product)
+            of_mean = lr * mu_next / (1 - product * mu_next)
             decoupled = group["decoupled_weight_decay"]
-            for x, g, m, v in blocks(value, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array):
+            for x, g, m, v in blocks(parameter, grad, state["exp_avg"], state["exp_avg_sq"]):
                 if decay and decoupled:
                     x *= 1 - lr * decay
                 elif decay:

@@ -10,18 +10,21 @@ import functools
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from minitorch.autograd.grad_mode import enable_grad
+from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.autograd.graph import saved_tensors_hooks
 from minitorch.autograd.hooks import Hooks, RemovableHandle
-from minitorch.backend import Array
-from minitorch.devices import cpu
-from minitorch.dtypes import float32, float64, get_default_dtype
-from minitorch.tensor import Tensor, make_tensor
+from minitorch.dtypes import float32
+from minitorch.optim.update import Group, scalar
+from minitorch.settings import typename
+from minitorch.tensor import Tensor
+
+Step = TypeVar("Step", bound=Callable[..., Any])
 
 Parameters = Iterable[Any]
 """Tensors, or (name, tensor) pairs, or dicts with such under "params" and options of the group."""
-Group = dict[str, Any]
 Closure = Callable[[], Any]
 
 
@@ -33,8 +36,12 @@ class _Required:
 required: Any = _Required()
 """The default of an option that every group must state."""
 
-BLOCK = 2**17
-"""Elements updated at once: what an update reads and writes of them stays in the cache."""
+
+_global_optimizer_pre_hooks: Hooks = {}
+_global_optimizer_post_hooks: Hooks = {}
+
+_NUMBERS = frozenset({"step", "eta", "mu", "mu_product"})
+"""State that is a tensor of one number."""
 
 
 class Optimizer:
@@ -45,14 +52,18 @@ class Optimizer:
     Source: https://pytorch.org/docs/stable/optim.html#torch.optim.Optimizer
     """
 
+    _optimizer_step_pre_hooks: Hooks
+    _optimizer_step_post_hooks: Hooks
+    _optimizer_state_dict_pre_hooks: Hooks
+    _optimizer_state_dict_post_hooks: Hooks
+    _optimizer_load_state_dict_pre_hooks: Hooks
+    _optimizer_load_state_dict_post_hooks: Hooks
+
     def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
-        for name in ("differentiable", "capturable"):
-            if defaults.get(name):
-                raise NotImplementedError(f"{type(self).__name__}: {name}=True is not supported")
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                + _typename(params)
+                + typename(params)
             )
         self.defaults = defaults
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
@@ -63,9 +74,6 @@ class Optimizer:
             raise ValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
-
-    _opt_called = False
-    """Whether `step` was ever called, which learning rate schedulers ask."""
 
     # Parameter groups
 
@@ -85,7 +93,7 @@ class Optimizer:
         if names and len(names) != len(parameters):
             raise ValueError("all optimizer params should be with/without names. Some param names are missing")
         for parameter in parameters:
-            _check_parameter(parameter)
+            self._check_parameter(parameter)
         param_group["params"] = parameters
         if names:
             param_group["param_names"] = names
@@ -95,6 +103,12 @@ class Optimizer:
             param_group.setdefault(name, default)
         self._check_distinct(param_group)
         self.param_groups.append(param_group)
+
+    def _check_parameter(self, parameter: Any) -> None:
+        if not isinstance(parameter, Tensor):
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(parameter)}")
+        if not self.defaults.get("differentiable") and not (parameter.is_leaf or parameter.retains_grad):
+            raise ValueError("can't optimize a non-leaf Tensor")
 
     def _check_distinct(self, new: Group) -> None:
         identities = set(map(id, new["params"]))
@@ -139,37 +153,32 @@ class Optimizer:
         with enable_grad():
             return closure()
 
-    def _gradients(self) -> Iterator[tuple[Group, Tensor, Array, Array]]:
-        """Group, parameter, the parameter's elements and its gradient's, for every parameter that has a gradient.
-
-        The parameter's are to be overwritten: its version is counted. `maximize` negates the gradient.
-        """
+    def _gradients(self) -> Iterator[tuple[Group, Tensor, Tensor]]:
+        """Group, parameter and gradient, negated with `maximize`, for every parameter that has a gradient."""
         for group in self.param_groups:
             maximize = group.get("maximize", False)
             for parameter in group["params"]:
                 grad = parameter.grad
                 if grad is not None:
-                    value, slope = parameter._elements, grad._elements
-                    yield group, parameter, value, -slope if maximize else slope
-                    if parameter._bits:
-                        parameter._put(value)
-                    parameter._bump_version()
+                    yield group, parameter, -grad if maximize else grad
 
     # Saving
 
     def state_dict(self) -> dict[str, Any]:
         """State and groups, with the parameters replaced by their numbers."""
-        for hook in list(self._state_dict_pre_hooks.values()):
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         numbers: dict[int, int] = {}
         groups = []
+        start = 0
         for group in self.param_groups:
             packed = {name: value for name, value in group.items() if name != "params"}
-            packed["params"] = [numbers.setdefault(id(each), len(numbers)) for each in group["params"]]
+            packed["params"] = [numbers.setdefault(id(each), n) for n, each in enumerate(group["params"], start)]
+            start += len(group["params"])
             groups.append(packed)
         state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
         state_dict = {"state": state, "param_groups": groups}
-        for hook in list(self._state_dict_post_hooks.values()):
+        for hook in list(self._optimizer_state_dict_post_hooks.values()):
             replaced = hook(self, state_dict)
             state_dict = state_dict if replaced is None else replaced
         return state_dict
@@ -177,31 +186,38 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over what `state_dict` returned. State gets the dtype and device of its parameter, `step` excepted.
 
+        Tensors that have these already are taken as they are: steps write into the loaded ones, as in PyTorch.
+
         Raises ValueError when the groups differ in number or size.
         """
         state_dict = dict(state_dict)
-        for hook in list(self._load_state_dict_pre_hooks.values()):
+        for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
             replaced = hook(self, state_dict)
             state_dict = state_dict if replaced is None else replaced
         saved_groups = copy.deepcopy(state_dict["param_groups"])
         if len(saved_groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
-        parameters: dict[Any, Tensor] = {}
+        parameters: dict[Any, tuple[Tensor, bool]] = {}
         for group, saved in zip(self.param_groups, saved_groups, strict=True):
             if len(group["params"]) != len(saved["params"]):
                 raise ValueError(
                     "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
                 )
-            parameters.update(zip(saved["params"], group["params"], strict=True))
+            moves_step = bool(saved.get("capturable") or saved.get("fused"))
+            parameters.update(
+                (key, (each, moves_step)) for key, each in zip(saved["params"], group["params"], strict=True)
+            )
             saved["params"] = group["params"]
             if "param_names" in group:
                 saved.setdefault("param_names", group["param_names"])
         state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         for key, value in state_dict["state"].items():
-            parameter = parameters.get(key)
-            state[key if parameter is None else parameter] = value if parameter is None else _fitted(value, parameter)
+            if key in parameters:
+                state[parameters[key][0]] = _fitted(value, *parameters[key])
+            else:
+                state[key] = value
         self.__setstate__({"state": state, "param_groups": saved_groups})
-        for hook in list(self._load_state_dict_post_hooks.values()):
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -209,48 +225,50 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if "_step_pre_hooks" not in self.__dict__:
-            self._make_hooks()
+        self._make_hooks()
+        self.defaults.setdefault("differentiable", False)
         for group in self.param_groups:
             for name, default in self.defaults.items():
                 group.setdefault(name, default)
+            for parameter in group["params"]:
+                own = self.state.get(parameter, {})
+                for name in _NUMBERS.intersection(own):  # which old checkpoints have as Python's
+                    if not isinstance(own[name], Tensor):
+                        own[name] = scalar(group, parameter, own[name])
 
     # Hooks
 
     def _make_hooks(self) -> None:
-        self._step_pre_hooks: Hooks = {}
-        self._step_post_hooks: Hooks = {}
-        self._state_dict_pre_hooks: Hooks = {}
-        self._state_dict_post_hooks: Hooks = {}
-        self._load_state_dict_pre_hooks: Hooks = {}
-        self._load_state_dict_post_hooks: Hooks = {}
+        for moment in ("step", "state_dict", "load_state_dict"):
+            self.__dict__.setdefault(f"_optimizer_{moment}_pre_hooks", {})
+            self.__dict__.setdefault(f"_optimizer_{moment}_post_hooks", {})
         kind = type(self)
         if not getattr(kind.step, "hooked", False):
             kind.step = _hooked(kind.step)  # type: ignore[method-assign]
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Has `hook(optimizer, args, kwargs)` called before each step; it may return new (args, kwargs)."""
-        return RemovableHandle(self._step_pre_hooks, hook)
+        return RemovableHandle(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Has `hook(optimizer, args, kwargs)` called after each step."""
-        return RemovableHandle(self._step_post_hooks, hook)
+        return RemovableHandle(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Has `hook(optimizer)` called before `state_dict`."""
-        return _registered(self._state_dict_pre_hooks, hook, prepend)
+        return _registered(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Has `hook(optimizer, state_dict)` called after `state_dict`; it may return another."""
-        return _registered(self._state_dict_post_hooks, hook, prepend)
+        return _registered(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Has `hook(optimizer, state_dict)` called before `load_state_dict`; it may return another."""
-        return _registered(self._load_state_dict_pre_hooks, hook, prepend)
+        return _registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Has `hook(optimizer)` called after `load_state_dict`."""
-        return _registered(self._load_state_dict_post_hooks, hook, prepend)
+        return _registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def __repr__(self) -> str:
         groups = []
@@ -264,8 +282,9 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     """`step`, between the hooks."""
 
     @functools.wraps(step)
-    def run(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        for hook in list(self._step_pre_hooks.values()):
+    def run(*args: Any, **kwargs: Any) -> Any:
+        self = args[0]
+        for hook in [*_global_optimizer_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
             replaced = hook(self, args, kwargs)
             if replaced is not None:
                 if not isinstance(replaced, tuple) or len(replaced) != 2:
@@ -273,14 +292,48 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                         f"{step} must return None or a tuple of (new_args, new_kwargs), but got {replaced}."
                     )
                 args, kwargs = replaced
-        self._opt_called = True
-        result = step(self, *args, **kwargs)
-        for hook in list(self._step_post_hooks.values()):
+        result = step(*args, **kwargs)
+        for hook in [*self._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()]:
             hook(self, args, kwargs)
         return result
 
     run.hooked = True  # type: ignore[attr-defined]
     return run
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Has `hook(optimizer, args, kwargs)` called before each step of every optimizer, and before its own hooks.
+
+    Source: https://pytorch.org/docs/stable/optim.html
+    """
+    return RemovableHandle(_global_optimizer_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Has `hook(optimizer, args, kwargs)` called after each step of every optimizer, and after its own hooks.
+
+    Source: https://pytorch.org/docs/stable/optim.html
+    """
+    return RemovableHandle(_global_optimizer_post_hooks, hook)
+
+
+def _use_grad_for_differentiable(step: Step) -> Step:
+    """A `step` that is recorded if `differentiable` is among the optimizer's defaults, and else is not."""
+
+    @functools.wraps(step)
+    def run(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        recorded, before = self.defaults["differentiable"], grad_mode.asked
+        grad_mode.set(recorded, grad_mode.inference)
+        try:
+            if not recorded:
+                return step(self, *args, **kwargs)
+            # Formulas write in place: what the graph needs of a tensor, it keeps as a copy.
+            with saved_tensors_hooks(lambda saved: saved.detach().clone(), lambda kept: kept):
+                return step(self, *args, **kwargs)
+        finally:
+            grad_mode.set(before, grad_mode.inference)
+
+    return cast(Step, run)
 
 
 def _registered(hooks: Hooks, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
@@ -291,93 +344,15 @@ def _registered(hooks: Hooks, hook: Callable[..., Any], prepend: bool) -> Remova
     return handle
 
 
-def _typename(value: Any) -> str:
-    if isinstance(value, Tensor):
-        return str(value.type())
-    kind = type(value)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _check_parameter(parameter: Any) -> None:
-    if not isinstance(parameter, Tensor):
-        raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {_typename(parameter)}")
-    if not parameter.is_leaf and not parameter.retains_grad:
-        raise ValueError("can't optimize a non-leaf Tensor")
-
-
-def _fitted(value: Any, parameter: Tensor, name: Any = None) -> Any:
+def _fitted(value: Any, parameter: Tensor, moves_step: bool, name: Any = None) -> Any:
     """Saved state as this parameter needs it: floating point state has the parameter's dtype, and its device."""
     if isinstance(value, Tensor):
         if name == "step":
-            return value
+            return value.to(dtype=float32, device=parameter.device) if moves_step else value
         kind = parameter.dtype if parameter.is_floating_point() else value.dtype
-        host = value.device.backend.to_host(value._elements)
-        return make_tensor(parameter.device.backend.from_host(host.astype(kind.numpy)), kind, parameter.device)
+        return value.to(dtype=kind, device=parameter.device)
     if isinstance(value, dict):
-        return {key: _fitted(each, parameter, key) for key, each in value.items()}
+        return {key: _fitted(each, parameter, moves_step, key) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(_fitted(each, parameter) for each in value)
+        return type(value)(_fitted(each, parameter, moves_step) for each in value)
     return value
-
-
-# What the updates of the subclasses are written with
-
-
-def zeros_like(parameter: Tensor, value: complex = 0) -> Tensor:
-    """State of a parameter: a tensor of its shape, strides, dtype and device, filled with a number."""
-    array = parameter.device.xp.full_like(parameter._array, value)
-    return make_tensor(array, parameter.dtype, parameter.device)
-
-
-def scalar(value: float) -> Tensor:
-    """State that is one number: a 0-dim tensor on the CPU, float64 where that is the default dtype, else float32."""
-    kind = float64 if get_default_dtype() is float64 else float32
-    return make_tensor(cpu.xp.full((), value, kind.numpy), kind, cpu)
-
-
-def counted(state: dict[str, Any]) -> float:
-    """Counts a step in `state["step"]` and returns its number."""
-    step = state["step"]._array
-    step += 1
-    return float(step)
-
-
-def blocks(*arrays: Array) -> Iterable[tuple[Array, ...]]:
-    """Arrays of one shape, in pieces that fit in the cache together: an update of several passes reads memory once.
-
-    Complex arrays come as real ones. On a GPU, and where memory is not contiguous, there is one piece.
-    """
-    if arrays[0].dtype.kind == "c":
-        arrays = tuple(each.view(each.real.dtype) for each in map(_with_dimension, arrays))
-    first = arrays[0]
-    if first.size <= BLOCK or type(first) is not cpu.array_type or not all(each.flags.c_contiguous for each in arrays):
-        return (arrays,)
-    flat = [each.reshape(-1) for each in arrays]
-    return (tuple(each[start : start + BLOCK] for each in flat) for start in range(0, first.size, BLOCK))
-
-
-def _with_dimension(array: Array) -> Array:
-    return array if array.ndim else array.reshape(1)
-
-
-_WORDS = {"lr": "learning rate", "eps": "epsilon value"}
-
-
-def check_options(**options: Any) -> None:
-    """Raises ValueError for a negative option, for betas outside [0, 1), for a tensor `lr` of several elements."""
-    for name, value in options.items():
-        if name == "betas":
-            for index, beta in enumerate(value):
-                if not 0.0 <= float(beta) < 1.0:
-                    raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
-            continue
-        if isinstance(value, Tensor) and value.numel() != 1:
-            raise ValueError(f"Tensor {name} must be 1-element")
-        if not float(value) >= 0.0:
-            raise ValueError(f"Invalid {_WORDS.get(name, name + ' value')}: {value}")
-
-
-def check_fused(fused: bool | None, foreach: bool | None) -> None:
-    """Raises RuntimeError when both are asked for. Either is a hint about speed, which changes no number here."""
-    if fused and foreach:
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")

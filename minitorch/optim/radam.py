@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, check_options, counted, scalar, zeros_like
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
+from minitorch.optim.update import blocks, check_options, counted, functions_for, number, scalar, zeros_like
 
 
 class RAdam(Optimizer):
@@ -42,17 +43,18 @@ class RAdam(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, value, grad in self._gradients():
+        for group, parameter, grad in self._gradients():
             state = self.state[parameter]
             if not state:
-                state["step"] = scalar(0)
+                state["step"] = scalar(group, parameter, 0)
                 state["exp_avg"] = zeros_like(parameter)
                 state["exp_avg_sq"] = zeros_like(parameter)
-            xp, lr, decay, eps = parameter.device.xp, float(group["lr"]), group["weight_decay"], group["eps"]
-            beta1, beta2 = group["betas"]
-            step = counted(state)
+            xp, lr, eps = functions_for(parameter), number(group["lr"]), group["eps"]
+            decay, (beta1, beta2) = number(group["weight_decay"]), map(number, group["betas"])
+            step = counted(group, parameter, state, xla=not group["foreach"])
             bias1, bias2 = 1 - beta1**step, 1 - beta2**step
             longest = 2 / (1 - beta2) - 1
             length = longest - 2 * step * beta2**step / bias2
@@ -61,7 +63,7 @@ class RAdam(Optimizer):
                 rectified = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
                 size = lr / bias1 * (rectified * bias2) ** 0.5
             decoupled = group["decoupled_weight_decay"]
-            for x, g, m, v in blocks(value, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array):
+            for x, g, m, v in blocks(parameter, grad, state["exp_avg"], state["exp_avg_sq"]):
                 if decay and decoupled:
                     x *= 1 - lr * decay
                 elif decay:

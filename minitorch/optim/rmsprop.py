@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, check_options, counted, scalar, zeros_like
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
+from minitorch.optim.update import blocks, check_options, counted, functions_for, number, scalar, zeros_like
 
 
 class RMSprop(Optimizer):
@@ -44,26 +45,27 @@ class RMSprop(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, value, grad in self._gradients():
+        for group, parameter, grad in self._gradients():
             momentum, centered = group["momentum"], group["centered"]
             state = self.state[parameter]
             if not state:
-                state["step"] = scalar(0)
+                state["step"] = scalar(group, parameter, 0)
                 state["square_avg"] = zeros_like(parameter)
                 if momentum > 0:
                     state["momentum_buffer"] = zeros_like(parameter)
                 if centered:
                     state["grad_avg"] = zeros_like(parameter)
-            counted(state)
-            xp, lr, decay, eps = parameter.device.xp, float(group["lr"]), group["weight_decay"], group["eps"]
-            alpha = group["alpha"]
-            square = state["square_avg"]._array
+            counted(group, parameter, state)
+            xp, lr, eps = functions_for(parameter), number(group["lr"]), group["eps"]
+            decay, alpha = number(group["weight_decay"]), group["alpha"]
+            square = state["square_avg"]
             # Stand-ins where an option is off, never touched.
-            buffer = state["momentum_buffer"]._array if momentum > 0 else square
-            mean = state["grad_avg"]._array if centered else square
-            for x, g, v, b, m in blocks(value, grad, square, buffer, mean):
+            buffer = state["momentum_buffer"] if momentum > 0 else square
+            mean = state["grad_avg"] if centered else square
+            for x, g, v, b, m in blocks(parameter, grad, square, buffer, mean):
                 if decay:
                     g = g + decay * x
                 v *= alpha

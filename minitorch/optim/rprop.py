@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, check_options, counted, scalar, zeros_like
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
+from minitorch.optim.update import blocks, check_options, constant, counted, functions_for, scalar, zeros_like
 
 
 class Rprop(Optimizer):
@@ -40,22 +41,23 @@ class Rprop(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, value, grad in self._gradients():
+        for group, parameter, grad in self._gradients():
             state = self.state[parameter]
             if not state:
-                lr = float(group["lr"])
-                state["step"] = scalar(0)
+                lr = constant(group["lr"])
+                state["step"] = scalar(group, parameter, 0)
                 state["prev"] = zeros_like(parameter)
                 state["step_size"] = zeros_like(parameter, complex(lr, lr) if parameter.is_complex() else lr)
-            counted(state)
-            xp, (shrink, grow), (smallest, largest) = parameter.device.xp, group["etas"], group["step_sizes"]
-            for x, g, before, s in blocks(value, grad, state["prev"]._array, state["step_size"]._array):
+            counted(group, parameter, state)
+            xp, (shrink, grow), (smallest, largest) = functions_for(parameter), group["etas"], group["step_sizes"]
+            for x, g, before, s in blocks(parameter, grad, state["prev"], state["step_size"]):
                 agreement = g * before
                 flipped = agreement < 0
-                s *= xp.where(flipped, shrink, xp.where(agreement > 0, grow, 1.0)).astype(s.dtype)
-                xp.clip(s, smallest, largest, out=s)
+                changed = xp.where(flipped, s * shrink, xp.where(agreement > 0, s * grow, s))
+                xp.clip(changed, smallest, largest, out=s)
                 before[...] = xp.where(flipped, 0, g)
                 x -= xp.sign(before) * s
         return loss

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.optim.optimizer import Closure, Optimizer, Parameters, blocks, check_fused, check_options, zeros_like
+from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
+from minitorch.optim.update import (
+    blocks,
+    check_fused,
+    check_fused_type,
+    check_one_element,
+    detached,
+    number,
+    zeros_like,
+)
 
 
 class SGD(Optimizer):
@@ -28,10 +37,12 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_options(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        check_one_element(lr)
+        for word, value in (("learning rate", lr), ("momentum value", momentum), ("weight_decay value", weight_decay)):
+            if value < 0.0:
+                raise ValueError(f"Invalid {word}: {value}")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        check_fused(fused, foreach)
         defaults = {
             "lr": lr,
             "momentum": momentum,
@@ -44,22 +55,26 @@ class SGD(Optimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
+        check_fused(defaults)
 
+    @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
-        for group, parameter, value, grad in self._gradients():
-            lr, momentum, decay = float(group["lr"]), group["momentum"], float(group["weight_decay"])
+        for group, parameter, grad in self._gradients():
+            check_fused_type(group, parameter)
+            lr, momentum, decay = number(group["lr"]), group["momentum"], number(group["weight_decay"])
             if momentum == 0:
-                for x, g in blocks(value, grad):
+                for x, g in blocks(parameter, grad):
                     x -= lr * (g + decay * x if decay else g)
                 continue
             state, added = self.state[parameter], 1 - group["dampening"]
-            if state.get("momentum_buffer") is None:
+            starts = state.get("momentum_buffer") is None
+            if starts:
                 state["momentum_buffer"], added = zeros_like(parameter), 1
-            for x, g, b in blocks(value, grad, state["momentum_buffer"]._array):
+            for x, g, b in blocks(parameter, grad, state["momentum_buffer"]):
                 if decay:
                     g = g + decay * x
                 b *= momentum
-                b += g if added == 1 else added * g
+                b += detached(g) if starts else g if added == 1 else added * g
                 x -= lr * (g + momentum * b if group["nesterov"] else b)
         return loss

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from minitorch.optim.optimizer import Group, Optimizer
+from minitorch.optim.optimizer import Optimizer
+from minitorch.optim.update import Group, to_scalar
 from minitorch.tensor import Tensor
 
 Rates = list[Any]
@@ -21,18 +24,17 @@ DEPRECATED_EPOCH = (
 
 
 def values_of(optimizer: Optimizer, name: str) -> Rates:
-    """One option of all groups; tensors as copies, so that nobody can change the groups through the list."""
+    """One option of all groups; tensors as copies, so that nobody changes the groups through the list."""
     return [copied(group[name]) for group in optimizer.param_groups]
 
 
 def copied(value: Any) -> Any:
-    return value.detach().clone() if isinstance(value, Tensor) else value
+    return value.clone() if isinstance(value, Tensor) else value
 
 
 def set_option(group: Group, name: str, value: Any) -> None:
     if isinstance(group[name], Tensor):
-        group[name]._array[...] = float(value)
-        group[name]._bump_version()
+        group[name].fill_(to_scalar(value))
     else:
         group[name] = value
 
@@ -52,6 +54,22 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> Rates:
 def check_optimizer(optimizer: Any) -> None:
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+
+
+def _watch(optimizer: Optimizer) -> None:
+    """Has the optimizer remember, from now on, that it made a step."""
+    if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
+        return
+    step, watched = optimizer.step.__func__, weakref.ref(optimizer)  # type: ignore[attr-defined]
+
+    @functools.wraps(step)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        self = watched()
+        self._opt_called = True  # type: ignore[union-attr]
+        return step(self, *args, **kwargs)
+
+    run._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
+    optimizer.step = run  # type: ignore[method-assign]
 
 
 class LRScheduler:
@@ -79,6 +97,7 @@ class LRScheduler:
                 )
         self.base_lrs = values_of(optimizer, "initial_lr")
         self.last_epoch = last_epoch
+        _watch(optimizer)
         self._initial_step()
 
     def _initial_step(self) -> None:
@@ -99,7 +118,15 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Goes on to the next epoch. (`epoch` is deprecated: it jumps to any, in closed form where there is one.)"""
-        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
+        if self._step_count == 1 and not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
+            warnings.warn(
+                "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
+                "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. See more details at "
+                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
+                UserWarning,
+                stacklevel=2,
+            )
+        elif self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
                 "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to "
@@ -150,5 +177,5 @@ class LRScheduler:
         self.__dict__.update(state_dict)
 
 
-_LRScheduler = LRScheduler
-"""The old name."""
+class _LRScheduler(LRScheduler):
+    """The old name, for schedulers that were written with it."""

@@ -76,7 +76,7 @@ class SequentialLR(Composed):
         self.recursive_undo()
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()
-        self._last_lr = schedulers[0].get_last_lr()
+        self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: LRScheduler | None = None) -> None:
         """Takes back the first step of a scheduler and of those inside it."""

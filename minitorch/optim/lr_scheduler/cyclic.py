@@ -14,7 +14,8 @@ from minitorch.optim.lr_scheduler.base import (
     set_option,
 )
 from minitorch.optim.lr_scheduler.functional import attributes_of
-from minitorch.optim.optimizer import Group, Optimizer
+from minitorch.optim.optimizer import Optimizer
+from minitorch.optim.update import Group
 
 
 class MomentumCycle:
@@ -216,12 +217,12 @@ class OneCycleLR(MomentumCycle, LRScheduler):
 def _total_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
     if total_steps is None and (epochs is None or steps_per_epoch is None):
         raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-    given = (
-        {"epochs": epochs, "steps_per_epoch": steps_per_epoch} if total_steps is None else {"total_steps": total_steps}
-    )
+    given: dict[str, Any] = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    if total_steps is not None:
+        given = {"total_steps": total_steps}
     product = 1
     for name, value in given.items():
-        if not isinstance(value, int) or value <= 0:
+        if (name == "total_steps" and value <= 0) or not isinstance(value, int) or value <= 0:
             raise ValueError(f"Expected positive integer {name}, but got {value}")
         product *= value
     return product

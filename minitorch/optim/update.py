@@ -1,0 +1,185 @@
+"""What the updates are written with: one formula, which overwrites arrays or is recorded on tensors.
+
+A formula says `x -= lr * g` of what `blocks` gives it: arrays, so that a step is fast, or with `differentiable=True`
+tensors, so that it is in the graph. What else it calls is in `functions_for`: NumPy's or minitorch's `sqrt`.
+Source: https://pytorch.org/docs/stable/optim.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.backend import Array
+from minitorch.devices import cpu
+from minitorch.dtypes import float32, float64, get_default_dtype
+from minitorch.ops.complex import view_as_real
+from minitorch.tensor import Tensor, make_tensor
+
+Group = dict[str, Any]
+"""Parameters and their options."""
+
+BLOCK = 2**17
+"""Elements updated at once: what an update reads and writes of them stays in the cache."""
+
+CAPTURABLE = ("cuda", "xpu", "hpu", "privateuseone")
+FUSED = ("mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone")
+"""Devices, as PyTorch lists them."""
+
+
+def blocks(parameter: Tensor, *others: Tensor) -> Iterator[tuple[Any, ...]]:
+    """What a formula overwrites and reads: the elements of tensors of one shape, the parameter first.
+
+    While ops are recorded that is the tensors themselves. Else it is arrays, in pieces that fit in the cache together:
+    an update of several passes reads memory once. On a GPU, and where memory is not contiguous, there is one piece.
+    Complex numbers come as pairs of real ones.
+    """
+    if grad_mode.enabled:
+        yield tuple(map(as_real, (parameter, *others)))
+        return
+    value = parameter._elements
+    arrays = (value, *[each._elements for each in others])
+    if value.dtype.kind == "c":
+        arrays = tuple(each.view(each.real.dtype) for each in map(_with_dimension, arrays))
+    first = arrays[0]
+    if first.size <= BLOCK or type(first) is not cpu.array_type or not all(each.flags.c_contiguous for each in arrays):
+        yield arrays
+    else:
+        flat = [each.reshape(-1) for each in arrays]
+        for start in range(0, first.size, BLOCK):
+            yield tuple(each[start : start + BLOCK] for each in flat)
+    if parameter._bits:
+        parameter._put(value)
+    parameter._bump_version()
+
+
+def as_real(tensor: Tensor) -> Tensor:
+    """Complex numbers as pairs of real ones, in the same memory; other tensors as they are."""
+    return view_as_real(tensor) if tensor.is_complex() else tensor
+
+
+def _with_dimension(array: Array) -> Array:
+    return array if array.ndim else array.reshape(1)
+
+
+class _Recorded:
+    """minitorch's functions on tensors, which are recorded, also where `out` is given."""
+
+    def __getattr__(self, name: str) -> Callable[..., Tensor]:
+        import minitorch
+
+        def function(*args: Any, out: Tensor | None = None) -> Tensor:
+            result: Tensor = getattr(minitorch, name)(*args)
+            return result if out is None else out.copy_(result)
+
+        return function
+
+
+def functions_for(parameter: Tensor) -> Any:
+    """Where a formula finds the functions that it calls on what `blocks` gives."""
+    return _Recorded() if grad_mode.enabled else parameter.device.xp
+
+
+def number(value: Any) -> Any:
+    """An option as formulas take it: a Python number, or while ops are recorded, a tensor without dimensions."""
+    if not isinstance(value, Tensor):
+        return value
+    return to_scalar(value) if grad_mode.enabled else value.item()
+
+
+def to_scalar(value: Any) -> Any:
+    """A tensor of one element without its dimensions; anything else as it is."""
+    return value.squeeze() if isinstance(value, Tensor) and value.dim() else value
+
+
+def constant(value: Any) -> Any:
+    """What is never differentiated: the number in a tensor of one element; anything else as it is."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def detached(value: Any) -> Any:
+    """An array as it is, a tensor without its history: a constant to the graph."""
+    return value.detach() if isinstance(value, Tensor) else value
+
+
+# State
+
+
+def zeros_like(parameter: Tensor, value: complex = 0) -> Tensor:
+    """State of a parameter: a tensor of its shape, strides, dtype and device, filled with a number."""
+    array = parameter.device.xp.full_like(parameter._array, value)
+    return make_tensor(array, parameter.dtype, parameter.device)
+
+
+def scalar(group: Group, parameter: Tensor, value: float) -> Tensor:
+    """State that is one number: a 0-dim tensor, float64 where that is the default dtype, else float32.
+
+    It is on the CPU, but with `capturable` or `fused` on the parameter's device. `fused` also makes it float32.
+    """
+    fused = group.get("fused")
+    where = parameter.device if fused or group.get("capturable") else cpu
+    kind = float64 if get_default_dtype() is float64 and not fused else float32
+    return make_tensor(where.xp.full((), value, kind.numpy), kind, where)
+
+
+def counted(
+    group: Group,
+    parameter: Tensor,
+    state: dict[str, Any],
+    of: str = "params and state_steps",
+    xla: bool = True,
+) -> float:
+    """Counts a step in `state["step"]` and returns its number. Raises AssertionError for `capturable` on the CPU."""
+    step = state["step"]
+    if group.get("capturable") and not step.device.type == parameter.device.type in CAPTURABLE:
+        devices = [*CAPTURABLE, "xla"] if xla else list(CAPTURABLE)
+        raise AssertionError(f"If capturable=True, {of} must be on supported devices: {devices}.")
+    array = step._array
+    array += 1
+    return float(array)
+
+
+# Options
+
+_WORDS = {"lr": "learning rate", "eps": "epsilon value"}
+
+
+def check_options(**options: Any) -> None:
+    """Raises ValueError for a negative option, for betas outside [0, 1), for a tensor `lr` of several elements."""
+    for name, value in options.items():
+        if name == "betas":
+            for index in (0, 1):
+                if not 0.0 <= value[index] < 1.0:
+                    raise ValueError(f"Invalid beta parameter at index {index}: {value[index]}")
+            continue
+        if name == "lr":
+            check_one_element(value)
+        if not value >= 0.0:
+            raise ValueError(f"Invalid {_WORDS.get(name, name + ' value')}: {value}")
+
+
+def check_one_element(lr: Any) -> None:
+    """Raises ValueError for a tensor `lr` of several elements."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+
+
+def check_fused(options: dict[str, Any]) -> None:
+    """Raises RuntimeError where `fused` meets what excludes it. It is a hint about speed, and so is `foreach`:
+
+    neither changes a number here.
+    """
+    if options["fused"] and options["differentiable"]:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if options["fused"] and options["foreach"]:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def check_fused_type(group: Group, parameter: Tensor) -> None:
+    """Raises RuntimeError for a parameter that is not of real numbers, where `fused` is asked for."""
+    if group["fused"] and not parameter.is_floating_point():
+        raise RuntimeError(
+            "`fused=True` requires all the params to be floating point Tensors of supported devices: "
+            f"{list(FUSED)} but {parameter.dtype} and {parameter.device.type}"
+        )
