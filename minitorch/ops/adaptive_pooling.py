@@ -72,7 +72,7 @@ def adaptive_avg_pool_backward(xp: Any, grad_output: Array, self: Array, n: int)
     """Every mean's gradient, shared by the elements of its window."""
     sizes = zip(self.shape[-n:], grad_output.shape[-n:], strict=True)
     matrices = [_averaging(xp, size, output, grad_output.dtype).T for size, output in sizes]
-    return along_each(xp, grad_output, matrices)
+    return like_images(xp, along_each(xp, grad_output, matrices), self)
 
 
 @declare(

@@ -87,6 +87,7 @@ def _prelu_second(
 
 
 @pointwise(
+    format_from=("self",),
     variants="",
     derivatives={
         "grad_output, self, weight": lambda grads, grad_output, self, weight: _prelu_second(

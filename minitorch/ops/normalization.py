@@ -7,90 +7,53 @@ Source: https://pytorch.org/docs/stable/nn.functional.html#convolution-functions
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from minitorch.autograd.engine import sum_to_size
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
-from minitorch.dtypes import FROM_NUMPY, float32, float64
+from minitorch.dtypes import float32, float64
 from minitorch.layout import suggested_format
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import floating
-from minitorch.ops.reduction import add_up
+from minitorch.ops.normalization_gradients import (
+    BATCH,
+    GROUP,
+    LAYER,
+    blocks,
+    laid_out_like,
+    normalize_over_backward,
+    standardize_with_backward,
+    standardized,
+)
 from minitorch.tensor import Tensor
 
 Shape = tuple[int, ...]
-
-
-_BLOCK = 2**17
-"""Elements worked on at once: their intermediate results stay in the processor's cache."""
-
-
-def _blocks(xp: Any, shape: Shape, axes: Shape) -> Iterator[slice]:
-    """Parts of the first dimension that are normalized independently; all of it where it is one of the axes."""
-    size = math.prod(shape)
-    if not size or 0 in axes or xp.__name__ != "numpy":
-        return iter([slice(None)])
-    step = max(_BLOCK * shape[0] // size, 1)
-    return (slice(start, start + step) for start in range(0, shape[0], step))
-
-
-def _mean(xp: Any, x: Array, axes: Shape) -> Array:
-    total = add_up(xp, x, axes, True, FROM_NUMPY[x.dtype])
-    return xp.true_divide(total, math.prod(x.shape[axis] for axis in axes), dtype=x.dtype)
-
-
-def _mean_product(xp: Any, x: Array, y: Array, axes: Shape) -> Array:
-    """The mean of x · y; over trailing dimensions as inner products of rows, which don't store it."""
-    kept = x.ndim - len(axes)
-    if min(axes, default=0) < kept or not (x.flags.c_contiguous and y.flags.c_contiguous):
-        return _mean(xp, x * y, axes)
-    count = math.prod(x.shape[kept:])
-    total = x.reshape(-1, 1, count) @ y.reshape(-1, count, 1)
-    return (total / x.dtype.type(count)).reshape(*x.shape[:kept], *(1,) * len(axes))
-
-
-def _standardized(xp: Any, x: Array, axes: Shape, eps: float, out: Array | None = None) -> tuple[Array, Array]:
-    """(x − mean) / √(variance + eps) and 1 / √(variance + eps)."""
-    centred = xp.subtract(x, _mean(xp, x, axes), out=out)
-    variance = _mean_product(xp, centred, centred, axes)
-    scale = 1 / xp.sqrt(variance + x.dtype.type(eps))
-    centred *= scale
-    return centred, scale
 
 
 def _gradients(
     grad: Tensor,
     self: Tensor,
     weight: Tensor | None,
+    others: Sequence[Tensor],
     shape: Shape,
     axes: Shape,
     weight_shape: Shape,
     eps: float,
-    output_mask: tuple[bool, ...],
-) -> Any:
-    if not grad_mode.enabled:
-        return normalize_over_backward(grad, self, weight, shape, axes, weight_shape, eps)
-    # Under create_graph: the same in ops that can be differentiated.
-    x = self.reshape(shape)
-    centred = x - x.mean(axes, keepdim=True)
-    scale = ((centred * centred).mean(axes, keepdim=True) + eps).rsqrt()
-    normal = centred * scale
-    grad = grad.reshape(shape)
-    weighted = grad if weight is None else grad * weight.reshape(weight_shape)
-    grad_x = scale * (
-        weighted - weighted.mean(axes, keepdim=True) - normal * (weighted * normal).mean(axes, keepdim=True)
+    node: str,
+) -> tuple[Tensor, Tensor, Tensor]:
+    bias = others[0] if others and node == LAYER else None
+    of_self, of_weight, of_bias = normalize_over_backward(
+        grad, self, weight, bias, shape, axes, weight_shape, eps, node
     )
-    from minitorch.autograd.engine import sum_to_size
-
-    of_weight = sum_to_size(grad * normal, weight_shape).reshape(weight.shape) if weight is not None else None
-    of_bias = sum_to_size(grad, weight_shape) if output_mask[2] else None
-    return grad_x.reshape(self.shape), of_weight, of_bias if of_bias is None else of_bias.flatten()
+    if node == GROUP and grad_mode.enabled:  # which PyTorch composes: the bias's gradient depends on no input
+        of_bias = sum_to_size(grad.reshape(shape), weight_shape).flatten()
+    return of_self, of_weight, of_bias
 
 
 @declare(
-    format_from=("self",),
     upcast=True,
     promotion="keep",
     promoted=("self",),  # the result has its type, also where weight and bias are float32 beside two-byte floats
@@ -98,10 +61,8 @@ def _gradients(
     node=lambda self, weight, bias, others, shape, axes, weight_shape, eps, node: node,
     derivatives={
         "self, weight, bias": (
-            lambda grad, self, weight, bias_shape, others, shape, axes, weight_shape, eps, output_mask: (
-                _with_bias_shape(
-                    _gradients(grad, self, weight, shape, axes, weight_shape, eps, output_mask), bias_shape
-                )
+            lambda grad, self, weight, others, shape, axes, weight_shape, eps, node: _gradients(
+                grad, self, weight, others, shape, axes, weight_shape, eps, node
             )
         ),
     },
@@ -125,13 +86,13 @@ def normalize_over(
     if not self.size:
         return xp.zeros(self.shape, self.dtype)
     x, result = self.reshape(shape), xp.empty(shape, self.dtype)
-    for block in _blocks(xp, shape, axes):
-        normal, _ = _standardized(xp, x[block], axes, eps, out=result[block])
+    for block in blocks(xp, shape, axes):
+        normal, _ = standardized(xp, x[block], axes, eps, out=result[block])
         if weight is not None:
             normal *= weight.reshape(weight_shape)
         if bias is not None:
             normal += bias.reshape(weight_shape)
-    return result.reshape(self.shape)
+    return laid_out_like(xp, result.reshape(self.shape), self, node)
 
 
 def _check_types(input: Tensor, *parameters: Tensor | None) -> None:
@@ -143,44 +104,6 @@ def _check_types(input: Tensor, *parameters: Tensor | None) -> None:
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
     if kinds != {float32}:
         raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
-
-
-def _with_bias_shape(gradients: Any, shape: Shape) -> Any:
-    grad, of_weight, of_bias = gradients
-    return grad, of_weight, of_bias.reshape(shape) if shape else None
-
-
-@declare(upcast=True, promotion="keep", variants="")
-def normalize_over_backward(
-    xp: Any,
-    grad: Array,
-    self: Array,
-    weight: Array | None,
-    shape: Shape,
-    axes: Shape,
-    weight_shape: Shape,
-    eps: float,
-) -> tuple[Array, Array, Array]:
-    """The gradients of input, weight and bias; it reads the input again rather than keep the normalized one."""
-    x, grad, result = self.reshape(shape), grad.reshape(shape), xp.empty(shape, grad.dtype)
-    shared = tuple(d for d, size in enumerate(weight_shape) if size == 1 and shape[d] != 1)
-    kind = FROM_NUMPY[grad.dtype]
-    of_weight: Any = 0
-    of_bias: Any = 0
-    for block in _blocks(xp, shape, axes):
-        normal, scale = _standardized(xp, x[block], axes, eps)
-        part, into = grad[block], result[block]
-        of_weight = of_weight + add_up(xp, xp.multiply(part, normal, out=into), shared, False, kind)
-        of_bias = of_bias + add_up(xp, part, shared, False, kind)
-        if weight is not None:
-            part = xp.multiply(part, weight.reshape(weight_shape), out=into)
-        slope = _mean_product(xp, part, normal, axes)
-        normal *= slope
-        normal += _mean(xp, part, axes)
-        xp.subtract(part, normal, out=into)
-        into *= scale
-    kept = of_weight.reshape(-1) if weight is None else of_weight.reshape(weight.shape)
-    return result.reshape(self.shape), kept, of_bias.reshape(-1)
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -204,7 +127,7 @@ def layer_norm(
         tuple(range(leading, len(shape))),
         (1,) * leading + normalized,
         eps,
-        "NativeLayerNormBackward0",
+        LAYER,
     )
 
 
@@ -285,9 +208,7 @@ def group_norm(
     _check_several(list(input.shape), math.prod(shape[2:]) * input.shape[0])
     weight_shape = (1, num_groups, channels // num_groups, *[1] * (input.dim() - 2))
     input = input.contiguous(memory_format=suggested_format(input._array))
-    return normalize_over(
-        input, weight, bias, (), shape, tuple(range(2, len(shape))), weight_shape, eps, "NativeGroupNormBackward0"
-    )
+    return normalize_over(input, weight, bias, (), shape, tuple(range(2, len(shape))), weight_shape, eps, GROUP)
 
 
 def _check_several(size: Any, count: int) -> None:
@@ -345,7 +266,7 @@ def batch_norm(
         _move_towards(running_var, lambda images: images.var(dims), input, momentum)
     statistics = tuple(each for each in (running_mean, running_var) if each is not None)
     shape = tuple(input.shape)
-    return normalize_over(input, weight, bias, statistics, shape, dims, weight_shape, eps, "NativeBatchNormBackward0")
+    return normalize_over(input, weight, bias, statistics, shape, dims, weight_shape, eps, BATCH)
 
 
 def _move_towards(running: Tensor, statistic: Callable[[Tensor], Tensor], input: Tensor, momentum: float) -> None:
@@ -361,18 +282,10 @@ def _move_towards(running: Tensor, statistic: Callable[[Tensor], Tensor], input:
     promotion="keep",
     promoted=("self",),
     variants="",
-    node="NativeBatchNormBackward0",
+    node=BATCH,
     derivatives={
-        "self, weight, bias": lambda grad, self, weight, running_mean, running_var, weight_shape, eps, output_mask: (
-            grad * ((1 if weight is None else weight) * (running_var + eps).rsqrt()).reshape(weight_shape)
-            if output_mask[0]
-            else None,
-            _over_channels(
-                grad * (self - running_mean.reshape(weight_shape)) * (running_var + eps).rsqrt().reshape(weight_shape)
-            )
-            if output_mask[1]
-            else None,
-            _over_channels(grad) if output_mask[2] else None,
+        "self, weight, bias": lambda grad, self, weight, running_mean, running_var, weight_shape, eps: (
+            standardize_with_backward(grad, self, weight, running_mean, running_var, weight_shape, eps)
         )
     },
 )
@@ -394,10 +307,6 @@ def standardize_with(
     result = self * scale.reshape(weight_shape)
     result += shift.reshape(weight_shape)
     return result
-
-
-def _over_channels(grad: Tensor) -> Tensor:
-    return grad.sum([0, *range(2, grad.dim())])
 
 
 @composite(variants="function", namespace="nn.functional")

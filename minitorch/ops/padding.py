@@ -83,6 +83,7 @@ def mirrored_pad(xp: Any, self: Array, pads: Pads, mode: str) -> Array:
 
 
 @declare(
+    format_from=("self",),
     variants="",
     node=lambda grad_output, self, pads, mode: f"{_NODES[mode]}Pad{len(pads)}DBackwardBackward0",
     derivatives={"grad_output": lambda grad, pads, mode: mirrored_pad(grad, pads, mode), "self": flat},

@@ -38,4 +38,4 @@ def scatter_planes(xp: Any, grad_output: Array, index: Array, self: Array, n: in
     if grad_output.size:
         rows = xp.arange(planes)[:, None], index.reshape(planes, -1)
         xp.add.at(result, rows, grad_output.reshape(planes, -1))
-    return result.reshape(self.shape)
+    return like_images(xp, result.reshape(self.shape), index)

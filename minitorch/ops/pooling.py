@@ -97,6 +97,7 @@ def _places(
 
 
 @declare(
+    format_from=("self",),
     upcast=True,
     promotion="keep",
     promoted=("grad_output",),
@@ -218,7 +219,7 @@ def avg_pool_backward(
     result = xp.zeros(self.shape, grad_output.dtype)
     for outputs, inputs in _slices(size, output, kernel, stride, padding, one):
         result[inputs] += shared[outputs]
-    return result
+    return like_images(xp, result, self)
 
 
 # The public functions

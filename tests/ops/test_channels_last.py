@@ -10,7 +10,7 @@ import minitorch
 
 torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
 
-CALLS = [
+LAYERS = [
     "F.conv{n}d(x, w)",
     "F.conv{n}d(x, w[:, :1], groups=4)",
     "F.conv{n}d(x.contiguous(), w.contiguous(memory_format=last))",
@@ -19,14 +19,20 @@ CALLS = [
     "F.avg_pool{n}d(x, 2)",
     "F.adaptive_avg_pool{n}d(x, 2)",
     "F.adaptive_max_pool{n}d(x, 2)",
+    "F.fractional_max_pool{n}d(x, 2, 2)",
     "F.batch_norm(x, None, None, training=True)",
     "F.batch_norm(x, lib.zeros(4), lib.ones(4))",
     "F.group_norm(x, 2)",
     "F.instance_norm(x)",
+    "F.layer_norm(x, (5,) * n)",
+    "F.pad(x, (1, 1) * n, mode='reflect')",
+    "F.prelu(x, lib.ones(1))",
+]
+CALLS = [
+    *LAYERS,
     "F.interpolate(x, scale_factor=2.0)",
     "F.interpolate(x, scale_factor=2.0, mode=('bilinear', 'trilinear')[n - 2])",
     "F.pad(x, (1, 1))",
-    "F.pad(x, (1, 1) * n, mode='reflect')",
     "lib.channel_shuffle(x, 2)",
     "F.relu(x)",
     "lib.cat([x, x], 1)",
@@ -49,6 +55,24 @@ def strides(lib: Any, code: str, n: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize("code", CALLS)
 def test_channels_stay_last_as_in_torch(code: str, n: int) -> None:
     assert strides(minitorch, code, n) == strides(torch, code, n)
+
+
+def gradient_strides(lib: Any, code: str, n: int) -> Any:
+    """Of the gradients of x and w as they travel, for one of the result that lies row by row."""
+    last = (lib.channels_last, lib.channels_last_3d)[n - 2]
+    x = lib.randn(2, 4, *[5] * n).contiguous(memory_format=last).requires_grad_()
+    w = lib.randn(4, 4, *[3] * n, requires_grad=True)
+    result = eval(
+        code.replace("{n}", str(n)), {"F": lib.nn.functional, "lib": lib, "x": x, "w": w, "n": n, "last": last}
+    )
+    grads = lib.autograd.grad(result, [x, w], lib.ones(result.shape), allow_unused=True)
+    return [None if each is None else each.stride() for each in grads]
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_gradients_keep_the_format_of_the_input(n: int) -> None:
+    for code in LAYERS:
+        assert gradient_strides(minitorch, code, n) == gradient_strides(torch, code, n), code
 
 
 LEAVES = {

@@ -74,10 +74,6 @@ _REASONS: dict[str, dict[str, str]] = {
         "zeros for what no reflection reaches, where PyTorch gives none": "linalg.householder_product",
         "the nuclear norm isn't differentiable where singular values are zero": ("linalg.norm/subgradients_at_zero"),
         "PyTorch differentiates full matrices where there is no singular value": "linalg.svd svd",
-        "PyTorch's backward ops have an edge to the input also where their derivative in it is zero": (
-            "nn.functional.batch_norm nn.functional.batch_norm/without_cudnn nn.functional.instance_norm "
-            "nn.functional.layer_norm"
-        ),
         "zeros for the nearest neighbour's derivative in the grid, which PyTorch leaves undefined": (
             "nn.functional.grid_sample"
         ),
