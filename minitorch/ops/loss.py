@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
@@ -16,6 +17,7 @@ from minitorch.ops.blocks import choose
 from minitorch.ops.broadcasting import broadcast_tensors
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import cannot_cast
+from minitorch.ops.iteration import combined
 from minitorch.tensor import Tensor
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -112,7 +114,9 @@ def check_same_size(input: Tensor, target: Tensor) -> None:
 def squared_error(xp: Any, self: Array, target: Array, reduction: str) -> Array:
     require_float("mse_cpu", self)
     difference = xp.subtract(self, target)
-    if reduction == "none" or difference.dtype.itemsize == 2:
+    if reduction == "none":
+        return combined(xp, difference * difference, (self, target))
+    if difference.dtype.itemsize == 2:
         return reduced(difference * difference, reduction)
     flat = difference.reshape(-1)
     total = xp.dot(flat, flat)
@@ -293,7 +297,7 @@ def gaussian_nll_loss(
     if variance.shape != input.shape:
         if input.shape[:-1] == variance.shape:
             variance = variance.unsqueeze(-1)
-        elif not (input.shape[:-1] == variance.shape[:-1] and variance.shape[-1] == 1):
+        elif input.dim() != variance.dim() or _differing(variance.shape, input.shape) != [1]:
             raise ValueError("var is of incorrect size")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
@@ -302,3 +306,7 @@ def gaussian_nll_loss(
     clamped.data.clamp_(min=eps)
     loss = 0.5 * (clamped.log() + (input - target) ** 2 / clamped)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+def _differing(sizes: Sequence[int], others: Sequence[int]) -> list[int]:
+    return [size for size, other in zip(sizes, others, strict=True) if size != other]

@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/nn.functional.html#loss-functions
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -12,6 +13,7 @@ from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, int64, type_name, uint8
 from minitorch.ops.declaration import KEEP, composite, declare, flat
 from minitorch.ops.errors import floating
+from minitorch.ops.iteration import combined
 from minitorch.ops.loss import (
     expect_type,
     in_type_of,
@@ -59,16 +61,16 @@ def _targets(
 def _check_classes(self: Array, target: Array, weight: Array | None) -> None:
     if not self.ndim:
         raise ValueError(f"Expected 1 or more dimensions (got {self.ndim})")
-    if self.ndim <= 2:
-        if target.ndim > 1:
-            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        if self.ndim == 1 and target.ndim == 1 and target.shape[0] != 1:
-            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
     if self.ndim != 1 and self.shape[0] != (target.shape[0] if target.ndim else 1):
         raise ValueError(
             f"Expected input batch_size ({self.shape[0]}) to match target batch_size "
             f"({target.shape[0] if target.ndim else 1})."
         )
+    if self.ndim <= 2:
+        if target.ndim > 1:
+            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        if self.ndim == 1 and target.ndim == 1 and target.shape[0] != 1:
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
     expected = [self.shape[0], *self.shape[2:]]
     if self.ndim == 3 and list(target.shape) != expected:
         raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
@@ -169,7 +171,12 @@ def nll_loss(
     _check_classes(input._array, target._array, weights)
     if input._dtype.is_floating_point:
         expect_type(input._dtype.name, weights)
-    return negative_log_likelihood(input, target, weight, ignore_index, reduction)
+    if input.dim() in (1, 2, 4):
+        return negative_log_likelihood(input, target, weight, ignore_index, reduction)
+    images, classes = (input.shape[0], 1, math.prod(input.shape[2:])), input.shape[1]
+    plane = input.contiguous().view(images[0], classes, *images[1:]), target.contiguous().view(images)
+    loss: Tensor = negative_log_likelihood(*plane, weight, ignore_index, reduction)
+    return loss.view(target.shape) if reduction == "none" else loss
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -330,7 +337,8 @@ def binary_cross_entropy_of_logits(
         loss = (1 - target) * self - log_sigmoid
     else:
         loss = (1 - target) * self - ((pos_weight - 1) * target + 1) * log_sigmoid
-    return reduced(loss if weight is None else loss * weight, reduction)
+    loss = loss if weight is None else loss * weight
+    return combined(xp, loss, (target,), numbers=True) if reduction == "none" else reduced(loss, reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
