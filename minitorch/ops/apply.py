@@ -314,11 +314,11 @@ def _row_major(xp: Any, result: Any) -> Any:
 
 
 def _channels_last(op: Op, xp: Any, args: Sequence[Any], result: Any) -> Any:
-    """The results with the channels last, where the arguments whose format counts have them there."""
+    """The results with the channels last, where the arguments whose format counts have them there; else by rows."""
     formats = [suggested_format(args[position]._array) for position in op.format_from]
     format = next((each for each in formats if each is not contiguous_format), None)
     if format is None or format.order is None:
-        return result
+        return _row_major(xp, result)
     rank = len(format.order)
     arrays = result if isinstance(result, (tuple, list)) else (result,)
     moved = tuple(laid_out(xp, each, format) if each.ndim == rank else each for each in arrays)

@@ -208,7 +208,7 @@ def lu_factors(xp: Any, A: Array, pivot: bool) -> tuple[Array, Array, Array]:
     return lower, xp.triu(factors[..., :size, :]), pivots
 
 
-@declare(variants="")
+@declare(row_major=True, variants="")
 def permutation_of(xp: Any, pivots: Array, rows: int, like: Array) -> Array:
     return _permutation(xp, pivots, rows).astype(like.dtype)
 
@@ -235,7 +235,7 @@ def _unpacked_gradient(grads: Any, LU_data_shape: Any) -> Tensor:
     return gradient
 
 
-@declare(variants="", node="LuUnpackBackward0", derivatives={"LU_data": _unpacked_gradient})
+@declare(row_major=True, variants="", node="LuUnpackBackward0", derivatives={"LU_data": _unpacked_gradient})
 def unpacked(xp: Any, LU_data: Array) -> tuple[Array, Array]:
     """L, with ones on the diagonal, and U."""
     rows, columns = LU_data.shape[-2:]

@@ -284,7 +284,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     """
     check_square("linalg.matrix_power", input._array)
     if n < 0:
-        return matrix_power(inv(input), -n)
+        return inv(input) if n == -1 else matrix_power(inv(input), -n)
     result: Tensor | None = None
     while n:  # the bits of n say which squares are factors
         if n & 1:
@@ -292,8 +292,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         input = input @ input if n > 1 else input
         n >>= 1
     if result is None:
-        return input.clone().copy_(input.new_ones(input.shape[:-1]).diag_embed())
-    return result.clone() if result is input else result
+        return input.contiguous().clone().copy_(input.new_ones(input.shape[:-1]).diag_embed())
+    return input.clone(memory_format=contiguous_format) if result is input else result
 
 
 def _check_chain(tensors: list[Tensor]) -> None:
