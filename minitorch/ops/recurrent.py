@@ -8,11 +8,16 @@ https://pytorch.org/docs/stable/nn.html#recurrent-layers
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from minitorch.backend import Array
+from minitorch.dtypes import dtype
 from minitorch.ops import autocast
+from minitorch.ops.declaration import declare
 from minitorch.ops.fused_cells import lstm_cell, lstm_formula
 from minitorch.ops.joining import cat, stack
 from minitorch.ops.matmul import linear
+from minitorch.ops.slicing import unbind
 from minitorch.tensor import Tensor
 
 State = tuple[Tensor, ...]
@@ -79,8 +84,17 @@ def layer(
     mode: str, input: Tensor, sizes: Sequence[int] | None, state: State, weights: Weights, reverse: bool
 ) -> tuple[Tensor, State]:
     """One layer in one direction over (L, N, features), or over packed rows of which step t has `sizes[t]`: its output
-    at every step and its last state. Where a step has fewer sequences, the others keep their state.
+    at every step and its last state.
     """
+    outputs, state = _walk(mode, input, sizes, state, weights, reverse)
+    joined: Callable[..., Tensor] = stack if sizes is None else cat
+    return joined(outputs), state
+
+
+def _walk(
+    mode: str, input: Tensor, sizes: Sequence[int] | None, state: State, weights: Weights, reverse: bool
+) -> tuple[list[Tensor], State]:
+    """The output of each step and the last state. Where a step has fewer sequences, the others keep their state."""
     gates = linear(input, weights["weight_ih"], weights.get("bias_ih"))
     if sizes is not None and state[0].shape[0] != sizes[0]:
         raise RuntimeError(
@@ -98,8 +112,13 @@ def layer(
             active = step(mode, each, tuple(part[:batch] for part in state), weights, fused=True)
             outputs.append(active[0])
             state = tuple(cat([new, old[batch:]]) for new, old in zip(active, state, strict=True))
-    joined: Callable[..., Tensor] = stack if sizes is None else cat
-    return joined(outputs[::-1] if reverse else outputs), state
+    return outputs[::-1] if reverse else outputs, state
+
+
+@declare(variants="", node="MkldnnRnnLayerBackward0", derivatives={"steps": lambda grad: list(unbind(grad))})
+def _output(xp: Any, steps: Sequence[Array], kind: dtype) -> Array:
+    """The outputs of an LSTM's steps in one tensor; in PyTorch, the node of this name stands for the whole layer."""
+    return xp.stack(steps).astype(kind.numpy, copy=False)
 
 
 def _lstm_layer(
@@ -109,8 +128,8 @@ def _lstm_layer(
     lower = input.dtype
     if lower.is_low_precision:
         input, state, weights = input.float(), [each.float() for each in state], [each.float() for each in weights]
-    output, last = layer("LSTM", input, None, tuple(state), dict(zip(names, weights, strict=True)), reverse)
-    return [each.to(lower) for each in (output, *last)]
+    steps, last = _walk("LSTM", input, None, tuple(state), dict(zip(names, weights, strict=True)), reverse)
+    return [_output(steps, lower), *(each.to(lower) for each in last)]
 
 
 lstm_layer = autocast.applied(_lstm_layer, "torch", "mkldnn_rnn_layer")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 import minitorch
 from tests.nn.layers import LAYERS
 from tests.nn.losses import LOSSES
-from tests.nn.same import assert_same, compare
+from tests.nn.same import assert_comes_out_the_same, assert_same, compare
 
 CASES = LAYERS + LOSSES
 
@@ -214,3 +215,25 @@ def test_synchronized_normalization_takes_over_what_was_learned() -> None:
         return repr(converted), dict(converted.state_dict()), converted(torch.randn(4, 2)), repr(one)
 
     assert_same(scenario)
+
+
+def test_masks_of_attention_are_merged_as_torch_does() -> None:
+    def scenario(torch: Any) -> Any:
+        attention, query = torch.nn.MultiheadAttention(4, 2), torch.randn(3, 5, 4)
+        masks = (None, torch.randn(5, 5), torch.randn(5, 5) > 0, torch.randn(6, 5, 5))
+        padding = (None, torch.randn(3, 5) > 0)
+        return [attention.merge_masks(*both, query) for both in itertools.product(masks, padding)]
+
+    assert_comes_out_the_same(scenario, 0.0)
+
+
+def test_an_lstm_is_recorded_as_torch_does() -> None:
+    def scenario(torch: Any) -> Any:
+        nodes = []
+        for options in ({}, {"bidirectional": True}, {"batch_first": True}, {"dtype": torch.bfloat16}):
+            lstm = torch.nn.LSTM(3, 4, **options)
+            output, (hidden, cell) = lstm(torch.randn(5, 2, 3, dtype=options.get("dtype")))
+            nodes.append([each.grad_fn.name() for each in (output, hidden, cell)])
+        return nodes
+
+    assert_comes_out_the_same(scenario, 0.0)

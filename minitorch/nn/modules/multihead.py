@@ -133,5 +133,24 @@ class MultiheadAttention(Module):
         )
         return (output.transpose(0, 1) if swaps else output), weights
 
+    def merge_masks(
+        self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
+    ) -> tuple[Tensor | None, int | None]:
+        """Both masks as one for queries (N, L, E), and its kind: None where there is none, 1 for that of the keys
+        (N, L) alone, 2 for one that has become (N, heads, L, L). Bools are joined by or, numbers added up.
+
+        https://pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html
+        """
+        if attn_mask is None:
+            return key_padding_mask, None if key_padding_mask is None else 1
+        batch, length, _ = query.shape
+        if attn_mask.dim() == 3:
+            merged = attn_mask.view(batch, -1, length, length)
+        else:
+            merged = attn_mask.view(1, 1, length, length).expand(batch, self.num_heads, -1, -1)
+        if key_padding_mask is not None:
+            merged = merged + key_padding_mask.view(batch, 1, 1, length).expand(-1, self.num_heads, -1, -1)
+        return merged, 2
+
 
 MultiheadAttention.__module__ = "minitorch.nn.modules.activation"  # where pickles of PyTorch's have it
