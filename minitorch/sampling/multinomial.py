@@ -28,8 +28,9 @@ def multinomial(probabilities: Array, num_samples: int, replacement: bool, gener
     _check(probabilities, num_samples, replacement)
     if probabilities.ndim == 2 and len(probabilities) == 0:
         return np.empty((0, num_samples), np.int64)
-    _check_weights(probabilities)
-    if replacement and num_samples > 1:
+    one_by_one = replacement and num_samples > 1
+    _check_weights(probabilities, one_by_one)
+    if one_by_one:
         rows = np.atleast_2d(probabilities)
         indices = _with_replacement(rows, uniform_float64(generator, len(rows) * num_samples).reshape(len(rows), -1))
         return indices.reshape(*probabilities.shape[:-1], num_samples)
@@ -69,12 +70,18 @@ def _check(probabilities: Array, num_samples: int, replacement: bool) -> None:
         raise RuntimeError("number of categories cannot exceed 2^24")
 
 
-def _check_weights(probabilities: Array) -> None:
-    if probabilities.shape[-1] == 0:
+def _check_weights(probabilities: Array, one_by_one: bool) -> None:
+    """PyTorch looks at the weights all at once, or `one_by_one` as it adds them up."""
+    if one_by_one:
+        if not np.all(probabilities >= 0):
+            raise RuntimeError("invalid multinomial distribution (encountering probability entry < 0)")
+        if not np.all(np.isfinite(probabilities)):
+            raise RuntimeError("invalid multinomial distribution (encountering probability entry = infinity or NaN)")
+    elif probabilities.shape[-1] == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
-    if not np.all((probabilities >= 0) & (probabilities < np.inf)):
+    elif not np.all((probabilities >= 0) & (probabilities < np.inf)):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if not np.all(np.any(probabilities > 0, axis=-1)):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")

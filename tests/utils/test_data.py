@@ -283,9 +283,9 @@ def test_timeout() -> None:
 
 def test_workers_stop() -> None:
     """After a pass, after a pass that was given up, and with the loader when they are persistent."""
-    import gc
     import multiprocessing
 
+    gc.collect()  # of tests before
     before = set(multiprocessing.active_children())
     loader = minitorch.utils.data.DataLoader(rows(minitorch), 2, num_workers=2)
     list(loader)

@@ -16,11 +16,14 @@ from typing import Any, Generic, TypeVar
 
 from minitorch.random import Generator
 from minitorch.utils.data._utils.collate import default_collate, default_convert
-from minitorch.utils.data._utils.fetch import Fetcher
-from minitorch.utils.data._utils.pool import WorkerPool
+from minitorch.utils.data._utils.iterator import (
+    _BaseDataLoaderIter,
+    _MultiProcessingDataLoaderIter,
+    _SingleProcessDataLoaderIter,
+)
 from minitorch.utils.data._utils.worker import get_worker_info
 from minitorch.utils.data.dataset import Dataset, IterableDataset
-from minitorch.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
+from minitorch.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
@@ -70,6 +73,8 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        self.num_workers = num_workers
+        self.multiprocessing_context = multiprocessing_context
         iterable = isinstance(dataset, IterableDataset)
         if iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
@@ -97,22 +102,21 @@ class DataLoader(Generic[T_co]):
         self.sampler = sampler
         self.batch_sampler = batch_sampler
         self.drop_last = drop_last
-        self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
-        self.num_workers = num_workers
+        if collate_fn is None:
+            collate_fn = default_collate if self._auto_collation else default_convert
+        self.collate_fn = collate_fn
         self.prefetch_factor = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
-        self.multiprocessing_context = _context(multiprocessing_context, num_workers)
         self.generator = generator
         self.persistent_workers = persistent_workers
         self.in_order = in_order
-        self._pool: WorkerPool | None = None
-        self._reported_length: int | None = None
+        self._iterator: Any = None
+        self._IterableDataset_len_called: int | None = None
         self._initialized = True
-        if num_workers > 0:
-            _warn_of_too_many(num_workers)
+        self.check_worker_number_rationality()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._initialized and name in _FIXED:
@@ -120,104 +124,60 @@ class DataLoader(Generic[T_co]):
         super().__setattr__(name, value)
 
     @property
+    def multiprocessing_context(self) -> BaseContext | None:
+        """What makes the worker processes; may be set by name."""
+        return self._multiprocessing_context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, given: str | BaseContext | None) -> None:
+        self._multiprocessing_context = _checked_context(given, self.num_workers)
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
     def _index_sampler(self) -> Any:
-        return self.sampler if self.batch_sampler is None else self.batch_sampler
+        return self.batch_sampler if self._auto_collation else self.sampler
 
-    def __iter__(self) -> Iterator[Any]:
-        pool = self._pool
-        if pool is None or not pool.alive:
-            self._warn_of_pinning()
+    def _get_iterator(self) -> _BaseDataLoaderIter:
         if self.num_workers == 0:
-            if self.timeout:
-                raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
-            return _LoaderIterator(self, self._fetch_here())
-        if not self.prefetch_factor:
-            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
-        indices = iter(self._index_sampler)
-        if pool is None or not pool.alive:
-            pool = WorkerPool(self, draw_seed(self.generator))
-            self._pool = pool if self.persistent_workers else None
-        return _LoaderIterator(self, pool.run(indices, self.persistent_workers))
+            return _SingleProcessDataLoaderIter(self)
+        self.check_worker_number_rationality()
+        return _MultiProcessingDataLoaderIter(self)
 
-    def _warn_of_pinning(self) -> None:
-        if self.pin_memory and self.pin_memory_device:
-            warnings.warn(
-                "pin_memory_device is deprecated, the current accelerator will be used as the device,"
-                f"ignore pin_memory_device='{self.pin_memory_device}'.",
-                stacklevel=3,
-            )
-        if self.pin_memory:
-            warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
-                "used.",
-                stacklevel=3,
-            )
-
-    def _fetch_here(self) -> Iterator[Any]:
-        indices = iter(self._index_sampler)
-        draw_seed(self.generator)  # with workers, their seed
-        fetch = Fetcher(self.dataset, self.batch_sampler is not None, self.collate_fn, self.drop_last)
-
-        def batches() -> Iterator[Any]:
-            for index in indices:
-                try:
-                    batch = fetch(index)
-                except StopIteration:
-                    if fetch.stream is None:
-                        raise
-                    return
-                yield batch
-
-        return batches()
+    def __iter__(self) -> _BaseDataLoaderIter:
+        if not self.persistent_workers or self.num_workers == 0:
+            return self._get_iterator()
+        if self._iterator is None:
+            self._iterator = self._get_iterator()
+        else:
+            self._iterator._reset(self)
+        return self._iterator
 
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
             return len(self._index_sampler)
         length: int = len(self.dataset)  # type: ignore[arg-type]
-        self._reported_length = length
+        self._IterableDataset_len_called = length
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else math.ceil(length / self.batch_size)
 
-
-class _LoaderIterator:
-    """One pass through the data."""
-
-    def __init__(self, loader: DataLoader[Any], batches: Iterator[Any]) -> None:
-        self._loader = loader
-        self._batches = batches
-        self._reported = loader._reported_length
-        self._num_yielded = 0
-
-    def __iter__(self) -> _LoaderIterator:
-        return self
-
-    def __next__(self) -> Any:
-        batch = next(self._batches)
-        self._num_yielded += 1
-        if self._reported is not None and self._num_yielded > self._reported:
-            _warn_of_length(self._loader, self._reported, self._num_yielded)
-        return batch
-
-    def __len__(self) -> int:
-        return len(self._loader._index_sampler)
-
-    def __getstate__(self) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
-
-
-def _warn_of_length(loader: DataLoader[Any], reported: int, fetched: int) -> None:
-    message = (
-        f"Length of IterableDataset {loader.dataset} was reported to be {reported}"
-        f"(when accessing len(dataloader)), but {fetched} samples have been fetched. "
-    )
-    if loader.num_workers > 0:
-        message += (
-            "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset "
-            "replica at each worker. Please see "
-            "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
-        )
-    warnings.warn(message, stacklevel=3)
+    def check_worker_number_rationality(self) -> None:
+        """Warns of more workers than processors."""
+        affinity = getattr(os, "sched_getaffinity", None)
+        suggested = len(affinity(0)) if affinity else os.cpu_count()
+        unsure = "" if affinity else " (`cpuset` is not taken into account)"
+        if self.num_workers and (suggested is None or self.num_workers > suggested):
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number "
+                f"of worker in current system is {suggested}{unsure}, "
+                "which is smaller than what this DataLoader is going to create. Please be aware that excessive "
+                "worker creation might get DataLoader running slow or even freeze, lower the worker number to avoid "
+                "potential slowness/freeze if necessary.",
+                stacklevel=3,
+            )
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool) -> None:
@@ -246,7 +206,7 @@ def _check_iterable(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
         raise ValueError(f"{start} batch_sampler option, but got batch_sampler={batch_sampler}")
 
 
-def _context(given: Any, num_workers: int) -> BaseContext | None:
+def _checked_context(given: Any, num_workers: int) -> BaseContext | None:
     if given is None:
         return None
     if num_workers == 0:
@@ -268,17 +228,3 @@ def _context(given: Any, num_workers: int) -> BaseContext | None:
             f"but got multiprocessing_context={given}"
         )
     return given
-
-
-def _warn_of_too_many(num_workers: int) -> None:
-    affinity = getattr(os, "sched_getaffinity", None)
-    suggested = len(affinity(0)) if affinity else os.cpu_count()
-    if suggested is None or num_workers > suggested:
-        warnings.warn(
-            f"This DataLoader will create {num_workers} worker processes in total. Our suggested max number of worker "
-            f"in current system is {suggested}{'' if affinity else ' (`cpuset` is not taken into account)'}, which is "
-            "smaller than what this DataLoader is going to create. Please be aware that excessive worker creation "
-            "might get DataLoader running slow or even freeze, lower the worker number to avoid potential "
-            "slowness/freeze if necessary.",
-            stacklevel=3,
-        )

@@ -38,9 +38,6 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
     Every worker of a loader iterates over a copy of its own; `get_worker_info` tells them apart.
     """
 
-    def __iter__(self) -> Iterator[T_co]:
-        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
-
     def __add__(self, other: Dataset[Any]) -> Dataset[Any]:
         return ChainDataset([self, other])
 
@@ -83,7 +80,14 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def __getitems__(self, indices: Sequence[int]) -> Sequence[tuple[Tensor, ...]]:
         """The samples at the indices, taken with one indexing operation a tensor."""
-        if type(self).__getitem__ is not TensorDataset.__getitem__:
+        in_range = range(-len(self), len(self))
+        at_once = (
+            type(self).__getitem__ is TensorDataset.__getitem__
+            and len(indices) > 0
+            and all(type(index) is int and index in in_range for index in indices)
+            and not any(tensor.requires_grad for tensor in self.tensors)
+        )
+        if not at_once:
             return [self[index] for index in indices]
         return Rows(tuple(_rows(tensor, indices) for tensor in self.tensors), len(indices))
 
@@ -92,11 +96,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 def _rows(tensor: Tensor, indices: Sequence[int]) -> Tensor:
-    if tensor.requires_grad:
-        return tensor[list(indices)]
     array: Array = tensor._elements
-    if indices and not -len(array) <= min(indices) <= max(indices) < len(array):
-        return tensor[list(indices)]  # raises the error of indexing
     return make_tensor(array.take(tensor.device.xp.asarray(indices, "int64"), 0), tensor.dtype, tensor.device)
 
 

@@ -88,7 +88,7 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -
     """The tensors stacked along a new first dimension."""
     from minitorch import stack
 
-    return stack(list(batch))
+    return stack(batch)
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minitorch.utils.data._utils.collate import default_collate
-from minitorch.utils.data.dataset import IterableDataset, fetch_samples
+from minitorch.utils.data.dataset import IterableDataset, Rows, fetch_samples
 
 
 class Fetcher:
@@ -22,6 +22,7 @@ class Fetcher:
         self.collate = collate
         self.drop_last = drop_last
         self.stream = iter(dataset) if isinstance(dataset, IterableDataset) else None
+        self.ended = False
 
     def __call__(self, index: Any) -> Any:
         if self.stream is not None:
@@ -29,12 +30,15 @@ class Fetcher:
         if not self.batched:
             return self.collate(self.dataset[index])
         samples = fetch_samples(self.dataset, index)
-        return self.collate(samples if self.collate is default_collate else list(samples))
+        if isinstance(samples, Rows) and self.collate is not default_collate:
+            samples = list(samples)
+        return self.collate(samples)
 
     def _next(self, index: Any, stream: Any) -> Any:
         if not self.batched:
             return next(stream)
-        samples = list(itertools.islice(stream, len(index)))
+        samples = [] if self.ended else list(itertools.islice(stream, len(index)))
+        self.ended = len(samples) < len(index)
         if not samples or (self.drop_last and len(samples) < len(index)):
             raise StopIteration
         return samples

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import itertools
 import multiprocessing
+import pickle
 import signal
 import time
+import warnings
 from collections import deque
-from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from minitorch.utils.data._utils.transfer import receive
-from minitorch.utils.data._utils.worker import RESTART, Exhausted, WorkerError, WorkerTask, run_worker
+from minitorch.utils.data._utils.worker import RESTART, WorkerTask, run_worker
 
 if TYPE_CHECKING:
     from minitorch.utils.data.dataloader import DataLoader
@@ -27,17 +30,16 @@ class WorkerPool:
         if not forks:  # the dataset is sent: its tensors go through shared memory, rather than a copy to each worker
             importlib.import_module("minitorch.multiprocessing")
         self.timeout = loader.timeout
-        self.in_order = loader.in_order
-        self.prefetch: int = loader.prefetch_factor or 0
         self.connections: list[Connection] = []
         self.processes: list[Any] = []
+        self.messages: deque[tuple[tuple[int, int], Any]] = deque()
         self.alive = True
         self.epoch = 0
         for number in range(loader.num_workers):
             here, there = context.Pipe()
             task = WorkerTask(
                 loader.dataset,
-                loader.batch_sampler is not None,
+                loader._auto_collation,
                 loader.collate_fn,
                 loader.drop_last,
                 base_seed,
@@ -48,54 +50,58 @@ class WorkerPool:
             self.connections.append(here)
             inherited = list(self.connections) if forks else []
             process = context.Process(target=run_worker, args=(task, there, inherited), daemon=True)
-            process.start()
+            _start(process)
             there.close()
             self.processes.append(process)
 
-    def run(self, indices: Iterator[Any], keep: bool) -> Iterator[Any]:
-        """The batches of one pass. `keep` leaves the workers running afterwards."""
+    def begin_pass(self) -> None:
+        """Forgets what was asked for until now, and has all workers start again with the dataset."""
         self.epoch += 1
+        self.messages.clear()
         if self.epoch > 1:
-            for connection in self.connections:
-                connection.send(RESTART)
-        first = _Pass(self, indices)
-        return self._batches(first, keep)
+            for worker in range(len(self.connections)):
+                self._send(worker, RESTART)
 
-    def _batches(self, current: _Pass, keep: bool) -> Iterator[Any]:
-        try:
-            yield from current
-        finally:
-            if not keep:
-                self.close()
+    def send(self, worker: int, number: int, index: Any) -> None:
+        """Asks a worker for a batch."""
+        self._send(worker, ((self.epoch, number), index))
 
-    def receive(self) -> list[tuple[int, Any]]:
-        """Waits for messages of the workers: (number of the worker, message).
+    def _send(self, worker: int, message: Any) -> None:
+        # Of a worker that has died `receive` tells when its batch is wanted.
+        with contextlib.suppress(BrokenPipeError):
+            self.connections[worker].send(message)
 
-        Raises RuntimeError when one has died or when `timeout` seconds pass.
+    def receive(self, active: list[bool]) -> tuple[int, Any]:
+        """Waits for the next batch of this pass, with its number.
+
+        Raises RuntimeError when `timeout` seconds pass, and when active workers have died, which are active no more.
         """
-        sentinels = {process.sentinel: number for number, process in enumerate(self.processes)}
-        ready = wait([*self.connections, *sentinels], self.timeout or None)
-        if not ready:
-            self.close()
-            raise RuntimeError(f"DataLoader timed out after {self.timeout} seconds")
-        messages = []
-        for number, connection in enumerate(self.connections):
-            if connection in ready:
-                try:
-                    messages.append((number, receive(connection)))
-                except (EOFError, OSError):
-                    self._fail()
-        if not messages:
-            self._fail()
-        return messages
+        while True:
+            while not self.messages:
+                self._wait(active)
+            (epoch, number), batch = self.messages.popleft()
+            if epoch == self.epoch:  # else left over from a pass that was given up
+                return number, batch
 
-    def _fail(self) -> NoReturn:
-        for process in self.processes:
-            process.join(0.1)
-        dead = [process for process in self.processes if not process.is_alive()]
-        cause = RuntimeError(_how_it_ended(dead[0])) if dead else None
-        self.close()
-        pids = ", ".join(str(process.pid) for process in dead)
+    def _wait(self, active: list[bool]) -> None:
+        connections = list(itertools.compress(self.connections, active))
+        sentinels = {self.processes[worker].sentinel: worker for worker, is_active in enumerate(active) if is_active}
+        ready = wait([*connections, *sentinels], self.timeout or None)
+        if not ready:
+            raise RuntimeError(f"DataLoader timed out after {self.timeout} seconds")
+        for connection in connections:
+            if connection in ready:
+                with contextlib.suppress(EOFError, OSError):
+                    self.messages.append(receive(connection))
+        if not self.messages:  # some are dead, or about to be
+            self._tell_who_died([sentinels[each] for each in wait(sentinels)], active)
+
+    def _tell_who_died(self, dead: list[int], active: list[bool]) -> NoReturn:
+        for worker in dead:
+            active[worker] = False
+            self.processes[worker].join()
+        pids = ", ".join(str(self.processes[worker].pid) for worker in dead)
+        cause = RuntimeError(_how_it_ended(self.processes[dead[0]]))
         raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly") from cause
 
     def close(self) -> None:
@@ -121,6 +127,20 @@ class WorkerPool:
             self.close()
 
 
+def _start(process: Any) -> None:
+    try:
+        process.start()
+    except (TypeError, AttributeError, pickle.PicklingError):
+        warnings.warn(
+            "Got pickle error when attempting to start a worker Process. This might be because the worker Process "
+            "arguments are not picklable. Python 3.14+ changed the multiprocessing start method in non-Mac POSIX "
+            "platforms to 'forkserver', which requires the worker Process arguments to be picklable. You can also try "
+            "multiprocessing.set_start_method('fork').",
+            stacklevel=7,
+        )
+        raise
+
+
 def _how_it_ended(process: Any) -> str:
     who, code = f"DataLoader worker (pid {process.pid})", process.exitcode
     if code >= 0:
@@ -133,61 +153,3 @@ def _how_it_ended(process: Any) -> str:
         "limit."
     )
     return f"{who} is killed by signal: {signal.strsignal(-code)}. {hint if -code == signal.SIGBUS else ''}"
-
-
-class _Pass:
-    """One pass: hands out indices, worker after worker, and puts the batches into the order in which it did."""
-
-    def __init__(self, pool: WorkerPool, indices: Iterator[Any]) -> None:
-        self.pool = pool
-        self.indices = indices
-        self.number = 0
-        self.owners: dict[int, int] = {}
-        """Of each batch that was asked for and not yet yielded: which worker fetches it."""
-        self.arrived: dict[int, Any] = {}
-        self.order: deque[int] = deque()
-        self.turns = deque(range(len(pool.processes)))
-        """The workers whose dataset hasn't ended; the first is next."""
-        for _ in range(pool.prefetch * len(pool.processes)):
-            self._ask()
-
-    def _ask(self) -> None:
-        if not self.turns:
-            return
-        index = next(self.indices, self)
-        if index is self:
-            return
-        worker = self.turns[0]
-        self.turns.rotate(-1)
-        self.pool.connections[worker].send(((self.pool.epoch, self.number), index))
-        self.owners[self.number] = worker
-        self.order.append(self.number)
-        self.number += 1
-
-    def __iter__(self) -> Iterator[Any]:
-        while self.order:
-            number = self._wait()
-            batch = self.arrived.pop(number)
-            worker = self.owners.pop(number)
-            self.order.remove(number)
-            if isinstance(batch, Exhausted):
-                if worker in self.turns:
-                    self.turns.remove(worker)
-                self._ask()
-                continue
-            self._ask()
-            if isinstance(batch, WorkerError):
-                batch.reraise()
-            yield batch
-
-    def _wait(self) -> int:
-        """The number of the next batch, once it is there."""
-        while True:
-            if self.pool.in_order and self.order[0] in self.arrived:
-                return self.order[0]
-            if not self.pool.in_order and self.arrived:
-                first: int = next(iter(self.arrived))
-                return first
-            for _, ((epoch, number), batch) in self.pool.receive():
-                if epoch == self.pool.epoch:  # else left over from a pass that was given up
-                    self.arrived[number] = batch

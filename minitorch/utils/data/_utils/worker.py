@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import random
 import threading
@@ -15,14 +16,19 @@ from minitorch.utils.data._utils.fetch import Fetcher
 from minitorch.utils.data._utils.transfer import send
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """What a worker knows of itself: its number, how many there are, its seed, and its copy of the dataset."""
+    """What a worker knows of itself: its number, how many there are, its seed, and its copy of the dataset.
+
+    The last two say that it is a process: there are no workers that are threads, with generators of their own.
+    """
 
     id: int
     num_workers: int
     seed: int
     dataset: Any
+    rng: None = None
+    worker_method: str = "multiprocessing"
 
 
 _info: WorkerInfo | None = None
@@ -46,11 +52,14 @@ class WorkerError:
 
     def reraise(self) -> NoReturn:
         """Raises an exception of the same type, or a RuntimeError where that is impossible, with the whole trace."""
-        message: Any = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.trace}"
-        if self.kind is KeyError:
+        kind: Any = self.kind
+        message: Any = f"Caught {kind.__name__} {self.where}.\nOriginal {self.trace}"
+        if kind is KeyError:
             message = _Unquoted(message)
+        elif getattr(kind, "message", None):
+            raise kind(message=message)
         try:
-            error = self.kind(message)
+            error = kind(message)
         except Exception:
             raise RuntimeError(message) from None
         raise error
@@ -95,12 +104,17 @@ def run_worker(task: WorkerTask, connection: Connection, others: Sequence[Connec
     global _info
     for each in others:
         each.close()
-    where = f"in DataLoader worker process {task.number}"
     seed = task.base_seed + task.number
     _seed_all(seed, task)
     _info = WorkerInfo(task.number, task.count, seed, task.dataset)
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, requests), daemon=True).start()
+    with contextlib.suppress(KeyboardInterrupt):  # which reaches the main process too
+        _serve(task, connection, requests)
+
+
+def _serve(task: WorkerTask, connection: Connection, requests: queue.SimpleQueue[Any]) -> None:
+    where = f"in DataLoader worker process {task.number}"
     failure: WorkerError | None = None
     fetch: Any = None
     try:
