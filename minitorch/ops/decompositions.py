@@ -72,13 +72,12 @@ def qr(xp: Any, A: Array, mode: str = "reduced") -> tuple[Array, Array]:
 
 
 def _svd_gradient(grads: Any, result0: Tensor, result1: Tensor, result2: Tensor, full_matrices: bool) -> Tensor:
-    if full_matrices and result1.numel() and result0.shape[-2] != result2.shape[-1]:
-        raise RuntimeError(
-            "svd_backward: The singular vectors in the case of full_matrices=True are not differentiable: use "
-            "full_matrices=False"
-        )
     u, s, vh = result0, result1, result2
     of_u, of_s, of_vh = grads
+    if full_matrices:  # only the singular vectors of singular values have a gradient
+        k = s.shape[-1]
+        u, vh = u.narrow(-1, 0, k), vh.narrow(-2, 0, k)
+        of_u, of_vh = (None if each is None else each.narrow(dim, 0, k) for each, dim in ((of_u, -1), (of_vh, -2)))
     middle = s.new_zeros((*s.shape, s.shape[-1])) if of_s is None else of_s.diag_embed()
     squares = s * s
     gaps = squares.unsqueeze(-2) - squares.unsqueeze(-1)
@@ -237,7 +236,7 @@ def pinv(xp: Any, A: Array, rcond: Any = None, hermitian: bool = False, *, atol:
     return (vh.swapaxes(-1, -2).conj() * inverse[..., None, :]) @ u.swapaxes(-1, -2).conj()
 
 
-@composite(variants="function", namespace="linalg")
+@composite(variants="function out", namespace="linalg")
 def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X that makes ‖input X − b‖ least; with residuals where input is tall and of full rank.
 

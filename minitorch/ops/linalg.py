@@ -6,15 +6,13 @@ Source: https://pytorch.org/docs/stable/linalg.html
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from minitorch import return_types
 from minitorch.backend import Array
 from minitorch.dtypes import type_name
-from minitorch.layout import contiguous_format
+from minitorch.layout import contiguous_format, laid_out
 from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare
 from minitorch.ops.matmul import matmul
 from minitorch.ops.pointwise import conj
@@ -36,7 +34,7 @@ def check_float(name: str, array: Array) -> None:
 
 def by_columns(xp: Any, matrices: Array) -> Array:
     """The same matrices with their columns in one piece, as LAPACK leaves them and PyTorch returns them."""
-    return matrices.swapaxes(-1, -2).copy().swapaxes(-1, -2)
+    return laid_out(xp, matrices.swapaxes(-1, -2).copy(), contiguous_format).swapaxes(-1, -2)
 
 
 def copied_by_columns(x: Tensor) -> Tensor:
@@ -102,50 +100,6 @@ def inv(xp: Any, A: Array) -> Array:
         return by_columns(xp, xp.linalg.inv(A))
     except xp.linalg.LinAlgError:
         raise _singular(xp, A) from None
-
-
-@declare(
-    variants="function out",
-    namespace="linalg",
-    node="LinalgDetBackward0",
-    derivatives={
-        "A": lambda grad, A, result: (
-            (grad * (result.conj() if result.is_complex() else result))[..., None, None] * adjoint(inv(A))
-        )
-    },
-)
-def det(xp: Any, A: Array) -> Array:
-    """The determinant. https://pytorch.org/docs/stable/generated/torch.linalg.det.html"""
-    check_square("linalg.det", A)
-    check_float("linalg.det", A)
-    return xp.asarray(xp.linalg.det(A), A.dtype)
-
-
-def _slogdet_gradient(of_sign: Tensor | None, of_log: Tensor | None, A: Tensor, sign: Tensor) -> Tensor | None:
-    scale: Any = of_log
-    if of_sign is not None and A.is_complex():  # the sign turns with the imaginary part of log det
-        turn = of_sign * sign.conj()
-        turn = (turn - turn.conj()) * 0.5
-        scale = turn if scale is None else scale + turn
-    return None if scale is None else scale[..., None, None] * adjoint(inv(A))
-
-
-@declare(
-    variants="function out",
-    namespace="linalg",
-    node="LinalgSlogdetBackward0",
-    outputs=return_types.linalg_slogdet,
-    derivatives={"A": lambda grads, A, result0: _slogdet_gradient(grads[0], grads[1], A, result0)},
-)
-def slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
-    """The sign of the determinant and the logarithm of its size.
-
-    https://pytorch.org/docs/stable/generated/torch.linalg.slogdet.html
-    """
-    check_square("linalg.slogdet", A)
-    check_float("linalg.slogdet", A)
-    sign, logarithm = xp.linalg.slogdet(A)
-    return xp.asarray(sign, A.dtype), xp.asarray(logarithm, A.real.dtype)
 
 
 def _is_vector(A: Any, B: Any) -> bool:
@@ -285,7 +239,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     check_square("linalg.matrix_power", input._array)
     if n < 0:
         return inv(input) if n == -1 else matrix_power(inv(input), -n)
-    result: Tensor | None = None
+    base, result = input, None
     while n:  # the bits of n say which squares are factors
         if n & 1:
             result = input if result is None else result @ input
@@ -293,7 +247,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         n >>= 1
     if result is None:
         return input.contiguous().clone().copy_(input.new_ones(input.shape[:-1]).diag_embed())
-    return input.clone(memory_format=contiguous_format) if result is input else result
+    return base.clone(memory_format=contiguous_format) if result is base else result
 
 
 def _check_chain(tensors: list[Tensor]) -> None:
@@ -384,17 +338,5 @@ def cross(xp: Any, self: Array, other: Array, *, dim: int = -1) -> Array:
 
 # Functions that are in `torch` too, some under another name, and methods.
 NAMESPACES["linalg"]["matmul"] = matmul
-for _name, _old in (("det", "det"), ("slogdet", "slogdet"), ("inv", "inverse")):
-    NAMESPACES["torch"][_old] = METHODS[_old] = NAMESPACES["linalg"][_name]
+NAMESPACES["torch"]["inverse"] = METHODS["inverse"] = inv
 NAMESPACES["torch"]["matrix_power"] = METHODS["matrix_power"] = matrix_power
-
-
-@composite(variants="function method")
-def logdet(input: Tensor) -> Tensor:
-    """log det, NaN for a negative determinant. https://pytorch.org/docs/stable/generated/torch.logdet.html"""
-    check_square("logdet", input._array)
-    check_float("logdet", input._array)
-    sign, logarithm = slogdet(input)
-    if input.is_complex():
-        return sign.log() + logarithm
-    return logarithm.new_full((), math.nan).where(sign == -1, logarithm)

@@ -211,8 +211,11 @@ METHODS["resize_"] = resize_
 METHODS["resize_as_"] = resize_as_
 
 
-_OUT_IN_ROWS = frozenset({"stack"})
+_OUT_IN_ROWS = frozenset({"cholesky", "cholesky_solve", "matrix_power", "stack", "tensorinv"})
 """Functions that compute first and write then to `out=`: PyTorch resizes it row by row, however the result lies."""
+
+_EMPTY_OUT_BY_COLUMNS = frozenset({"cholesky_inverse", "geqrf", "householder_product", "linalg_eig", "lstsq"})
+"""Functions that do so only where `out=` has elements, and compute in one that has none."""
 
 
 def _resize_output(self: Tensor, result: Array, function: str = "") -> None:
@@ -227,7 +230,8 @@ def _resize_output(self: Tensor, result: Array, function: str = "") -> None:
             UserWarning,
             stacklevel=4,
         )
-    in_rows = function in _OUT_IN_ROWS or not is_dense(result)
+    computed_first = function in _OUT_IN_ROWS or (self._array.size and function in _EMPTY_OUT_BY_COLUMNS)
+    in_rows = computed_first or not is_dense(result)
     strides = [step // result.itemsize for step in strides_of(result)]
     _lay_out(self, shape, contiguous_stride(shape) if in_rows else strides)
 

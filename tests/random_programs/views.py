@@ -225,6 +225,11 @@ def resize(draw: Draw, name: str, x: Any) -> str:
     return f"{name}.resize_({draw.shape()}); {name}.zero_()"
 
 
+def squeeze_(draw: Draw, name: str, x: Any) -> str:
+    """Of a conjugate or negative view all dimensions: with one, PyTorch moves its elements in memory, over others."""
+    return f"{name}.squeeze_({'' if x.is_conj() or x.is_neg() else draw.of(('', _dims(draw, x, 1)))})"
+
+
 def set_(draw: Draw, name: str, x: Any) -> str:
     return f"{name}.set_({_source(draw, x)})"
 
@@ -243,7 +248,7 @@ WRITES: dict[str, Step] = {
     "scatter_": scatter,
     "index_add_": index_add,
     "t_": lambda draw, name, x: f"{name}.t_()",
-    "squeeze_": lambda draw, name, x: f"{name}.squeeze_({draw.of(('', _dims(draw, x, 1)))})",
+    "squeeze_": squeeze_,
     "unsqueeze_": lambda draw, name, x: f"{name}.unsqueeze_({draw.dim(x.dim() + 1)})",
     "transpose_": lambda draw, name, x: f"{name}.transpose_({_dims(draw, x)})",
     "as_strided_": lambda draw, name, x: as_strided(draw, name, x).replace("as_strided(", "as_strided_("),

@@ -37,12 +37,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "PyTorch's own message asks to be improved": "narrow_copy",
     },
     "out": {
-        "PyTorch resizes an out= of the wrong shape in rows, but where it computes in it, by columns": (
-            "cholesky cholesky_inverse cholesky_solve geqrf linalg.householder_product linalg.matrix_power "
-            "linalg.solve linalg.solve_ex linalg.solve_triangular linalg.tensorinv lu_solve"
-        ),
         "the signs of eigenvectors are free: MKL and OpenBLAS choose them differently": ("linalg.eig linalg.eigh"),
-        "lstsq has no out= here": "linalg.lstsq",
         "PyTorch's functions from C take out=; a layer's functional doesn't here": (
             "nn.functional.avg_pool2d nn.functional.avg_pool3d nn.functional.gelu nn.functional.linear "
             "nn.functional.logsigmoid nn.functional.softplus nn.functional.softshrink"
