@@ -6,15 +6,14 @@ the ops of the other files. Source: https://pytorch.org/docs/stable/nn.functiona
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY
 from minitorch.ops import signatures
-from minitorch.ops.apply import function_of, in_place_of
-from minitorch.ops.blocks import choose, clipped, in_blocks
+from minitorch.ops.apply import in_place_of
+from minitorch.ops.blocks import choose, clipped
 from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare, flat, pointwise
 from minitorch.ops.elementary import tanh
 from minitorch.ops.errors import check_dim, floating, not_implemented
@@ -24,7 +23,7 @@ from minitorch.ops.joining import cat
 from minitorch.ops.masking import keep, masked
 from minitorch.ops.plan import Formula
 from minitorch.ops.pointwise import conj
-from minitorch.ops.special_kernels import erf
+from minitorch.ops.rounding import RoundedOnce
 from minitorch.tensor import Tensor
 
 Number = Any
@@ -54,7 +53,7 @@ def activation(
         count = len(OPS[name].parameters)
 
         def function(*args: Any, inplace: bool = False, **kwargs: Any) -> Any:
-            if len(args) > count:
+            if len(args) == count + 1:
                 args, inplace = args[:count], args[count]
             return (in_place if inplace else new)(*args, **kwargs)
 
@@ -180,20 +179,14 @@ def elu_backward(xp: Any, grad_output: Array, self: Array, alpha: float, scale: 
     return grad_output * choose(xp, self <= 0, slope, xp.asarray(scale, self.dtype))
 
 
-@pointwise(
-    variants="",
-    derivatives={
-        "self": lambda grad, self, alpha, scale, input_scale: elu_backward(grad, self, alpha, scale, input_scale)
-    },
-)
-def _elu(xp: Any, self: Array, alpha: float, scale: float, input_scale: float) -> Array:
+def _exponential(xp: Any, x: Array, alpha: float, scale: float, input_scale: float) -> Array:
     """scale · x for x > 0, else scale · α · (exp(input_scale · x) − 1)."""
-    floating(self, "elu_cpu")
-    negative = xp.expm1(xp.minimum(self, 0) * input_scale) * (alpha * scale)
-    return choose(xp, self > 0, self if scale == 1 else self * scale, negative)
+    floating(x, "elu_cpu")
+    negative = xp.expm1(xp.minimum(x, 0) * input_scale) * (alpha * scale)
+    return choose(xp, x > 0, x if scale == 1 else x * scale, negative)
 
 
-def _elu_gradient_of_result(grad: Tensor, result: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
+def _gradient_of_result(grad: Tensor, result: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
     """The slope below zero is input_scale · (scale · α · exp(input_scale · x)), that is the result moved up."""
     if alpha < 0:
         raise RuntimeError(
@@ -204,38 +197,66 @@ def _elu_gradient_of_result(grad: Tensor, result: Tensor, alpha: float, scale: f
     return grad * ((result + alpha * scale) * input_scale).where(result <= 0, scale)
 
 
-def _elu_like(name: str, documentation: str, parameters: Callable[..., tuple[float, ...]], public: str) -> None:
-    node = "CeluBackward" if name == "celu" else "EluBackward"
-    new = function_of(OPS["_elu"].twin(node + "0"), with_out=False)
-    write = in_place_of(OPS["_elu"].twin(node + "1", {"self": _elu_gradient_of_result}))
-
-    def function(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
-        if args and isinstance(args[-1], bool):
-            *args, inplace = args  # type: ignore[assignment]
-        return in_place(input, *args, **kwargs) if inplace else new(input, *parameters(*args, **kwargs))
-
-    def in_place(input: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return write(input, *parameters(*args, **kwargs))
-
-    function.__name__, function.__doc__ = name, documentation
-    signatures.describe(function, parameters, first="input", inplace=True)
-    signatures.describe(in_place, parameters, first="input")
-    for module in public.split():
-        NAMESPACES.setdefault(module, {}).update({name: function, name + "_": in_place})
+@pointwise(
+    variants="",
+    node="EluBackward0",
+    derivatives={
+        "self": lambda grad, self, alpha, scale, input_scale: elu_backward(grad, self, alpha, scale, input_scale)
+    },
+)
+def _elu(xp: Any, self: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Array:
+    return _exponential(xp, self, alpha, scale, input_scale)
 
 
-def _celu_parameters(alpha: float = 1.0) -> tuple[float, ...]:
+_elu_in_place = in_place_of(OPS["_elu"].twin("EluBackward1", {"self": _gradient_of_result}))
+NAMESPACES["nn.functional"]["elu_"] = _elu_in_place
+
+
+@composite(variants="function", namespace="nn.functional")
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x for x > 0, else α(eˣ − 1). https://pytorch.org/docs/stable/generated/torch.nn.functional.elu.html"""
+    result: Tensor = (_elu_in_place if inplace else _elu)(input, alpha)
+    return result
+
+
+_SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
+
+
+@composite(variants="function", namespace="nn.functional")
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Scaled elu, which keeps mean 0 and variance 1. Klambauer et al. 2017, https://arxiv.org/abs/1706.02515
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.selu.html
+    """
+    result: Tensor = (_elu_in_place if inplace else _elu)(input, *_SELU)
+    return result
+
+
+def _selu(name: str, form: Callable[..., Tensor], spaces: str) -> None:
+    def function(input: Tensor) -> Tensor:
+        return form(input, *_SELU)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = selu.__doc__
+    for space in spaces.split():
+        composite(variants="function", namespace=space)(function)
+
+
+_selu("selu", _elu, "torch")
+_selu("selu_", _elu_in_place, "torch nn.functional")
+
+
+@activation(
+    public="torch nn.functional",
+    twin="CeluBackward1",
+    derivatives={"self": lambda grad, self, alpha: elu_backward(grad, self, alpha, 1.0, 1 / alpha)},
+    in_place_derivatives={"self": lambda grad, result, alpha: _gradient_of_result(grad, result, alpha, 1.0, 1 / alpha)},
+)
+def celu(xp: Any, self: Array, alpha: float = 1.0) -> Array:
+    """x for x > 0, else α(exp(x/α) − 1). https://pytorch.org/docs/stable/generated/torch.nn.functional.celu.html"""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return alpha, 1.0, 1 / alpha
-
-
-# Klambauer et al. 2017, https://arxiv.org/abs/1706.02515
-_SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0)
-
-_elu_like("elu", "x for x > 0, else α(eˣ − 1).", lambda alpha=1.0: (alpha, 1.0, 1.0), "nn.functional")
-_elu_like("selu", "Scaled elu, which keeps mean 0 and variance 1.", lambda: _SELU, "torch nn.functional")
-_elu_like("celu", "x for x > 0, else α(exp(x/α) − 1).", _celu_parameters, "torch nn.functional")
+    return _exponential(xp, self, alpha, 1.0, 1 / alpha)
 
 
 # Smooth ones.
@@ -243,17 +264,21 @@ _elu_like("celu", "x for x > 0, else α(exp(x/α) − 1).", _celu_parameters, "t
 
 @pointwise(
     variants="",
+    upcast=False,
     derivatives={
         "grad_output": lambda grad, output: sigmoid_backward(grad, conj(output)),
         "output": lambda grad, grad_output, output: grad * conj(grad_output * (1 - 2 * output)),
     },
 )
 def sigmoid_backward(xp: Any, grad_output: Array, output: Array) -> Array:
-    """grad · (1 − y) y."""
+    """grad · (1 − y) y. As in PyTorch, bfloat16 is rounded once, float16 after each step."""
+    kind = grad_output.dtype
+    if kind == "bfloat16":
+        grad_output, output = grad_output.astype("float32"), output.astype("float32")
     slope = 1 - output
-    slope *= output
     slope *= grad_output
-    return slope
+    slope *= output
+    return slope.astype(kind, copy=False)
 
 
 @pointwise(
@@ -309,8 +334,11 @@ def silu(xp: Any, self: Array) -> Array:
 def _glu_gradient(grad: Tensor, self: Tensor, dim: int) -> Tensor:
     linear, gate = self.chunk(2, dim)
     opening = gate.sigmoid()
-    result: Tensor = cat([grad * opening, grad * linear * opening * (1 - opening)], dim)
+    result: Tensor = cat([grad * opening, _gate_gradient(grad, linear, opening)], dim)
     return result
+
+
+_gate_gradient = RoundedOnce(lambda grad, linear, opening: (1 - opening) * opening * grad * linear)
 
 
 @declare(promotion="keep", upcast=True, variants="", node="GluBackward0", derivatives={"self": _glu_gradient})
@@ -336,75 +364,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return result
 
 
-# Gauss: x Φ(x), Φ the normal distribution; or Φ approximated by tanh(√(2/π) (x + 0.044715 x³)).
-# Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415
-
-_ROOT = (2 / math.pi) ** 0.5
-_CUBIC = 0.044715
-
-
-def _gelu_slope(x: Tensor, approximate: str) -> Any:
-    if approximate == "none":
-        return 0.5 * (1 + (x * 0.5**0.5).erf()) + x * (x * x * -0.5).exp() * (0.5 * _ROOT)
-    t = (_ROOT * (x + _CUBIC * x * x * x)).tanh()
-    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * _ROOT * (1 + 3 * _CUBIC * x * x)
-
-
-@pointwise(
-    variants="",
-    derivatives={
-        "grad_output": lambda grad, self, approximate: grad * _gelu_slope(self, approximate),
-        "self": lambda grad, grad_output, self, approximate: grad * grad_output * _gelu_curvature(self, approximate),
-    },
-)
-def gelu_backward(xp: Any, grad_output: Array, self: Array, approximate: str) -> Array:
-    def backward(grad: Array, x: Array) -> Array:
-        square = x * x
-        if approximate == "none":
-            slope = 0.5 * (1 + erf(xp, x * 0.5**0.5)) + x * xp.exp(square * -0.5) * (0.5 * _ROOT)
-        else:
-            t = xp.tanh(_ROOT * x * (1 + _CUBIC * square))
-            slope = 0.5 * (1 + t) + (0.5 * _ROOT) * x * (1 - t * t) * (1 + 3 * _CUBIC * square)
-        return slope * grad
-
-    return in_blocks(xp, backward, grad_output, self)
-
-
-def _gelu_curvature(x: Tensor, approximate: str) -> Any:
-    if approximate == "none":
-        return (2 - x * x) * (x * x * -0.5).exp() * (0.5 * _ROOT)
-    inner, slope = _ROOT * (x + _CUBIC * x * x * x), _ROOT * (1 + 3 * _CUBIC * x * x)
-    t = inner.tanh()
-    return (1 - t * t) * (slope + x * (3 * _CUBIC * _ROOT * x - t * slope * slope))
-
-
-@pointwise(
-    variants="",
-    node="GeluBackward0",
-    derivatives={"self": lambda grad, self, approximate: gelu_backward(grad, self, approximate)},
-)
-def _gelu(xp: Any, self: Array, approximate: str) -> Array:
-    def gate(x: Array) -> Array:
-        t = erf(xp, x * 0.5**0.5) if approximate == "none" else xp.tanh(_ROOT * x * (1 + _CUBIC * x * x))
-        t += 1
-        t *= 0.5 * x
-        return t
-
-    return in_blocks(xp, gate, floating(self, "GeluKernelImpl"))
-
-
-@composite(variants="function", namespace="nn.functional")
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """x Φ(x), with the normal distribution Φ; approximate="tanh" is faster.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.gelu.html
-    """
-    if approximate not in ("none", "tanh"):
-        raise RuntimeError("approximate argument must be either none or tanh.")
-    result: Tensor = _gelu(input, approximate)
-    return result
-
-
 def _softplus_slope(self: Tensor, beta: float, threshold: float) -> Any:
     return (self * beta).sigmoid().masked_fill(self * beta > threshold, 1)
 
@@ -412,7 +371,9 @@ def _softplus_slope(self: Tensor, beta: float, threshold: float) -> Any:
 @pointwise(
     variants="",
     node="SoftplusBackward0",
-    derivatives={"self": lambda grad, self, beta, threshold: grad * _softplus_slope(self, beta, threshold)},
+    derivatives={
+        "self": RoundedOnce(lambda grad, self, beta, threshold: grad * _softplus_slope(self, beta, threshold))
+    },
 )
 def _softplus(xp: Any, self: Array, beta: float, threshold: float) -> Array:
     floating(self, "softplus_cpu")
@@ -463,11 +424,19 @@ def mish(xp: Any, self: Array) -> Array:
     variants="",
     row_major=True,
     node="LogSigmoidBackward0",
-    derivatives={"self": lambda grad, self: grad * (-self).sigmoid()},
+    derivatives={"self": lambda grad, self: _log_sigmoid_gradient(grad, self)},
 )
 def _log_sigmoid(xp: Any, self: Array) -> Array:
     self = xp.asarray(floating(self, "log_sigmoid_cpu"), order="C")  # as PyTorch lays its result out
     return xp.minimum(self, 0) - xp.log1p(xp.exp(-xp.abs(self)))
+
+
+def _log_sigmoid_gradient(grad: Tensor, self: Tensor) -> Any:
+    if not self._dtype.is_low_precision:
+        return grad * (-self).sigmoid()
+    power = (-self.abs()).exp().float()  # in the type of x, in which PyTorch keeps it
+    tail = power / (1 + power)
+    return (grad * tail.where(self >= 0, 1 - tail)).to(grad.dtype)
 
 
 @composite(variants="function", namespace="nn.functional")

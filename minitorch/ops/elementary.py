@@ -15,6 +15,7 @@ from minitorch.ops.blocks import choose, in_blocks
 from minitorch.ops.declaration import declare, pointwise
 from minitorch.ops.errors import floating, not_implemented
 from minitorch.ops.pointwise import conj
+from minitorch.ops.rounding import RoundedOnce
 from minitorch.tensor import Tensor
 
 Number = Any
@@ -138,7 +139,9 @@ def cosh(xp: Any, self: Array) -> Array:
     return xp.cosh(self)
 
 
-@pointwise(promotion="to float", derivatives={"self": lambda grad, result: grad * conj(1 - result * result)})
+@pointwise(
+    promotion="to float", derivatives={"self": RoundedOnce(lambda grad, result: grad * conj(1 - result * result))}
+)
 def tanh(xp: Any, self: Array) -> Array:
     """Hyperbolic tangent. https://pytorch.org/docs/stable/generated/torch.tanh.html"""
     return xp.tanh(self)
@@ -180,8 +183,8 @@ def atanh(xp: Any, self: Array) -> Array:
     promotion="to float",
     aliases="arctan2",
     derivatives={
-        "self": lambda grad, self, other: grad * _over_square(other, self, other),
-        "other": lambda grad, self, other: grad * _over_square(-self, self, other),
+        "self": lambda grad, self, other: _over_square(grad * other, self, other),
+        "other": lambda grad, self, other: _over_square(grad * -self, self, other),
     },
 )
 def atan2(xp: Any, self: Array, other: Array) -> Array:
@@ -192,13 +195,13 @@ def atan2(xp: Any, self: Array, other: Array) -> Array:
 def _over_square(value: Tensor, self: Tensor, other: Tensor) -> Any:
     """value / (self² + other²), and 0 where both are 0."""
     square = self * self + other * other
-    return (value / square).masked_fill(square == 0, 0)
+    return (value * square.reciprocal()).masked_fill(square == 0, 0)
 
 
 @pointwise(
     derivatives={
-        "self": lambda grad, self, result: grad * (self / result),
-        "other": lambda grad, other, result: grad * (other / result),
+        "self": lambda grad, self, result: grad * self / result,
+        "other": lambda grad, other, result: grad * other / result,
     },
 )
 def hypot(xp: Any, self: Array, other: Array) -> Array:
@@ -336,6 +339,7 @@ def frexp(xp: Any, self: Array) -> tuple[Array, Array]:
 
 @pointwise(
     promotion="to float",
+    upcast=False,
     derivatives={
         "self": lambda grad, other: grad * conj(other.exp2()),
         "other": lambda grad, result: grad * conj(result) * math.log(2),

@@ -13,6 +13,7 @@ from minitorch.ops import (  # noqa: F401
     embedding_bag,
     folding,
     fractional_pooling,
+    gelu,
     grid_sampling,
     interpolation,
     layer_forms,

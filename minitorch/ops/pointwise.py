@@ -308,10 +308,13 @@ def _pow_grad_self(grad: Tensor, self: Any, exponent: Any) -> Any:
 
 def _pow_grad_exponent(grad: Tensor, self: Any, exponent: Any, result: Tensor) -> Any:
     """d(xʸ)/dy = xʸ ln x, and 0 for x = 0 where y ≥ 0."""
-    if not isinstance(self, Tensor):
-        self = result.new_tensor(self)
-    self = self.to(result._dtype)
-    steep = grad * conj(result * self.log())
+    if isinstance(self, Tensor):
+        self = self.to(result._dtype)
+        logarithm = self.log()
+    else:  # whose logarithm isn't rounded to a two-byte float
+        self = result.new_tensor(self, dtype=None if result._dtype.is_complex else float64)
+        logarithm = self.log().item()
+    steep = grad * conj(result * logarithm)
     nonnegative = exponent.real >= 0 if exponent._dtype.is_complex else exponent >= 0
     return steep.masked_fill((self == 0) & nonnegative, 0)
 
@@ -330,6 +333,7 @@ def _pow_node(self: Any, exponent: Any) -> str:
 
 @pointwise(
     operators="__pow__ __rpow__ __ipow__",
+    upcast=False,
     check=lambda self, exponent: _check_exponent(self, exponent),
     node=_pow_node,
     derivatives={"self": _pow_grad_self, "exponent": _pow_grad_exponent},
@@ -339,6 +343,15 @@ def pow(xp: Any, self: Array | Number, exponent: Array | Number) -> Array:
 
     https://pytorch.org/docs/stable/generated/torch.pow.html
     """
+    dtype = (self if hasattr(self, "dtype") else exponent).dtype
+    steps = dtype == "bfloat16" and (isinstance(exponent, xp.ndarray) or exponent != -0.5)  # rounded at every step
+    if steps or dtype not in ("float16", "bfloat16"):
+        return _power(xp, self, exponent)
+    wide = [each.astype("float32") if hasattr(each, "dtype") else each for each in (self, exponent)]
+    return _power(xp, *wide).astype(dtype)
+
+
+def _power(xp: Any, self: Any, exponent: Any) -> Array:
     kind = (self if hasattr(self, "dtype") else exponent).dtype.kind
     if isinstance(exponent, xp.ndarray):
         if kind == "i":

@@ -13,6 +13,7 @@ from minitorch.ops.blocks import clipped
 from minitorch.ops.declaration import composite, pointwise
 from minitorch.ops.errors import floating
 from minitorch.ops.masking import keep, masked
+from minitorch.ops.rounding import RoundedOnce
 from minitorch.tensor import Tensor
 
 _SIXTH = 11184811 / 2**26  # in single precision, also for doubles, as in PyTorch
@@ -30,7 +31,7 @@ def _hardswish_gradient(grad: Tensor, self: Tensor) -> Any:
     return (grad * (self / 3 + 0.5)).where(self < 3, grad).masked_fill(self <= -3, 0)
 
 
-@activation(derivatives={"self": _hardswish_gradient})
+@activation(derivatives={"self": RoundedOnce(_hardswish_gradient)})
 def hardswish(xp: Any, self: Array) -> Array:
     """x · hardsigmoid(x). Howard et al. 2019, https://arxiv.org/abs/1905.02244"""
     return self * clipped(xp, floating(self, "hardswish_cpu") + 3, 0, 6) / 6

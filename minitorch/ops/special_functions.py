@@ -19,16 +19,25 @@ from minitorch.ops.pointwise import conj
 from minitorch.tensor import Tensor
 
 Number = Any
+
+
+def _of_four_bytes(array: Array, kernel: str) -> Array:
+    """The array itself, for kernels that PyTorch has for float32 and float64 only."""
+    if array.dtype.itemsize == 2:
+        raise not_implemented(kernel, array.dtype.name)
+    return floating(array, kernel)
+
+
 _SLOPE = 2 / math.sqrt(math.pi)
 
 
-@pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * (self * self).neg().exp() * _SLOPE})
+@pointwise(promotion="to float", derivatives={"self": lambda grad, self: (self * self).neg().exp() * _SLOPE * grad})
 def erf(xp: Any, self: Array) -> Array:
     """2/√π ∫₀ˣ exp(−t²) dt. https://pytorch.org/docs/stable/special.html#torch.special.erf"""
     return kernels.erf(xp, floating(self, "erf_vml_cpu"))
 
 
-@pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * (self * self).neg().exp() * -_SLOPE})
+@pointwise(promotion="to float", derivatives={"self": lambda grad, self: (self * self).neg().exp() * -_SLOPE * grad})
 def erfc(xp: Any, self: Array) -> Array:
     """1 − erf(x). https://pytorch.org/docs/stable/special.html#torch.special.erfc"""
     return kernels.erfc(xp, floating(self, "erfc_vml_cpu"))
@@ -36,6 +45,7 @@ def erfc(xp: Any, self: Array) -> Array:
 
 @pointwise(
     promotion="to float",
+    upcast=False,
     variants="function out",
     namespace="special",
     node="SpecialErfcxBackward0",
@@ -43,10 +53,12 @@ def erfc(xp: Any, self: Array) -> Array:
 )
 def erfcx(xp: Any, self: Array) -> Array:
     """exp(x²) erfc(x). https://pytorch.org/docs/stable/special.html#torch.special.erfcx"""
-    return kernels.erfcx(xp, self)
+    return kernels.erfcx(xp, _of_four_bytes(self, "erfcx_cpu"))
 
 
-@pointwise(promotion="to float", derivatives={"self": lambda grad, self: grad * self.erfinv().square().exp() / _SLOPE})
+@pointwise(
+    promotion="to float", derivatives={"self": lambda grad, self: self.erfinv().square().exp() * (1 / _SLOPE) * grad}
+)
 def erfinv(xp: Any, self: Array) -> Array:
     """The y with erf(y) = x. https://pytorch.org/docs/stable/special.html#torch.special.erfinv"""
     return kernels.erfinv(xp, floating(self, "erfinv_vml_cpu"))
@@ -71,7 +83,7 @@ def digamma(xp: Any, self: Array) -> Array:
     derivatives={"self": lambda grad, self, n: grad * _polygamma(self, n + 1)},
 )
 def _polygamma(xp: Any, self: Array, n: int) -> Array:
-    return gamma_kernels.polygamma(xp, self, n)
+    return gamma_kernels.polygamma(xp, floating(self, ("digamma", "trigamma", "polygamma")[min(n, 2)]), n)
 
 
 @composite(variants="function out")
@@ -144,11 +156,12 @@ def _over(name: str) -> Any:
 )
 def xlogy(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """x ln y, and 0 for x = 0 unless y is NaN. https://pytorch.org/docs/stable/special.html#torch.special.xlogy"""
-    return _where_zero(xp, self, other, lambda y: xp.log(y))
+    return _where_zero(xp, self, other, lambda y: xp.log(y), "xlogy_cpu")
 
 
 @pointwise(
     promotion="to float",
+    upcast=False,
     variants="function out",
     namespace="special",
     node=lambda self, other: "Special" + _over("Xlog1Py")(self, other),
@@ -159,13 +172,13 @@ def xlogy(xp: Any, self: Array | Number, other: Array | Number) -> Array:
 )
 def xlog1py(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     """x ln(1 + y), and 0 for x = 0 unless y is NaN."""
-    return _where_zero(xp, self, other, lambda y: xp.log1p(y))
+    return _where_zero(xp, self, other, lambda y: xp.log1p(y), "xlog1py_cpu")
 
 
-def _where_zero(xp: Any, x: Any, y: Any, function: Any) -> Array:
+def _where_zero(xp: Any, x: Any, y: Any, function: Any, kernel: str) -> Array:
     kind = (x if isinstance(x, xp.ndarray) else y).dtype
     if kind.kind == "c":
-        raise not_implemented("xlogy_cpu", kind.name)
+        raise not_implemented(kernel, kind.name)
     x, y = xp.asarray(x, kind), xp.asarray(y, kind)
     product = x * function(y)
     return xp.where((x == 0) & (y == y), xp.zeros((), product.dtype), product)
@@ -185,11 +198,12 @@ def sinc(xp: Any, self: Array) -> Array:
 
 def _sinc_slope(x: Tensor) -> Any:
     angle = x * math.pi
-    return ((angle * angle.cos() - angle.sin()) / (angle * x)).masked_fill(x == 0, 0)
+    return ((angle * angle.cos() - angle.sin()) / (x * x * math.pi)).masked_fill(x == 0, 0)
 
 
 @pointwise(
     promotion="to float",
+    upcast=False,
     variants="function out",
     namespace="special",
     node="SpecialEntrBackward0",
@@ -197,6 +211,7 @@ def _sinc_slope(x: Tensor) -> Any:
 )
 def entr(xp: Any, self: Array) -> Array:
     """−x ln x; 0 at 0, −∞ below. https://pytorch.org/docs/stable/special.html#torch.special.entr"""
+    floating(self, "entr_cpu")
     value = xp.where(self == 0, xp.zeros((), self.dtype), -self * xp.log(self))
     return xp.where(self < 0, xp.asarray(-math.inf, self.dtype), value)
 
@@ -216,10 +231,12 @@ def i0(xp: Any, self: Array) -> Array:
 )
 def i0e(xp: Any, self: Array) -> Array:
     """exp(−|x|) i0(x)."""
-    return kernels.i0e(xp, self)
+    return kernels.i0e(xp, floating(self, "i0e_cpu"))
 
 
-def _i1_slope(self: Tensor, zeroth: Tensor, first: Tensor) -> Any:
+def _i1_slope(name: str, self: Tensor, zeroth: Tensor, first: Tensor) -> Any:
+    if self._dtype.is_low_precision:
+        raise not_implemented(f"{name}_backward", self._dtype.name)
     return zeroth - (first / self).masked_fill(self == 0, 0.5)
 
 
@@ -228,11 +245,11 @@ def _i1_slope(self: Tensor, zeroth: Tensor, first: Tensor) -> Any:
     variants="function out",
     namespace="special",
     node="SpecialI1Backward0",
-    derivatives={"self": lambda grad, self, result: grad * _i1_slope(self, self.i0(), result)},
+    derivatives={"self": lambda grad, self, result: grad * _i1_slope("i1", self, self.i0(), result)},
 )
 def i1(xp: Any, self: Array) -> Array:
     """The modified Bessel function of order 1."""
-    return kernels.i1(xp, self)
+    return kernels.i1(xp, floating(self, "i1_cpu"))
 
 
 @pointwise(
@@ -241,22 +258,23 @@ def i1(xp: Any, self: Array) -> Array:
     namespace="special",
     node="SpecialI1EBackward0",
     derivatives={
-        "self": lambda grad, self, result: grad * (_i1_slope(self, i0e(self), result) - self.sgn() * result),
+        "self": lambda grad, self, result: grad * (_i1_slope("i1e", self, i0e(self), result) - self.sgn() * result),
     },
 )
 def i1e(xp: Any, self: Array) -> Array:
     """exp(−|x|) i1(x)."""
-    return kernels.i1e(xp, self)
+    return kernels.i1e(xp, floating(self, "i1e_cpu"))
 
 
 @composite(variants="function out", namespace="special")
 def ndtr(input: Tensor) -> Tensor:
-    """The normal distribution: ½ erfc(−x/√2). https://pytorch.org/docs/stable/special.html#torch.special.ndtr"""
-    return (input * -math.sqrt(0.5)).erfc() * 0.5
+    """The normal distribution: (1 + erf(x/√2))/2. https://pytorch.org/docs/stable/special.html#torch.special.ndtr"""
+    return (1 + (input / math.sqrt(2)).erf()) * 0.5
 
 
 @pointwise(
     promotion="to float",
+    upcast=False,
     variants="function out",
     namespace="special",
     node="SpecialNdtriBackward0",
@@ -264,11 +282,12 @@ def ndtr(input: Tensor) -> Tensor:
 )
 def ndtri(xp: Any, self: Array) -> Array:
     """The x with ndtr(x) = p. https://pytorch.org/docs/stable/special.html#torch.special.ndtri"""
-    return kernels.ndtri(xp, self)
+    return kernels.ndtri(xp, _of_four_bytes(self, "ndtri_cpu"))
 
 
 @pointwise(
     promotion="to float",
+    upcast=False,
     variants="function out",
     namespace="special",
     node="SpecialLogNdtrBackward0",
@@ -278,7 +297,7 @@ def ndtri(xp: Any, self: Array) -> Array:
 )
 def log_ndtr(xp: Any, self: Array) -> Array:
     """ln ndtr(x), also where ndtr(x) is too small."""
-    scaled = self * math.sqrt(0.5)
+    scaled = _of_four_bytes(self, "log_ndtr_cpu") * self.dtype.type(math.sqrt(0.5))
     low = xp.minimum(scaled, -1)
     return xp.where(
         scaled < -1,
@@ -302,6 +321,7 @@ def _no_derivative(grad: Tensor) -> Tensor:
 
 @pointwise(
     promotion="to float",
+    upcast=False,
     variants="",
     node="SpecialZetaBackward0",
     derivatives={
@@ -312,4 +332,4 @@ def _no_derivative(grad: Tensor) -> Tensor:
 def _zeta(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     kind = xp.result_type(self, other)
     q, s = xp.broadcast_arrays(xp.asarray(other, kind), xp.asarray(self, kind))
-    return gamma_kernels.zeta(xp, q, s)
+    return gamma_kernels.zeta(xp, _of_four_bytes(q, "zeta_cpu"), s)
