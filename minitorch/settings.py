@@ -6,6 +6,7 @@ environment before it loads. So most switches here are remembered and have nothi
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from minitorch.storage import UntypedStorage
@@ -33,16 +34,16 @@ def is_storage(obj: Any, /) -> bool:
 
 
 def typename(obj: Any, /) -> str:
-    """The name of a tensor's old type, or of an object's class, as PyTorch calls it."""
+    """The name of a tensor's old type, of a class or function, or of an object's class, as PyTorch calls it."""
     if isinstance(obj, Tensor):
         return str(obj.type())
-    kind = obj if isinstance(obj, type) else type(obj)
-    module = kind.__module__.replace("minitorch", "torch", 1)
-    if module in ("builtins", "__builtin__"):
-        return kind.__qualname__
-    if module == "torch.dtypes":
-        module = "torch"
-    return f"{module}.{kind.__qualname__}"
+    named = obj if hasattr(obj, "__name__") else type(obj)
+    name: str = getattr(named, "__qualname__", named.__name__)
+    module = getattr(named, "__module__", None) or ""
+    if getattr(sys.modules["minitorch"], name, None) is named:
+        module = "minitorch"
+    full = name if module in ("", "builtins") else f"{module}.{name}"
+    return full.replace("minitorch", "torch", 1) if full.startswith("minitorch") else full
 
 
 def get_num_threads() -> int:

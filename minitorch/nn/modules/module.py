@@ -31,6 +31,7 @@ from minitorch.nn.modules.hooks import (
 from minitorch.nn.modules.state_dict import ModuleState, _IncompatibleKeys, _WrappedHook
 from minitorch.nn.modules.tree import ModuleTree
 from minitorch.nn.parameter import Buffer, Parameter, is_lazy
+from minitorch.settings import typename
 from minitorch.tensor import Tensor
 
 __all__ = [
@@ -48,15 +49,6 @@ __all__ = [
 ]
 
 Self = TypeVar("Self", bound="Module")
-
-
-def typename(value: Any) -> str:
-    """How errors call the type of a value: a tensor by its tensor type, everything else by module and class."""
-    if isinstance(value, Tensor):
-        return str(value.type())
-    kind = type(value)
-    module = "" if kind.__module__ in ("builtins", "__builtin__") else f"{kind.__module__}."
-    return module + kind.__qualname__
 
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
