@@ -6,6 +6,9 @@ import importlib
 from typing import Any
 
 from minitorch.optim import lr_scheduler
+from minitorch.optim._adafactor import Adafactor
+from minitorch.optim._muon import Muon
+from minitorch.optim._stateless import swap_in_optimizer_params_and_state
 from minitorch.optim.adadelta import Adadelta
 from minitorch.optim.adagrad import Adagrad
 from minitorch.optim.adam import Adam
@@ -19,22 +22,27 @@ from minitorch.optim.radam import RAdam
 from minitorch.optim.rmsprop import RMSprop
 from minitorch.optim.rprop import Rprop
 from minitorch.optim.sgd import SGD
+from minitorch.optim.sparse_adam import SparseAdam
 
 __all__ = [
     "ASGD",
     "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
+    "swap_in_optimizer_params_and_state",
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters
-from minitorch.optim.update import as_real, check_options
+from minitorch.optim.update import as_real, check_options, constant, to_scalar
 from minitorch.tensor import Tensor
 
 
@@ -63,8 +63,14 @@ class LBFGS(Optimizer):
             return self._minimize(closure)
 
     def _minimize(self, closure: Closure) -> Any:
+        if len(self.param_groups) != 1:
+            raise AssertionError(f"Expected exactly one param_group, but got {len(self.param_groups)}")
         group = self.param_groups[0]
-        lr, tolerance_grad, tolerance_change = float(group["lr"]), group["tolerance_grad"], group["tolerance_change"]
+        lr, tolerance_grad, tolerance_change = (
+            to_scalar(group["lr"]),
+            group["tolerance_grad"],
+            group["tolerance_change"],
+        )
         search = group["line_search_fn"]
         if search not in (None, "strong_wolfe"):
             raise RuntimeError("only 'strong_wolfe' is supported")
@@ -77,14 +83,14 @@ class LBFGS(Optimizer):
         evaluations = 1
         if _largest(grad) <= tolerance_grad:
             return original_loss
-        for name in ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"):
-            state.setdefault(name, None)
+        names = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
+        last: dict[str, Any] = {name: state.get(name) for name in names}
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
-            direction = self._direction(state, grad, group["history_size"])
-            state["prev_flat_grad"], state["prev_loss"] = grad.clone(), loss
-            step = min(1.0, 1.0 / float(grad.abs().sum())) * lr if state["n_iter"] == 1 else lr
-            state["d"], state["t"] = direction, step
+            direction = self._direction(state, last, grad, group["history_size"])
+            last["prev_flat_grad"], last["prev_loss"] = grad.clone(), loss
+            step = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
+            last["d"], last["t"] = direction, step
             slope = float(grad.dot(direction))
             if slope > -tolerance_change:
                 break
@@ -94,12 +100,12 @@ class LBFGS(Optimizer):
                 found, calls = strong_wolfe(
                     lambda t, d=direction: self._try(closure, t, d),  # type: ignore[misc]
                     start,
-                    step,
+                    constant(step),
                     _largest(direction),
                     group["max_eval"] - evaluations,
                 )
                 step, loss, grad = found.step, found.loss, found.grad
-                state["t"] = step
+                last["t"] = step
                 self._move(step, direction)
             else:
                 self._move(step, direction)
@@ -112,18 +118,19 @@ class LBFGS(Optimizer):
                 evaluations >= group["max_eval"]
                 or _largest(grad) <= tolerance_grad
                 or _largest(direction) * step <= tolerance_change
-                or abs(loss - state["prev_loss"]) < tolerance_change
+                or abs(loss - last["prev_loss"]) < tolerance_change
             ):
                 break
+        state.update(last)
         return original_loss
 
-    def _direction(self, state: dict[str, Any], grad: Tensor, history_size: int) -> Tensor:
+    def _direction(self, state: dict[str, Any], last: dict[str, Any], grad: Tensor, history_size: int) -> Tensor:
         """−H · grad by the two-loop recursion; the first time, steepest descent."""
         if state["n_iter"] == 1:
-            state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
+            last.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return -grad
-        changes, steps, ro = state["old_dirs"], state["old_stps"], state["ro"]
-        change, step = grad.sub(state["prev_flat_grad"]), state["d"].mul(state["t"])
+        changes, steps, ro = last["old_dirs"], last["old_stps"], last["ro"]
+        change, step = grad.sub(last["prev_flat_grad"]), last["d"].mul(last["t"])
         curvature = change.dot(step)
         if float(curvature) > 1e-10:
             if len(changes) == history_size:
@@ -132,15 +139,15 @@ class LBFGS(Optimizer):
             changes.append(change)
             steps.append(step)
             ro.append(1.0 / curvature)
-            state["H_diag"] = curvature / change.dot(change)
+            last["H_diag"] = curvature / change.dot(change)
         direction = -grad
-        alphas = []
-        for y, s, r in reversed(list(zip(changes, steps, ro, strict=True))):
-            alphas.append(float(s.dot(direction) * r))
-            direction.add_(y, alpha=-alphas[-1])
-        direction.mul_(state["H_diag"])
-        for y, s, r, alpha in zip(changes, steps, ro, reversed(alphas), strict=True):
-            direction.add_(s, alpha=alpha - float(y.dot(direction) * r))
+        alphas = state.setdefault("al", [None] * history_size)
+        for i in reversed(range(len(changes))):
+            alphas[i] = steps[i].dot(direction) * ro[i]
+            direction.add_(changes[i], alpha=-alphas[i])
+        direction.mul_(last["H_diag"])
+        for i in range(len(changes)):
+            direction.add_(steps[i], alpha=alphas[i] - changes[i].dot(direction) * ro[i])
         return direction
 
     def _flat_grad(self) -> Tensor:

@@ -57,7 +57,9 @@ class NAdam(Optimizer):
                 state["exp_avg_sq"] = zeros_like(parameter)
             xp, lr, eps = functions_for(parameter), number(group["lr"]), group["eps"]
             decay, (beta1, beta2) = number(group["weight_decay"]), map(number, group["betas"])
-            step = counted(group, parameter, state, "params, mu_products and state_steps", xla=not group["foreach"])
+            comma = "," if group["foreach"] else ""
+            of = f"params, mu_products{comma} and state_steps"
+            step = counted(group, parameter, state, of, xla=not group["foreach"])
             bias = 1 - beta2**step
             mu, mu_next = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
             state["mu_product"] *= mu

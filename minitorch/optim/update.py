@@ -132,7 +132,11 @@ def counted(
 ) -> float:
     """Counts a step in `state["step"]` and returns its number. Raises AssertionError for `capturable` on the CPU."""
     step = state["step"]
-    if group.get("capturable") and not step.device.type == parameter.device.type in CAPTURABLE:
+    if (
+        group.get("capturable")
+        and not group.get("fused")
+        and not step.device.type == parameter.device.type in CAPTURABLE
+    ):
         devices = [*CAPTURABLE, "xla"] if xla else list(CAPTURABLE)
         raise AssertionError(f"If capturable=True, {of} must be on supported devices: {devices}.")
     array = step._array

@@ -51,7 +51,7 @@ def test_steps_are_torchs(problem: str, options: dict[str, Any]) -> None:
                 x.detach().tolist(),
                 state["func_evals"],
                 state["n_iter"],
-                [name for name in state if name != "al"],
+                [*state],
             )
         )
     theirs, ours = results

@@ -33,6 +33,13 @@ def difference(
             if found := difference(*pair, f"{where}[{number}]", values=values, strides=strides):
                 return found
         return None
+    if isinstance(expected, dict):
+        if list(expected) != list(result):
+            return f"{where}: the keys {list(expected)} expected, got {list(result)}"
+        for key, value in expected.items():
+            if found := difference(value, result[key], f"{where}[{key!r}]", values=values, strides=strides):
+                return found
+        return None
     if isinstance(expected, float) and isinstance(result, float):
         close = np.isclose(expected, result, 1e-5, 0, equal_nan=True)
         return None if close else f"{where}: {expected} expected, got {result}"
