@@ -64,9 +64,21 @@ def _log_softmax_block(xp: Any, axis: int, out: Array, x: Array) -> None:
     out -= xp.log(xp.exp(out).sum(axis=axis, keepdims=True))
 
 
+def _log_softmax_block_of(kind: Any) -> Any:
+    """For a two-byte type, to which PyTorch rounds the sums of its rows and their logarithms."""
+
+    def compute(xp: Any, axis: int, out: Array, x: Array) -> None:
+        xp.subtract(x, x.max(axis=axis, keepdims=True), out=out)
+        sums = xp.exp(out).sum(axis=axis, keepdims=True).astype(kind).astype("float32")
+        out -= xp.log(sums).astype(kind)
+
+    return compute
+
+
 def _softmax_backward_block(xp: Any, axis: int, out: Array, grad: Array, y: Array) -> None:
     xp.multiply(grad, y, out=out)
-    out -= y * out.sum(axis=axis, keepdims=True)
+    xp.subtract(grad, out.sum(axis=axis, keepdims=True), out=out)
+    out *= y
 
 
 def _log_softmax_backward_block(xp: Any, axis: int, out: Array, grad: Array, y: Array) -> None:
@@ -119,13 +131,16 @@ def _softmax(xp: Any, self: Array, dim: int) -> Array:
 
 @declare(
     promotion="keep",
-    upcast=True,
     variants="",
     node="LogSoftmaxBackward0",
     derivatives={"self": lambda grad, result, dim: log_softmax_backward(grad, result, dim)},
 )
 def _log_softmax(xp: Any, self: Array, dim: int) -> Array:
-    return _by_rows(xp, dim, _log_softmax_block, self, name="log_softmax")
+    kind = self.dtype
+    if kind not in ("float16", "bfloat16"):
+        return _by_rows(xp, dim, _log_softmax_block, self, name="log_softmax")
+    compute = _log_softmax_block_of(kind) if dim in (-1, self.ndim - 1) else _log_softmax_block
+    return _by_rows(xp, dim, compute, self.astype("float32"), name="log_softmax").astype(kind)
 
 
 @composite(variants="function method out")
@@ -157,6 +172,9 @@ def _implicit_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) ->
 def _functional(name: str, function: Any, sign: int = 1) -> None:
     def implicit(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
         chosen = _implicit_dim(name, input, dim, _stacklevel)
+        if not hasattr(chosen, "__index__"):
+            kind = type(chosen).__name__
+            raise TypeError(f"{function.__name__}(): argument 'dim' (position 1) must be int, not {kind}")
         result: Tensor = function(input if sign == 1 else -input, chosen, dtype)
         return result
 
