@@ -15,7 +15,8 @@ from minitorch.dtypes import finfo
 from minitorch.ops.broadcasting import broadcast_shapes
 from minitorch.ops.creation import eye
 from minitorch.ops.data import tensor
-from minitorch.ops.linalg import cholesky, slogdet
+from minitorch.ops.determinants import slogdet
+from minitorch.ops.linalg import cholesky
 from minitorch.ops.ranges import arange
 from minitorch.ops.sampling import randn
 from minitorch.ops.solving import cholesky_solve

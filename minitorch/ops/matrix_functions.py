@@ -82,6 +82,8 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     _check_reflections(input, tau)
     (m, n), k = input.shape[-2:], tau.size(-1)
     identity = eye(m, n, dtype=input.dtype, device=input.device)
+    if not input.numel() or not tau.numel():
+        return copied_by_columns(identity.expand(input.shape))
     v = (input.tril(-1) + identity)[..., :k]
     # H₁ … Hₖ = 1 − V (1 + D S)⁻¹ D Vᴴ, where D = diag(τ) and S is what lies above the diagonal of Vᴴ V.
     # Puglisi 1992, doi:10.1137/0913042

@@ -92,6 +92,10 @@ class Again:
             pairs = zip(found if isinstance(found, tuple) else (found,), grads, strict=False)
             given = [(each, of) for each, of in pairs if of is not None and each.requires_grad]
             outputs, weights = [each for each, _ in given], [of for _, of in given]
-            results = iter(grad(outputs, sources, weights, create_graph=recorded, allow_unused=True))
+            results = iter(
+                grad(outputs, sources, weights, create_graph=recorded, allow_unused=True)
+                if given
+                else [None] * len(sources)  # the results depend on none of the inputs
+            )
         gradients = tuple([next(results) if needed else None for needed in mask])
         return gradients if len(gradients) > 1 else gradients[0]

@@ -192,14 +192,18 @@ def _prod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int | None, 
         return grad
     if dim is None:
         flat = self.reshape(-1)
-        return (grad * _product_of_others(flat, result.reshape(1), 0)).reshape(shape)
-    others = _product_of_others(self, unreduced(result, shape, dim, keepdim), dim % len(shape))
+        return (grad * _quotients(flat, result.reshape(1), 0)).reshape(shape)
+    others = _quotients(self, unreduced(result, shape, dim, keepdim), dim % len(shape))
     return unreduced(grad, shape, dim, keepdim) * others
 
 
-def _product_of_others(self: Tensor, product: Tensor, dim: int) -> Tensor:
-    if not bool(self.eq(0).any()):
-        return (product / self).conj()
+def _quotients(self: Tensor, product: Tensor, dim: int) -> Tensor:
+    """The products of the other elements, by division where that can be done."""
+    return products_of_others(self, dim) if bool(self.eq(0).any()) else (product / self).conj()
+
+
+def products_of_others(self: Tensor, dim: int) -> Tensor:
+    """For each element the product, conjugated, of those before and after it along `dim`."""
     from minitorch.ops.joining import cat
 
     ones = self.new_ones([1 if d == dim else size for d, size in enumerate(self.shape)])

@@ -77,7 +77,7 @@ def cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Ar
 
 def _cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
     """Σ_{j ≥ i} g_j y_j / x_i; where there are zeros, with the products of all factors but x_i, one i after another."""
-    if not self.dim() or not self.numel():
+    if not self.dim() or not self.numel() or self.shape[dim] == 1:
         return grad
     self = self.to(grad.dtype)
     if not bool(self.eq(0).any()):

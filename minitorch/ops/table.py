@@ -13,6 +13,7 @@ from minitorch.ops import (  # noqa: F401
     creation,
     data,
     decompositions,
+    determinants,
     distances,
     elementary,
     extremum,

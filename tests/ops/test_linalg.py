@@ -166,3 +166,32 @@ def test_errors(name: str) -> None:
                 getattr(lib.linalg, name)(wrong)
             raised.append((error.type, str(error.value)))
     assert raised[:2] == raised[2:]
+
+
+@pytest.mark.needs("torch")
+def test_derivatives_of_a_singular_matrix_s_determinant_are_torchs() -> None:
+    """Zeros, and where they are to be differentiated again the minors, whose own derivatives are right too."""
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+    found = []
+    for lib in (torch, minitorch):
+        singular, regular, zero = [[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]]
+        x = lib.tensor([singular, regular, zero], dtype=lib.float64, requires_grad=True)
+        (once,) = lib.autograd.grad(lib.linalg.det(x[:2]).sum(), x)
+        (again,) = lib.autograd.grad(lib.linalg.det(x).sum(), x, create_graph=True)
+        (twice,) = lib.autograd.grad(again[:2].sum(), x)
+        found.append([once.tolist(), again.tolist(), twice[:2].tolist()])
+    assert all(np.allclose(one, other, rtol=0, atol=1e-9) for one, other in zip(*found, strict=True))
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize("shape", [(2, 4), (4, 2), (0, 3)])
+def test_full_singular_vectors_have_gradients_where_there_are_singular_values(shape: tuple[int, int]) -> None:
+    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+    found = []
+    for lib in (torch, minitorch):
+        x = lib.arange(float(shape[0] * shape[1])).cos().reshape(shape).requires_grad_()
+        u, s, vh = lib.linalg.svd(x, full_matrices=True)
+        k = min(shape)
+        (grad,) = lib.autograd.grad((u[:, :k].abs() * s).sum() + vh[:k].abs().exp().sum(), x)
+        found.append(grad.tolist())
+    assert np.allclose(found[0], found[1], rtol=1e-4, atol=1e-5)

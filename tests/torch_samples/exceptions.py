@@ -51,7 +51,7 @@ _REASONS: dict[str, dict[str, str]] = {
     "in place": {},
     "nodes": {
         ("composed of other ops here, or of overloads for numbers that PyTorch's Python functions don't call"): (
-            "cdist combinations cumulative_trapezoid linalg.matrix_power nanquantile narrow_copy "
+            "cdist combinations cumulative_trapezoid nanquantile narrow_copy "
             "nn.functional.cross_entropy nn.functional.ctc_loss nn.functional.linear_cross_entropy "
             "nn.functional.linear_cross_entropy/chunked nn.functional.linear_cross_entropy/chunked_none "
             "nn.functional.pad/circular nn.functional.pairwise_distance "
@@ -60,15 +60,10 @@ _REASONS: dict[str, dict[str, str]] = {
     },
     "gradients": {
         "PyTorch's gradient goes to the elements that were overwritten, not to the others": ("as_strided_scatter"),
-        "zeros for what no reflection reaches, where PyTorch gives none": "linalg.householder_product",
-        "PyTorch differentiates full matrices where there is no singular value": "linalg.svd svd",
     },
     "second gradients": {
         "PyTorch's gradient goes to the elements that were overwritten, not to the others": ("as_strided_scatter"),
-        "PyTorch returns early, with a constant": "cumprod linalg.det linalg.vander",
-        "zeros for what no reflection reaches, where PyTorch gives none": "linalg.householder_product",
         "the nuclear norm isn't differentiable where singular values are zero": ("linalg.norm/subgradients_at_zero"),
-        "PyTorch differentiates full matrices where there is no singular value": "linalg.svd svd",
         "zeros for the nearest neighbour's derivative in the grid, which PyTorch leaves undefined": (
             "nn.functional.grid_sample"
         ),
