@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from minitorch.dtypes import SCALAR_TYPES, dtype
+from minitorch.dtypes import SCALAR_TYPES, can_cast, dtype
 from minitorch.ops.declaration import Op
 from minitorch.ops.promotion import common_type, is_number
 from minitorch.tensor import Tensor
@@ -61,15 +61,32 @@ def devices_differ(one: Any, other: Any) -> Exception:
 
 def translate(op: Op, args: Sequence[Any], error: ValueError) -> Exception:
     """PyTorch's error for an array library's ValueError: the shapes that could not be broadcast, where that is it."""
+    clash = _common_shape(args)
+    if isinstance(clash, Exception) and "broadcast" in str(error):
+        return clash
+    return RuntimeError(f"{op.name}(): {error}")
+
+
+def _common_shape(args: Sequence[Any]) -> tuple[int, ...] | RuntimeError:
+    """The shape that all tensors among the arguments expand to, or why there is none."""
     common: tuple[int, ...] = ()
     for shape in [tuple(each.shape) for each in args if isinstance(each, Tensor)]:
         clash = broadcast_clash(common, shape)
-        if clash is None:
-            sizes = zip_longest(reversed(common), reversed(shape), fillvalue=1)
-            common = tuple(b if a == 1 else a for a, b in sizes)[::-1]
-        elif "broadcast" in str(error):
+        if clash is not None:
             return clash
-    return RuntimeError(f"{op.name}(): {error}")
+        common = tuple(b if a == 1 else a for a, b in zip_longest(reversed(common), reversed(shape), fillvalue=1))[::-1]
+    return common
+
+
+def check_operands(args: Sequence[Any], common: dtype | None, target: Tensor | None) -> None:
+    """Raises what PyTorch finds before it looks for a kernel: shapes that clash, a result that `target` can't take."""
+    shape = _common_shape(args)
+    if isinstance(shape, Exception):
+        raise shape
+    if target is not None and target._array.shape != shape:
+        raise does_not_fit(target, shape)
+    if target is not None and common is not None and not can_cast(common, target._dtype):
+        raise cannot_cast(common, target._dtype)
 
 
 _NUMBERS: dict[str, tuple[tuple[type, ...], str]] = {"int": ((int,), "int"), "float": ((int, float), "Number")}
@@ -146,6 +163,8 @@ def check_dim(dim: int, ndim: int) -> int:
     """`dim` counted from the front. Raises IndexError when there is no such dimension (a 0-dim tensor counts as
     1-dim).
     """
+    if not hasattr(dim, "__index__"):
+        raise TypeError(f"a dimension must be int, not {type(dim).__name__}")  # `unsupported` says of which argument
     span = max(ndim, 1)
     if not -span <= dim < span:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
