@@ -103,7 +103,11 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
     if not isinstance(target, Tensor):
         raise errors.not_a_tensor(op, 0, target)
     check_writable(target, args)
-    before = _before_write(target) if op.saves_self and grad_mode.enabled else None
+    before = None
+    if op.edits and grad_mode.enabled:
+        for each in tensors_in(args):
+            _ = each.grad_fn  # raises for a view that may not be used any more, before anything is written
+        before = _before_write(target) if op.saves_self else None
     if op.edits or target._storage is not None or 0 in target._array.strides:
         try:
             check_write(op, args)
@@ -155,12 +159,13 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
     targets = errors.check_out(op.name, out, isinstance(arrays, (tuple, list)))
     for target, array in zip(targets, arrays if isinstance(arrays, (tuple, list)) else (arrays,), strict=True):
         check_writable(target)
+        resized = target._array.shape != array.shape
+        if resized and op.elementwise and any(each is target for each in args):
+            raise errors.does_not_fit(target, array.shape)
         check_out_type(op.name, op.elementwise, target, array)
         if not can_cast(FROM_NUMPY[array.dtype], target._dtype):
             raise errors.cannot_cast(FROM_NUMPY[array.dtype], target._dtype)
-        if target._array.shape != array.shape:
-            if op.elementwise and any(each is target for each in args):
-                raise errors.does_not_fit(target, array.shape)
+        if resized:
             target._resize_output(array, op.name)
         check_target(target._array)
         check_sources(op, target, args)
@@ -256,9 +261,10 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
             check_saved(op.plan(mask, args), args)  # PyTorch saves before it computes: what can't be saved comes first
         if isinstance(error, ValueError):
             raise errors.translate(op, args, error) from None
-        if isinstance(error, TypeError):
-            raise errors.unsupported(op, args, error) from None
-        raise
+        cause = errors.unsupported(op, args, error) if isinstance(error, TypeError) else error
+        if op.elementwise and "not implemented for" in str(cause):
+            errors.check_operands(args, common, args[0] if in_place else None)
+        raise cause from None
     if restored is not None:
         result = _restore(result, restored)
     if op.elementwise and not in_place and not op.edits and result.__class__ is where.array_type and result.ndim > 1:

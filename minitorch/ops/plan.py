@@ -78,6 +78,8 @@ class Plan:
         plain = [each for each in sources if each[0] == ARGUMENT and each[1] not in tensors]
         others = [each for each in sources if each not in plain]
         others = [each for each in others if _is_saved(op, each, derivatives, len(positions), mask)]
+        # PyTorch looks at arguments first, by their names: which one it says was modified depends on that.
+        others.sort(key=lambda each: (each[0] == RESULT, "" if each[0] == RESULT else op.parameters[each[1]]))
         saved = plain + others
         slots = {source: slot for slot, source in enumerate(saved)}
         self.inputs = frozenset(i for each in needed for i in each.inputs if mask >> i & 1)
