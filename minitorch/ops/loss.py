@@ -17,6 +17,7 @@ from minitorch.ops.blocks import choose
 from minitorch.ops.broadcasting import broadcast_tensors
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import cannot_cast
+from minitorch.ops.rounding import RoundedOnce
 from minitorch.ops.iteration import combined
 from minitorch.tensor import Tensor
 
@@ -37,16 +38,21 @@ def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool 
 
 
 def reduced(loss: Any, reduction: str) -> Any:
-    """The elements of a loss, a tensor or an array, or their sum or mean."""
-    return loss if reduction == "none" else loss.sum() if reduction == "sum" else loss.mean()
+    """The elements of a loss, a tensor or an array, or their sum or mean; of two-byte arrays in float32, rounded."""
+    if reduction == "none":
+        return loss
+    if not isinstance(loss, Tensor) and loss.dtype.itemsize == 2:
+        return reduced(loss.astype("float32"), reduction).astype(loss.dtype)
+    return loss.sum() if reduction == "sum" else loss.mean()
 
 
 def share(grad: Tensor, reduction: str, *tensors: Tensor) -> Tensor:
-    """The gradient that each element of a loss gets."""
-    if reduction != "mean":
-        return grad
-    shape = shape_of(*(each._array.shape for each in tensors))
-    return grad / max(math.prod(shape), 1)
+    """The gradient that each element of a loss gets; or, given the gradient of a sum, that of the reduced loss."""
+    return grad / _count(*tensors) if reduction == "mean" else grad
+
+
+def _count(*tensors: Tensor) -> int:
+    return max(math.prod(shape_of(*(each._array.shape for each in tensors))), 1)
 
 
 def shape_of(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -107,8 +113,8 @@ def check_same_size(input: Tensor, target: Tensor) -> None:
     variants="",
     node="MseLossBackward0",
     derivatives={
-        "self": lambda grad, self, target, reduction: (self - target) * (share(grad, reduction, self, target) * 2),
-        "target": lambda grad, self, target, reduction: (target - self) * (share(grad, reduction, self, target) * 2),
+        "self": lambda grad, self, target, reduction: _error_gradient(grad, self, target, reduction),
+        "target": lambda grad, self, target, reduction: _error_gradient(grad, target, self, reduction),
     },
 )
 def squared_error(xp: Any, self: Array, target: Array, reduction: str) -> Array:
@@ -121,6 +127,12 @@ def squared_error(xp: Any, self: Array, target: Array, reduction: str) -> Array:
     flat = difference.reshape(-1)
     total = xp.dot(flat, flat)
     return total if reduction == "sum" else total / xp.asarray(flat.size, total.dtype)
+
+
+def _error_gradient(grad: Tensor, self: Tensor, target: Tensor, reduction: str) -> Tensor:
+    if not self._dtype.is_low_precision:
+        return (self - target) * (share(grad, reduction, self, target) * 2)
+    return (self - target) * (2 / _count(self, target) if reduction == "mean" else 2) * grad
 
 
 def _of_one_size(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -162,24 +174,30 @@ def l1_loss(
 
 @declare(
     promotion=KEEP,
-    upcast=True,
     variants="",
     elementwise=True,
     node="SmoothL1LossBackward0",
     derivatives={
-        "self": lambda grad, self, target, reduction, beta: (
-            _bend(self - target, beta) * share(grad, reduction, self, target)
+        "self": RoundedOnce(
+            lambda grad, self, target, reduction, beta: (
+                _bend(self - target, beta) * share(grad, reduction, self, target)
+            )
         ),
-        "target": lambda grad, self, target, reduction, beta: (
-            _bend(target - self, beta) * share(grad, reduction, self, target)
+        "target": RoundedOnce(
+            lambda grad, self, target, reduction, beta: (
+                _bend(target - self, beta) * share(grad, reduction, self, target)
+            )
         ),
     },
 )
 def smooth_absolute_error(xp: Any, self: Array, target: Array, reduction: str, beta: float) -> Array:
     require_float("smooth_l1_cpu", self)
-    distance = xp.abs(xp.subtract(self, target))
-    loss = choose(xp, distance < beta, distance * distance * (0.5 / beta), distance - 0.5 * beta)
-    return reduced(loss.astype(self.dtype, copy=False), reduction)
+    kind = self.dtype
+    if kind == "bfloat16":  # is rounded once, float16 after each step
+        self, target = self.astype("float32"), target.astype("float32")
+    distance, beta, half = xp.abs(xp.subtract(self, target)), self.dtype.type(beta), self.dtype.type(0.5)
+    loss = choose(xp, distance < beta, half * distance * distance / beta, distance - half * beta)
+    return reduced(loss.astype(kind, copy=False), reduction)
 
 
 def _bend(difference: Tensor, beta: float) -> Tensor:
@@ -208,26 +226,31 @@ def smooth_l1_loss(
     return smooth_absolute_error(input, target, reduction, beta)
 
 
+def _huber_gradient(grad: Tensor, self: Tensor, target: Tensor, reduction: str, delta: float) -> Tensor:
+    difference, bound = self - target, self.new_tensor(delta)
+    norm = 1 / _count(self, target) if reduction == "mean" else 1
+    far = difference.sign() * norm * grad * bound
+    return far.where(difference.abs() >= bound, difference * norm * grad)
+
+
 @declare(
     promotion=KEEP,
-    upcast=True,
     variants="",
     elementwise=True,
     node="HuberLossBackward0",
     derivatives={
-        "self": lambda grad, self, target, reduction, delta: (
-            _bend(self - target, delta) * (share(grad, reduction, self, target) * delta)
-        ),
-        "target": lambda grad, self, target, reduction, delta: (
-            _bend(target - self, delta) * (share(grad, reduction, self, target) * delta)
-        ),
+        "self": lambda grad, self, target, reduction, delta: _huber_gradient(grad, self, target, reduction, delta),
+        "target": lambda grad, self, target, reduction, delta: _huber_gradient(grad, target, self, reduction, delta),
     },
 )
 def huber_error(xp: Any, self: Array, target: Array, reduction: str, delta: float) -> Array:
     require_float("huber_cpu", self)
-    distance = xp.abs(xp.subtract(self, target))
-    loss = choose(xp, distance < delta, distance * distance * 0.5, (distance - 0.5 * delta) * delta)
-    return reduced(loss.astype(self.dtype, copy=False), reduction)
+    kind = self.dtype
+    if kind == "float16":  # is rounded once, bfloat16 after each step
+        self, target = self.astype("float32"), target.astype("float32")
+    distance, delta, half = xp.abs(xp.subtract(self, target)), self.dtype.type(delta), self.dtype.type(0.5)
+    loss = choose(xp, distance < delta, half * distance * distance, delta * (distance - half * delta))
+    return reduced(loss.astype(kind, copy=False), reduction)
 
 
 @composite(variants="function", namespace="nn.functional")

@@ -11,9 +11,9 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, int64, type_name, uint8
+from minitorch.layout import kept_strides, restrided
 from minitorch.ops.declaration import KEEP, composite, declare, flat
 from minitorch.ops.errors import floating
-from minitorch.ops.iteration import combined
 from minitorch.ops.loss import (
     expect_type,
     in_type_of,
@@ -250,23 +250,25 @@ def _cross_entropy_of_probabilities(
     return total / (target.numel() // classes) if reduction == "mean" and classes else total
 
 
+def _of_weighted(gradient: Tensor, weight: Tensor | None, reduction: str, self: Tensor, target: Tensor) -> Tensor:
+    """The gradient of a loss in which each element counts by its weight, from that of its elements."""
+    return share(gradient if weight is None else gradient * weight, reduction, self, target)
+
+
 @declare(
     promotion=KEEP,
-    upcast=True,
     variants="",
     elementwise=True,
     node="BinaryCrossEntropyBackward0",
     derivatives={
-        "self": lambda grad, self, target, weight, reduction: (
-            _times(share(grad, reduction, self, target), weight)
-            * (self - target) / ((1 - self) * self).clamp(min=1e-12)
+        "self": lambda grad, self, target, weight, reduction: _of_weighted(
+            grad * (self - target) / ((1 - self) * self).clamp(min=1e-12), weight, reduction, self, target
         ),
-        "target": lambda grad, self, target, weight, reduction: (
-            _times(share(grad, reduction, self, target), weight)
-            * ((1 - self).log() - self.log())
+        "target": lambda grad, self, target, weight, reduction: _of_weighted(
+            -self.logit() * grad, weight, reduction, self, target
         ),
     },
-)  # fmt: skip
+)
 def binary_cross_entropy_of(xp: Any, self: Array, target: Array, weight: Array | None, reduction: str) -> Array:
     if self.size and not ((self >= 0) & (self <= 1)).all():
         raise RuntimeError("all elements of input should be between 0 and 1")
@@ -275,10 +277,6 @@ def binary_cross_entropy_of(xp: Any, self: Array, target: Array, weight: Array |
     # PyTorch bounds the logarithms, so that a certain and wrong prediction costs 100 and not infinity.
     loss = (target - 1) * xp.maximum(xp.log1p(-self), -100) - target * xp.maximum(xp.log(self), -100)
     return reduced(loss if weight is None else loss * weight, reduction)
-
-
-def _times(value: Tensor, weight: Tensor | None) -> Tensor:
-    return value if weight is None else value * weight
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -311,34 +309,43 @@ def binary_cross_entropy(
 
 @declare(
     promotion=KEEP,
-    upcast=True,
     variants="",
     node="BinaryCrossEntropyWithLogitsBackward0",
     derivatives={
-        "self": lambda grad, self, target, weight, pos_weight, reduction: (
-            _times(share(grad, reduction, self, target), weight)
+        "self": lambda grad, self, target, weight, pos_weight, reduction: _of_weighted(
+            grad
             * (
                 self.sigmoid() - target
                 if pos_weight is None
                 else (pos_weight * target + 1 - target) * self.sigmoid() - pos_weight * target
-            )
+            ),
+            weight,
+            reduction,
+            self,
+            target,
         ),
-        "target": lambda grad, self, target, weight, pos_weight, reduction: (
-            _times(share(grad, reduction, self, target), weight)
-            * (-self if pos_weight is None else (1 - pos_weight) * log_sigmoid(self) - self)
+        "target": lambda grad, self, target, weight, pos_weight, reduction: _of_weighted(
+            grad * (-self if pos_weight is None else log_sigmoid(-self) - pos_weight * log_sigmoid(self)),
+            weight,
+            reduction,
+            self,
+            target,
         ),
     },
 )
 def binary_cross_entropy_of_logits(
     xp: Any, self: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
 ) -> Array:
-    log_sigmoid = xp.minimum(self, 0) - xp.log1p(xp.exp(-xp.abs(self)))
+    wide = self.astype("float32") if self.dtype.itemsize == 2 else self
+    log_sigmoid = (xp.minimum(wide, 0) - xp.log1p(xp.exp(-xp.abs(wide)))).astype(self.dtype, copy=False)
     if pos_weight is None:
         loss = (1 - target) * self - log_sigmoid
     else:
         loss = (1 - target) * self - ((pos_weight - 1) * target + 1) * log_sigmoid
     loss = loss if weight is None else loss * weight
-    return combined(xp, loss, (target,), numbers=True) if reduction == "none" else reduced(loss, reduction)
+    if reduction == "none":
+        return restrided(xp, loss, kept_strides(target, loss.itemsize))
+    return reduced(loss, reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
