@@ -63,6 +63,8 @@ class Differentiable(Metadata):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
         if value and not self.is_leaf:
             raise RuntimeError("you can only change requires_grad flags of leaf variables.")
         if value and self._dtype.category < FLOATING:
@@ -71,6 +73,9 @@ class Differentiable(Metadata):
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Has ops on this leaf recorded from now on, or not. Raises RuntimeError for non-leaves and integer tensors."""
+        if not isinstance(requires_grad, bool):
+            kind = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
         if self._grad_fn is not None and not requires_grad:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed "

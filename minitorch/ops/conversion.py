@@ -79,6 +79,31 @@ def _is_device(value: Any) -> bool:
     return isinstance(value, (str, Device)) or (isinstance(value, int) and not isinstance(value, bool))
 
 
+def parse_to(
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    other: Tensor | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: memory_format | None = None,
+) -> tuple[Any, Any, bool, memory_format | None]:
+    """The arguments of `to`: device, dtype, whether to copy at any rate, memory format; None for what is not given."""
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+    else:
+        if rest and (_is_device(rest[0]) or rest[0] is None):
+            device = rest.pop(0)
+        if rest and not isinstance(rest[0], bool):
+            dtype = rest.pop(0)
+    if rest:
+        copy = rest[1] if len(rest) == 2 else copy  # rest[0] is non_blocking: the CPU always blocks
+    if other is not None:
+        device, dtype = other._device, other._dtype
+    return device, checked_dtype("to", dtype), copy, memory_format
+
+
 @composite(variants="method")
 def to(
     self: Tensor,
@@ -94,19 +119,10 @@ def to(
 
     to(dtype), to(device, dtype=None), to(other), each followed by non_blocking and copy.
     """
-    rest = list(args)
-    if rest and isinstance(rest[0], Tensor):
-        other = rest.pop(0)
-    else:
-        if rest and (_is_device(rest[0]) or rest[0] is None):
-            device = rest.pop(0)
-        if rest and not isinstance(rest[0], bool):
-            dtype = rest.pop(0)
-    if rest:
-        copy = rest[1] if len(rest) == 2 else copy  # rest[0] is non_blocking: the CPU always blocks
-    if other is not None:
-        device, dtype = other._device, other._dtype
-    kind = checked_dtype("to", dtype) or self._dtype
+    device, dtype, copy, memory_format = parse_to(
+        *args, device=device, dtype=dtype, other=other, copy=copy, memory_format=memory_format
+    )
+    kind = dtype or self._dtype
     where = self._device if device is None else tensor_device(device)
     memory_format = memory_format or preserve_format
     ordered = memory_format is preserve_format or suggested_format(self._array) is memory_format

@@ -355,7 +355,21 @@ def conversions(torch: Any) -> Any:
     ):
         assert convert() is model
         seen.append([str(model.scale.dtype), str(model.whole.dtype), str(model.seen.dtype)])
-    return [seen, errors(lambda: model.to(torch.int64))]
+    images = torch.nn.Sequential(torch.nn.Conv2d(2, 3, 2), torch.nn.Linear(2, 2)).to(memory_format=torch.channels_last)
+    strides = [each.stride() for each in images.parameters()]
+    refused = [lambda: model.to(torch.int64), lambda: model.to("cpu", copy=True), lambda: model.requires_grad_(1)]
+    return [seen, strides, errors(*refused)]
+
+
+@scenario
+def names_of_classes_in_errors(torch: Any) -> Any:
+    model = network(torch)
+    return errors(
+        lambda: model.add_module("new", torch.nn.ReLU),
+        lambda: setattr(model, "first", len),
+        lambda: setattr(model, "scale", torch.Size([1])),
+        lambda: setattr(model.scale, "requires_grad", 1),
+    )
 
 
 @scenario

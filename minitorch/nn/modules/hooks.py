@@ -127,14 +127,14 @@ class ModuleHooks:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
+            self._backward_hooks
             or self._backward_pre_hooks
-            or forward_hooks
-            or forward_pre_hooks
+            or self._forward_hooks
+            or self._forward_pre_hooks
             or backward_hooks
             or backward_pre_hooks
+            or forward_hooks
+            or forward_pre_hooks
             or node_backward_hooks
         ):
             return self.forward(*args, **kwargs)

@@ -31,6 +31,7 @@ from minitorch.nn.modules.hooks import (
 from minitorch.nn.modules.state_dict import ModuleState, _IncompatibleKeys, _WrappedHook
 from minitorch.nn.modules.tree import ModuleTree
 from minitorch.nn.parameter import Buffer, Parameter, is_lazy
+from minitorch.ops.conversion import parse_to
 from minitorch.settings import typename
 from minitorch.tensor import Tensor
 
@@ -257,32 +258,23 @@ class Module(ModuleHooks, ModuleState, ModuleTree):
     def to(self: Self, *args: Any, **kwargs: Any) -> Self:
         """Moves all parameters and buffers to a device, floating point ones to a dtype too.
 
-        Takes what `Tensor.to` takes.
-
-        Raises TypeError for a dtype that is not floating point or complex.
+        Takes what `Tensor.to` takes, a memory format for those of four and five dimensions. Raises RuntimeError for
+        `copy`, TypeError for a dtype that is not floating point or complex.
         """
-        from minitorch.dtypes import dtype as Dtype
-
-        for value in (*args, *kwargs.values()):
-            kind = value.dtype if isinstance(value, Tensor) else value
-            if isinstance(kind, Dtype):
-                if not (kind.is_floating_point or kind.is_complex):
-                    raise TypeError(
-                        f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}"
-                    )
-                if kind.is_complex:
-                    warnings.warn(_COMPLEX, stacklevel=2)
+        device, dtype, copy, memory_format = parse_to(*args, **kwargs)
+        if copy:
+            raise RuntimeError(".to() does not accept copy argument")
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+        if dtype is not None and dtype.is_complex:
+            warnings.warn(_COMPLEX, stacklevel=2)
 
         def converted(tensor: Tensor) -> Tensor:
-            given, named = list(args), dict(kwargs)
-            if "memory_format" in named and tensor.dim() not in (4, 5):
-                del named["memory_format"]
-            if not (tensor.is_floating_point() or tensor.is_complex()):
-                given = [each for each in given if not isinstance(each, Dtype)]
-                named.pop("dtype", None)
-                if given and isinstance(given[0], Tensor):
-                    given[0] = given[0].device
-            return tensor.to(*given, **named) if given or named else tensor
+            kind = dtype if tensor.is_floating_point() or tensor.is_complex() else None
+            ordered = memory_format if tensor.dim() in (4, 5) else None
+            return tensor.to(device, kind, memory_format=ordered)
 
         return self._apply(converted)
 
