@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.layout import contiguous_format, suggested_format
 from minitorch.ops.declaration import declare, flat
 from minitorch.ops.errors import floating
 from minitorch.ops.planes import like_images, scatter_planes
@@ -54,7 +55,7 @@ def adaptive_avg_pool(xp: Any, self: Array, output: Ints) -> Array:
     floating(self, f"adaptive_avg_pool{max(len(output), 2)}d" + "_cpu" * (len(output) == 3))
     size = self.shape[-len(output) :]
     means = along_each(xp, self, [_averaging(xp, s, o, self.dtype) for s, o in zip(size, output, strict=True)])
-    return like_images(xp, means, self)
+    return like_images(xp, means, self, len(output))
 
 
 @declare(
@@ -72,7 +73,7 @@ def adaptive_avg_pool_backward(xp: Any, grad_output: Array, self: Array, n: int)
     """Every mean's gradient, shared by the elements of its window."""
     sizes = zip(self.shape[-n:], grad_output.shape[-n:], strict=True)
     matrices = [_averaging(xp, size, output, grad_output.dtype).T for size, output in sizes]
-    return like_images(xp, along_each(xp, grad_output, matrices), self)
+    return like_images(xp, along_each(xp, grad_output, matrices), self, n)
 
 
 @declare(
@@ -99,7 +100,7 @@ def adaptive_max_pool(xp: Any, self: Array, output: Ints) -> tuple[Array, Array]
         at = flat.argmax(-1)
         best[(..., *position)] = xp.take_along_axis(flat, at[..., None], -1)[..., 0]
         index[(..., *position)] = plane[window].reshape(-1)[at]
-    return like_images(xp, best, self), like_images(xp, index, self)
+    return like_images(xp, best, self, n), like_images(xp, index, self, n)
 
 
 # The public functions
@@ -115,6 +116,9 @@ def _public(n: int) -> None:
             input, output = input.unsqueeze(-2), (1, *output)
         if all(size == 1 for size in output):
             pooled = input.mean(list(range(-len(output), 0)), keepdim=True)
+            if input.dim() == n + 2 and suggested_format(input._array) is not contiguous_format:
+                channels = input.shape[1]  # PyTorch has the strides say so, too
+                pooled = pooled.as_strided_(pooled.shape, (channels, 1, *[channels] * n))
         else:
             pooled = adaptive_avg_pool(input, output)
         return pooled.squeeze(-2) if n == 1 else pooled

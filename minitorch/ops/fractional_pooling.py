@@ -18,18 +18,20 @@ Ints = tuple[int, ...]
 
 
 def _starts(xp: Any, sample: Array, size: int, kernel: int, output: int) -> Array:
-    """Where the windows begin (…, output): steps of (size − kernel) / (output − 1), rounded from a random place on."""
+    """Where the windows begin (…, output): steps of (size − kernel) / (output − 1), rounded from a random place on.
+
+    Two-byte floats round at each step, as in PyTorch, and so move the windows.
+    """
     last = xp.full((*sample.shape, 1), size - kernel)
     if output <= 1:
         return last[..., :output]
     step = sample.dtype.type((size - kernel) / (output - 1))
     first = (sample * step).astype("int64")[..., None]
-    steps = ((sample[..., None] + xp.arange(output - 1, dtype=sample.dtype)) * step).astype("int64") - first
+    steps = ((sample[..., None] + xp.arange(output - 1).astype(sample.dtype)) * step).astype("int64") - first
     return xp.concatenate([steps, last], -1)
 
 
 @declare(
-    upcast=True,
     promotion="keep",
     variants="",
     node=lambda self, samples, kernel, output: f"FractionalMaxPool{len(kernel)}DBackward0",

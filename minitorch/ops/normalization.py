@@ -17,7 +17,7 @@ from minitorch.backend import Array
 from minitorch.dtypes import float32, float64
 from minitorch.layout import suggested_format
 from minitorch.ops.declaration import composite, declare
-from minitorch.ops.errors import floating
+from minitorch.ops.errors import floating, not_implemented
 from minitorch.ops.normalization_gradients import (
     BATCH,
     GROUP,
@@ -354,6 +354,8 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         )
     if not input.numel():
         return input
+    if input.dim() > 3 and input.dtype.is_low_precision:  # where PyTorch takes the average as a pool of volumes
+        raise not_implemented("avg_pool3d_out_frame", input.dtype.name)
     squares = input * input
     before, after = size // 2, (size - 1) // 2
     channels = input.shape[1]

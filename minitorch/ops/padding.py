@@ -45,9 +45,6 @@ def constant_pad(xp: Any, self: Array, pads: Pads, value: Any) -> Array:
 
 def _sources(xp: Any, size: int, before: int, after: int, mode: str) -> Array:
     """The index, within a dimension, of what stands at every place of the padded dimension."""
-    if mode == "circular":  # what negative pads cut off doesn't come round
-        cut, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
-        return cut + xp.arange(-max(before, 0), kept + max(after, 0)) % max(kept, 1)
     index = xp.arange(-before, size + after)
     if mode == "replicate":
         return xp.clip(index, 0, size - 1)
@@ -61,7 +58,7 @@ def _inside(size: int, before: int, after: int) -> tuple[int, int]:
     return first, max(min(size, size + after) + before, first)
 
 
-_NODES = {"reflect": "Reflection", "replicate": "Replication", "circular": "Circular"}
+_NODES = {"reflect": "Reflection", "replicate": "Replication"}
 
 
 @declare(
@@ -71,7 +68,7 @@ _NODES = {"reflect": "Reflection", "replicate": "Replication", "circular": "Circ
     derivatives={"self": lambda grad, self, pads, mode: mirrored_pad_backward(grad, self, pads, mode)},
 )
 def mirrored_pad(xp: Any, self: Array, pads: Pads, mode: str) -> Array:
-    """The array continued by its own elements, in as many of its last dimensions as there are pads."""
+    """The array continued by its own elements, or by its edge, in as many of its last dimensions as there are pads."""
     for axis, (before, after) in enumerate(pads, self.ndim - len(pads)):
         if before or after:
             size = self.shape[axis]
@@ -129,7 +126,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         )
     if mode == "constant":
         return _constant(input, pad, value)
-    if mode not in _NODES:
+    if mode not in (*_NODES, "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
@@ -147,10 +144,30 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         raise not_implemented(f"{kind}_pad{n}d", "bool")
     pads = pairs(pad, n)
     if mode == "circular":
-        _check_circular(input, pads)
-    else:
-        _check_mirrored(input, pads, mode, n)
+        return _circular(input, pads)
+    _check_mirrored(input, pads, mode, n)
     return mirrored_pad(input, pads, mode)
+
+
+def _circular(input: Tensor, pads: Pads) -> Tensor:
+    """The input, and in each dimension what comes round from the other side. What negative pads cut off doesn't."""
+    _check_circular(input, pads)
+    dims = range(input.dim() - len(pads), input.dim())
+    shape = list(input.shape)
+    source = input
+    for dim, (before, after) in zip(dims, pads, strict=True):
+        shape[dim] += before + after
+        source = source.narrow(dim, max(-before, 0), input.shape[dim] - max(-before, 0) - max(-after, 0))
+    result = target = input.new_empty(shape)
+    for dim, (before, _) in zip(dims, pads, strict=True):
+        target = target.narrow(dim, max(before, 0), source.shape[dim])
+    target.copy_(source)
+    for dim, (before, after) in zip(dims, pads, strict=True):
+        if before > 0:
+            result.narrow(dim, 0, before).copy_(result.narrow(dim, source.shape[dim], before))
+        if after > 0:
+            result.narrow(dim, shape[dim] - after, after).copy_(result.narrow(dim, max(before, 0), after))
+    return result
 
 
 def _check_circular(input: Tensor, pads: Pads) -> None:

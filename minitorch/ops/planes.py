@@ -13,9 +13,9 @@ from minitorch.tensor import Tensor
 Ints = tuple[int, ...]
 
 
-def like_images(xp: Any, result: Array, self: Array) -> Array:
-    """The channels last if `self` has images with the channels last; of volumes these ops don't keep that."""
-    return laid_out(xp, result, suggested_format(self)) if self.ndim == 4 else result
+def like_images(xp: Any, result: Array, self: Array, n: int) -> Array:
+    """The channels last if `self` has images (n = 2) with the channels last; of volumes these ops don't keep that."""
+    return laid_out(xp, result, suggested_format(self)) if n == 2 and self.ndim == 4 else result
 
 
 def gather_planes(values: Tensor, index: Tensor, n: int) -> Tensor:
@@ -38,4 +38,4 @@ def scatter_planes(xp: Any, grad_output: Array, index: Array, self: Array, n: in
     if grad_output.size:
         rows = xp.arange(planes)[:, None], index.reshape(planes, -1)
         xp.add.at(result, rows, grad_output.reshape(planes, -1))
-    return like_images(xp, result.reshape(self.shape), index)
+    return like_images(xp, result.reshape(self.shape), index, n)

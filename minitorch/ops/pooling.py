@@ -159,7 +159,7 @@ def avg_pool(
         result = (result - xp.fmod(result, divisors)) // divisors
     else:
         result /= divisors
-    return like_images(xp, result, self)
+    return like_images(xp, result, self, n)
 
 
 def _divisors(
@@ -219,7 +219,7 @@ def avg_pool_backward(
     result = xp.zeros(self.shape, grad_output.dtype)
     for outputs, inputs in _slices(size, output, kernel, stride, padding, one):
         result[inputs] += shared[outputs]
-    return like_images(xp, result, self)
+    return like_images(xp, result, self, n)
 
 
 # The public functions

@@ -50,13 +50,12 @@ _REASONS: dict[str, dict[str, str]] = {
     },
     "in place": {},
     "nodes": {
-        ("composed of other ops here, or of overloads for numbers that PyTorch's Python functions don't call"): (
-            "cdist combinations cumulative_trapezoid nanquantile narrow_copy "
-            "nn.functional.cross_entropy nn.functional.ctc_loss nn.functional.linear_cross_entropy "
-            "nn.functional.linear_cross_entropy/chunked nn.functional.linear_cross_entropy/chunked_none "
-            "nn.functional.pad/circular nn.functional.pairwise_distance "
-            "nn.functional.scaled_dot_product_attention quantile round/decimals_0 special.ndtr trapezoid trapz"
+        "composed of other ops here": (
+            "cdist narrow_copy nn.functional.linear_cross_entropy/chunked "
+            "nn.functional.linear_cross_entropy/chunked_none "
+            "nn.functional.scaled_dot_product_attention"
         ),
+        "PyTorch takes another overload where decimals=0 is written than where it is left out": "round/decimals_0",
     },
     "gradients": {
         "PyTorch's gradient goes to the elements that were overwritten, not to the others": ("as_strided_scatter"),
