@@ -17,8 +17,8 @@ from minitorch.ops.blocks import choose
 from minitorch.ops.broadcasting import broadcast_tensors
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import cannot_cast
-from minitorch.ops.rounding import RoundedOnce
 from minitorch.ops.iteration import combined
+from minitorch.ops.rounding import RoundedOnce
 from minitorch.tensor import Tensor
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -48,10 +48,11 @@ def reduced(loss: Any, reduction: str) -> Any:
 
 def share(grad: Tensor, reduction: str, *tensors: Tensor) -> Tensor:
     """The gradient that each element of a loss gets; or, given the gradient of a sum, that of the reduced loss."""
-    return grad / _count(*tensors) if reduction == "mean" else grad
+    return grad / count(*tensors) if reduction == "mean" else grad
 
 
-def _count(*tensors: Tensor) -> int:
+def count(*tensors: Tensor) -> int:
+    """The number of elements of a loss of these tensors, 1 if there are none."""
     return max(math.prod(shape_of(*(each._array.shape for each in tensors))), 1)
 
 
@@ -132,7 +133,7 @@ def squared_error(xp: Any, self: Array, target: Array, reduction: str) -> Array:
 def _error_gradient(grad: Tensor, self: Tensor, target: Tensor, reduction: str) -> Tensor:
     if not self._dtype.is_low_precision:
         return (self - target) * (share(grad, reduction, self, target) * 2)
-    return (self - target) * (2 / _count(self, target) if reduction == "mean" else 2) * grad
+    return (self - target) * (2 / count(self, target) if reduction == "mean" else 2) * grad
 
 
 def _of_one_size(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -228,7 +229,7 @@ def smooth_l1_loss(
 
 def _huber_gradient(grad: Tensor, self: Tensor, target: Tensor, reduction: str, delta: float) -> Tensor:
     difference, bound = self - target, self.new_tensor(delta)
-    norm = 1 / _count(self, target) if reduction == "mean" else 1
+    norm = 1 / count(self, target) if reduction == "mean" else 1
     far = difference.sign() * norm * grad * bound
     return far.where(difference.abs() >= bound, difference * norm * grad)
 

@@ -130,7 +130,7 @@ def mul(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     node="DivBackward0",
     derivatives={
         "self": lambda grad, other: grad / conj(other),
-        "other": lambda grad, self, other: -grad * conj((self / other) / other),
+        "other": lambda grad, self, other: -grad * conj(true_divide(self, other) / other),
     },
 )
 def true_divide(xp: Any, self: Array | Number, other: Array | Number) -> Array:

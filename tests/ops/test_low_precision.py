@@ -1,7 +1,7 @@
-"""Where two-byte floats are rounded: each line, of 256 numbers, gives torch's results to the last bit.
+"""Where two-byte floats are rounded: each call, of 256 numbers, gives torch's results and gradients to the last bit.
 
 A number or a 0-dim tensor is rounded to the tensor's type first, but not what multiplies or divides; a product of
-matrices is added to in float32; some losses round after every step.
+matrices is added to in float32; some losses round after every step, some functions in one of the types only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ VALUES = (np.random.default_rng(0).standard_normal(256) * 5).tolist()
 NUMBER = 8.396163942458497  # 8.375 in bfloat16, 8.3984375 in float16
 
 LINES = """
-t + n; n + t; t - n; n - t; t * n; n * t; t / n; n / t; t // n; t % n; n % t; abs(t) ** n; n ** t
+t + n; n + t; t - n; n - t; t * n; n * t; t / n; n / t; t.detach() // n; t % n; n % t.detach(); abs(t) ** n; n ** t
 torch.mul(n, t); torch.div(n, t); torch.rsub(t, n); torch.fmod(t, n); torch.atan2(t, zero_dim); torch.hypot(t, zero_dim)
 t + zero_dim; zero_dim - t; t * zero_dim; zero_dim * t; t / zero_dim; zero_dim / t; t % zero_dim
 torch.maximum(t, zero_dim)
@@ -31,23 +31,42 @@ torch.div(t, 0.1, rounding_mode="floor")
 t == n; t <= n; t > 2.7; torch.xlogy(t, u.abs()); torch.xlogy(t, n); t.sigmoid().logit()
 torch.addmm(c, a, b); torch.addmv(c, a, t[:16])
 torch.baddbmm(c, a[None], b[None]); torch.addbmm(c, a[None], b[None]); F.linear(a, b, c)
-torch.renorm(a, 2, 0, n); torch.clamp(t, -n, n); torch.where(t > 0, t, n); torch.lerp(t, u, n / 10)
-F.elu(t, n); F.celu(t, n)
-F.mse_loss(t, u, reduction="none"); F.soft_margin_loss(t / 8, u.sign(), reduction="none")
-F.hinge_embedding_loss(t, u.sign(), margin=n, reduction="none"); F.l1_loss(t, u, reduction="none")
+torch.renorm(a.detach(), 2, 0, n); torch.clamp(t, -n, n); torch.where(t > 0, t, n); torch.lerp(t, u, n / 10)
+F.elu(t, n); F.celu(t, n); F.gelu(t, approximate="tanh") if t.dtype == torch.bfloat16 else F.gelu(t); F.silu(t)
+F.softplus(t); F.logsigmoid(t); F.hardswish(t); F.hardsigmoid(t); F.glu(t); F.mish(t); F.tanhshrink(t)
+t.tanh(); t.sigmoid(); (t / 20).asin(); t.asinh(); (t / 20).atanh(); t.erf(); t.erfc(); (t / 20).erfinv(); t.sinc()
+t.pow(3); t.pow(-1); t.pow(-2); t.abs().pow(0.5); t.abs().rsqrt(); n ** (t / 5); torch.ldexp(t, u / 4)
+torch.atan2(t, u); torch.hypot(t, u); torch.special.ndtr(t); torch.special.entr(t.abs())
+torch.special.xlog1py(t, u.abs()); F.log_softmax(a, -1); F.log_softmax(t.view(4, 64), 0); F.softmax(a, -1)
+F.mse_loss(t, u, reduction="none"); F.mse_loss(t, u); F.smooth_l1_loss(t, u, reduction="none", beta=0.7)
+F.smooth_l1_loss(t, u); F.huber_loss(t, u, reduction="none", delta=4.7); F.huber_loss(t, u)
+F.binary_cross_entropy(t.sigmoid(), u.sigmoid(), reduction="none"); F.binary_cross_entropy(t.sigmoid(), u.sigmoid())
+F.binary_cross_entropy_with_logits(t, u.sigmoid(), reduction="none")
+F.binary_cross_entropy_with_logits(t, u.sigmoid()); F.cross_entropy(a, places); F.nll_loss(a, places, reduction="none")
+F.soft_margin_loss(t / 8, u.detach().sign(), reduction="none"); F.l1_loss(t, u, reduction="none")
+F.hinge_embedding_loss(t, u.sign(), margin=n, reduction="none")
 """
 
 
-def result(library: Any, dtype: str, line: str) -> Any:
-    t = library.tensor(VALUES, dtype=getattr(library, dtype))
-    a, b, zero_dim = t.view(16, 16), t.flip(0).view(16, 16), library.tensor(NUMBER)
-    names = {"torch": library, "F": library.nn.functional, "n": NUMBER, "t": t, "u": t.flip(0), "a": a, "b": b}
-    return eval(line, {**names, "c": t[:16], "zero_dim": zero_dim})
+def results(library: Any, dtype: str, call: str) -> list[Any]:
+    """What a call gives, and the gradients of what it was given."""
+    kind = getattr(library, dtype)
+    t = library.tensor(VALUES, dtype=kind, requires_grad=True)
+    u = library.tensor(VALUES[::-1], dtype=kind, requires_grad=True)
+    a, b, zero_dim = t.view(16, 16), u.view(16, 16), library.tensor(NUMBER)
+    names = {"torch": library, "F": library.nn.functional, "n": NUMBER, "t": t, "u": u, "a": a, "b": b, "c": t[:16]}
+    result = eval(call, {**names, "zero_dim": zero_dim, "places": library.arange(16) * 7 % 16})
+    if not result.requires_grad:
+        return [result]
+    weights = library.tensor(VALUES, dtype=kind)[: result.numel()].reshape(result.shape)
+    return [result.detach(), *library.autograd.grad(result, [t, u], weights, materialize_grads=True)]
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-@pytest.mark.parametrize("line", [line.strip() for line in LINES.replace("\n", ";").split(";") if line.strip()])
+@pytest.mark.parametrize("line", LINES.strip().splitlines())
 def test_rounds_as_torch(line: str, dtype: str) -> None:
-    expected, ours = (result(library, dtype, line) for library in (torch, minitorch))
-    assert str(ours.dtype) == str(expected.dtype)
-    np.testing.assert_array_equal(ours.float().numpy(), expected.float().numpy())
+    for call in line.split(";"):
+        expected, ours = (results(library, dtype, call.strip()) for library in (torch, minitorch))
+        assert [str(each.dtype) for each in ours] == [str(each.dtype) for each in expected]
+        for result, value in zip(ours, expected, strict=True):
+            np.testing.assert_array_equal(result.float().numpy(), value.float().numpy(), err_msg=call)
