@@ -273,7 +273,7 @@ class Module(ModuleHooks, ModuleState, ModuleTree):
 
         def converted(tensor: Tensor) -> Tensor:
             kind = dtype if tensor.is_floating_point() or tensor.is_complex() else None
-            ordered = memory_format if tensor.dim() in (4, 5) else None
+            ordered = memory_format if memory_format and tensor.dim() in (4, 5) else None
             return tensor.to(device, kind, memory_format=ordered)
 
         return self._apply(converted)
