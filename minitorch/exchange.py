@@ -94,13 +94,18 @@ class Exchange(Differentiable):
         return bool(self.item())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._only())
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._only())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._only())
+
+    def _only(self) -> Any:
+        if self._array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
 
     def __index__(self) -> int:
         if self._dtype.category >= FLOATING or self._array.size != 1:

@@ -7,7 +7,7 @@ from typing import Any
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.dtypes import finfo
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters
-from minitorch.optim.update import Group, check_one_element, constant, counted, scalar, zeros_like
+from minitorch.optim.update import Group, check_at_least, check_one_element, constant, counted, scalar, zeros_like
 from minitorch.tensor import Tensor
 
 
@@ -36,18 +36,14 @@ class Adafactor(Optimizer):
         maximize: bool = False,
     ) -> None:
         check_one_element(lr)
-        if not lr >= 0.0:
-            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
-        if not beta2_decay <= 0.0:
+        check_at_least(0.0, lr, "Learning rate should be >= 0 but is: ")
+        if not 0.0 >= beta2_decay:  # noqa: SIM300 - in PyTorch's order, which words the TypeError
             raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
-        if eps[0] is not None and not eps[0] >= 0.0:
-            raise ValueError(f"epsilon1 should be >= 0 but is: {eps[0]}")
-        if not eps[1] >= 0.0:
-            raise ValueError(f"epsilon2 should be >= 0 but is: {eps[1]}")
-        if not d >= 1.0:
-            raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"weight_decay should be >= 0 but is: {weight_decay}")
+        if eps[0] is not None:
+            check_at_least(0.0, eps[0], "epsilon1 should be >= 0 but is: ")
+        check_at_least(0.0, eps[1], "epsilon2 should be >= 0 but is: ")
+        check_at_least(1.0, d, "Clipping threshold d should be >= 1 but is: ")
+        check_at_least(0.0, weight_decay, "weight_decay should be >= 0 but is: ")
         defaults = {
             "lr": lr,
             "beta2_decay": beta2_decay,

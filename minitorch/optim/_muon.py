@@ -7,7 +7,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters
-from minitorch.optim.update import check_one_element, constant, zeros_like
+from minitorch.optim.update import check_at_least, check_one_element, constant, zeros_like
 from minitorch.tensor import Tensor
 
 
@@ -37,8 +37,7 @@ class Muon(Optimizer):
     ) -> None:
         check_one_element(lr)
         for words, value in (("Learning rate", lr), ("momentum", momentum), ("weight decay", weight_decay)):
-            if not value >= 0.0:
-                raise ValueError(f"{words} should be >= 0 but is: {value}")
+            check_at_least(0.0, value, f"{words} should be >= 0 but is: ")
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
             raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
         defaults = {

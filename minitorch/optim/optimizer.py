@@ -21,6 +21,8 @@ from minitorch.optim.update import Group, scalar
 from minitorch.settings import typename
 from minitorch.tensor import Tensor
 
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
 Step = TypeVar("Step", bound=Callable[..., Any])
 
 Parameters = Iterable[Any]
@@ -39,6 +41,15 @@ required: Any = _Required()
 
 _global_optimizer_pre_hooks: Hooks = {}
 _global_optimizer_post_hooks: Hooks = {}
+
+_ADDED = {
+    **dict.fromkeys(("amsgrad", "capturable", "centered", "decoupled_weight_decay", "differentiable"), False),
+    "foreach": None,
+    "fused": None,
+    "maximize": False,
+    "nesterov": False,
+}
+"""Options that old checkpoints may not have, and what they mean then."""
 
 _NUMBERS = frozenset({"step", "eta", "mu", "mu_product"})
 """State that is a tensor of one number."""
@@ -173,7 +184,8 @@ class Optimizer:
         start = 0
         for group in self.param_groups:
             packed = {name: value for name, value in group.items() if name != "params"}
-            packed["params"] = [numbers.setdefault(id(each), n) for n, each in enumerate(group["params"], start)]
+            numbers.update({id(each): n for n, each in enumerate(group["params"], start) if id(each) not in numbers})
+            packed["params"] = [numbers[id(each)] for each in group["params"]]
             start += len(group["params"])
             groups.append(packed)
         state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
@@ -190,7 +202,7 @@ class Optimizer:
 
         Raises ValueError when the groups differ in number or size.
         """
-        state_dict = dict(state_dict)
+        state_dict = state_dict.copy()
         for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
             replaced = hook(self, state_dict)
             state_dict = state_dict if replaced is None else replaced
@@ -227,8 +239,8 @@ class Optimizer:
         self.__dict__.update(state)
         self._make_hooks()
         for group in self.param_groups:
-            for name, default in self.defaults.items():
-                group.setdefault(name, default)
+            for name in filter(_ADDED.__contains__, self.defaults):
+                group.setdefault(name, _ADDED[name])
             for parameter in group["params"]:
                 own = self.state.get(parameter, {})
                 for name in _NUMBERS.intersection(own):  # which old checkpoints have as Python's

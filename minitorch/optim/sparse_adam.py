@@ -25,9 +25,9 @@ class SparseAdam(Optimizer):
         maximize: bool = False,
     ) -> None:
         check_one_element(lr)
-        if not lr > 0.0:
+        if not 0.0 < lr:  # noqa: SIM300 - in PyTorch's order, which words the TypeError
             raise ValueError(f"Invalid learning rate: {lr}")
-        if not eps > 0.0:
+        if not 0.0 < eps:  # noqa: SIM300
             raise ValueError(f"Invalid epsilon value: {eps}")
         check_options(betas=betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})

@@ -18,6 +18,7 @@ from minitorch.nn.modules.module import Module
 from minitorch.ops.creation import zeros
 from minitorch.optim.lr_scheduler.base import LRScheduler, per_group
 from minitorch.optim.optimizer import Optimizer
+from minitorch.optim.update import constant
 from minitorch.tensor import Tensor
 
 __all__ = [
@@ -58,27 +59,39 @@ def get_swa_avg_fn() -> Average:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
-    """`get_ema_avg_fn` for a list of tensors, which it writes to."""
-    return _in_place(get_ema_avg_fn(decay))
+    """`get_ema_avg_fn` for a list of tensors of one type, which it writes to."""
+    _check_decay(decay)
+
+    @no_grad()
+    def ema_update(averaged: PARAM_LIST, current: PARAM_LIST, num_averaged: Any) -> None:
+        for one, new in zip(averaged, current, strict=True):
+            if one.is_floating_point() or one.is_complex():
+                one.lerp_(new, 1 - decay)
+            else:
+                one.copy_(one * decay + new * (1 - decay))
+
+    return ema_update
 
 
 def get_swa_multi_avg_fn() -> MultiAverage:
-    """`get_swa_avg_fn` for a list of tensors, which it writes to."""
-    return _in_place(get_swa_avg_fn())
+    """`get_swa_avg_fn` for a list of tensors of one type, which it writes to. Raises RuntimeError for integers."""
+
+    @no_grad()
+    def swa_update(averaged: PARAM_LIST, current: PARAM_LIST, num_averaged: Any) -> None:
+        for one, new in zip(averaged, current, strict=True):
+            if one.is_floating_point() or one.is_complex():
+                one.lerp_(new, constant(1 / (num_averaged + 1)))
+            elif isinstance(num_averaged, Tensor):
+                one.addcdiv_(new - one, num_averaged + 1)
+            else:
+                one.add_(new - one, alpha=1 / (num_averaged + 1))
+
+    return swa_update
 
 
 def _check_decay(decay: float) -> None:
     if decay < 0.0 or decay > 1.0:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
-
-
-def _in_place(average: Average) -> MultiAverage:
-    def update(averaged: PARAM_LIST, current: PARAM_LIST, num_averaged: Any) -> None:
-        with no_grad():
-            for one, new in zip(averaged, current, strict=True):
-                one.copy_(average(one, new, num_averaged) if one.is_floating_point() or one.is_complex() else new)
-
-    return update
 
 
 class AveragedModel(Module):
@@ -118,21 +131,32 @@ class AveragedModel(Module):
     def update_parameters(self, model: Module) -> None:
         """Takes the model's present weights into the average."""
         averaged = [each.detach() for each in self._averaged(self.module)]
-        current = [each.detach().to(one.device) for each, one in zip(self._averaged(model), averaged, strict=True)]
+        current = [each.detach().to(one.device) for one, each in zip(averaged, self._averaged(model), strict=False)]
         count = self.n_averaged
-        with no_grad():
-            if not int(count):
-                for one, new in zip(averaged, current, strict=True):
-                    one.copy_(new)
-            elif self.avg_fn is not None:
-                for one, new in zip(averaged, current, strict=True):
-                    one.copy_(self.avg_fn(one, new, count))
-            else:
-                (self.multi_avg_fn or get_swa_multi_avg_fn())(averaged, current, count)
-            if not self.use_buffers:
-                for buffer, new in zip(self.module.buffers(), model.buffers(), strict=True):
-                    buffer.detach().copy_(new.detach())
-            count.add_(1)
+        if count == 0:
+            for one, new in zip(averaged, current, strict=False):
+                one.copy_(new)
+        elif self.multi_avg_fn is not None:
+            for ones, news in _of_one_type(averaged, current):
+                self.multi_avg_fn(ones, news, count.to(ones[0].device))
+        else:
+            average = self.avg_fn or get_swa_avg_fn()
+            for one, new in zip(averaged, current, strict=False):
+                one.copy_(average(one, new, count.to(one.device)))
+        if not self.use_buffers:
+            for buffer, new in zip(self.module.buffers(), model.buffers(), strict=True):
+                buffer.detach().copy_(new.detach().to(buffer.device))
+        self.n_averaged += 1
+
+
+def _of_one_type(*lists: PARAM_LIST) -> Iterable[tuple[PARAM_LIST, ...]]:
+    """Lists of tensors, divided into such as are on one device and of one type."""
+    groups: dict[Any, tuple[PARAM_LIST, ...]] = {}
+    for tensors in zip(*lists, strict=True):
+        parts = groups.setdefault((tensors[0].device, tensors[0].dtype), tuple([] for _ in lists))
+        for part, tensor in zip(parts, tensors, strict=True):
+            part.append(tensor)
+    return groups.values()
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:

@@ -159,8 +159,13 @@ def check_options(**options: Any) -> None:
             continue
         if name == "lr":
             check_one_element(value)
-        if not value >= 0.0:
-            raise ValueError(f"Invalid {_WORDS.get(name, name + ' value')}: {value}")
+        check_at_least(0.0, value, f"Invalid {_WORDS.get(name, name + ' value')}: ")
+
+
+def check_at_least(least: float, value: Any, words: str) -> None:
+    """Raises ValueError for a number below `least` and for NaN, TypeError for what can't be compared with it."""
+    if not least <= value:
+        raise ValueError(f"{words}{value}")
 
 
 def check_one_element(lr: Any) -> None:

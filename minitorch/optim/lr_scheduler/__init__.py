@@ -5,7 +5,7 @@ rate is computed from the group's present one, so that several schedulers may ac
 Source: https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
 """
 
-from minitorch.optim.lr_scheduler.base import LRScheduler, _LRScheduler
+from minitorch.optim.lr_scheduler.base import EPOCH_DEPRECATION_WARNING, LRScheduler, _LRScheduler
 from minitorch.optim.lr_scheduler.chainable import (
     ConstantLR,
     ExponentialLR,
@@ -38,3 +38,6 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+for _name in __all__:
+    globals()[_name].__module__ = __name__  # one module in PyTorch

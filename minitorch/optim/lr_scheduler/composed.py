@@ -47,8 +47,8 @@ class Composed(LRScheduler):
         schedulers = self._schedulers
         super().load_state_dict(state_dict)
         self._schedulers = schedulers
-        for scheduler, state in zip(schedulers, state_dict["_schedulers"], strict=True):
-            scheduler.load_state_dict(state)
+        for number, state in enumerate(state_dict["_schedulers"]):
+            schedulers[number].load_state_dict(state)
 
 
 class SequentialLR(Composed):

@@ -25,7 +25,11 @@ class LambdaLR(LRScheduler):
             self.lr_lambdas = list(lr_lambda)
         else:
             self.lr_lambdas = [lr_lambda] * count
+        self._check_functions()
         super().__init__(optimizer, last_epoch)
+
+    def _check_functions(self) -> None:
+        """Here they aren't called before the first step, which then fails."""
 
     def get_lr(self) -> Rates:
         self._warn_outside_step()
@@ -42,9 +46,9 @@ class LambdaLR(LRScheduler):
         functions = self.lr_lambdas
         self.__dict__.update(state_dict)
         self.lr_lambdas = functions
-        for function, attributes in zip(functions, state_dict["lr_lambdas"], strict=True):
+        for number, attributes in enumerate(state_dict["lr_lambdas"]):
             if attributes is not None:
-                function.__dict__.update(attributes)
+                functions[number].__dict__.update(attributes)
 
 
 def attributes_of(function: Any) -> dict[str, Any] | None:
@@ -54,11 +58,10 @@ def attributes_of(function: Any) -> dict[str, Any] | None:
 class MultiplicativeLR(LambdaLR):
     """Multiplies the rates by `lr_lambda(epoch)` every epoch."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
-        for each in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
+    def _check_functions(self) -> None:
+        for each in self.lr_lambdas:
             if not callable(each):
                 raise TypeError(f"lr_lambda should be a function, but got {type(each).__name__}")
-        super().__init__(optimizer, lr_lambda, last_epoch)
 
     def get_lr(self) -> Rates:
         self._warn_outside_step()

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from minitorch.optim.lr_scheduler.base import (
-    DEPRECATED_EPOCH,
+    EPOCH_DEPRECATION_WARNING,
     LRScheduler,
     check_optimizer,
     set_option,
@@ -54,15 +54,18 @@ class ReduceLROnPlateau(LRScheduler):
         self.eps = eps
         self.last_epoch = 0
         self._last_lr = values_of(optimizer, "lr")
-        if mode not in ("min", "max"):
+        self._init_is_better(mode, threshold, threshold_mode)
+        self._reset()
+
+    def _init_is_better(self, mode: str, threshold: float, threshold_mode: str) -> None:
+        if mode not in {"min", "max"}:
             raise ValueError("mode " + mode + " is unknown!")
-        if threshold_mode not in ("rel", "abs"):
+        if threshold_mode not in {"rel", "abs"}:
             raise ValueError("threshold mode " + threshold_mode + " is unknown!")
         self.mode_worse = math.inf if mode == "min" else -math.inf
         self.mode = mode
         self.threshold = threshold
         self.threshold_mode = threshold_mode
-        self._reset()
 
     def _reset(self) -> None:
         self.best = self.mode_worse
@@ -78,7 +81,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Ends an epoch in which the metric was `metrics`."""
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(DEPRECATED_EPOCH, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
             self.best = current
@@ -95,10 +98,15 @@ class ReduceLROnPlateau(LRScheduler):
         self._last_lr = values_of(self.optimizer, "lr")
 
     def _is_better(self, a: float, best: float) -> bool:
-        sign = 1 if self.mode == "max" else -1
-        if self.threshold_mode == "rel":
-            return sign * a > sign * best * (1.0 + sign * self.threshold)
-        return sign * a > sign * (best + sign * self.threshold)
+        relative = self.threshold_mode == "rel"
+        if self.mode == "min":
+            return a < (best * (1.0 - self.threshold) if relative else best - self.threshold)
+        return a > (best * (self.threshold + 1.0) if relative else best + self.threshold)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over what `state_dict` returned. Raises ValueError for a mode that there isn't."""
+        super().load_state_dict(state_dict)
+        self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 
     def _reduce_lr(self) -> None:
         groups = self.optimizer.param_groups
