@@ -159,6 +159,8 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
     targets = errors.check_out(op.name, out, isinstance(arrays, (tuple, list)))
     for target, array in zip(targets, arrays if isinstance(arrays, (tuple, list)) else (arrays,), strict=True):
         check_writable(target)
+        check_target(target._array)
+        check_sources(op, target, args)
         resized = target._array.shape != array.shape
         if resized and op.elementwise and any(each is target for each in args):
             raise errors.does_not_fit(target, array.shape)
@@ -167,8 +169,6 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
             raise errors.cannot_cast(FROM_NUMPY[array.dtype], target._dtype)
         if resized:
             target._resize_output(array, op.name)
-        check_target(target._array)
-        check_sources(op, target, args)
         _write(target, array, array.shape)
     return out if op.outputs is None else op.outputs(*out)
 
@@ -183,10 +183,10 @@ def write_out(name: str, out: Any, result: Any) -> Any:
                 "arguments requires grad."
             )
         check_writable(target)
+        check_target(target._array)
         check_out_type(name, False, target, each._array)
         if target._array.shape != each._array.shape:
             target._resize_output(each._array, name)
-        check_target(target._array)
         _write(target, each._elements, each._array.shape)
     return type(result)(*out) if several else out
 

@@ -9,11 +9,13 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import FROM_NUMPY, int32, int64, type_name
+from minitorch.layout import strides_of
 from minitorch.ops.accumulation import add_at, checked_places
 from minitorch.ops.declaration import declare
 from minitorch.ops.errors import check_dim
 from minitorch.ops.pointwise import times
 from minitorch.ops.scattering import ALL, BOTH, reduce_at, scatter_reduce_backward
+from minitorch.ops.striding import beyond_storage
 from minitorch.tensor import Tensor
 
 Number = Any
@@ -169,8 +171,20 @@ def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> A
     _check_copy(self, dim, index, source)
     target = self if self.ndim else self.reshape(1)
     wording = "index_copy_(): index {index} is out of bounds for dimension {dim} with size {size}"
-    target[_places(xp, target, dim, index, wording)] = source if self.ndim else source.reshape(1)
+    if _writes(target, dim, index):
+        target[_places(xp, target, dim, index, wording)] = source if self.ndim else source.reshape(1)
     return self
+
+
+def _writes(target: Array, dim: int, index: Array) -> bool:
+    """Whether there is anything to write at the indices along `dim`. Raises RuntimeError where there is no place."""
+    shape = (*target.shape[:dim], index.size, *target.shape[dim + 1 :])
+    if 0 in shape:
+        return False
+    if not target.size:
+        steps = [step // target.itemsize for step in strides_of(target)]
+        raise beyond_storage((shape, (*steps[:dim], 0, *steps[dim + 1 :]), 0), target.itemsize, 0)
+    return True
 
 
 @declare(
@@ -192,9 +206,9 @@ def index_fill(xp: Any, self: Array, dim: int, index: Array, value: Array | Numb
         )
     dim = check_dim(dim, self.ndim)
     target = self if self.ndim else self.reshape(1)
-    size = target.shape[dim]
-    places = checked_places(xp, index.reshape(-1), size, dim)
-    target[(*(slice(None),) * dim, places)] = value
+    if _writes(target, dim, index):
+        places = checked_places(xp, index.reshape(-1), target.shape[dim], dim)
+        target[(*(slice(None),) * dim, places)] = value
     return self
 
 

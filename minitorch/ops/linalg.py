@@ -14,6 +14,7 @@ from minitorch.backend import Array
 from minitorch.dtypes import type_name
 from minitorch.layout import contiguous_format, laid_out
 from minitorch.ops.declaration import METHODS, NAMESPACES, OPS, composite, declare
+from minitorch.ops.errors import check_dim
 from minitorch.ops.matmul import matmul
 from minitorch.ops.pointwise import conj
 from minitorch.tensor import Tensor
@@ -328,6 +329,7 @@ def cross(xp: Any, self: Array, other: Array, *, dim: int = -1) -> Array:
     """
     if self.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    check_dim(dim, self.ndim)
     if self.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[dim]} and {other.shape[dim]}"

@@ -10,8 +10,9 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import C_NAMES, FROM_NUMPY, INTEGER, bool_, type_name
+from minitorch.layout import restrided
 from minitorch.ops.apply import in_place_of
-from minitorch.ops.broadcasting import broadcast_shapes, broadcast_tensors
+from minitorch.ops.broadcasting import broadcast_shapes
 from minitorch.ops.declaration import METHODS, OPS, composite, declare
 from minitorch.ops.factory import cast_number, check_range
 from minitorch.tensor import Tensor
@@ -74,22 +75,19 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 @declare(
-    variants="",
-    node="MaskedSelectBackward0",
-    derivatives={"self": lambda grad, self, mask: grad.new_zeros(self.shape).masked_scatter(mask, grad)},
+    variants="function method out",
+    derivatives={
+        "self": lambda grad, self, mask: (
+            grad.new_zeros(broadcast_shapes(self.shape, mask.shape)).masked_scatter(mask, grad)
+        )
+    },
 )
-def select_where(xp: Any, self: Array, mask: Array) -> Array:
-    return self[mask]
-
-
-@composite(variants="function method out")
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+def masked_select(xp: Any, self: Array, mask: Array) -> Array:
     """The elements where the mask is True, as a vector. https://pytorch.org/docs/stable/generated/torch.masked_select.html"""
-    if mask._dtype is not bool_:
+    if mask.dtype != "bool":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    if input._array.shape != mask._array.shape:
-        input, mask = broadcast_tensors(input, mask)
-    return select_where(input, mask)
+    self, mask = xp.broadcast_arrays(self, mask)
+    return self[mask]
 
 
 @declare(
@@ -146,7 +144,8 @@ METHODS["masked_scatter_"] = masked_scatter_
 def places_of_nonzero(xp: Any, self: Array) -> Array:
     if not self.ndim:
         return xp.zeros((0, 1 if self != 0 else 0), xp.int64).T
-    return xp.stack(xp.nonzero(self)).T  # a dimension's indices lie together
+    places = xp.stack(xp.nonzero(self))  # a dimension's indices lie together
+    return restrided(xp, places.T, (places.itemsize, places.itemsize * places.shape[1]))
 
 
 @composite(variants="function method out")

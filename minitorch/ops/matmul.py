@@ -114,6 +114,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if ndim == 2:
         return addmm(bias, input, weight.t())
     if input.is_contiguous() and ndim:
-        rows = addmm(bias, input.view(-1, input.shape[-1]), weight.t())
+        rows = addmm(bias, input.view(prod(input.shape[:-1]), input.shape[-1]), weight.t())
         return rows.view(*input.shape[:-1], weight.shape[0])
     return matmul(input, weight.t()) + bias

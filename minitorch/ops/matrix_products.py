@@ -243,8 +243,10 @@ def addbmm(xp: Any, self: Array, batch1: Array, batch2: Array, *, beta: Number =
     """β self + α Σᵢ batch1ᵢ @ batch2ᵢ. https://pytorch.org/docs/stable/generated/torch.addbmm.html"""
     check_batches(batch1, batch2)
     check_expands(self, (batch1.shape[1], batch2.shape[2]))
-    left = batch1.transpose(1, 0, 2).reshape(batch1.shape[1], -1)
-    return plus(self, product_in_single(xp, left, batch2.reshape(left.shape[1], -1)), beta, alpha)
+    count, rows, inner = batch1.shape
+    left = batch1.transpose(1, 0, 2).reshape(rows, count * inner)
+    right = batch2.reshape(count * inner, batch2.shape[2])
+    return plus(self, product_in_single(xp, left, right), beta, alpha)
 
 
 def _each(grad: Tensor, batch: Tensor) -> Tensor:

@@ -28,6 +28,9 @@ _ANY_TARGET = frozenset({"zero", "threshold", "tril", "triu", "addmv", "baddbmm"
 _ANY_SOURCE = frozenset({"fill", "ldexp", "scatter_where", "addmm", "addmv", "addbmm", "baddbmm"})
 """Ops that don't look at whether what they read shares memory with what they write."""
 
+_NO_SOURCE = frozenset({"kthvalue", "masked_select"})
+"""Ops that may not read the target of `out=` at all, as those that are given places by index."""
+
 _FREE_SOURCE = {"fill_where": "value", "index_fill": "value"}
 """The parameters of other ops of which the same is true."""
 
@@ -95,17 +98,17 @@ def check_sources(op: Op, target: Tensor, args: Sequence[Any]) -> None:
     """
     if op.name in _ANY_SOURCE:
         return
-    by_index = "index" in op.positions or "indices" in op.positions
+    apart = op.name in _NO_SOURCE or "index" in op.positions or "indices" in op.positions
     free = op.positions.get(_FREE_SOURCE.get(op.name, ""))
     for each in tensors_in(value for position, value in enumerate(args) if position != free):
         if each is target:
-            refused = by_index
+            refused = apart
         elif target._storage is None or each._storage is not target._storage:
             refused = False
         elif (each._bits or target._bits) and op.name != "copy":
             refused = False  # one of the two is a copy
         else:
-            refused = _overlap(target._array, each._array, may_coincide=not by_index)
+            refused = _overlap(target._array, each._array, may_coincide=not apart)
         if refused:
             raise RuntimeError(
                 "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "

@@ -54,7 +54,7 @@ def bernoulli(
         result: Tensor = bernoulli_sample(input, generator)
     else:
         result = empty_like(input, memory_format=contiguous_format).bernoulli_(p, generator=generator)
-    return result if out is None else write_out(out, result._array)
+    return result if out is None else cast(Tensor, apply.write_out("bernoulli", out, result))
 
 
 @declare(variants="function out", derivatives={"self": no_gradient})

@@ -363,5 +363,5 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     shapes = (tuple(1 if d == dim else n for d, n in enumerate(each._array.shape)) for each in (input, indices))
     common = list(broadcast_shapes(*shapes))
     sizes = [[*common[:dim], each._array.shape[dim], *common[dim + 1 :]] for each in (input, indices)]
-    places = indices.remainder(input.size(dim)) if indices._array.size else indices
+    places = indices.remainder(input.size(dim)) if input.size(dim) else indices
     return gather(input.expand(sizes[0]), dim, places.expand(sizes[1]), out=out)

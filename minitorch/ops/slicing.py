@@ -130,6 +130,11 @@ def _part(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     if not input._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if dim >= input._array.ndim:
+        raise RuntimeError(
+            "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error "
+            "message be improved?  If so, please report an enhancement request to PyTorch.)"
+        )
     part = _part(input, dim, start, length)
     return part.clone(memory_format=contiguous_format) if out is None else write_out("narrow_copy", out, part)
 

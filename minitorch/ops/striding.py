@@ -48,6 +48,16 @@ def _storage_size(*geometries: Geometry) -> int:
     return max(offset + _extent(shape, stride) for shape, stride, offset in geometries)
 
 
+def beyond_storage(geometry: Geometry, itemsize: int, nbytes: int) -> RuntimeError:
+    """The error for a geometry that needs more than the `nbytes` of a storage."""
+    shape, stride, offset = geometry
+    return RuntimeError(
+        f"setStorage: sizes {list(shape)}, strides {list(stride)}, storage offset {offset}, and itemsize {itemsize} "
+        f"requiring a storage size of {_storage_size(geometry) * itemsize} are out of bounds for storage of size "
+        f"{nbytes}"
+    )
+
+
 @declaration.view(
     variants="",
     node="AsStridedBackward0",
@@ -73,10 +83,7 @@ def as_strided(input: Tensor, size: Ints, stride: Ints, storage_offset: int | No
     storage, itemsize = input.untyped_storage(), input._dtype.itemsize
     needed = _storage_size(target) * itemsize
     if 0 not in size and needed > storage.nbytes():
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {target[2]}, and itemsize "
-            f"{itemsize} requiring a storage size of {needed} are out of bounds for storage of size {storage.nbytes()}"
-        )
+        raise beyond_storage(target, itemsize, storage.nbytes())
     steps = tuple(step * itemsize for step in stride)
     array = input._device.backend.strided(storage._bytes, input._dtype.numpy, target[2] * itemsize, size, steps)
     return as_strided_view(input, (input._array.shape, input.stride(), offset), target, array)
@@ -145,6 +152,9 @@ def as_strided_scatter(
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(target[0])}"
         )
+    nbytes = input.untyped_storage().nbytes()
+    if 0 not in target[0] and _storage_size(target) * input._dtype.itemsize > nbytes:
+        raise beyond_storage(target, input._dtype.itemsize, nbytes)
     return place(input, src, (input._array.shape, input.stride(), offset), target)
 
 

@@ -5,6 +5,7 @@ Source: https://pytorch.org/docs/stable/torch.html#blas-and-lapack-operations
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from minitorch.backend import Array
@@ -140,5 +141,6 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
             f"{list(input.shape)} and {list(other.shape)}"
         )
     size = input.shape[-1]
-    product = mm(input.reshape(-1, size), other.reshape(-1, size).t())
+    rows = [each.reshape(math.prod(each.shape[:-1]), size) for each in (input, other)]
+    product = mm(rows[0], rows[1].t())
     return product.view(*input.shape[:-1], *other.shape[:-1])

@@ -23,18 +23,13 @@ _REASONS: dict[str, dict[str, str]] = {
         "a number is no tensor: PyTorch's descriptors and parser say so, here Python multiplies": (
             "__radd__ __rand__ __rdiv__ __rmul__ __ror__ __rxor__ rsub"
         ),
-        "a place outside the memory is found by NumPy": "as_strided_scatter",
-        "the result is computed first and then written: shared memory does no harm, and isn't refused": (
-            "bernoulli index_select kthvalue masked_select"
-        ),
         "PyTorch refuses to resize memory that belongs to NumPy": "cat",
         "several faults, or another wording": (
-            "linalg.cross multinomial nn.functional.adaptive_avg_pool2d nn.functional.adaptive_avg_pool3d "
+            "nn.functional.adaptive_avg_pool2d nn.functional.adaptive_avg_pool3d "
             "nn.functional.adaptive_max_pool2d nn.functional.adaptive_max_pool3d nn.functional.conv1d "
             "nn.functional.conv2d nn.functional.conv3d nn.functional.max_pool1d nn.functional.max_pool3d "
             "nn.functional.prelu"
         ),
-        "PyTorch's own message asks to be improved": "narrow_copy",
     },
     "out": {
         "the signs of eigenvectors are free: MKL and OpenBLAS choose them differently": ("linalg.eig linalg.eigh"),
