@@ -259,6 +259,7 @@ class OpNode(Node):
     def release(self) -> None:
         if not self._plan.saves_tensors:
             return
-        if self.op.name in NUMBER_IS_PARAMETER and not any(isinstance(each, SavedTensor) for each in self._saved or ()):
+        is_parameter = not NUMBER_IS_PARAMETER.isdisjoint((self.op.name, self.full_name))
+        if is_parameter and not any(isinstance(each, SavedTensor) for each in self._saved or ()):
             return  # nothing but a number, such as lerp's weight
         self._saved = None

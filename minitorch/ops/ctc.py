@@ -159,7 +159,7 @@ def ctc_loss(
         raise _invalid(f"Expected input_lengths to have value at most {len(batch)}, but got value {max(lengths)}")
     loss = ctc_loss_(batch, labels, targets, lengths, wanted, blank, zero_infinity)[0]
     if zero_infinity:
-        loss = loss.masked_fill(loss == math.inf, 0)
+        loss = loss.new_zeros(()).where(loss == math.inf, loss)
     if reduction == "mean":
         loss = loss / loss.new_tensor([max(each, 1) for each in wanted])
     if log_probs.dim() == 2 and reduction == "none":

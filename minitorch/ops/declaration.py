@@ -48,8 +48,8 @@ METHODS: dict[str, Callable[..., Any]] = {}
 OPS: dict[str, Op] = {}
 """Every declared op by name."""
 
-NUMBER_IS_PARAMETER = frozenset({"pow", "lerp", "clamp", "clamp_min", "clamp_max"})
-"""Ops to which a number is no operand: PyTorch makes no tensor of it."""
+NUMBER_IS_PARAMETER = frozenset({"pow", "lerp", "clamp", "clamp_min", "clamp_max", "MulBackward1", "DivBackward1"})
+"""Ops, or nodes of ops, to which a number is no operand: PyTorch makes no tensor of it."""
 
 
 class Op:
@@ -119,14 +119,17 @@ class Op:
         self.is_overloaded = callable(node)
         self.outputs = outputs
         self.is_binary = self.tensors == (0, 1) and len(self.promoted) == 2 and 1 in self.scalars and not edits
-        inputs = sorted(self.positions[name.strip()] for names in derivatives for name in names.split(","))
-        self.differentiable = tuple(inputs)
-        self.gradient_sequence = next((position for position in inputs if position in self.sequences), None)
+        self.differentiable = self._inputs_of(derivatives)
+        self.gradient_sequence = next((each for each in self.differentiable if each in self.sequences), None)
         self.saves_self = edits and any("self" in parameters_of(formula) for formula in derivatives.values())
         self.formulas = derivatives
         self.derivatives: tuple[Derivative, ...] | None = None
         self.nodes: dict[str, type[OpNode]] = {}
         self.plans: dict[Any, Plan] = {}
+
+    def _inputs_of(self, formulas: Mapping[str, Formula]) -> tuple[int, ...]:
+        """The parameters that the formulas are for."""
+        return tuple(sorted(self.positions[name.strip()] for names in formulas for name in names.split(",")))
 
     def plan(self, mask: int, args: Sequence[Any]) -> Plan:
         """What to save and which formulas to run when the inputs in the bit set `mask` need gradients."""
@@ -143,6 +146,7 @@ class Op:
         twin = copy(self)
         twin.node_name, twin.is_overloaded, twin.nodes, twin.plans = node_name, callable(node_name), {}, {}
         twin.formulas, twin.derivatives = formulas or self.formulas, None
+        twin.differentiable = self._inputs_of(twin.formulas)
         return twin
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -23,6 +23,7 @@ from minitorch.ops.loss import (
     shape_of,
     share,
 )
+from minitorch.ops.scalar_forms import over_number
 from minitorch.tensor import Tensor
 
 
@@ -247,7 +248,7 @@ def _cross_entropy_of_probabilities(
     if reduction == "none":
         return -product.sum(class_dim)
     total = -product.sum()
-    return total / (target.numel() // classes) if reduction == "mean" and classes else total
+    return over_number(total, target.numel() // classes) if reduction == "mean" and classes else total
 
 
 def _of_weighted(gradient: Tensor, weight: Tensor | None, reduction: str, self: Tensor, target: Tensor) -> Tensor:

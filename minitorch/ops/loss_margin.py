@@ -10,9 +10,11 @@ from typing import Any
 from minitorch.backend import Array
 from minitorch.dtypes import float32, float64
 from minitorch.ops.declaration import KEEP, composite, declare
+from minitorch.ops.distances import pairwise_distance
 from minitorch.ops.errors import broadcast_clash, floating, not_implemented
 from minitorch.ops.loss import (
     REDUCTIONS,
+    count,
     expect_type,
     in_type_of,
     log_sigmoid,
@@ -66,16 +68,18 @@ def margin_ranking_loss(
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
+def _soft_margin_gradient(grad: Tensor, self: Tensor, target: Tensor, reduction: str) -> Any:
+    z = (-target * self).exp()
+    norm = 1 / count(self, target) if reduction == "mean" else 1
+    return target * z * -norm / (z + 1) * grad
+
+
 @declare(
     promotion=KEEP,
     variants="",
     elementwise=True,
     node="SoftMarginLossBackward0",
-    derivatives={
-        "self": lambda grad, self, target, reduction: (
-            share(grad, reduction, self, target) * -target * (-target * self).sigmoid()
-        ),
-    },
+    derivatives={"self": _soft_margin_gradient},
 )
 def soft_margin(xp: Any, self: Array, target: Array, reduction: str) -> Array:
     return reduced(xp.log1p(xp.exp(-target * self)), reduction)
@@ -307,15 +311,6 @@ def cosine_embedding_loss(
     cosine = (input1 * input2).sum(dim) / squares.sqrt()
     near, far = where(target.eq(1), 1 - cosine, 0), where(target.eq(-1), (cosine - margin).clamp_min(0), 0)
     return reduced(near + far, reduction)
-
-
-@composite(variants="function", namespace="nn.functional")
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """‖x1 − x2 + eps‖ₚ along the last dimension.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.pairwise_distance.html
-    """
-    return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
 @composite(variants="function", namespace="nn.functional")

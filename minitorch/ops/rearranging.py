@@ -13,6 +13,7 @@ from minitorch.layout import contiguous_format, empty_as, laid_out, suggested_fo
 from minitorch.ops.broadcasting import expand
 from minitorch.ops.declaration import OPS, composite, declare
 from minitorch.ops.errors import check_dim
+from minitorch.ops.joining import stack
 from minitorch.ops.shape import (
     checked_dims,
     flatten,
@@ -262,4 +263,4 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
-    return input[combination_indices(input, r, with_replacement)]
+    return stack([input[indices] for indices in combination_indices(input, r, with_replacement).unbind(1)], 1)

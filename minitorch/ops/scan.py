@@ -18,6 +18,7 @@ from minitorch.ops.declaration import METHODS, OPS, composite, declare
 from minitorch.ops.errors import check_dim, not_implemented
 from minitorch.ops.joining import cat
 from minitorch.ops.reduction import sum_type
+from minitorch.ops.scalar_forms import over_number, times_number
 from minitorch.ops.slicing import select, slice_
 from minitorch.tensor import Tensor
 
@@ -217,9 +218,10 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
         raise RuntimeError("trapezoid(): only one of x and dx may be given")
     dim = check_dim(dim, y.dim())
     if x is None:
-        inner = y.sum(dim) - (select(y, dim, 0) + select(y, dim, -1)) * 0.5
-        return inner * (1 if dx is None else dx)
-    return ((slice_(y, dim, 1, None) + slice_(y, dim, 0, -1)) * _widths(x, dim, y.dim())).sum(dim) / 2.0
+        inner = y.sum(dim) - times_number(select(y, dim, 0) + select(y, dim, -1), 0.5)
+        return times_number(inner, 1 if dx is None else dx)
+    doubled = ((slice_(y, dim, 1, None) + slice_(y, dim, 0, -1)) * _widths(x, dim, y.dim())).sum(dim)
+    return over_number(doubled, 2.0)
 
 
 @composite(variants="function")
@@ -228,5 +230,5 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
     dim = check_dim(dim, y.dim())
     pairs = slice_(y, dim, 1, None) + slice_(y, dim, 0, -1)
     if x is None:
-        return (1 if dx is None else dx) / 2.0 * pairs.cumsum(dim)
-    return (pairs * _widths(x, dim, y.dim())).cumsum(dim) / 2.0
+        return times_number(pairs, (1 if dx is None else dx) / 2.0).cumsum(dim)
+    return over_number((pairs * _widths(x, dim, y.dim())).cumsum(dim), 2.0)

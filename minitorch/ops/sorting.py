@@ -272,8 +272,12 @@ def _quantile(
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if not input.numel():
         raise RuntimeError(f"{name}() input tensor must be non-empty")
-    ndim = input.dim()
-    rows = input.reshape(-1) if dim is None else input.movedim(dim, -1) if ndim else input.reshape(1)
+    if dim is None:
+        rows = input.reshape([1] * (input.dim() * keepdim) + [-1])
+    elif keepdim or not input.dim():
+        rows = input.unsqueeze(-1).transpose(check_dim(dim, input.dim()), -1)
+    else:
+        rows = input.movedim(dim, -1)
     size = rows.shape[-1]
     missing = rows.isnan().sum(-1, keepdim=True)
     ordered = sorted_along(rows, -1, False)[0]
@@ -288,13 +292,9 @@ def _quantile(
     weights = ranks - low if interpolation != "midpoint" else (ranks > low) * 0.5
     below, above = (ordered.gather(-1, each.long()) for each in (low, ranks.ceil()))
     result = below.lerp(above, weights.to(below.dtype))
-    if dim is None:
-        result = result.reshape(-1, *(1,) * ndim) if keepdim else result
-    else:
-        result = result.movedim(-1, 0)
-        result = result.unsqueeze(check_dim(dim, ndim) + 1) if keepdim and ndim else result
-        result = result.reshape(-1) if not ndim else result
-    return result if q.dim() else result.squeeze(0)
+    if not q.dim():
+        return result.squeeze_(-1)
+    return result.unsqueeze_(0).transpose_(0, -1).squeeze_(-1)
 
 
 @composite(variants="function method out")

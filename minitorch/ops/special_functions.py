@@ -16,6 +16,7 @@ from minitorch.ops import special_kernels as kernels
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, pointwise
 from minitorch.ops.errors import floating, not_implemented
 from minitorch.ops.pointwise import conj
+from minitorch.ops.scalar_forms import times_number
 from minitorch.tensor import Tensor
 
 Number = Any
@@ -269,7 +270,7 @@ def i1e(xp: Any, self: Array) -> Array:
 @composite(variants="function out", namespace="special")
 def ndtr(input: Tensor) -> Tensor:
     """The normal distribution: (1 + erf(x/√2))/2. https://pytorch.org/docs/stable/special.html#torch.special.ndtr"""
-    return (1 + (input / math.sqrt(2)).erf()) * 0.5
+    return times_number(1 + times_number(input, math.sqrt(0.5)).erf(), 0.5)
 
 
 @pointwise(

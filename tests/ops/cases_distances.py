@@ -75,7 +75,6 @@ case(
     ],
     errors=lambda make: [args(make(2, 3), make(3, 3))],
     dtypes="bfloat16 float32 float64 complex64",
-    grad_fn=False,  # torch.norm's node here, and linalg.vector_norm's there
 )
 case(
     "cosine_similarity nn.functional.cosine_similarity",

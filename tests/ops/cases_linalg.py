@@ -226,7 +226,6 @@ case(
     dtypes=FLOATS,
     tolerance=10,
     strides=False,
-    grad_fn=False,  # of the power 0
 )
 case(
     "linalg.multi_dot",

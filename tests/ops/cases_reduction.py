@@ -276,7 +276,6 @@ case(
         args(make(4)),
     ],
     dtypes="float32 float64",
-    grad_fn=False,
     strides=False,
 )
 case(

@@ -353,7 +353,6 @@ case(
         args(make(1)),
     ],
     errors=lambda make: [args(make(2, 2)), args(make(2), -1)],
-    grad_fn=False,  # torch selects with a mask, and minitorch with indices
 )
 case(
     "as_strided",

@@ -109,7 +109,6 @@ case(
     ],
     errors=lambda make: [args(make(3), 2.0), args(make(3, dtype="int64"), 0.5), args(make(0), 0.5)],
     dtypes=ORDERED,
-    grad_fn=False,
     strides=False,
 )
 case(

@@ -48,6 +48,7 @@ _REASONS = {
         FractionalMaxPool2D FractionalMaxPool3D Gather Im2Col LinalgPinv MaxPool2DWithIndices MaxPool3DWithIndices
         MaxUnpool2D MaxUnpool3D NativeBatchNorm NativeGroupNorm NativeLayerNorm ReflectionPad1D ReflectionPad2D
         ReflectionPad3D ReplicationPad1D ReplicationPad2D ReplicationPad3D RreluWithNoise TriangularSolve Upsample""",
+    "linalg.vector_norm, whose order has another name, is norm too": "Norm",
     "one op reduces, or squeezes, with and without given dimensions": """
         MeanBackward0 MeanBackward1 ProdBackward0 SqueezeBackward1 SqueezeBackward2 SqueezeBackward4 SumBackward0""",
     "PyTorch keeps single sizes or none, here the whole shape, or the other way round": """
