@@ -95,6 +95,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 raise pytest.UsageError(f"{item.nodeid}: needs{mark.args} should name some of {', '.join(MISSING)}")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def seeds_without_gpu() -> None:
+    """Without a GPU `torch.manual_seed` keeps each seed for one that might come, with the text of the whole stack."""
+    if missing_torch() is None:
+        import torch
+
+        for devices in (torch.cuda, torch.xpu, torch.mtia):
+            if not devices.is_available():
+                devices.manual_seed_all = lambda seed: None  # type: ignore[attr-defined, assignment]
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("needs"):
         for name in mark.args:

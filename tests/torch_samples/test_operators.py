@@ -30,7 +30,8 @@ from tests.torch_samples.samples import (
     translated,
 )
 
-MOST_SAMPLES = 40  # of an operator and a dtype
+Recorded = tuple[Any, list[Any], list[Any], list[Any], list[Any]]
+MOST_SAMPLES = 40  # of an operator
 
 
 def samples(
@@ -59,7 +60,7 @@ def compared(op: Any, function: Call, dtypes: list[Any]) -> Iterator[str | None]
             yield f"{described(sample)}: {found}"
 
 
-def recorded(op: Any, function: Call) -> Iterator[tuple[Any, list[Any], list[Any], list[Any], list[Any]]]:
+def recorded(op: Any, function: Call) -> Iterator[Recorded]:
     """Each sample in double precision that both compute: results with a gradient, and inputs that need one."""
     for sample, args, own, kwargs, named in samples(op, [torch.float64], requires_grad=True):
         expected, error = outcome(torch, op.op, args, kwargs)
@@ -71,22 +72,22 @@ def recorded(op: Any, function: Call) -> Iterator[tuple[Any, list[Any], list[Any
             yield sample, *roots, *inputs
 
 
-def compared_nodes(op: Any, function: Call) -> Iterator[str | None]:
+def compared_nodes(calls: list[Recorded]) -> Iterator[str | None]:
     """The names of the results' nodes."""
-    for sample, roots, own_roots, _, _ in recorded(op, function):
+    for sample, roots, own_roots, _, _ in calls:
         expected, names = ([each.grad_fn.name() if each.grad_fn else "" for each in r] for r in (roots, own_roots))
         if expected != names:
             yield f"{described(sample)}: {expected} expected, got {names}"
 
 
-def compared_gradients(op: Any, function: Call, twice: bool) -> Iterator[str | None]:
-    """Gradients in double precision, and with `twice` the gradients' gradients."""
-    for sample, roots, own_roots, inputs, own_inputs in recorded(op, function):
+def compared_gradients(calls: list[Recorded], twice: bool) -> Iterator[str | None]:
+    """Gradients in double precision, or the gradients' gradients."""
+    for sample, roots, own_roots, inputs, own_inputs in calls:
         if len(roots) != len(own_roots):
             yield f"{described(sample)}: {len(roots)} results with gradient expected, got {len(own_roots)}"
             continue
         grads, own_grads, found = gradients(roots, own_roots, inputs, own_inputs, create_graph=twice)
-        if found is None and twice and op.supports_gradgrad and grads:
+        if found is None and twice and grads:
             first, own_first = ([g for g in each if g is not None and g.requires_grad] for each in (grads, own_grads))
             found = gradients(first, own_first, inputs, own_inputs, create_graph=False)[2]
         if found:
@@ -182,43 +183,25 @@ def entry(name: str) -> tuple[Any, Call]:
 @pytest.mark.parametrize("name", NAMES)
 def test_results(name: str) -> None:
     op, function = entry(name)
-    differing(
-        compared(op, function, [each for each in DTYPES if each in op.dtypes]), EXCEPTIONS.get("results", {}), name
-    )
+    differing(compared(op, function, [each for each in DTYPES if each in op.dtypes]), EXCEPTIONS["results"], name)
 
 
 @pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_autograd])
-def test_nodes(name: str) -> None:
+def test_derivatives(name: str) -> None:
     op, function = entry(name)
-    differing(compared_nodes(op, function), EXCEPTIONS["nodes"], name)
-
-
-@pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_autograd])
-def test_gradients(name: str) -> None:
-    op, function = entry(name)
-    differing(compared_gradients(op, function, twice=False), EXCEPTIONS["gradients"], name)
-
-
-@pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_gradgrad])
-def test_second_gradients(name: str) -> None:
-    op, function = entry(name)
-    differing(compared_gradients(op, function, twice=True), EXCEPTIONS["second gradients"], name)
+    calls = list(recorded(op, function))
+    differing(compared_nodes(calls), EXCEPTIONS["nodes"], name)
+    if op.supports_gradgrad:  # before the first gradients, which free the graph
+        differing(compared_gradients(calls, twice=True), EXCEPTIONS["second gradients"], name)
+    differing(compared_gradients(calls, twice=False), EXCEPTIONS["gradients"], name)
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("in_place", [False, True], ids=["method", "in place"])
-def test_methods(name: str, in_place: bool) -> None:
-    op, _ = entry(name)
-    differing(compared_methods(op, in_place), EXCEPTIONS["in place" if in_place else "methods"], name)
-
-
-@pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_out])
-def test_out(name: str) -> None:
+def test_forms(name: str) -> None:
     op, function = entry(name)
-    differing(compared_out(op, function), EXCEPTIONS["out"], name)
-
-
-@pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].error_inputs_func is not None])
-def test_errors(name: str) -> None:
-    op, function = entry(name)
-    differing(compared_errors(op, function), EXCEPTIONS["errors"], name)
+    differing(compared_methods(op, in_place=False), EXCEPTIONS["methods"], name)
+    differing(compared_methods(op, in_place=True), EXCEPTIONS["in place"], name)
+    if op.supports_out:
+        differing(compared_out(op, function), EXCEPTIONS["out"], name)
+    if op.error_inputs_func is not None:
+        differing(compared_errors(op, function), EXCEPTIONS["errors"], name)
