@@ -167,14 +167,15 @@ def _second_with(
     running_var: Tensor,
     weight_shape: Shape,
     eps: float,
-) -> tuple[Tensor, Tensor, Tensor | None]:
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """The gradients of grad_output, self and weight, where mean and variance are given numbers."""
     of_self, of_weight, of_bias = _given(grads, self, tuple(self.shape), weight_shape)
     scale = (running_var + eps).rsqrt().reshape(weight_shape)
     slope = of_self * scale
     normal = (self - running_mean.reshape(weight_shape)) * scale
     of_grad = slope * (1 if weight is None else weight.reshape(weight_shape)) + of_weight * normal + of_bias
-    return of_grad, of_weight * grad_output * scale, _as_weight(grad_output * slope, weight, weight_shape)
+    of_input = None if grads[1] is None else of_weight * grad_output * scale
+    return of_grad, of_input, _as_weight(grad_output * slope, weight, weight_shape)
 
 
 @declare(
