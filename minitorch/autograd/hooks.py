@@ -161,7 +161,7 @@ def _replaced(hook: Callable[..., Any], replacement: Any, grads: list[Tensor | N
             f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(replacement)}, but expected "
             f"{len(grads)})"
         )
-    return [_checked(hook, new, old) for new, old in zip(replacement, grads, strict=True)]
+    return [None if new is None else _checked(hook, new, old) for new, old in zip(replacement, grads, strict=True)]
 
 
 def run_post_accumulate_hooks(variable: Tensor) -> None:

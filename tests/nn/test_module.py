@@ -423,6 +423,8 @@ def a_hook_that_always_runs(torch: Any) -> Any:
     log: list[Any] = []
     model.register_forward_hook(lambda module, args, output: log.append(output), always_call=True)
     model.register_forward_hook(lambda module, args, output: log.append("not"))
+    model.register_forward_hook(lambda module, args, output: 5, always_call=True)
+    model.register_forward_hook(lambda module, args, output: log.append(output), always_call=True)
     return [errors(lambda: model("text"))[0][0], log]
 
 
@@ -455,13 +457,58 @@ def backward_hooks_without_input_gradient(torch: Any) -> Any:
 
 
 @scenario
-def backward_hook_errors(torch: Any) -> Any:
-    def run(hook: Any) -> Any:
-        model = torch.nn.Linear(2, 3)
-        model.register_full_backward_hook(hook)
-        model(torch.ones(1, 2, requires_grad=True)).sum().backward()
+def what_backward_hooks_return(torch: Any) -> Any:
+    """In place of the gradients of a module with two inputs; where it is wrong, the error."""
 
-    return errors(lambda: run(lambda *args: (None, None)))
+    class Product(torch.nn.Module):
+        def forward(self, x: Any, y: Any) -> Any:
+            return x * y
+
+    one = torch.ones(1, 2)
+
+    def gradients(register: str, returned: Any) -> Any:
+        model, inputs = Product(), [torch.full((1, 2), 2.0 + i, requires_grad=True) for i in range(2)]
+        getattr(model, register)(lambda *args: returned)
+        model(*inputs).sum().backward()
+        return [each.grad for each in inputs]
+
+    kinds: list[Any] = [None, 5, (), (None,), (None, None), (one, None), (one * 9,), one * 9, [one, one], (one[0], one)]
+    kinds += [(one.double(), one), (one.double(),)]
+    registers = ["register_full_backward_hook", "register_full_backward_pre_hook"]
+    return errors(*(lambda k=kind, r=register: gradients(r, k) for kind in kinds for register in registers))
+
+
+@scenario
+def gradients_that_backward_hooks_see(torch: Any) -> Any:
+    """Zeros for inputs and outputs that need none, None for what is no tensor."""
+
+    class Any_(torch.nn.Module):
+        def __init__(self, function: Any) -> None:
+            super().__init__()
+            self.function = function
+
+        def forward(self, *args: Any) -> Any:
+            return self.function(*args)
+
+    log: list[Any] = []
+
+    def run(function: Any, *args: Any) -> list[Any]:
+        model = Any_(function)
+        model.register_full_backward_hook(lambda module, *grads: log.append(grads))
+        outputs = model(*args)
+        outputs[0].sum().backward()
+        return [each.grad_fn.name() if getattr(each, "grad_fn", None) else None for each in outputs]
+
+    x = torch.ones(1, 2, requires_grad=True)
+    names = [
+        run(lambda x, y: (x * 2, y * 3), x, torch.ones(1, 2)),
+        run(lambda x, y: (x * 2, y * 3), x, torch.ones(1, 2, requires_grad=True)),
+        run(lambda x, i: (x * i, x.argmax(), 5, None), x, torch.tensor([1, 2])),
+        run(lambda x, factor: (x * factor,), x, 3.0),
+    ]
+    written_to = Any_(lambda x: x * 2)
+    written_to.register_full_backward_hook(lambda *args: None)
+    return [names, log, errors(lambda: written_to(x).add_(1))]
 
 
 @scenario
@@ -611,6 +658,15 @@ def test_pickling_keeps_parameters_and_buffers() -> None:
     assert isinstance(loaded.linear.weight, minitorch.nn.Parameter)
     assert loaded.linear.weight.requires_grad
     assert (loaded.linear.weight == model.linear.weight).all()
+
+
+def test_modules_pickled_by_older_versions() -> None:
+    model = minitorch.nn.Linear(2, 2)
+    state = {name: value for name, value in vars(model).items() if not name.endswith(("_hooks", "_hook", "_set"))}
+    loaded = minitorch.nn.Linear.__new__(minitorch.nn.Linear)
+    loaded.__setstate__(state)
+    assert (loaded(minitorch.ones(1, 2)) == model(minitorch.ones(1, 2))).all()
+    assert list(loaded.state_dict()) == list(model.state_dict())
 
 
 def test_a_module_without_hooks_calls_forward_directly() -> None:

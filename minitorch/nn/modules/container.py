@@ -11,8 +11,9 @@ from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, TypeVar
 
-from minitorch.nn.modules.module import Module, typename
+from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter
+from minitorch.settings import typename
 from minitorch.tensor import Tensor
 
 S = TypeVar("S", bound="_Numbered")

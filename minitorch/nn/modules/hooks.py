@@ -10,9 +10,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from minitorch.autograd.function import Function
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.hooks import RemovableHandle
-from minitorch.autograd.node import Gradients, Node, gradient_edge
 from minitorch.nn.modules.node_hooks import watch_node
 from minitorch.tensor import Tensor
 
@@ -167,7 +167,8 @@ class ModuleHooks:
             ):
                 for number in [number for number in hooks if number in always and number not in called]:
                     try:
-                        self._call_forward_hook(number, hooks[number], args, kwargs, result)
+                        replaced = self._call_forward_hook(number, hooks[number], args, kwargs, result)
+                        result = result if replaced is None else replaced
                     except Exception as error:
                         warnings.warn(
                             f"{'global ' if hooks is forward_hooks else ''}module forward hook with "
@@ -201,15 +202,17 @@ class ModuleHooks:
         return args, kwargs
 
 
-class BackwardHookFunctionBackward(Node):
-    """The identity. It stands at the border of a module and shows the gradients that cross it to `observe`."""
+class BackwardHookFunction(Function):
+    """The identity. It stands at the border of a module, so that hooks of its node see the gradients that cross it."""
 
-    __slots__ = ("observe",)
+    @staticmethod
+    def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
+        ctx.mark_non_differentiable(*(each for each in args if not each.requires_grad))
+        return args
 
-    observe: Callable[[Gradients], Gradients]
-
-    def apply(self, grads: Gradients) -> Gradients:
-        return self.observe(grads)
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
+        return grads
 
 
 class BackwardHook:
@@ -217,9 +220,9 @@ class BackwardHook:
 
     def __init__(self, module: Any, hooks: Sequence[Hook], pre_hooks: Sequence[Hook]) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
-        self.grad_outputs: tuple[Any, ...] | None = None
+        self.grad_outputs: Any = None
         self.inputs: list[int] | None = None
-        self.outputs: list[int] = []
+        self.outputs: list[int] | None = None
         self.input_count = self.output_count = 0
 
     @classmethod
@@ -241,27 +244,27 @@ class BackwardHook:
                 f"but received {type(result)}",
                 stacklevel=4,
             )
-        values, outputs = _through_identity(result if isinstance(result, tuple) else (result,), self._at_outputs)
-        self.outputs, self.output_count = outputs or [], len(values)
+        values, self.outputs = _through_identity(result if isinstance(result, tuple) else (result,), self._at_outputs)
+        self.output_count = len(values)
         return values if isinstance(result, tuple) else values[0]
 
-    def _at_outputs(self, grads: Gradients) -> Gradients:
-        seen = _spread(self.outputs, grads, self.output_count)
+    def _at_outputs(self, _: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        assert self.outputs is not None
+        seen: Any = _spread(self.outputs, grads, self.output_count)
         for hook in self.pre_hooks:
             replaced = hook(self.module, seen)
             if replaced is None:
                 continue
-            replaced = replaced if isinstance(replaced, tuple) else (replaced,)
-            if len(replaced) != len(seen):
+            if len(replaced) != self.output_count:
                 raise RuntimeError(
                     "Backward pre hook returned an invalid number of grad_output, "
-                    f"got {len(replaced)}, but expected {len(seen)}"
+                    f"got {len(replaced)}, but expected {self.output_count}"
                 )
             seen = replaced
         self.grad_outputs = seen
         if self.inputs is None:
             self._without_input_gradients()
-        return [seen[index] for index in self.outputs]
+        return tuple(seen[index] for index in self.outputs)
 
     def _without_input_gradients(self) -> None:
         warnings.warn(
@@ -275,28 +278,26 @@ class BackwardHook:
             if replaced is not None and not (isinstance(replaced, tuple) and all(each is None for each in replaced)):
                 raise RuntimeError(
                     "Backward hook for Modules where no input requires gradient should always return None or None "
-                    "for all "
-                    "gradients."
+                    "for all gradients."
                 )
         self.grad_outputs = None
 
-    def _at_inputs(self, grads: Gradients) -> Gradients:
+    def _at_inputs(self, grads: tuple[Any, ...], _: Any) -> tuple[Any, ...] | None:
         if self.grad_outputs is None or self.inputs is None:
-            return grads
-        seen = _spread(self.inputs, grads, self.input_count)
+            return None  # the gradients came past the outputs, as those of second derivatives do
+        seen: Any = _spread(self.inputs, grads, self.input_count)
         for hook in self.hooks:
             replaced = hook(self.module, seen, self.grad_outputs)
             if replaced is None:
                 continue
-            replaced = replaced if isinstance(replaced, tuple) else (replaced,)
-            if len(replaced) != len(seen):
+            if len(replaced) != self.input_count:
                 raise RuntimeError(
                     "Backward hook returned an invalid number of grad_input, "
-                    f"got {len(replaced)}, but expected {len(seen)}"
+                    f"got {len(replaced)}, but expected {self.input_count}"
                 )
             seen = replaced
         self.grad_outputs = None
-        return [seen[index] for index in self.inputs]
+        return tuple(seen[index] for index in self.inputs)
 
 
 def _spread(indices: Sequence[int], values: Sequence[Any], count: int) -> tuple[Any, ...]:
@@ -307,25 +308,26 @@ def _spread(indices: Sequence[int], values: Sequence[Any], count: int) -> tuple[
     return tuple(spread)
 
 
-def _through_identity(
-    values: tuple[Any, ...], observe: Callable[[Gradients], Gradients]
-) -> tuple[tuple[Any, ...], list[int] | None]:
-    """The values with their tensors led through a node, and where the tensors are; None where no gradient can come."""
+def _through_identity(values: tuple[Any, ...], observe: Hook) -> tuple[tuple[Any, ...], list[int] | None]:
+    """The values with their tensors led through a node whose gradients `observe` sees, and where these are.
+
+    Where no gradient can come the values are left alone, and there is no node to say where.
+    """
     indices = [index for index, each in enumerate(values) if isinstance(each, Tensor)]
-    tensors = [values[index] for index in indices]
-    if not (grad_mode.enabled and any(each.requires_grad for each in tensors)):
+    if not (grad_mode.enabled and any(values[index].requires_grad for index in indices)):
         return values, None
-    node = BackwardHookFunctionBackward(
-        [gradient_edge(each) for each in tensors], [(each._array.shape, each._dtype) for each in tensors]
-    )
-    node.observe = observe
+    tensors = BackwardHookFunction.apply(*(values[index] for index in indices))
+    node = next(each.grad_fn for each in tensors if each.grad_fn is not None)
+
+    def hook(inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Any:  # whose name errors tell
+        return observe(inputs, outputs)
+
+    node.register_hook(hook)
     replaced = list(values)
-    for number, (index, tensor) in enumerate(zip(indices, tensors, strict=True)):
-        alias = replaced[index] = tensor._alias()
-        if tensor._dtype.is_differentiable:
-            alias._grad_fn, alias._output_nr, alias._requires_grad = node, number, True
+    for index, tensor in zip(indices, tensors, strict=True):
+        replaced[index] = tensor
     kind: Any = type(values)  # a named tuple stays one
-    return (kind(replaced) if kind is tuple else kind(*replaced)), indices
+    return (tuple(replaced) if kind is tuple else kind(*replaced)), indices
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:

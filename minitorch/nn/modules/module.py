@@ -73,26 +73,7 @@ class Module(ModuleHooks, ModuleState, ModuleTree):
                 raise TypeError(
                     f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
                 )
-        # Not by assignment, which looks at these very dicts.
-        self.__dict__.update(
-            training=True,
-            _parameters={},
-            _buffers={},
-            _non_persistent_buffers_set=set(),
-            _backward_pre_hooks=OrderedDict(),
-            _backward_hooks=OrderedDict(),
-            _is_full_backward_hook=None,
-            _forward_hooks=OrderedDict(),
-            _forward_hooks_with_kwargs=OrderedDict(),
-            _forward_hooks_always_called=OrderedDict(),
-            _forward_pre_hooks=OrderedDict(),
-            _forward_pre_hooks_with_kwargs=OrderedDict(),
-            _state_dict_hooks=OrderedDict(),
-            _state_dict_pre_hooks=OrderedDict(),
-            _load_state_dict_pre_hooks=OrderedDict(),
-            _load_state_dict_post_hooks=OrderedDict(),
-            _modules={},
-        )
+        self.__dict__.update(_without_anything())  # not by assignment, which looks at these very dicts
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -370,7 +351,30 @@ class Module(ModuleHooks, ModuleState, ModuleTree):
         return f"{self._get_name()}(\n  " + "\n  ".join(itertools.chain(own, children)) + "\n)"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({**_without_anything(), **state})  # an older version may have had fewer attributes
+
+
+def _without_anything() -> dict[str, Any]:
+    """The attributes of a module that has no parameters, no hooks and so on."""
+    return {
+        "training": True,
+        "_parameters": {},
+        "_buffers": {},
+        "_non_persistent_buffers_set": set(),
+        "_backward_pre_hooks": OrderedDict(),
+        "_backward_hooks": OrderedDict(),
+        "_is_full_backward_hook": None,
+        "_forward_hooks": OrderedDict(),
+        "_forward_hooks_with_kwargs": OrderedDict(),
+        "_forward_hooks_always_called": OrderedDict(),
+        "_forward_pre_hooks": OrderedDict(),
+        "_forward_pre_hooks_with_kwargs": OrderedDict(),
+        "_state_dict_hooks": OrderedDict(),
+        "_state_dict_pre_hooks": OrderedDict(),
+        "_load_state_dict_pre_hooks": OrderedDict(),
+        "_load_state_dict_post_hooks": OrderedDict(),
+        "_modules": {},
+    }
 
 
 def _addindent(s_: str, numSpaces: int) -> str:
