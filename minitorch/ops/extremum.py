@@ -33,6 +33,8 @@ def _check(name: str, self: Array, dim: Dims) -> None:
         if name.startswith("arg") or (name in ("max", "min") and dim is not None):
             raise RuntimeError(f"{name}(): does not support complex input")
         raise not_implemented(_KERNELS[name], self.dtype.name)
+    if self.dtype == "bool" and name.startswith("arg"):
+        raise RuntimeError(f"{name}(): does not support bool input")
     if dim is None:
         if not self.size and name.startswith("arg"):
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
@@ -44,10 +46,12 @@ def _check(name: str, self: Array, dim: Dims) -> None:
                 else "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
             )
         return
-    for d in dims_of(dim, self.ndim):
+    given = dim if isinstance(dim, (tuple, list)) else (dim,)
+    for d, as_given in zip(dims_of(dim, self.ndim), given, strict=False):  # a number has no dimensions
         if not self.shape[d]:
             named = name if name == "aminmax" else f"{name}()"
-            raise IndexError(f"{named}: Expected reduction dim {d} to have non-zero size.")
+            shown = as_given if name in ("amax", "amin") else d
+            raise IndexError(f"{named}: Expected reduction dim {shown} to have non-zero size.")
 
 
 def _equals(self: Tensor, value: Tensor) -> Tensor:

@@ -250,7 +250,8 @@ def remainder(xp: Any, self: Array | Number, other: Array | Number) -> Array:
     https://pytorch.org/docs/stable/generated/torch.remainder.html
     """
     _check_divisor(xp, self, other, "remainder_cpu")
-    return _by_quotient(xp, xp.remainder, self, other)
+    rest = _by_quotient(xp, xp.remainder, self, other)
+    return xp.where(rest == 0, xp.copysign(rest, self), rest) if rest.dtype.kind == "f" else rest
 
 
 @pointwise(

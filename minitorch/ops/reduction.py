@@ -143,7 +143,7 @@ def nansum(xp: Any, self: Array, dim: Dims = None, keepdim: bool = False, *, dty
     """Σ of the elements along `dim` that aren't NaN. https://pytorch.org/docs/stable/generated/torch.nansum.html"""
     kind = sum_type(self, dtype)
     if kind.is_complex or self.dtype.kind == "c":
-        raise RuntimeError("nansum does not support complex inputs")
+        raise RuntimeError("nansum on CPU does not support complex inputs")
     dims = dims_of(dim, self.ndim)
     total = add_up(xp, self, dims, keepdim, kind)
     if (total != total).any():  # of NaNs, or of both infinities

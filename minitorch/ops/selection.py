@@ -54,11 +54,13 @@ def clamp(xp: Any, self: Array, min: Array | Number | None = None, max: Array | 
     https://pytorch.org/docs/stable/generated/torch.clamp.html
     """
     _refuse_complex(self, "clamp")
-    if self.dtype == "bool":
-        raise not_implemented(f"clamp{'_min' * (max is None)}{'_max' * (min is None)}_scalar_cpu", "bool")
+    numbers = not isinstance(min, xp.ndarray) and not isinstance(max, xp.ndarray)
+    if self.dtype == "bool" and (numbers or (min is not None and max is not None)):
+        suffix = f"{'_min' * (max is None)}{'_max' * (min is None)}{'_scalar' * numbers}_cpu"
+        raise not_implemented(f"clamp{suffix}", "bool")
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if not isinstance(min, xp.ndarray) and not isinstance(max, xp.ndarray):
+    if numbers:
         return clipped(xp, self, min, max)
     result = self if min is None else xp.maximum(self, min)
     return result if max is None else xp.minimum(result, max)

@@ -10,7 +10,7 @@ from typing import Any
 
 from minitorch import return_types
 from minitorch.backend import Array
-from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES, float32, float64
+from minitorch.dtypes import FROM_NUMPY, float32, float64
 from minitorch.layout import kept_strides, restrided
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import check_dim, not_implemented
@@ -82,7 +82,7 @@ def msort(input: Tensor) -> Tensor:
     },
 )
 def top(xp: Any, self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
-    _refuse_complex(self, "Topk")
+    _refuse_complex(self, "topk")
     dim = check_dim(dim, self.ndim)
     if not 0 <= k <= (self.shape[dim] if self.ndim else 1):
         raise RuntimeError("selected index k out of range")
@@ -143,22 +143,23 @@ def _ranked(xp: Any, name: str, self: Array, rank: Any, dim: int, keepdim: bool)
 def kthvalue(xp: Any, self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """The k-th smallest element along `dim`. https://pytorch.org/docs/stable/generated/torch.kthvalue.html"""
     dim = check_dim(dim, self.ndim)
+    if self.ndim and not self.shape[dim]:
+        raise IndexError(f"kthvalue(): Expected reduction dim {dim} to have non-zero size.")
     if not 1 <= k <= (self.shape[dim] if self.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
-    if self.dtype.kind == "c":
+    if self.dtype.kind in "cb":
         raise not_implemented("kthvalue_cpu", self.dtype.name)
     return _ranked(xp, "kthvalue", self, k - 1, dim, keepdim)
 
 
-def _check_median(self: Array) -> None:
-    kind = FROM_NUMPY[self.dtype]
-    if kind.category == 0 or kind.is_complex:
-        raise NotImplementedError(f"\"median_cpu\" not implemented for '{SCALAR_TYPES[kind.name]}'")
+def _check_median(self: Array, kernel: str = "median_cpu") -> None:
+    if self.dtype.kind in "cb":
+        raise not_implemented(kernel, self.dtype.name)
 
 
 def _median(xp: Any, name: str, self: Array, dim: int, keepdim: bool, ignore_nan: bool) -> tuple[Array, Array]:
     """The lower of the two middle elements along `dim`, or NaN where there is one and it isn't ignored."""
-    _check_median(self)
+    _check_median(self, "median_out")
     dim = check_dim(dim, self.ndim)
     if not self.ndim or not self.shape[dim]:
         return _ranked(xp, name, self, 0, dim, keepdim)
