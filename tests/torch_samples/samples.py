@@ -1,7 +1,8 @@
 """PyTorch's own sample inputs, by which it tests its operators: they come with the installed torch, nothing is copied.
 
 `OPERATORS` maps a name, such as "linalg.norm" or "div/trunc_rounding" (an operator and its variant), to PyTorch's
-entry. A sample is translated into minitorch's objects: tensors with the same numbers, strides and offset.
+entry; `MODULES` does so with modules. A sample is translated into minitorch's objects: tensors with the same numbers,
+strides and offset.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ sys.modules.setdefault("expecttest", types.SimpleNamespace(TestCase=unittest.Tes
 
 from torch.testing._internal import common_utils  # noqa: E402
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+from torch.testing._internal.common_modules import module_db  # noqa: E402
 
 # PyTorch notes each sample on its own test, which it looks for on the stack; here there is none, and looking is slow.
 common_utils.extract_test_fn = lambda: None
@@ -43,6 +45,7 @@ DTYPES = {
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "strided")
 WORDS = {**DTYPES, **{getattr(torch, name): getattr(minitorch, name) for name in FORMATS}}
 OPERATORS = {f"{op.name}/{op.variant_test_name}" if op.variant_test_name else op.name: op for op in op_db}
+MODULES = {info.name.removeprefix("nn."): info for info in module_db}
 
 
 class OutOfScopeError(Exception):
