@@ -14,7 +14,7 @@ from minitorch.autograd.engine import sum_to_size
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.backend import Array
-from minitorch.dtypes import float32, float64
+from minitorch.dtypes import finfo, float32, float64
 from minitorch.layout import suggested_format
 from minitorch.ops.declaration import composite, declare
 from minitorch.ops.errors import floating, not_implemented
@@ -43,10 +43,11 @@ def _gradients(
     weight_shape: Shape,
     eps: float,
     node: str,
+    kept: Any,
 ) -> tuple[Tensor, Tensor, Tensor]:
     bias = others[0] if others and node == LAYER else None
     of_self, of_weight, of_bias = normalize_over_backward(
-        grad, self, weight, bias, shape, axes, weight_shape, eps, node
+        grad, self, weight, bias, shape, axes, weight_shape, eps, node, kept
     )
     if node == GROUP and grad_mode.enabled:  # which PyTorch composes: the bias's gradient depends on no input
         of_bias = sum_to_size(grad.reshape(shape), weight_shape).flatten()
@@ -58,11 +59,11 @@ def _gradients(
     promotion="keep",
     promoted=("self",),  # the result has its type, also where weight and bias are float32 beside two-byte floats
     variants="",
-    node=lambda self, weight, bias, others, shape, axes, weight_shape, eps, node: node,
+    node=lambda self, weight, bias, others, shape, axes, weight_shape, eps, node, kept: node,
     derivatives={
         "self, weight, bias": (
-            lambda grad, self, weight, others, shape, axes, weight_shape, eps, node: _gradients(
-                grad, self, weight, others, shape, axes, weight_shape, eps, node
+            lambda grad, self, weight, others, shape, axes, weight_shape, eps, node, kept: _gradients(
+                grad, self, weight, others, shape, axes, weight_shape, eps, node, kept
             )
         ),
     },
@@ -78,21 +79,29 @@ def normalize_over(
     weight_shape: Shape,
     eps: float,
     node: str,
+    kept: Any,
 ) -> Array:
     """Normalizes `self`, seen in `shape`, over `axes`; weight and bias are seen in `weight_shape`.
 
-    The `others` are what PyTorch's node keeps besides, so that it notices when they change.
+    The `others` are what PyTorch's node keeps besides, so that it notices when they change. `kept` is the two-byte
+    type to which the statistics are rounded: for the backward pass, and in batch norms at once.
     """
     if not self.size:
         return xp.zeros(self.shape, self.dtype)
     x, result = self.reshape(shape), xp.empty(shape, self.dtype)
     for block in blocks(xp, shape, axes):
-        normal, _ = standardized(xp, x[block], axes, eps, out=result[block])
+        normal, _ = standardized(xp, x[block], axes, eps, node, kept if node == BATCH else None, out=result[block])
         if weight is not None:
             normal *= weight.reshape(weight_shape)
         if bias is not None:
             normal += bias.reshape(weight_shape)
     return laid_out_like(xp, result.reshape(self.shape), self, node)
+
+
+def _kept(input: Tensor, *parameters: Tensor | None) -> Any:
+    """The type to which statistics are rounded: that of a two-byte input, unless they are kept in the parameters'."""
+    alike = all(each is None or each._dtype is input._dtype for each in parameters)
+    return input._dtype.numpy if input._dtype.is_low_precision and alike else None
 
 
 def _check_types(input: Tensor, *parameters: Tensor | None) -> None:
@@ -128,6 +137,7 @@ def layer_norm(
         (1,) * leading + normalized,
         eps,
         LAYER,
+        _kept(input, weight, bias),
     )
 
 
@@ -165,17 +175,15 @@ def _check_normalized_shape(
 
 @composite(variants="function", namespace="nn.functional")
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """x / √(mean(x²) + eps) · weight over the last dimensions. eps is the dtype's by default.
+    """x / √(mean(x²) + eps) · weight over the last dimensions. eps is by default that of the type computed in.
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.rms_norm.html
     """
     normalized = _check_normalized_shape("rms_norm", input, normalized_shape, weight, star="*")
     dims = list(range(input.dim() - len(normalized), input.dim()))
-    if eps is None:
-        from minitorch.dtypes import finfo
-
-        eps = finfo(input.dtype).eps
     wide = input.float() if input.dtype.is_low_precision else input
+    if eps is None:
+        eps = finfo(wide.dtype).eps
     result = wide * (wide.pow(2).mean(dims, keepdim=True) + eps).rsqrt()
     return (result if weight is None else result * weight).type_as(input)
 
@@ -208,7 +216,8 @@ def group_norm(
     _check_several(list(input.shape), math.prod(shape[2:]) * input.shape[0])
     weight_shape = (1, num_groups, channels // num_groups, *[1] * (input.dim() - 2))
     input = input.contiguous(memory_format=suggested_format(input._array))
-    return normalize_over(input, weight, bias, (), shape, tuple(range(2, len(shape))), weight_shape, eps, GROUP)
+    axes, kept = tuple(range(2, len(shape))), _kept(input, weight, bias)
+    return normalize_over(input, weight, bias, (), shape, axes, weight_shape, eps, GROUP, kept)
 
 
 def _check_several(size: Any, count: int) -> None:
@@ -266,7 +275,8 @@ def batch_norm(
         _move_towards(running_var, lambda images: images.var(dims), input, momentum)
     statistics = tuple(each for each in (running_mean, running_var) if each is not None)
     shape = tuple(input.shape)
-    return normalize_over(input, weight, bias, statistics, shape, dims, weight_shape, eps, BATCH)
+    kept = _kept(input, weight, bias, *statistics)
+    return normalize_over(input, weight, bias, statistics, shape, dims, weight_shape, eps, BATCH, kept)
 
 
 def _move_towards(running: Tensor, statistic: Callable[[Tensor], Tensor], input: Tensor, momentum: float) -> None:

@@ -52,11 +52,28 @@ def _mean_product(xp: Any, x: Array, y: Array, axes: Shape) -> Array:
     return (total / x.dtype.type(count)).reshape(*x.shape[:kept], *(1,) * len(axes))
 
 
-def standardized(xp: Any, x: Array, axes: Shape, eps: float, out: Array | None = None) -> tuple[Array, Array]:
-    """(x − mean) / √(variance + eps) and 1 / √(variance + eps)."""
-    centred = xp.subtract(x, _mean(xp, x, axes), out=out)
+def standardized(
+    xp: Any, x: Array, axes: Shape, eps: float, node: str, kept: Any = None, out: Array | None = None
+) -> tuple[Array, Array]:
+    """(x − mean) / √(variance + eps) and 1 / √(variance + eps).
+
+    With a two-byte type `kept`, mean and root are rounded to it, as they are where PyTorch keeps them in this type; in
+    batch norms of bfloat16 the sum that the variance is made of, too.
+    """
+
+    def rounded(statistic: Array) -> Array:
+        return statistic.astype(kept).astype(x.dtype)
+
+    mean = _mean(xp, x, axes)
+    centred = xp.subtract(x, mean, out=out)
     variance = _mean_product(xp, centred, centred, axes)
+    if node == BATCH and kept == "bfloat16":
+        count = x.dtype.type(math.prod(x.shape[axis] for axis in axes))
+        variance = rounded(variance * count) / count
     scale = 1 / xp.sqrt(variance + x.dtype.type(eps))
+    if kept is not None:
+        centred += mean - rounded(mean)
+        scale = rounded(scale)
     centred *= scale
     return centred, scale
 
@@ -113,7 +130,7 @@ def _second(
     upcast=True,
     promotion="keep",
     variants="",
-    node=lambda grad_output, self, weight, bias, shape, axes, weight_shape, eps, node: node.replace(
+    node=lambda grad_output, self, weight, bias, shape, axes, weight_shape, eps, node, kept: node.replace(
         "Backward", "BackwardBackward"
     ),
     derivatives={
@@ -134,6 +151,7 @@ def normalize_over_backward(
     weight_shape: Shape,
     eps: float,
     node: str,
+    kept: Any,
 ) -> tuple[Array, Array, Array]:
     """The gradients of input, weight and bias; it reads the input again rather than keep the normalized one."""
     x, grad, result = self.reshape(shape), grad_output.reshape(shape), xp.empty(shape, grad_output.dtype)
@@ -142,7 +160,7 @@ def normalize_over_backward(
     of_weight: Any = 0
     of_bias: Any = 0
     for block in blocks(xp, shape, axes):
-        normal, scale = standardized(xp, x[block], axes, eps)
+        normal, scale = standardized(xp, x[block], axes, eps, node, kept)
         part, into = grad[block], result[block]
         of_weight = of_weight + add_up(xp, xp.multiply(part, normal, out=into), shared, False, kind)
         of_bias = of_bias + add_up(xp, part, shared, False, kind)

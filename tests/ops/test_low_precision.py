@@ -43,6 +43,9 @@ F.smooth_l1_loss(t, u); F.huber_loss(t, u, reduction="none", delta=4.7); F.huber
 F.binary_cross_entropy(t.sigmoid(), u.sigmoid(), reduction="none"); F.binary_cross_entropy(t.sigmoid(), u.sigmoid())
 F.binary_cross_entropy_with_logits(t, u.sigmoid(), reduction="none")
 F.binary_cross_entropy_with_logits(t, u.sigmoid()); F.cross_entropy(a, places); F.nll_loss(a, places, reduction="none")
+F.layer_norm(t, (256,)); F.group_norm(t.view(2, 8, 16), 4); F.rms_norm(a, (16,)); F.instance_norm(t.view(1, 4, 64))
+F.batch_norm(t.view(4, 4, 16), None, None, u[:4], u[4:8], training=True)
+F.batch_norm(t.view(64, 4), None, None, training=True); F.batch_norm(a, b[0].detach(), b[0].detach().abs())
 F.soft_margin_loss(t / 8, u.detach().sign(), reduction="none"); F.l1_loss(t, u, reduction="none")
 F.hinge_embedding_loss(t, u.sign(), margin=n, reduction="none")
 """
@@ -58,7 +61,7 @@ def results(library: Any, dtype: str, call: str) -> list[Any]:
     result = eval(call, {**names, "zero_dim": zero_dim, "places": library.arange(16) * 7 % 16})
     if not result.requires_grad:
         return [result]
-    weights = library.tensor(VALUES, dtype=kind)[: result.numel()].reshape(result.shape)
+    weights = library.tensor(VALUES[77:] + VALUES[:77], dtype=kind)[: result.numel()].reshape(result.shape)
     return [result.detach(), *library.autograd.grad(result, [t, u], weights, materialize_grads=True)]
 
 
