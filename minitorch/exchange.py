@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from minitorch.autograd.differentiable import Differentiable
+from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.bits import CONJUGATE, NEGATIVE
 from minitorch.dtypes import FLOATING
 
@@ -16,6 +19,17 @@ if TYPE_CHECKING:
 
 
 _BITS = ((CONJUGATE, "conjugate", "resolve_conj"), (NEGATIVE, "negative", "resolve_neg"))
+
+
+@functools.cache
+def _warn_of_gradient() -> None:
+    """Warns, once in a process as PyTorch does."""
+    warnings.warn(
+        "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+        "Consider using tensor.detach() first.",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 class Exchange(Differentiable):
@@ -97,9 +111,13 @@ class Exchange(Differentiable):
         return int(self._only())
 
     def __float__(self) -> float:
+        if self.requires_grad and grad_mode.enabled:
+            _warn_of_gradient()
         return float(self._only())
 
     def __complex__(self) -> complex:
+        if self.requires_grad and grad_mode.enabled:
+            _warn_of_gradient()
         return complex(self._only())
 
     def _only(self) -> Any:

@@ -56,9 +56,10 @@ class SavedAttribute:
         """The value: None where this node didn't need it. Raises RuntimeError once it is freed."""
         if self.source not in node._plan.saved:
             return None
-        if node._saved is None:
+        place = node._plan.saved.index(self.source)
+        if place >= len(node._saved):
             raise RuntimeError(FREED)
-        value = node._saved[node._plan.saved.index(self.source)]
+        value = node._saved[place]
         if isinstance(value, KEEPERS):
             return value if self.raw else value.unpack(node)
         if self.is_tensor and isinstance(value, Number):

@@ -251,7 +251,7 @@ class Function:
             else:
                 result = cls.forward(ctx, *args)
         outputs = result if isinstance(result, tuple) else (result,)
-        if grad_mode.enabled and any(ctx.needs_input_grad):
+        if grad_mode.asked and any(ctx.needs_input_grad):  # inference mode doesn't forbid it
             outputs = _recorded(node, args, outputs)
         return outputs if isinstance(result, tuple) else outputs[0]
 

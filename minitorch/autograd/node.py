@@ -204,7 +204,7 @@ class OpNode(Node):
                 saved.append(SavedTensors(tensors) if source == ARGUMENT else tensors)
             else:
                 saved.append(() if source == SHAPE else value)  # a number where a tensor could be
-        self._saved: list[Any] | None = saved
+        self._saved = saved
         if PUSHED and default_hooks.pairs:
             for each in saved:
                 if isinstance(each, KEEPERS):
@@ -212,7 +212,6 @@ class OpNode(Node):
 
     def save_results(self, results: Sequence[Tensor]) -> None:
         """Completes a node that was recorded before its op wrote to its results."""
-        assert self._saved is not None
         self.outputs = [(each._array.shape, each._dtype) for each in results]
         for slot, (source, index) in enumerate(self._plan.saved):
             if source == RESULT:
@@ -247,7 +246,7 @@ class OpNode(Node):
         return gradients
 
     def _unpack(self) -> list[Any]:
-        if self._saved is None:
+        if len(self._saved) < len(self._plan.saved):
             raise RuntimeError(FREED)
         if not self._plan.saves_tensors:
             return self._saved
@@ -260,6 +259,6 @@ class OpNode(Node):
         if not self._plan.saves_tensors:
             return
         is_parameter = not NUMBER_IS_PARAMETER.isdisjoint((self.op.name, self.full_name))
-        if is_parameter and not any(isinstance(each, SavedTensor) for each in self._saved or ()):
+        if is_parameter and not any(isinstance(each, SavedTensor) for each in self._saved):
             return  # nothing but a number, such as lerp's weight
-        self._saved = None
+        self._saved = self._saved[: self._plan.kept]

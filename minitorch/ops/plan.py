@@ -61,7 +61,7 @@ class Plan:
     What is saved for one input's gradient alone, PyTorch saves only if this input needs one; everything else always.
     """
 
-    __slots__ = ("calls", "edges", "inputs", "node", "others", "plain", "saved", "saves_tensors")
+    __slots__ = ("calls", "edges", "inputs", "kept", "node", "others", "plain", "saved", "saves_tensors")
 
     def __init__(self, op: Op, mask: int, args: Sequence[Any]) -> None:
         from minitorch.autograd.attributes import node_class
@@ -78,8 +78,11 @@ class Plan:
         plain = [each for each in sources if each[0] == ARGUMENT and each[1] not in tensors]
         others = [each for each in sources if each not in plain]
         others = [each for each in others if _is_saved(op, each, derivatives, len(positions), mask)]
-        # PyTorch looks at arguments first, by their names: which one it says was modified depends on that.
-        others.sort(key=lambda each: (each[0] == RESULT, "" if each[0] == RESULT else op.parameters[each[1]]))
+        # PyTorch looks at arguments first, by their names: which one it says was modified depends on that. Before them
+        # comes what is no tensor, and stays when the node is freed.
+        kept = [each for each in others if each[0] not in (ARGUMENT, RESULT)]
+        arguments = sorted((op.parameters[index], (kind, index)) for kind, index in others if kind == ARGUMENT)
+        others = kept + [each for _, each in arguments] + [each for each in others if each[0] == RESULT]
         saved = plain + others
         slots = {source: slot for slot, source in enumerate(saved)}
         self.inputs = frozenset(i for each in needed for i in each.inputs if mask >> i & 1)
@@ -87,6 +90,7 @@ class Plan:
         self.plain = tuple(index for _, index in plain)
         self.others = tuple(others)
         self.saved = tuple(saved)
+        self.kept = len(plain) + len(kept)
         self.saves_tensors = any(kind == RESULT or (kind == ARGUMENT and index in tensors) for kind, index in saved)
         is_list = op.gradient_sequence is not None
         self.calls = tuple(

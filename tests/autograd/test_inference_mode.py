@@ -101,3 +101,27 @@ def test_what_cannot_be_saved_is_named_before_shapes_that_do_not_fit(op: str) ->
         messages.append(str(caught.value))
     assert messages[0] == messages[1]
     assert "Inference tensors cannot be saved" in messages[0]
+
+
+def test_a_function_is_recorded_in_inference_mode_where_gradients_are_enabled() -> None:
+    found = []
+    for lib in (torch, minitorch):
+
+        class Double(lib.autograd.Function):  # type: ignore[misc, name-defined]
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 2
+
+            @staticmethod
+            def backward(ctx: Any, grad: Any) -> Any:
+                return grad * 2
+
+        x = lib.ones(2, requires_grad=True)
+        with lib.inference_mode():
+            plain = Double.apply(x)
+            with lib.enable_grad():
+                recorded, multiplied = Double.apply(x), x * 2
+        recorded.backward(lib.ones(2))
+        facts = [(each.requires_grad, each.is_inference()) for each in (plain, recorded, multiplied)]
+        found.append((facts, recorded.grad_fn.name(), x.grad.tolist()))
+    assert found[0] == found[1]
