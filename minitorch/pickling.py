@@ -18,6 +18,8 @@ from typing import IO, Any, ClassVar
 from minitorch import dtypes
 from minitorch.bits import CONJUGATE, NEGATIVE
 from minitorch.devices import device
+from minitorch.layout import layout, strided
+from minitorch.random import Generator
 from minitorch.size import Size
 from minitorch.storage import UntypedStorage
 from minitorch.tensor import Tensor, make_tensor
@@ -46,7 +48,8 @@ _STORAGES = {
     "ComplexDoubleStorage": dtypes.complex128,
 }
 STORAGE_TYPES = {dtype: StorageType(name, dtype) for name, dtype in _STORAGES.items()}
-
+UNTYPED = StorageType("UntypedStorage", dtypes.uint8)
+"""What a storage is called that is saved by itself, without a tensor."""
 
 _BITS = {"conj": CONJUGATE, "neg": NEGATIVE}
 
@@ -106,6 +109,13 @@ def _with_attributes(tensor: Tensor, state: Any) -> Tensor:
     return tensor
 
 
+def get_layout(name: str) -> layout:
+    """The layout of a name such as "torch.strided", which is what a file says in its place."""
+    if name != str(strided):
+        raise KeyError(name)
+    return strided
+
+
 def attributes_of(tensor: Tensor) -> dict[str, Any]:
     """What a user has set on a tensor, as opposed to what autograd keeps there."""
     return {name: value for name, value in tensor.__dict__.items() if not hasattr(Tensor, name)}
@@ -129,14 +139,17 @@ _TORCH: dict[str, Any] = {
     "torch._utils._rebuild_parameter": rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": rebuild_parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": rebuild_from_type,
+    "torch.serialization._get_layout": get_layout,
     "torch.Size": Size,
     "torch.Tensor": Tensor,
     "torch.device": device,
-    "torch.storage.UntypedStorage": StorageType("UntypedStorage", dtypes.uint8),
+    "torch.storage.UntypedStorage": UNTYPED,
     **{f"torch.{each.name}": each for each in STORAGE_TYPES.values()},
     **{f"torch.{each.name}": each for each in dtypes.DTYPES},
 }
-_NAMES = {id(value): path for path, value in _TORCH.items()}
+_NOT_SAFE: dict[str, Any] = {"torch._C.Generator": Generator}
+"""Written and read under PyTorch's names too, but not allowed with `weights_only`."""
+_NAMES = {id(value): path for path, value in {**_TORCH, **_NOT_SAFE}.items()}
 
 
 def _torch_globals() -> dict[str, Any]:
@@ -158,6 +171,8 @@ class Pickler(pickle._Pickler):
         self._storage_key = storage_key
 
     def persistent_id(self, obj: Any) -> Any:
+        if isinstance(obj, UntypedStorage):
+            return ("storage", UNTYPED, self._storage_key(obj), str(obj.device), obj.nbytes())
         if not isinstance(obj, SavedStorage):
             return None
         count = obj.storage.nbytes() // obj.dtype.itemsize
@@ -169,6 +184,8 @@ class Pickler(pickle._Pickler):
             return NotImplemented if hasattr(obj, "materialize") else self._reduced(obj)
         if isinstance(obj, Size):
             return Size, (tuple(obj),)
+        if isinstance(obj, layout):
+            return get_layout, (str(obj),)
         return NotImplemented
 
     def _reduced(self, tensor: Tensor) -> Any:
@@ -212,7 +229,7 @@ class Unpickler(pickle._Unpickler):
         return self._load_storage(pid)
 
     def find_class(self, module: str, name: str) -> Any:
-        known = _torch_globals().get(f"{module}.{name}")
+        known = {**_torch_globals(), **_NOT_SAFE}.get(f"{module}.{name}")
         if known is not None:
             return known
         if module.split(".")[0] == "torch":

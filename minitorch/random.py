@@ -213,7 +213,12 @@ class Generator:
         raise RuntimeError("CPU Generator does not use offset")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_from_state, (str(self.device), self.get_state_array()))
+        return Generator, (self.device,), (self.initial_seed(), None, self.get_state())
+
+    def __setstate__(self, state: tuple[int, None, Tensor]) -> None:
+        seed, _, numbers = state
+        self.manual_seed(seed)
+        self.set_state(numbers)
 
 
 def memory_of(engine: MT19937) -> NDArray[np.uint32]:
@@ -224,12 +229,6 @@ def memory_of(engine: MT19937) -> NDArray[np.uint32]:
     from ctypes import c_uint32
 
     return np.ctypeslib.as_array((c_uint32 * (WORDS + 1)).from_address(engine.ctypes.state_address))
-
-
-def _from_state(device: str, state: NDArray[np.uint8]) -> Generator:
-    generator = Generator(device)
-    generator.set_state_array(state)
-    return generator
 
 
 default_generator: Final = Generator()

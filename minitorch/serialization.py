@@ -23,9 +23,11 @@ from typing import IO, Any
 
 import numpy as np
 
+from minitorch import legacy_format
 from minitorch.backend import Array
 from minitorch.devices import DEVICE_TYPES, cpu, device, tensor_device
 from minitorch.pickling import (
+    UNTYPED,
     Pickler,
     SavedStorage,
     Unpickler,
@@ -42,7 +44,6 @@ __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load",
 DEFAULT_PROTOCOL = 2
 _ALIGNMENT = 64
 _PADDING_FIELD = b"FB"  # the identifier, in the zip format, of the extra field that holds the padding
-_LEGACY_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 
 _UNSAFE = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
@@ -65,23 +66,28 @@ def save(
 ) -> None:
     """Saves an object to a path or a writable file. Tensors that share memory still do when loaded.
 
-    A path is written beside its place and then moved there, so that no reader ever sees half a file.
+    A path is written beside its place and then moved there, so that no reader ever sees half a file. Without
+    `_use_new_zipfile_serialization` the file is of the format of before PyTorch 1.6, which `load` reads too.
     Raises AttributeError for what is neither, RuntimeError where there is no such directory.
     Source: https://pytorch.org/docs/stable/generated/torch.save.html
     """
     if pickle_module is not pickle:
         raise NotImplementedError("save: pickle_module is not supported")
-    if not _use_new_zipfile_serialization:
-        raise NotImplementedError("save: _use_new_zipfile_serialization=False is not supported")
+
+    def write(file: Any, name: str) -> None:
+        if _use_new_zipfile_serialization:
+            _write(obj, file, name, pickle_protocol, not _disable_byteorder_record)
+        else:
+            legacy_format.write(obj, file, pickle_protocol)
+
     if not isinstance(f, (str, os.PathLike)):
         if not hasattr(f, "write"):
             raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
-        _write(obj, f, "archive", pickle_protocol, not _disable_byteorder_record)
+        write(f, "archive")
         return
     path = os.fspath(f)
-    name = os.path.splitext(os.path.basename(path))[0] or "archive"
     with _replacing(path) as file:
-        _write(obj, file, name, pickle_protocol, not _disable_byteorder_record)
+        write(file, os.path.splitext(os.path.basename(path))[0] or "archive")
 
 
 @contextmanager
@@ -191,7 +197,7 @@ Restore = Callable[[UntypedStorage, str], UntypedStorage]
 
 def _load(file: Any, restore: Restore, weights_only: bool, options: dict[str, Any], mapped: Array | None = None) -> Any:
     start = file.tell()
-    magic = file.read(len(_LEGACY_MAGIC))
+    magic = file.read(len(legacy_format.MAGIC))
     file.seek(start)
     try:
         if magic[:4] == b"PK\x03\x04":
@@ -202,8 +208,12 @@ def _load(file: Any, restore: Restore, weights_only: bool, options: dict[str, An
                 "_use_new_zipfile_serialization=True), please torch.save your checkpoint with this option in order to "
                 "use mmap."
             )
-        if magic == _LEGACY_MAGIC:
-            raise NotImplementedError("load: files in the format before PyTorch 1.6 are not supported")
+        if magic == legacy_format.MAGIC:
+
+            def next_pickle(load_storage: Callable[[Any], Any] | None) -> Any:
+                return _unpickle(file, load_storage or _no_storage, weights_only, options)
+
+            return legacy_format.read(file, next_pickle, restore)
         return _unpickle(file, _no_storage, weights_only, options)
     except pickle.UnpicklingError as error:
         if weights_only:
@@ -256,13 +266,13 @@ def _read(file: Any, restore: Restore, weights_only: bool, options: dict[str, An
             raise NotImplementedError(f"load: files of {order}-endian machines are not supported")
         loaded: dict[str, UntypedStorage] = {}
 
-        def storage_of(pid: Any) -> SavedStorage:
+        def storage_of(pid: Any) -> SavedStorage | UntypedStorage:
             _, kind, key, location, count = pid
             if key not in loaded:
                 name, size = f"{root}/data/{key}", count * kind.dtype.itemsize
                 data = _bytes_of(archive, name, size) if mapped is None else _part(mapped, archive, name, size)
                 loaded[key] = restore(UntypedStorage(data, cpu), location)
-            return SavedStorage(loaded[key], kind.dtype)
+            return loaded[key] if kind is UNTYPED else SavedStorage(loaded[key], kind.dtype)
 
         return _unpickle(io.BytesIO(archive.read(f"{root}/data.pkl")), storage_of, weights_only, options)
 

@@ -392,13 +392,52 @@ def test_empty_and_broken_files() -> None:
         serialization.load(io.BytesIO(whole[:-30]))
 
 
-def test_files_of_before_torch_1_6_are_refused() -> None:
-    torch = oracle()
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("direction", ["to torch", "from torch", "alone"])
+def test_the_format_of_before_torch_1_6(direction: str, weights_only: bool) -> None:
+    libraries = (minitorch, minitorch) if direction == "alone" else (minitorch, oracle())
+    writer, reader = libraries if direction != "from torch" else libraries[::-1]
+    base = arange(writer, 12)
+    buffer = io.BytesIO(b"before")
+    buffer.seek(6)
+    value = {"nested": nested(writer), "base": base, "part": base[2:6]}
+    if reader is minitorch:  # PyTorch's own can't read it
+        value["storage"] = arange(writer, 2).untyped_storage()
+    save_of(writer)(value, buffer, _use_new_zipfile_serialization=False)
+    buffer.seek(6)
+    loaded = load_of(reader)(buffer, weights_only=weights_only)
+    assert described(loaded["nested"]) == described(nested(reader))
+    loaded["base"][2] = 100.0
+    assert numbers(loaded["part"]) == [100, 3, 4, 5]
+    if reader is minitorch:
+        assert bytes(loaded["storage"].tolist()) == np.arange(2, dtype=np.float32).tobytes()
+
+
+def test_broken_files_of_before_torch_1_6() -> None:
     buffer = io.BytesIO()
-    torch.save([1], buffer, _use_new_zipfile_serialization=False)
-    buffer.seek(0)
-    with pytest.raises(NotImplementedError, match=r"before PyTorch 1\.6"):
-        serialization.load(buffer)
+    serialization.save(arange(minitorch), buffer, _use_new_zipfile_serialization=False)
+    with pytest.raises(RuntimeError, match=r"unexpected EOF, expected 10 more bytes\. The file might be corrupted"):
+        serialization.load(io.BytesIO(buffer.getvalue()[:-10]))
+    another = buffer.getvalue().replace(pickle.dumps(1001, 2), pickle.dumps(1002, 2), 1)
+    with pytest.raises(RuntimeError, match="Invalid protocol version: 1002"):
+        serialization.load(io.BytesIO(another))
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("direction", ["to torch", "from torch"])
+def test_generators_storages_and_layouts(direction: str) -> None:
+    writer, reader = (minitorch, oracle()) if direction == "to torch" else (oracle(), minitorch)
+    generator = writer.Generator().manual_seed(3)
+    writer.rand(5, generator=generator)
+    value = (generator, arange(writer, 2).untyped_storage(), writer.strided)
+    loaded, storage, layout = transferred(writer, reader, value, weights_only=False)
+    assert loaded.initial_seed() == 3
+    assert numbers(reader.rand(2, generator=loaded)) == numbers(writer.rand(2, generator=generator))
+    assert bytes(storage.tolist()) == np.arange(2, dtype=np.float32).tobytes()
+    assert layout is reader.strided
+    assert transferred(writer, reader, writer.strided) is reader.strided
+    with pytest.raises(pickle.UnpicklingError, match=r"GLOBAL torch\._C\.Generator was not an allowed global"):
+        transferred(writer, reader, generator)
 
 
 def test_unsupported_arguments_of_load() -> None:
