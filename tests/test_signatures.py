@@ -45,7 +45,6 @@ DIFFERENT: dict[str, str] = {
     "linalg.cholesky linalg.cholesky_ex linalg.eig linalg.eigh linalg.pinv: order": "the argument is called A",
     "special.log_softmax: order": "the function of torch, whose third argument is dtype",
     "set_num_threads set_num_interop_threads: num order": "positional-only, as in PyTorch",
-    "avg_pool1d: order": "nn.functional's function, which takes divisor_override too",
     "Tensor.is_contiguous: order": STUB,
     "Tensor.requires_grad_: mode order": STUB,
     "Tensor.new: cls args storage other size order": OLD,

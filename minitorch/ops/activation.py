@@ -209,6 +209,7 @@ def _elu(xp: Any, self: Array, alpha: float = 1.0, scale: float = 1.0, input_sca
 
 
 _elu_in_place = in_place_of(OPS["_elu"].twin("EluBackward1", {"self": _gradient_of_result}))
+signatures.describe_op(_elu_in_place, OPS["_elu"])
 NAMESPACES["nn.functional"]["elu_"] = _elu_in_place
 
 
@@ -381,7 +382,7 @@ def _softplus(xp: Any, self: Array, beta: float, threshold: float) -> Array:
     return xp.where(scaled > threshold, self, xp.log1p(xp.exp(scaled)) / beta)
 
 
-@composite(variants="function", namespace="nn.functional")
+@composite(variants="function out", namespace="nn.functional")
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """ln(1 + exp(βx))/β, and x itself where βx > threshold.
 
@@ -439,7 +440,7 @@ def _log_sigmoid_gradient(grad: Tensor, self: Tensor) -> Any:
     return (grad * tail.where(self >= 0, 1 - tail)).to(grad.dtype)
 
 
-@composite(variants="function", namespace="nn.functional")
+@composite(variants="function out", namespace="nn.functional")
 def logsigmoid(input: Tensor) -> Tensor:
     """ln sigmoid(x). https://pytorch.org/docs/stable/generated/torch.nn.functional.logsigmoid.html"""
     result: Tensor = _log_sigmoid(input)

@@ -105,7 +105,7 @@ def _gelu(xp: Any, self: Array, approximate: str) -> Array:
     return in_blocks(xp, gate, self)
 
 
-@composite(variants="function", namespace="nn.functional")
+@composite(variants="function out", namespace="nn.functional")
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x Φ(x), with the normal distribution Φ; approximate="tanh" is faster.
 

@@ -95,7 +95,7 @@ def matmul_operator(self: Tensor, other: Tensor) -> Tensor:
     return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
-@composite(variants="function", namespace="nn.functional")
+@composite(variants="function out", namespace="nn.functional")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weightᵀ + bias: (…, in_features) → (…, out_features).
 

@@ -250,8 +250,7 @@ def _max_pool(
     return flat[0].squeeze(-2), flat[1].squeeze(-2)
 
 
-def _public(n: int) -> None:
-    """Registers the pooling functions of n dimensions."""
+def _public_max_pool(n: int) -> None:
 
     def max_pool_with_indices(
         input: Tensor,
@@ -281,6 +280,49 @@ def _public(n: int) -> None:
         )
         return pooled if return_indices else pooled[0]
 
+    publish({f"max_pool{n}d_with_indices": max_pool_with_indices, f"max_pool{n}d": max_pool_nd})
+
+
+def _avg_pool(
+    n: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None = None,
+) -> Tensor:
+    name = f"avg_pool{n}d"
+    kernel, steps, pads, _ = geometry(name, n, input, kernel_size, stride, padding, 1)
+    if n == 3 and input._dtype.is_low_precision:
+        raise not_implemented("avg_pool3d_out_frame", input._dtype.name)
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    check_output(name, input, pooled_sizes(tuple(input.shape[-n:]), kernel, steps, pads, (1,) * n, ceil_mode))
+    if n > 1:
+        return avg_pool(input, kernel, steps, pads, ceil_mode, count_include_pad, divisor_override)
+    flat_geometry = (1, *kernel), (1, *steps), (0, *pads)
+    return avg_pool(input.unsqueeze(-2), *flat_geometry, ceil_mode, count_include_pad, None).squeeze(-2)
+
+
+@composite(variants="function", namespace="nn.functional")
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window; padding counts as zeros, or not at all.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.avg_pool1d.html
+    """
+    return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+def _public_avg_pool(n: int) -> None:
     def avg_pool_nd(
         input: Tensor,
         kernel_size: Any,
@@ -290,42 +332,26 @@ def _public(n: int) -> None:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Tensor:
-        """The mean of each window; padding counts as zeros, or not at all."""
-        name = f"avg_pool{n}d"
-        kernel, steps, pads, _ = geometry(name, n, input, kernel_size, stride, padding, 1)
-        if n == 3 and input._dtype.is_low_precision:
-            raise not_implemented("avg_pool3d_out_frame", input._dtype.name)
-        if divisor_override == 0:
-            raise RuntimeError("divisor must be not zero")
-        check_output(name, input, pooled_sizes(tuple(input.shape[-n:]), kernel, steps, pads, (1,) * n, ceil_mode))
-        if n > 1:
-            return avg_pool(input, kernel, steps, pads, ceil_mode, count_include_pad, divisor_override)
-        flat = avg_pool(
-            input.unsqueeze(-2), (1, *kernel), (1, *steps), (0, *pads), ceil_mode, count_include_pad, divisor_override
-        )
-        return flat.squeeze(-2)
+        """The mean of each window, or its sum over `divisor_override`; padding counts as zeros, or not at all."""
+        return _avg_pool(n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
-    publish(
-        {
-            f"max_pool{n}d_with_indices": max_pool_with_indices,
-            f"max_pool{n}d": max_pool_nd,
-            f"avg_pool{n}d": avg_pool_nd,
-        }
-    )
+    publish({f"avg_pool{n}d": avg_pool_nd}, "function out")
 
 
-def publish(functions: dict[str, Callable[..., Any]]) -> None:
+def publish(functions: dict[str, Callable[..., Any]], variants: str = "function") -> None:
     """Puts functions into `nn.functional` under their names."""
     for name, function in functions.items():
         function.__name__ = function.__qualname__ = name
         function.__doc__ = (
             f"{function.__doc__ or ''}\n\n    https://pytorch.org/docs/stable/generated/torch.nn.functional.{name}.html"
         )
-        composite(variants="function", namespace="nn.functional")(function)
+        composite(variants=variants, namespace="nn.functional")(function)
 
 
 for _n in (1, 2, 3):
-    _public(_n)
+    _public_max_pool(_n)
+for _n in (2, 3):
+    _public_avg_pool(_n)
 
 
 def _lp_pool(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:

@@ -60,7 +60,7 @@ def _softshrink(xp: Any, self: Array, lambd: float) -> Array:
     return self - clipped(xp, self, -lambd, lambd)
 
 
-@composite(variants="function", namespace="nn.functional")
+@composite(variants="function out", namespace="nn.functional")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x drawn towards 0 by lambd. https://pytorch.org/docs/stable/generated/torch.nn.functional.softshrink.html"""
     if lambd < 0:

@@ -33,10 +33,6 @@ _REASONS: dict[str, dict[str, str]] = {
     },
     "out": {
         "the signs of eigenvectors are free: MKL and OpenBLAS choose them differently": ("linalg.eig linalg.eigh"),
-        "PyTorch's functions from C take out=; a layer's functional doesn't here": (
-            "nn.functional.avg_pool2d nn.functional.avg_pool3d nn.functional.gelu nn.functional.linear "
-            "nn.functional.logsigmoid nn.functional.softplus nn.functional.softshrink"
-        ),
         "as_tuple=True together with out= is refused by PyTorch alone": "nonzero",
     },
     "methods": {
@@ -72,9 +68,6 @@ _REASONS: dict[str, dict[str, str]] = {
         "the signs of eigenvectors are free: MKL and OpenBLAS choose them differently": ("linalg.eig linalg.eigh"),
         "PyTorch's result for two-byte floats is garbage: the identity gives -1e30": "matrix_exp",
         "there are no sparse tensors": "nn.functional.embedding nn.functional.embedding_bag to_sparse",
-        "PyTorch's fused kernel doesn't round to half precision between its two products": (
-            "nn.functional.scaled_dot_product_attention"
-        ),
         "low-rank approximations are left out (docs/surface.md)": "pca_lowrank svd_lowrank",
         "the sample calls torch.ops": "max_pool2d_with_indices_backward",
     },
