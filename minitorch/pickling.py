@@ -203,6 +203,8 @@ class Pickler(pickle._Pickler):
         module = getattr(obj, "__module__", None) or ""
         if path is None and module.split(".")[0] == "minitorch":
             path = f"torch{module.removeprefix('minitorch')}.{obj.__qualname__}"
+        if path is None and "<locals>" in (name or obj.__qualname__):
+            raise AttributeError(f"Can't pickle local object {name or obj.__qualname__!r}")
         if path is None:
             super().save_global(obj, name)  # type: ignore[misc]
             return
@@ -270,8 +272,8 @@ class WeightsUnpickler(Unpickler):
         {getattr(pickle, name)[0]: pickle._Unpickler.dispatch[getattr(pickle, name)[0]] for name in _OPERANDS.split()}
     )
 
-    def __init__(self, file: IO[bytes], load_storage: Callable[[Any], Any]) -> None:
-        super().__init__(file, load_storage, encoding="bytes")
+    def __init__(self, file: IO[bytes], load_storage: Callable[[Any], Any], *, encoding: str) -> None:
+        super().__init__(file, load_storage, encoding=encoding)
         self._allowed = {**_torch_globals(), **_SAFE, **_added}
 
     def find_class(self, module: str, name: str) -> Any:

@@ -16,6 +16,7 @@ import os
 import pickle
 import sys
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -170,8 +171,11 @@ def load(
     for what `weights_only` doesn't allow, RuntimeError for broken files and missing devices, ValueError for `mmap` of
     what is no path. Source: https://pytorch.org/docs/stable/generated/torch.load.html
     """
+    weights_only = _forced(weights_only)
     if weights_only is None:
         weights_only = pickle_module is None
+    if weights_only and pickle_load_args:
+        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if pickle_module not in (None, pickle):
@@ -190,6 +194,29 @@ def load(
                 "seekable. Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
             )
     return _load(f, restore, weights_only, pickle_load_args)
+
+
+def _forced(weights_only: bool | None) -> bool | None:
+    """What the environment says of `weights_only`, or else what the caller did."""
+    always, by_default = (
+        os.environ.get(name, "0").lower() in ("1", "y", "yes", "true")
+        for name in ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    )
+    if always and by_default:
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both "
+            "were set."
+        )
+    if always:
+        return True
+    if not by_default or weights_only is not None:
+        return weights_only
+    warnings.warn(
+        "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not "
+        "explicitly passed to `torch.load`, forcing weights_only=False.",
+        stacklevel=3,
+    )
+    return False
 
 
 Restore = Callable[[UntypedStorage, str], UntypedStorage]
@@ -214,7 +241,8 @@ def _load(file: Any, restore: Restore, weights_only: bool, options: dict[str, An
                 return _unpickle(file, load_storage or _no_storage, weights_only, options)
 
             return legacy_format.read(file, next_pickle, restore)
-        return _unpickle(file, _no_storage, weights_only, options)
+        _unpickle(file, _no_storage, weights_only, options)
+        raise RuntimeError("Invalid magic number; corrupt file?")
     except pickle.UnpicklingError as error:
         if weights_only:
             raise pickle.UnpicklingError(_explained(str(error))) from None
@@ -248,17 +276,15 @@ def _explained(message: str) -> str:
 def _read(file: Any, restore: Restore, weights_only: bool, options: dict[str, Any], mapped: Array | None) -> Any:
     try:
         archive = zipfile.ZipFile(file)
-    except zipfile.BadZipFile as error:
-        raise RuntimeError(
-            f"PytorchStreamReader failed reading zip archive: {error}. If you are seeing this error, there is a high "
-            "likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved "
-            "properly, was transferred incorrectly, or the file was modified after saving."
-        ) from None
+    except zipfile.BadZipFile:
+        size = file.seek(0, os.SEEK_END)
+        what = "not a ZIP archive" if size < zipfile.sizeEndCentDir else "failed finding central directory"
+        raise _corrupt(f"reading zip archive: {what}") from None
     with archive:
         names = set(archive.namelist())
         root = archive.namelist()[0].partition("/")[0]
         if f"{root}/data.pkl" not in names:
-            raise RuntimeError("PytorchStreamReader failed locating file data.pkl: file not found")
+            raise _corrupt("locating file data.pkl: file not found")
         if f"{root}/constants.pkl" in names:
             raise NotImplementedError("load: TorchScript archives are not supported")
         order = archive.read(f"{root}/byteorder").decode() if f"{root}/byteorder" in names else "little"
@@ -277,11 +303,26 @@ def _read(file: Any, restore: Restore, weights_only: bool, options: dict[str, An
         return _unpickle(io.BytesIO(archive.read(f"{root}/data.pkl")), storage_of, weights_only, options)
 
 
+def _corrupt(what: str) -> RuntimeError:
+    return RuntimeError(
+        f"PytorchStreamReader failed {what}. This is an internal miniz error. If you are seeing this error, there is a "
+        "high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved "
+        "properly, was transferred incorrectly, or the file was modified after saving."
+    )
+
+
 def _bytes_of(archive: zipfile.ZipFile, name: str, count: int) -> Any:
+    if name not in archive.NameToInfo:
+        raise _corrupt(f"locating file {name.partition('/')[2]}: file not found")
+    size = archive.getinfo(name).file_size
+    if size != count:
+        raise RuntimeError(
+            f"record size ({size} bytes) does not match expected size ({count} bytes = {count} elements * 1 "
+            "bytes/element) for dtype Byte"
+        )
     buffer = np.empty(count, np.uint8)
     with archive.open(name) as record:
-        if count and record.readinto(buffer) != count:  # type: ignore[attr-defined]
-            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed")
+        record.readinto(buffer)  # type: ignore[attr-defined]
     return buffer
 
 
@@ -294,9 +335,8 @@ def _part(mapped: Array, archive: zipfile.ZipFile, name: str, count: int) -> Arr
 
 
 def _unpickle(file: Any, load_storage: Callable[[Any], Any], weights_only: bool, options: dict[str, Any]) -> Any:
-    if weights_only:
-        return WeightsUnpickler(file, load_storage).load()
-    return Unpickler(file, load_storage, **{"encoding": "utf-8", **options}).load()
+    kind = WeightsUnpickler if weights_only else Unpickler
+    return kind(file, load_storage, **{"encoding": "utf-8", **options}).load()
 
 
 def _restorer(map_location: Any) -> Restore:
