@@ -147,7 +147,8 @@ class Exchange(Differentiable):
             return bool((cast("Tensor", self) == element).any().item())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        return id(self)
 
     def __repr__(self) -> str:
         from minitorch.printing import tensor_repr

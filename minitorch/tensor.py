@@ -43,12 +43,13 @@ class Tensor(Exchange, metaclass=_TensorType):
     __array_priority__ = 1000  # NumPy leaves `ndarray + tensor` to the tensor
 
     def __new__(cls, *data: Any, device: Any = None) -> Any:
+        from minitorch.ops.shape import alias
         from minitorch.tensor_types import legacy_tensor
 
         if tensor_device(device) is not cpu:
             raise NotImplementedError(f"torch.Tensor(..., device={device!r}) is not supported")
         if len(data) == 1 and isinstance(data[0], Tensor):
-            return _as_subclass(data[0].detach(), cls)
+            return _as_subclass(alias(data[0]), cls)
         return _as_subclass(legacy_tensor(data, get_default_dtype()), cls)
 
     if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from minitorch.layout import memory_format, strided
 from minitorch.ops.apply import function_of
 from minitorch.ops.data import tensor
 from minitorch.ops.declaration import METHODS, OPS, composite
-from minitorch.ops.shape import sizes_of
+from minitorch.ops.shape import alias, sizes_of
 from minitorch.tensor import Tensor, _as_subclass
 
 
@@ -102,7 +102,7 @@ def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
     if device is not None and tensor_device(device) is not self.device:
         raise NotImplementedError(f"new(): device={device!r} is not supported")
     if len(data) == 1 and isinstance(data[0], Tensor):
-        return data[0].detach()
+        return alias(data[0])
     return legacy_tensor(data, self.dtype)
 
 
@@ -155,7 +155,7 @@ def _map(name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable
     columns = [each.expand(self.shape).reshape(-1).tolist() for each in (self, *others)]
     with no_grad():
         values = [function(*elements) for elements in zip(*columns, strict=True)]
-        self.copy_(tensor(values, dtype=self.dtype).view(self.shape))
+        self._put(tensor(values, dtype=self.dtype).view(self.shape)._array)  # autograd isn't told, as in PyTorch
     return self
 
 

@@ -100,7 +100,7 @@ METHODS["cumprod_"] = _in_place("cumprod")
 
 @declare(
     row_major=True,
-    promotion="to float",
+    promotion="keep",
     upcast=True,
     variants=OUT,
     derivatives={"self": lambda grad, self, result, dim: _logcumsumexp_backward(grad, self, result, dim)},
@@ -108,6 +108,8 @@ METHODS["cumprod_"] = _in_place("cumprod")
 def logcumsumexp(xp: Any, self: Array, dim: int) -> Array:
     """y_i = log Σ_{j ≤ i} exp(x_j). https://pytorch.org/docs/stable/generated/torch.logcumsumexp.html"""
     dim = check_dim(dim, self.ndim)
+    if self.dtype.kind not in "fc":
+        raise not_implemented("logcumsumexp_out_cpu", self.dtype.name)
     if not self.ndim:
         return self.copy()
     if self.dtype.kind == "c":

@@ -96,3 +96,33 @@ def test_a_base_that_begins_inside_its_storage() -> None:
     base.imag.mul_(leaf)
     (base.abs() ** 2).sum().backward()
     assert leaf.grad.tolist() == pytest.approx([2 * z.imag**2 for z in map(complex, COMPLEX)])
+
+
+def test_constructors_given_a_tensor_make_views_of_it() -> None:
+    found = []
+    for lib in (torch, minitorch):
+        leaf = lib.ones(2, requires_grad=True)
+        plain = lib.zeros(2)
+        made = [
+            lib.Tensor(leaf),
+            lib.FloatTensor(leaf),
+            leaf.new(leaf),
+            lib.Tensor(leaf * 2).mul_(2),
+            lib.Tensor(plain),
+        ]
+        made[-1].add_(1)
+        facts = [(each.requires_grad, each._is_view(), each._version) for each in made]
+        names = [each.grad_fn.name() if each.grad_fn else None for each in made]
+        made[0].sum().backward()
+        found.append((facts, names, plain.tolist(), plain._version, leaf.grad.tolist()))
+    assert found[0] == found[1]
+
+
+def test_functions_applied_in_python_leave_the_version() -> None:
+    found = []
+    for lib in (torch, minitorch):
+        x = lib.arange(3.0)
+        x.apply_(lambda a: a + 1)
+        x.map_(x.clone(), lambda a, b: a + b)
+        found.append((x._version, x.tolist(), hash(x) == id(x)))
+    assert found[0] == found[1]

@@ -235,6 +235,7 @@ case(
         args(make(0, 3), 0),
         args(make.of([-INF, 1.0, 1000.0]), 0).kink(),
     ],
+    errors=lambda make: [args(make(2, dtype="int64"), 0), args(make(2, dtype="bool"), 1)],
     dtypes="float32 float64",
     strides=False,
 )
