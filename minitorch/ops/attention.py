@@ -9,7 +9,7 @@ import math
 import warnings
 from typing import Any
 
-from minitorch.dtypes import C_NAMES, bool_, float32
+from minitorch.dtypes import C_NAMES, bool_, dtype, float32
 from minitorch.ops.declaration import composite
 from minitorch.ops.dropout import dropout
 from minitorch.ops.joining import cat
@@ -61,6 +61,15 @@ def scaled_dot_product_attention(
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
     if is_causal:
         attn_mask = query.new_ones((rows, columns), dtype=bool_).tril()
+    kind = query.dtype
+    fused = (
+        kind.is_low_precision
+        and not dropout_p
+        and query.dim() == key.dim() == value.dim() == 4
+        and not (attn_mask is not None and attn_mask.requires_grad)
+    )
+    if kind.is_low_precision:
+        query, key, value = query.float(), key.float(), value.float()
     # Half of the scale on either side keeps the products small.
     root = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     scores = (query * root) @ (key * root).transpose(-2, -1)
@@ -71,10 +80,20 @@ def scaled_dot_product_attention(
             hidden = ~attn_mask.any(-1, keepdim=True)
         else:
             scores = scores + attn_mask.to(query.dtype)
+    if fused:
+        result = _fused(scores, value, kind)
+        return result if hidden is None else result.masked_fill(hidden, 0.0)
     weights = scores.softmax(-1)
     if hidden is not None:  # a query that may look nowhere gets zeros
         weights = weights.masked_fill(hidden, 0.0)
-    return dropout(weights, dropout_p) @ value
+    return (dropout(weights, dropout_p) @ value).to(kind)
+
+
+def _fused(scores: Tensor, value: Tensor, kind: dtype) -> Tensor:
+    """As PyTorch's fused kernel for two-byte floats, which rounds the weights before it divides them by their sum."""
+    weights = (scores - scores.detach().amax(-1, keepdim=True)).exp()
+    result: Tensor = (weights.to(kind).float() @ value / weights.sum(-1, keepdim=True)).to(kind)
+    return result
 
 
 def _float_mask(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:

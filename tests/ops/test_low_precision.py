@@ -46,6 +46,8 @@ F.binary_cross_entropy_with_logits(t, u.sigmoid()); F.cross_entropy(a, places); 
 F.layer_norm(t, (256,)); F.group_norm(t.view(2, 8, 16), 4); F.rms_norm(a, (16,)); F.instance_norm(t.view(1, 4, 64))
 F.batch_norm(t.view(4, 4, 16), None, None, u[:4], u[4:8], training=True)
 F.batch_norm(t.view(64, 4), None, None, training=True); F.batch_norm(a, b[0].detach(), b[0].detach().abs())
+F.scaled_dot_product_attention(*[each.detach().view(2, 2, 8, 8) for each in (t, u, t)], is_causal=True)
+F.scaled_dot_product_attention(*[each.detach().view(4, 8, 8) for each in (t, u, t)])
 F.soft_margin_loss(t / 8, u.detach().sign(), reduction="none"); F.l1_loss(t, u, reduction="none")
 F.hinge_embedding_loss(t, u.sign(), margin=n, reduction="none")
 """
