@@ -72,26 +72,23 @@ def recorded(op: Any, function: Call) -> Iterator[Recorded]:
             yield sample, *roots, *inputs
 
 
-def compared_nodes(calls: list[Recorded]) -> Iterator[str | None]:
+def unlike_nodes(call: Recorded) -> str | None:
     """The names of the results' nodes."""
-    for sample, roots, own_roots, _, _ in calls:
-        expected, names = ([each.grad_fn.name() if each.grad_fn else "" for each in r] for r in (roots, own_roots))
-        if expected != names:
-            yield f"{described(sample)}: {expected} expected, got {names}"
+    sample, roots, own_roots, _, _ = call
+    expected, names = ([each.grad_fn.name() if each.grad_fn else "" for each in r] for r in (roots, own_roots))
+    return None if expected == names else f"{described(sample)}: {expected} expected, got {names}"
 
 
-def compared_gradients(calls: list[Recorded], twice: bool) -> Iterator[str | None]:
+def unlike_gradients(call: Recorded, twice: bool) -> str | None:
     """Gradients in double precision, or the gradients' gradients."""
-    for sample, roots, own_roots, inputs, own_inputs in calls:
-        if len(roots) != len(own_roots):
-            yield f"{described(sample)}: {len(roots)} results with gradient expected, got {len(own_roots)}"
-            continue
-        grads, own_grads, found = gradients(roots, own_roots, inputs, own_inputs, create_graph=twice)
-        if found is None and twice and grads:
-            first, own_first = ([g for g in each if g is not None and g.requires_grad] for each in (grads, own_grads))
-            found = gradients(first, own_first, inputs, own_inputs, create_graph=False)[2]
-        if found:
-            yield f"{described(sample)}: {found}"
+    sample, roots, own_roots, inputs, own_inputs = call
+    if len(roots) != len(own_roots):
+        return f"{described(sample)}: {len(roots)} results with gradient expected, got {len(own_roots)}"
+    grads, own_grads, found = gradients(roots, own_roots, inputs, own_inputs, create_graph=twice)
+    if found is None and twice and grads:
+        first, own_first = ([g for g in each if g is not None and g.requires_grad] for each in (grads, own_grads))
+        found = gradients(first, own_first, inputs, own_inputs, create_graph=False)[2]
+    return found and f"{described(sample)}: {found}"
 
 
 def compared_methods(op: Any, in_place: bool) -> Iterator[str | None]:
@@ -189,11 +186,15 @@ def test_results(name: str) -> None:
 @pytest.mark.parametrize("name", [each for each in NAMES if OPERATORS[each].supports_autograd])
 def test_derivatives(name: str) -> None:
     op, function = entry(name)
-    calls = list(recorded(op, function))
-    differing(compared_nodes(calls), EXCEPTIONS["nodes"], name)
-    if op.supports_gradgrad:  # before the first gradients, which free the graph
-        differing(compared_gradients(calls, twice=True), EXCEPTIONS["second gradients"], name)
-    differing(compared_gradients(calls, twice=False), EXCEPTIONS["gradients"], name)
+    found: dict[str, list[str | None]] = {"nodes": [], "gradients": [], "second gradients": []}
+    for call in recorded(op, function):
+        found["nodes"].append(unlike_nodes(call))
+        found["gradients"].append(unlike_gradients(call, twice=False))
+        if op.supports_gradgrad:
+            found["second gradients"].append(unlike_gradients(call, twice=True))
+    for mode, differences in found.items():
+        if differences:
+            differing(iter(differences), EXCEPTIONS[mode], name)
 
 
 @pytest.mark.parametrize("name", NAMES)
