@@ -44,6 +44,7 @@ __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load",
 
 DEFAULT_PROTOCOL = 2
 _ALIGNMENT = 64
+_SMALLEST_ARCHIVE = 22  # bytes: an empty one consists of the record that ends it
 _PADDING_FIELD = b"FB"  # the identifier, in the zip format, of the extra field that holds the padding
 
 _UNSAFE = (
@@ -278,7 +279,7 @@ def _read(file: Any, restore: Restore, weights_only: bool, options: dict[str, An
         archive = zipfile.ZipFile(file)
     except zipfile.BadZipFile:
         size = file.seek(0, os.SEEK_END)
-        what = "not a ZIP archive" if size < zipfile.sizeEndCentDir else "failed finding central directory"
+        what = "not a ZIP archive" if size < _SMALLEST_ARCHIVE else "failed finding central directory"
         raise _corrupt(f"reading zip archive: {what}") from None
     with archive:
         names = set(archive.namelist())
