@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from minitorch.backend import Array
+from minitorch.dtypes import finfo
 from minitorch.ops import gamma_kernels
 from minitorch.ops import special_kernels as kernels
 from minitorch.ops.declaration import METHODS, NAMESPACES, composite, pointwise
@@ -235,10 +236,15 @@ def i0e(xp: Any, self: Array) -> Array:
     return kernels.i0e(xp, floating(self, "i0e_cpu"))
 
 
-def _i1_slope(name: str, self: Tensor, zeroth: Tensor, first: Tensor) -> Any:
+def _i1_slope(name: str, zeroth: Any, self: Tensor, result: Tensor) -> Any:
+    """i0(x) − i1(x)/x, for i1e less sign(x) · i1e(x); ½ at 0, where ε takes the place of x, lest its slope be NaN."""
     if self._dtype.is_low_precision:
         raise not_implemented(f"{name}_backward", self._dtype.name)
-    return zeroth - (first / self).masked_fill(self == 0, 0.5)
+    epsilon = finfo(self._dtype).eps
+    tiny = self.abs() <= epsilon
+    x = self.masked_fill(tiny, epsilon)
+    factor = x.reciprocal() + x.sgn() if name == "i1e" else x.reciprocal()
+    return (zeroth(x) - result * factor).masked_fill(tiny, 0.5)
 
 
 @pointwise(
@@ -246,7 +252,7 @@ def _i1_slope(name: str, self: Tensor, zeroth: Tensor, first: Tensor) -> Any:
     variants="function out",
     namespace="special",
     node="SpecialI1Backward0",
-    derivatives={"self": lambda grad, self, result: grad * _i1_slope("i1", self, self.i0(), result)},
+    derivatives={"self": lambda grad, self, result: grad * _i1_slope("i1", i0, self, result)},
 )
 def i1(xp: Any, self: Array) -> Array:
     """The modified Bessel function of order 1."""
@@ -258,9 +264,7 @@ def i1(xp: Any, self: Array) -> Array:
     variants="function out",
     namespace="special",
     node="SpecialI1EBackward0",
-    derivatives={
-        "self": lambda grad, self, result: grad * (_i1_slope("i1e", self, i0e(self), result) - self.sgn() * result),
-    },
+    derivatives={"self": lambda grad, self, result: grad * _i1_slope("i1e", i0e, self, result)},
 )
 def i1e(xp: Any, self: Array) -> Array:
     """exp(−|x|) i1(x)."""

@@ -60,7 +60,6 @@ _REASONS: dict[str, dict[str, str]] = {
         "PyTorch's fused kernel can't be differentiated twice; here it is composed": (
             "nn.functional.scaled_dot_product_attention"
         ),
-        "NaN at 0, where the formula divides by x; PyTorch replaces x by epsilon": "special.i1 special.i1e",
     },
     "results": {
         "which of equal elements is meant is left open above 1,024 elements (ops/ties.py)": "argsort mode sort",
