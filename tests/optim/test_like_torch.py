@@ -199,6 +199,7 @@ def swapped(change: Callable[[Any, dict[str, Any]], Any], initialized: bool = Tr
         changed = change(lib, state_dict)
         with lib.optim.swap_in_optimizer_params_and_state(optimizer, others, changed or state_dict):
             optimizer.step()
+            optimizer.param_groups[0]["added"] = 1
         return others, optimizer.state_dict(), state_dict
 
     return line
@@ -223,6 +224,7 @@ STATE: list[Line] = [
     lambda t: (lambda o: (o.zero_grad(False), [each["params"][0].grad for each in o.param_groups]))(made(t)),
     swapped(lambda t, state_dict: None),
     swapped(lambda t, state_dict: state_dict["param_groups"][0].update(lr=9)),
+    swapped(lambda t, state_dict: state_dict["state"].update({0: {}})),
     swapped(lambda t, state_dict: None, initialized=False),
     swapped(lambda t, state_dict: None, missing=1),
     swapped(lambda t, state_dict: 3),

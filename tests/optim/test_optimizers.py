@@ -120,6 +120,32 @@ def test_twenty_steps_are_torchs(name: str, options: dict[str, Any], dtype: str)
     assert str(one) == str(other)
 
 
+MATRICES: list[tuple[str, dict[str, Any]]] = [
+    ("Muon", {"lr": 0.1, "nesterov": False, "adjust_lr_fn": "match_rms_adamw"}),
+    ("Muon", {"lr": 0.1, "momentum": 0.5, "adjust_lr_fn": "original", "eps": 1e-3}),
+    ("Adafactor", {"lr": 0.9, "eps": (0.1, 0.5), "maximize": True}),
+    ("Adafactor", {"lr": 0.6, "beta2_decay": -0.5, "weight_decay": 0.1, "foreach": True}),
+]
+
+
+def test_steps_of_matrices_are_torchs() -> None:
+    torch = oracle()
+    for name, options in MATRICES:
+        shapes = ((3, 4), (8, 5)) if name == "Muon" else ((3, 4), (5,), (), (2, 3, 4))
+        results = []
+        for lib in (torch, minitorch):
+            random = np.random.default_rng(0)
+            params = [lib.from_numpy(np.asarray(random.normal(size=shape))).requires_grad_() for shape in shapes]
+            optimizer = getattr(lib.optim, name)(params, **options)
+            for _ in range(5):
+                for each in params:
+                    each.grad = lib.from_numpy(np.asarray(random.normal(size=tuple(each.shape))))
+                optimizer.step()
+            results.append([elements(each) for each in params])
+        for theirs, ours in zip(*results, strict=True):
+            np.testing.assert_allclose(ours, theirs, 1e-5, 1e-7 if name == "Adafactor" else 1e-3)  # Muon's in bfloat16
+
+
 @pytest.mark.parametrize("name", OPTIONS)
 def test_state_survives_saving(name: str) -> None:
     """Loading the state and going on gives the same as going on without a pause."""
