@@ -253,7 +253,7 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
         if mixed and op.check is not None:
             op.check(*args)
         if mixed or (op.to_float and common.category < FLOATING) or (op.upcast and common.is_low_precision):
-            restored = promotion.convert(op, values, args)
+            restored = promotion.convert(where.xp, op, values, args)
     try:
         result = op.kernel(where.xp, *values)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -266,7 +266,7 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
             errors.check_operands(args, common, args[0] if in_place else None)
         raise cause from None
     if restored is not None:
-        result = _restore(result, restored)
+        result = _restore(where.xp, result, restored)
     if op.elementwise and not in_place and not op.edits and result.__class__ is where.array_type and result.ndim > 1:
         first = args[op.tensors[0]]
         if not (
@@ -299,11 +299,11 @@ def _before_write(target: Tensor) -> Tensor:
     return copy
 
 
-def _restore(result: Any, target: dtype) -> Any:
+def _restore(xp: Any, result: Any, target: dtype) -> Any:
     """Casts what a kernel computed in float32 on behalf of a two-byte float back to that."""
     if isinstance(result, (tuple, list)):
-        return tuple(_restore(each, target) for each in result)
-    return result.astype(target.numpy) if result.dtype == "float32" else result
+        return tuple(_restore(xp, each, target) for each in result)
+    return promotion.cast(xp, result, target) if result.dtype == "float32" else result
 
 
 def _ordered(op: Op, xp: Any, args: Sequence[Any], result: Any) -> Any:

@@ -80,13 +80,13 @@ def ge(xp: Any, self: Array, other: Array | Number) -> Array:
 # Kinds of numbers.
 
 
-@declare()
+@declare(elementwise=True)
 def isnan(xp: Any, self: Array) -> Array:
     """Whether x is not a number. https://pytorch.org/docs/stable/generated/torch.isnan.html"""
     return xp.isnan(self) if self.dtype.kind not in "biu" else xp.zeros_like(self, "bool")
 
 
-@declare()
+@declare(elementwise=True)
 def isinf(xp: Any, self: Array) -> Array:
     """Whether x is infinite. https://pytorch.org/docs/stable/generated/torch.isinf.html"""
     return xp.isinf(self) if self.dtype.kind not in "biu" else xp.zeros_like(self, "bool")
@@ -103,14 +103,14 @@ def _check_real(self: Array, function: str) -> None:
         raise RuntimeError(f"{function} does not support complex inputs.")
 
 
-@declare(variants="function method out")
+@declare(elementwise=True, variants="function method out")
 def isposinf(xp: Any, self: Array) -> Array:
     """Whether x is ∞. https://pytorch.org/docs/stable/generated/torch.isposinf.html"""
     _check_real(self, "isposinf")
     return self == float("inf")
 
 
-@declare(variants="function method out")
+@declare(elementwise=True, variants="function method out")
 def isneginf(xp: Any, self: Array) -> Array:
     """Whether x is −∞. https://pytorch.org/docs/stable/generated/torch.isneginf.html"""
     _check_real(self, "isneginf")
@@ -127,7 +127,7 @@ def isreal(xp: Any, self: Array) -> Array:
     return result
 
 
-@declare(variants="function method out")
+@declare(elementwise=True, variants="function method out")
 def signbit(xp: Any, self: Array) -> Array:
     """Whether x has a minus sign, as −0 has. https://pytorch.org/docs/stable/generated/torch.signbit.html"""
     if self.dtype.kind == "c":

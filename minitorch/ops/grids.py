@@ -147,9 +147,11 @@ def _linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
         raise RuntimeError(
             "linalg.vander supports floating point, complex, and integer tensors, but got " + SCALAR_TYPES[kind.name]
         )
-    if (N is None and not x.dim()) or (N is not None and N < 2):
+    if N is None:
+        N = x.shape[-1] if x.dim() else 1
+    if N < 2:
         raise RuntimeError("N must be greater than 1.")
-    return _powers(x if x.dim() else x.unsqueeze(0), x.shape[-1] if N is None else N)
+    return _powers(x if x.dim() else x.unsqueeze(0), N)
 
 
 _linalg_vander.__name__ = _linalg_vander.__qualname__ = "vander"

@@ -277,7 +277,18 @@ def binary_cross_entropy_of(xp: Any, self: Array, target: Array, weight: Array |
         raise RuntimeError("all elements of target should be between 0 and 1")
     # PyTorch bounds the logarithms, so that a certain and wrong prediction costs 100 and not infinity.
     loss = (target - 1) * xp.maximum(xp.log1p(-self), -100) - target * xp.maximum(xp.log(self), -100)
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduced(_weighed(loss, weight), reduction)
+
+
+def _weighed(loss: Array, weight: Array | None) -> Array:
+    """The elements times their weights, of which there may not be more."""
+    if weight is None:
+        return loss
+    weighed = loss * weight
+    if weighed.shape != loss.shape:
+        shapes = f"shape {list(loss.shape)} doesn't match the broadcast shape {list(weighed.shape)}"
+        raise RuntimeError(f"output with {shapes}")
+    return weighed
 
 
 @composite(variants="function", namespace="nn.functional")
@@ -342,8 +353,8 @@ def binary_cross_entropy_of_logits(
     if pos_weight is None:
         loss = (1 - target) * self - log_sigmoid
     else:
-        loss = (1 - target) * self - ((pos_weight - 1) * target + 1) * log_sigmoid
-    loss = loss if weight is None else loss * weight
+        loss = (1 - target) * self - _weighed(log_sigmoid, (pos_weight - 1) * target + 1)
+    loss = _weighed(loss, weight)
     if reduction == "none":
         return restrided(xp, loss, kept_strides(target, loss.itemsize))
     return reduced(loss, reduction)

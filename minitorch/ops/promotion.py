@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from minitorch.dtypes import FLOATING, dtype, float32, get_default_dtype, promote_types, scalar_type
-from minitorch.layout import kept_order
+from minitorch.layout import is_dense, kept_order, kept_strides, restrided
 from minitorch.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def fits(value: Any, common: dtype) -> bool:
     return False
 
 
-def convert(op: Op, values: list[Any], originals: Any) -> dtype | None:
+def convert(xp: Any, op: Op, values: list[Any], originals: Any) -> dtype | None:
     """Casts the arrays and numbers among `values` that take part in promotion to their common dtype.
 
     An op "to float" makes an integer result the default dtype. One that upcasts computes two-byte floats in float32;
@@ -82,10 +82,10 @@ def convert(op: Op, values: list[Any], originals: Any) -> dtype | None:
     for position in present:
         value = values[position]
         if isinstance(value, list):
-            values[position] = [_cast(each, compute) for each in value]
+            values[position] = [cast(xp, each, compute) for each in value]
         elif hasattr(value, "astype") and hasattr(value, "ndim"):
             rounds = compute is not common and not value.ndim and position not in op.exact
-            values[position] = _cast(_cast(value, common) if rounds else value, compute)
+            values[position] = cast(xp, cast(xp, value, common) if rounds else value, compute)
         elif position in op.exact and common.is_low_precision:
             values[position] = _number(value, float32)
         else:
@@ -96,8 +96,14 @@ def convert(op: Op, values: list[Any], originals: Any) -> dtype | None:
     return common if compute is not common else None
 
 
-def _cast(array: Any, target: dtype) -> Any:
-    return array if array.dtype == target.numpy else array.astype(target.numpy, order=kept_order(array))
+def cast(xp: Any, array: Any, target: dtype) -> Any:
+    """The array in another dtype, in the order in memory that it has."""
+    if array.dtype == target.numpy:
+        return array
+    cast = array.astype(target.numpy, order=kept_order(array))
+    if array.ndim > 2 and 1 in array.shape and is_dense(array):  # where it lies says whether its channels are last
+        return restrided(xp, cast, kept_strides(array, cast.itemsize))
+    return cast
 
 
 def _number(value: Any, target: dtype) -> Any:

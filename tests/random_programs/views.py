@@ -122,6 +122,13 @@ def view_as_dtype(draw: Draw, name: str, x: Any) -> str:
     return name if view.isnan().any() else line
 
 
+def converted(draw: Draw, name: str, x: Any) -> str:
+    """Numbers beyond all integers to floats alone: what else they become, C++ leaves open."""
+    size = x.abs() if x.is_complex() else x.double().abs()
+    kinds = DTYPES if (size < 2**31).all() else [each for each in DTYPES if "float" in each or "complex" in each]
+    return f"{name}.to(torch.{draw.of(kinds)})"
+
+
 VIEWS: dict[str, Step] = {
     "view": lambda draw, name, x: f"{name}.view({draw.factors(x.numel())})",
     "reshape": lambda draw, name, x: f"{name}.reshape({draw.factors(x.numel())})",
@@ -154,7 +161,7 @@ VIEWS: dict[str, Step] = {
     "ravel": lambda draw, name, x: f"{name}.ravel()",
     "atleast": lambda draw, name, x: f"torch.atleast_{draw.integer(1, 3)}d({name})",
     "reformat": reformat,
-    "to": lambda draw, name, x: f"{name}.to(torch.{draw.of(DTYPES)})",
+    "to": converted,
     "clone": lambda draw, name, x: f"{name}.clone()",
     "contiguous": lambda draw, name, x: f"{name}.contiguous()",
     "like": lambda draw, name, x: f"torch.{draw.of(('zeros_like', 'ones_like'))}({name})",
@@ -297,7 +304,8 @@ def overlaps_itself(x: Any) -> bool:
 def read_while_written(one: Any, other: Any) -> bool:
     """Whether PyTorch lets an op write to one tensor and read another in the same memory, in an order left open."""
     same = one is other or (one.stride() == other.stride() and one.storage_offset() == other.storage_offset())
-    dense = all(each.transpose(0, 0).clone().stride() == each.stride() for each in (one, other) if each.dim())
+    dense = one.shape == other.shape  # else the other one is expanded
+    dense &= all(each.transpose(0, 0).clone().stride() == each.stride() for each in (one, other) if each.dim())
     return not same and not dense and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
 
 
@@ -346,13 +354,15 @@ def _formats(library: Library, tensor: Any) -> list[bool]:
 
 
 def _values(library: Library, x: Any) -> str:
-    """The values. The sign of a complex zero is left out: in PyTorch it depends on where in memory it lies."""
+    """The values. The sign of a complex zero is left out, and how a complex product is rounded: both depend in PyTorch
+    on where in memory the number lies.
+    """
     complex_too = any(each.is_complex() for each in library.tensors().values())
     return repr(_unsigned(x.tolist()) if complex_too else x.tolist())
 
 
 def _unsigned(values: Any) -> Any:
-    return [_unsigned(each) for each in values] if isinstance(values, list) else values + 0
+    return [_unsigned(each) for each in values] if isinstance(values, list) else f"{values + 0:.5g}"
 
 
 FACTS: dict[str, Fact] = {
