@@ -21,22 +21,28 @@ def _check(function: str, argument: str, position: int, value: Any, kind: type) 
         )
 
 
-def _is_known(device_type: str) -> bool:
-    return device(device_type).type in state.dtypes  # a device that doesn't exist is refused
+def _known(device_type: str, otherwise: str) -> str:
+    """The type of a device such as "cpu:0". Raises RuntimeError, saying `otherwise`, for one without autocast."""
+    kind = device(device_type).type
+    if kind not in state.dtypes:
+        raise RuntimeError(otherwise)
+    return kind
+
+
+_UNKNOWN = "unknown device type for autocast in get_autocast_dispatch_key_from_device_type"
+_UNSUPPORTED = "unsupported scalarType"
 
 
 def is_autocast_available(device_type: str) -> bool:
     """Whether a device type has autocast."""
     _check("_is_autocast_available", "device_type", 1, device_type, str)
-    return _is_known(device_type)
+    return device(device_type).type in state.dtypes
 
 
 def is_autocast_enabled(device_type: str = "cuda", /) -> bool:
     """Whether autocast is on for a device type."""
     _check("is_autocast_enabled", "device_type", 1, device_type, str)
-    if not _is_known(device_type):
-        raise RuntimeError("unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
-    return device_type in state.enabled
+    return _known(device_type, _UNKNOWN) in state.enabled
 
 
 def set_autocast_enabled(device_type: Any, enabled: Any = None, /) -> None:
@@ -47,26 +53,21 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None, /) -> None:
     else:
         _check("set_autocast_enabled", "device_type", 1, device_type, str)
         _check("set_autocast_enabled", "enabled", 2, enabled, bool)
-    if not _is_known(device_type):
-        raise RuntimeError("unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
-    state.enabled = state.enabled | {device_type} if enabled else state.enabled - {device_type}
+    kind = _known(device_type, _UNKNOWN)
+    state.enabled = state.enabled | {kind} if enabled else state.enabled - {kind}
 
 
 def get_autocast_dtype(device_type: str, /) -> dtype:
     """The lower precision of a device type."""
     _check("get_autocast_dtype", "device_type", 1, device_type, str)
-    if not _is_known(device_type):
-        raise RuntimeError("unsupported scalarType")
-    return state.dtypes[device_type]
+    return state.dtypes[_known(device_type, _UNSUPPORTED)]
 
 
 def set_autocast_dtype(device_type: str, kind: dtype, /) -> None:
     """Sets the lower precision of a device type."""
     _check("set_autocast_dtype", "device_type", 1, device_type, str)
     _check("set_autocast_dtype", "dtype", 2, kind, dtype)
-    if not _is_known(device_type):
-        raise RuntimeError("unsupported scalarType")
-    state.dtypes[device_type] = kind
+    state.dtypes[_known(device_type, _UNSUPPORTED)] = kind
 
 
 def is_autocast_cache_enabled() -> bool:
@@ -76,7 +77,8 @@ def is_autocast_cache_enabled() -> bool:
 
 def set_autocast_cache_enabled(enabled: bool, /) -> None:
     """Has weights cast once for an autocast block, or for each op."""
-    _check("set_autocast_cache_enabled", "enabled", 1, enabled, bool)
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
     state.cache_enabled = enabled
 
 

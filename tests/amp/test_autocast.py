@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import minitorch
-from tests.nn.same import Scenario, Scenarios, assert_comes_out_the_same, assert_same
+from tests.nn.same import Scenario, Scenarios, assert_comes_out_the_same, assert_same, errors
 
 scenario = Scenarios()
 
@@ -280,6 +280,14 @@ def functions_with_their_own_backward(torch: Any) -> list[Any]:
             y.sum().backward()
             seen.append(x.grad)
     return seen
+
+
+@scenario
+def devices_with_a_number(torch: Any) -> Any:
+    with torch.autocast("cpu:0", torch.float16):
+        inside = torch.is_autocast_enabled("cpu"), str(torch.get_autocast_dtype("cpu:0"))
+    outside = torch.is_autocast_enabled("cpu:0"), str(torch.get_autocast_dtype("cpu"))
+    return [inside, outside, errors(lambda: torch.set_autocast_cache_enabled("x"))]
 
 
 def test_threads_have_their_own_switches() -> None:
