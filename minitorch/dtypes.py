@@ -233,6 +233,8 @@ def set_default_dtype(d: dtype, /) -> None:
 
 
 def _checked(function: str, type: Any) -> dtype:
+    if type in (int, float, complex):
+        return {int: int64, float: float64, complex: complex128}[type]
     if not isinstance(type, dtype):
         raise TypeError(
             f"{function}(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}"
@@ -258,6 +260,9 @@ class finfo:
         self.tiny = self.smallest_normal = float(limits.tiny)
         self.resolution = float(f"1e-{limits.precision}")  # decimal, as PyTorch's: not its rounding to the type
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
     def __repr__(self) -> str:
         values = (
             f"{name}={getattr(self, name):g}" for name in ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
@@ -278,6 +283,9 @@ class iinfo:
         self.bits = limits.bits
         self.max = int(limits.max)
         self.min = int(limits.min)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -59,6 +59,7 @@ def test_limits(torch, name: str, info: str) -> None:
             getattr(minitorch, info)(getattr(minitorch, name))
         assert str(caught.value) == str(error)
         return
+    assert getattr(minitorch, info)(getattr(minitorch, name)) == getattr(minitorch, info)(getattr(minitorch, name))
     actual = getattr(minitorch, info)(getattr(minitorch, name))
     assert repr(actual) == repr(expected)
     for attribute in ("bits", "max", "min", "dtype"):
@@ -66,6 +67,13 @@ def test_limits(torch, name: str, info: str) -> None:
     if info == "finfo":
         for attribute in ("eps", "tiny", "smallest_normal", "resolution"):
             assert getattr(actual, attribute) == getattr(expected, attribute), attribute
+
+
+def test_limits_of_pythons_types(torch) -> None:
+    for library in (minitorch, torch):
+        assert library.finfo(float) == library.finfo(complex) == library.finfo(library.complex128)
+        assert library.iinfo(int) == library.iinfo(library.int64) != library.iinfo(library.int32)
+        assert library.finfo(library.float32) != library.iinfo(library.int32)
 
 
 def test_default_dtype(torch) -> None:

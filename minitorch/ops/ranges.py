@@ -112,9 +112,8 @@ def logspace(xp: Any, dtype: dtype | None, start: Number, end: Number, steps: in
     """
     start, end = _ends("logspace", start, end, steps)
     kind = _linspace_type("logspace", dtype, start, end)
-    return xp.power(
-        base, _spaced(xp, start, end, steps, kind).astype("complex128" if kind.is_complex else "float64")
-    ).astype(kind.numpy)
+    exponents = _spaced(xp, start, end, steps, float32 if kind.is_low_precision else kind)
+    return xp.power(base, exponents.astype("complex128" if kind.is_complex else "float64")).astype(kind.numpy)
 
 
 def _ends(name: str, start: Number, end: Number, steps: Any) -> tuple[Number, Number]:
@@ -146,9 +145,7 @@ def _spaced(xp: Any, start: Number, end: Number, steps: int, kind: dtype) -> Arr
         raise RuntimeError("number of steps must be non-negative")
     if kind.category < COMPLEX:
         start, end = cast_number(start, float64), cast_number(end, float64)
-    number = {"float32": xp.float32, "complex64": xp.complex64, "complex128": xp.complex128}.get(
-        (float32 if kind.is_low_precision else kind).name, xp.float64
-    )
+    number = (kind if kind.category >= FLOATING else float64).numpy.type
     if kind.category < FLOATING:
         start, end = int(start), int(end)
     start, end = number(start), number(end)

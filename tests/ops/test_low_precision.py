@@ -48,6 +48,7 @@ F.batch_norm(t.view(4, 4, 16), None, None, u[:4], u[4:8], training=True)
 F.batch_norm(t.view(64, 4), None, None, training=True); F.batch_norm(a, b[0].detach(), b[0].detach().abs())
 F.scaled_dot_product_attention(*[each.detach().view(2, 2, 8, 8) for each in (t, u, t)], is_causal=True)
 F.scaled_dot_product_attention(*[each.detach().view(4, 8, 8) for each in (t, u, t)])
+torch.linspace(-2, 3, 1000, dtype=t.dtype); torch.logspace(-2, 2, 100, dtype=t.dtype)
 F.soft_margin_loss(t / 8, u.detach().sign(), reduction="none"); F.l1_loss(t, u, reduction="none")
 F.hinge_embedding_loss(t, u.sign(), margin=n, reduction="none")
 """
