@@ -262,7 +262,7 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
         if isinstance(error, ValueError):
             raise errors.translate(op, args, error) from None
         cause = errors.unsupported(op, args, error) if isinstance(error, TypeError) else error
-        if op.elementwise and "not implemented for" in str(cause):
+        if op.elementwise and '" not implemented for' in str(cause):
             errors.check_operands(args, common, args[0] if in_place else None)
         raise cause from None
     if restored is not None:

@@ -5,7 +5,6 @@ Source: https://pytorch.org/docs/stable/generated/torch.cumsum.html
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 from minitorch import return_types
@@ -115,16 +114,18 @@ def logcumsumexp(xp: Any, self: Array, dim: int) -> Array:
     if self.dtype.kind == "c":
         result = self.copy()
         moved = xp.moveaxis(result, dim, 0)
-        for before, here in itertools.pairwise(moved):
-            here[...] = OPS["logaddexp"].kernel(xp, before, here)  # its angles grow beyond π
+        for here in range(1, len(moved)):
+            moved[here] = OPS["logaddexp"].kernel(xp, moved[here - 1], moved[here])  # its angles grow beyond π
         return result
     return xp.logaddexp.accumulate(self, axis=dim)
 
 
 def _logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
-    """exp(x_i) Σ_{j ≥ i} g_j exp(−y_j), in logarithms, the positive and the negative gradients apart."""
+    """exp(x_i) Σ_{j ≥ i} g_j exp(−y_j), in logarithms; of real numbers, positive and negative gradients apart."""
     if not self.dim() or not self.numel():
         return grad
+    if grad.is_complex():
+        return ((grad.conj().log() - result).flip(dim).logcumsumexp(dim).flip(dim) + self).exp().conj()
 
     lowest = finfo(grad.dtype).min
 

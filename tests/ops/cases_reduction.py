@@ -240,6 +240,12 @@ case(
     strides=False,
 )
 case(
+    "logcumsumexp",
+    lambda make: [args(make(3), 0), args(make(2, 3), 0), args(make(2, 3, layout="transposed"), -1), args(make(), 0)],
+    dtypes="complex64 complex128",
+    strides=False,
+)
+case(
     "cummax cummin",
     lambda make: [
         args(make(2, 3), 0),

@@ -14,8 +14,9 @@ from tests.random_programs.views import overlaps_itself
 
 def leaf(draw: Draw) -> str:
     shape = draw.of(((3,), (2, 3), (), (2, 2), (1, 3), (2, 2, 2), (2, 0) if draw.seldom() else (3,)))
-    dtype = draw.of(("float64",) * 6 + ("float32",))
-    numbers = f"torch.linspace(-0.7, 0.9, {math.prod(shape)}, dtype=torch.{dtype}).reshape({shape})"
+    dtype = draw.of(("float64",) * 6 + ("float32", "complex128"))
+    ends = "-0.7 + 0.4j, 0.9 - 0.3j" if dtype == "complex128" else "-0.7, 0.9"
+    numbers = f"torch.linspace({ends}, {math.prod(shape)}, dtype=torch.{dtype}).reshape({shape})"
     return f"{numbers}{draw.of(('.requires_grad_()', '', '.requires_grad_()'))}"
 
 
