@@ -7,7 +7,7 @@ from typing import Any
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.dtypes import finfo
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters
-from minitorch.optim.update import Group, check_at_least, check_one_element, constant, counted, scalar, zeros_like
+from minitorch.optim.update import Group, check_at_least, check_one_element, counted, scalar, zeros_like
 from minitorch.tensor import Tensor
 
 
@@ -63,7 +63,7 @@ class Adafactor(Optimizer):
                 raise RuntimeError("Adafactor does not support complex parameters")
             state = self.state[parameter] or self._start(group, parameter, grad)
             step = counted(group, parameter, state)
-            lr, smallest = constant(group["lr"]), group["eps"][0]
+            lr, smallest = group["lr"], group["eps"][0]
             if smallest is None:
                 smallest = finfo(parameter.dtype).eps
             size = max(group["eps"][1], _root_mean_square(parameter)) * min(lr, 1 / step**0.5)

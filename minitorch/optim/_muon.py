@@ -7,7 +7,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters
-from minitorch.optim.update import check_at_least, check_one_element, constant, zeros_like
+from minitorch.optim.update import check_at_least, check_one_element, zeros_like
 from minitorch.tensor import Tensor
 
 
@@ -67,7 +67,7 @@ class Muon(Optimizer):
             state = self.state[parameter]
             if "momentum_buffer" not in state:
                 state["momentum_buffer"] = zeros_like(grad)
-            lr, momentum = constant(group["lr"]), group["momentum"]
+            lr, momentum = group["lr"], group["momentum"]
             buffer = state["momentum_buffer"].lerp_(grad, 1 - momentum)
             update = grad.lerp(buffer, momentum) if group["nesterov"] else buffer
             update = orthogonalized(update, group["ns_coefficients"], group["ns_steps"], group["eps"])

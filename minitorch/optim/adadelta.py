@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import blocks, check_options, counted, functions_for, number, scalar, zeros_like
+from minitorch.optim.update import blocks, check_options, counted, functions_for, scalar, zeros_like
 
 
 class Adadelta(Optimizer):
@@ -53,8 +53,8 @@ class Adadelta(Optimizer):
                 state["square_avg"] = zeros_like(parameter)
                 state["acc_delta"] = zeros_like(parameter)
             counted(group, parameter, state, xla=False)
-            xp, lr, eps = functions_for(parameter), number(group["lr"]), group["eps"]
-            decay, rho = number(group["weight_decay"]), group["rho"]
+            xp, lr, eps = functions_for(parameter), group["lr"], group["eps"]
+            decay, rho = group["weight_decay"], group["rho"]
             for x, g, v, u in blocks(parameter, grad, state["square_avg"], state["acc_delta"]):
                 if decay:
                     g = g + decay * x

@@ -13,7 +13,6 @@ from minitorch.optim.update import (
     check_options,
     counted,
     functions_for,
-    number,
     scalar,
     zeros_like,
 )
@@ -76,9 +75,9 @@ class Adagrad(Optimizer):
         for group, parameter, grad in self._gradients():
             check_fused_type(group, parameter)
             state = self.state[parameter] or self._start(group, parameter)
-            xp, decay, eps = functions_for(parameter), number(group["weight_decay"]), group["eps"]
+            xp, decay, eps = functions_for(parameter), group["weight_decay"], group["eps"]
             step = counted(group, parameter, state)
-            lr = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+            lr = group["lr"] / (1 + (step - 1) * group["lr_decay"])
             for x, g, s in blocks(parameter, grad, state["sum"]):
                 if decay:
                     g = g + decay * x

@@ -13,7 +13,6 @@ from minitorch.optim.update import (
     check_options,
     counted,
     functions_for,
-    number,
     scalar,
     to_scalar,
     zeros_like,
@@ -82,8 +81,8 @@ class Adam(Optimizer):
                 state["exp_avg_sq"] = zeros_like(parameter)
                 if group["amsgrad"]:
                     state["max_exp_avg_sq"] = zeros_like(parameter)
-            xp, lr, eps = functions_for(parameter), number(group["lr"]), group["eps"]
-            decay, (beta1, beta2) = number(group["weight_decay"]), map(number, group["betas"])
+            xp, lr, eps = functions_for(parameter), group["lr"], group["eps"]
+            decay, (beta1, beta2) = group["weight_decay"], group["betas"]
             step: Any = counted(group, parameter, state, xla=not group["foreach"])
             if grad_mode.enabled:
                 step = state["step"].clone()  # of float32, in which PyTorch then corrects the bias

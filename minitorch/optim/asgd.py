@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import blocks, check_options, constant, counted, number, scalar, zeros_like
+from minitorch.optim.update import blocks, check_options, constant, counted, scalar, zeros_like
 
 
 class ASGD(Optimizer):
@@ -46,7 +46,7 @@ class ASGD(Optimizer):
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
         for group, parameter, grad in self._gradients():
-            lr, lambd, decay = constant(group["lr"]), group["lambd"], number(group["weight_decay"])
+            lr, lambd, decay = constant(group["lr"]), group["lambd"], group["weight_decay"]
             state = self.state[parameter]
             if not state:
                 state["step"] = scalar(group, parameter, 0)

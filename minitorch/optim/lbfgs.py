@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch.autograd.grad_mode import enable_grad, no_grad
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters
 from minitorch.optim.update import as_real, check_options, constant, to_scalar
 from minitorch.tensor import Tensor
@@ -60,7 +60,7 @@ class LBFGS(Optimizer):
 
     def step(self, closure: Closure) -> Any:  # type: ignore[override]
         with no_grad():
-            return self._minimize(closure)
+            return self._minimize(enable_grad()(closure))
 
     def _minimize(self, closure: Closure) -> Any:
         if len(self.param_groups) != 1:
@@ -77,7 +77,7 @@ class LBFGS(Optimizer):
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
-        original_loss = self._evaluate(closure)
+        original_loss = closure()
         loss, grad = float(original_loss), self._flat_grad()
         state["func_evals"] += 1
         evaluations = 1
@@ -110,7 +110,7 @@ class LBFGS(Optimizer):
             else:
                 self._move(step, direction)
                 if iteration != group["max_iter"]:  # nobody would look at the last one
-                    loss, grad = float(self._evaluate(closure)), self._flat_grad()
+                    loss, grad = float(closure()), self._flat_grad()
                     calls = 1
             evaluations += calls
             state["func_evals"] += calls
@@ -167,7 +167,7 @@ class LBFGS(Optimizer):
         """The point at `step` along the direction; the parameters stay where they are."""
         before = [each.clone() for each in self._params]
         self._move(step, direction)
-        loss, grad = float(self._evaluate(closure)), self._flat_grad()
+        loss, grad = float(closure()), self._flat_grad()
         for parameter, value in zip(self._params, before, strict=True):
             parameter.copy_(value)
         return Point(step, loss, grad, float(grad.dot(direction)))

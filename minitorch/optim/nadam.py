@@ -55,8 +55,8 @@ class NAdam(Optimizer):
                 state["mu_product"] = scalar(group, parameter, 1)
                 state["exp_avg"] = zeros_like(parameter)
                 state["exp_avg_sq"] = zeros_like(parameter)
-            xp, lr, eps = functions_for(parameter), number(group["lr"]), group["eps"]
-            decay, (beta1, beta2) = number(group["weight_decay"]), map(number, group["betas"])
+            xp, lr, eps = functions_for(parameter), group["lr"], group["eps"]
+            decay, (beta1, beta2) = group["weight_decay"], group["betas"]
             comma = "," if group["foreach"] else ""
             of = f"params, mu_products{comma} and state_steps"
             step = counted(group, parameter, state, of, xla=not group["foreach"])

@@ -17,7 +17,7 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.graph import saved_tensors_hooks
 from minitorch.autograd.hooks import Hooks, RemovableHandle
 from minitorch.dtypes import float32
-from minitorch.optim.update import Group, scalar
+from minitorch.optim.update import Group, scalar, with_numbers
 from minitorch.settings import typename
 from minitorch.tensor import Tensor
 
@@ -165,8 +165,11 @@ class Optimizer:
             return closure()
 
     def _gradients(self) -> Iterator[tuple[Group, Tensor, Tensor]]:
-        """Group, parameter and gradient, negated with `maximize`, for every parameter that has a gradient."""
-        for group in self.param_groups:
+        """For every parameter that has a gradient: its group's options as formulas take them, itself, and the gradient.
+
+        With `maximize` that is negated.
+        """
+        for group in map(with_numbers, self.param_groups):
             maximize = group.get("maximize", False)
             for parameter in group["params"]:
                 grad = parameter.grad

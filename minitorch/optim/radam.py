@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import blocks, check_options, counted, functions_for, number, scalar, zeros_like
+from minitorch.optim.update import blocks, check_options, counted, functions_for, scalar, zeros_like
 
 
 class RAdam(Optimizer):
@@ -52,8 +52,8 @@ class RAdam(Optimizer):
                 state["step"] = scalar(group, parameter, 0)
                 state["exp_avg"] = zeros_like(parameter)
                 state["exp_avg_sq"] = zeros_like(parameter)
-            xp, lr, eps = functions_for(parameter), number(group["lr"]), group["eps"]
-            decay, (beta1, beta2) = number(group["weight_decay"]), map(number, group["betas"])
+            xp, lr, eps = functions_for(parameter), group["lr"], group["eps"]
+            decay, (beta1, beta2) = group["weight_decay"], group["betas"]
             step = counted(group, parameter, state, xla=not group["foreach"])
             bias1, bias2 = 1 - beta1**step, 1 - beta2**step
             longest = 2 / (1 - beta2) - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import blocks, check_options, counted, functions_for, number, scalar, zeros_like
+from minitorch.optim.update import blocks, check_options, counted, functions_for, scalar, zeros_like
 
 
 class RMSprop(Optimizer):
@@ -59,8 +59,8 @@ class RMSprop(Optimizer):
                 if centered:
                     state["grad_avg"] = zeros_like(parameter)
             counted(group, parameter, state)
-            xp, lr, eps = functions_for(parameter), number(group["lr"]), group["eps"]
-            decay, alpha = number(group["weight_decay"]), group["alpha"]
+            xp, lr, eps = functions_for(parameter), group["lr"], group["eps"]
+            decay, alpha = group["weight_decay"], group["alpha"]
             square = state["square_avg"]
             # Stand-ins where an option is off, never touched.
             buffer = state["momentum_buffer"] if momentum > 0 else square

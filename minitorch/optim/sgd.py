@@ -11,7 +11,6 @@ from minitorch.optim.update import (
     check_fused_type,
     check_one_element,
     detached,
-    number,
     zeros_like,
 )
 
@@ -62,7 +61,7 @@ class SGD(Optimizer):
         loss = self._evaluate(closure)
         for group, parameter, grad in self._gradients():
             check_fused_type(group, parameter)
-            lr, momentum, decay = number(group["lr"]), group["momentum"], number(group["weight_decay"])
+            lr, momentum, decay = group["lr"], group["momentum"], group["weight_decay"]
             if momentum == 0:
                 for x, g in blocks(parameter, grad):
                     x -= lr * (g + decay * x if decay else g)

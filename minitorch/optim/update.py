@@ -83,9 +83,19 @@ def functions_for(parameter: Tensor) -> Any:
 
 def number(value: Any) -> Any:
     """An option as formulas take it: a Python number, or while ops are recorded, a tensor without dimensions."""
-    if not isinstance(value, Tensor):
+    if isinstance(value, tuple):
+        return tuple(map(number, value))
+    if not isinstance(value, Tensor) or value.numel() != 1:
         return value
     return to_scalar(value) if grad_mode.enabled else value.item()
+
+
+_PLAIN = frozenset({bool, float, int, list, type(None)})
+
+
+def with_numbers(group: Group) -> Group:
+    """A group with its options as formulas take them."""
+    return {name: value if type(value) in _PLAIN else number(value) for name, value in group.items()}
 
 
 def to_scalar(value: Any) -> Any:
