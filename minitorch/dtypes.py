@@ -274,7 +274,8 @@ class iinfo:
     """The limits of an integer dtype. Source: https://pytorch.org/docs/stable/type_info.html"""
 
     def __init__(self, type: dtype) -> None:
-        if _checked("iinfo", type) is bool_:
+        type = _checked("iinfo", type)
+        if type is bool_:
             raise TypeError("torch.bool is not supported by torch.iinfo")
         if type.category != INTEGER:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")

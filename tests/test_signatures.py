@@ -49,7 +49,7 @@ DIFFERENT: dict[str, str] = {
     "Tensor.requires_grad_: mode order": STUB,
     "Tensor.new: cls args storage other size order": OLD,
     "swapaxes Tensor.swapaxes Tensor.swapaxes_: order": NUMPY,
-    "det inverse slogdet Tensor.det Tensor.inverse Tensor.slogdet: order": "linalg's functions, whose argument is A",
+    "det inverse Tensor.det Tensor.inverse: order": "linalg's functions, whose argument is A",
     "tensor_split Tensor.tensor_split: order": OVERLOADS,
     "orgqr Tensor.orgqr: input2 order": "linalg.householder_product, whose argument is tau",
 }

@@ -84,5 +84,12 @@ def logdet(input: Tensor) -> Tensor:
     return logarithm.new_full((), math.nan).where(sign == -1, logarithm)
 
 
-for _name in ("det", "slogdet"):
-    NAMESPACES["torch"][_name] = METHODS[_name] = NAMESPACES["linalg"][_name]
+NAMESPACES["torch"]["det"] = METHODS["det"] = NAMESPACES["linalg"]["det"]
+
+
+def _older(input: Tensor) -> Any:
+    return return_types.slogdet(*slogdet(input))
+
+
+_older.__name__, _older.__doc__ = "slogdet", slogdet.__doc__
+composite(variants="function method out")(_older)
