@@ -138,8 +138,8 @@ class FunctionNode(Node):
     def release(self) -> None:
         self.ctx._saved = None
 
-    def save(self, made: dict[int, Tensor]) -> None:
-        """Turns `to_save` into saved tensors; `made` are the outputs, by the identity of what forward returned."""
+    def save(self, outputs: Sequence[Any]) -> None:
+        """Turns `to_save` into saved tensors. Of an input that is returned as it came, a view is the output."""
         kept: list[SavedTensor | None] = []
         for position, each in enumerate(self.ctx.to_save):
             if each is not None and not isinstance(each, Tensor):
@@ -147,7 +147,7 @@ class FunctionNode(Node):
                     f"save_for_backward can only save variables, but argument {position} is of type "
                     f"{type(each).__name__}"
                 )
-            saved = None if each is None else SavedTensor(made.get(id(each), each), id(each) in made)
+            saved = None if each is None else SavedTensor(each, _is_in(each, outputs))
             if saved is not None and PUSHED and default_hooks.pairs:
                 saved.pack_by_default(self)
             kept.append(saved)
@@ -298,7 +298,7 @@ def _recorded(node: FunctionNode, args: Sequence[Any], returned: tuple[Any, ...]
     recorded = [each for each in outputs if isinstance(each, Tensor) and each._grad_fn is node]
     for each in recorded if len(recorded) > 1 else ():
         each._view_made = MULTIPLE if each._base is not None else None
-    node.save({id(old): new for old, new in zip(returned, outputs, strict=True) if isinstance(old, Tensor)})
+    node.save(outputs)
     return outputs
 
 

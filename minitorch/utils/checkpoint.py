@@ -113,6 +113,8 @@ def checkpoint(
         if context_fn is not noop_context_fn or debug:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    if debug and context_fn is not noop_context_fn:
+        raise ValueError("debug=True is incompatible with non-default context_fn")
     if debug:
         raise NotImplementedError("checkpoint: debug is not supported")
     if determinism_check not in _METADATA:
@@ -345,7 +347,7 @@ def checkpoint_sequential(
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    layers: Sequence[Callable[[Any], Any]] = list(functions)
+    layers: Sequence[Callable[[Any], Any]] = list(functions.children()) if hasattr(functions, "children") else functions
     size = len(layers) // segments
 
     def run(part: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
@@ -356,9 +358,8 @@ def checkpoint_sequential(
 
         return forward
 
-    start = 0
-    for _ in range(segments - 1):
-        segment = run(layers[start : start + size])
-        input = checkpoint(segment, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
-        start += size
-    return run(layers[start:])(input)
+    end = 0
+    for start in range(0, size * (segments - 1), size):
+        end = start + size
+        input = checkpoint(run(layers[start:end]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return run(layers[end:])(input)

@@ -139,6 +139,8 @@ CALLS: dict[str, Call] = {
     "dropout with other numbers": lambda torch, x, run: run(torch.nn.Dropout(), x, preserve_rng_state=False),
     "nothing to differentiate": lambda torch, x, run: run(lambda y: y.detach(), x),
     "an input that needs no gradient": lambda torch, x, run: run(lambda y: y * x, x.detach()),
+    "the input itself": lambda torch, x, run: run(lambda y: y, x),
+    "a write to the input": lambda torch, x, run: attempt(lambda: run(lambda y: y.add_(1), x * 1)),
     "a gradient inside": lambda torch, x, run: run(
         lambda y: torch.autograd.grad(y.exp().sum(), y, create_graph=True)[0].sin(), x
     ),
@@ -299,6 +301,8 @@ def test_warnings_and_refusals() -> None:
             attempt(lambda: checkpoint(layers, x, use_reentrant=True, debug=True)),
             attempt(lambda: checkpoint(layers, x, use_reentrant=True, context_fn=lambda: None)),
             attempt(lambda: sequential(layers, 2, x, use_reentrant=False, factor=2)),
+            attempt(lambda: sequential(layers, 9, x, use_reentrant=False)),
+            attempt(lambda: checkpoint(layers, x, use_reentrant=False, debug=True, context_fn=lambda: None)),
         ]
 
     assert_same(scenario)
