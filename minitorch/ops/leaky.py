@@ -61,13 +61,15 @@ def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Array:
 def _prelu_weight(input: Tensor, weight: Tensor) -> Tensor:
     """The slopes in a shape that broadcasts along the channels of the input."""
     channels = input.size(1) if input.dim() > 1 else 1
-    if weight.dim() > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
+    if weight.numel() != 1 and not input.dim():
+        raise RuntimeError("Not allow zero-dim input tensor.")
     if weight.numel() not in (1, channels):
         raise RuntimeError(
             "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
             f"{weight.numel()} and channel size = {channels}."
         )
+    if weight.dim() > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
     if weight.dim() == input.dim():
         return weight
     return weight.reshape([1, -1] + [1] * (input.dim() - 2)) if input.dim() > 1 else weight.reshape([1] * input.dim())
@@ -78,7 +80,7 @@ def _prelu_second(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of grad_output, self and weight: each is grad · self · weight without the factor itself."""
     of_self, of_weight = (self.new_zeros(()) if each is None else each for each in grads)
-    positive = self > 0
+    positive = self >= 0  # here, as in PyTorch, 0 is among them
     return (
         of_self.where(positive, of_self * weight + of_weight * self),
         (grad_output * of_weight).masked_fill(positive, 0),

@@ -158,7 +158,6 @@ for n in (1, 2, 3):
         max_pools(n),
         errors=wrong_pools(n),
         dtypes="bool int64 bfloat16 float32 float64",
-        grad_fn=n > 1,  # in one dimension, torch's squeezes have a name of their own
         strides=False,
     )
     case(
@@ -175,7 +174,6 @@ for n in (1, 2, 3):
         # torch has other words in every number of dimensions
         errors=lambda make, n=n: [each.type_only() for each in wrong_pools(n)(make)[1:]],
         dtypes=FLOATS,
-        grad_fn=n > 1,  # in one dimension, torch's squeezes have a name of their own
         strides=False,
     )
     case(
@@ -190,7 +188,6 @@ for n in (1, 2, 3):
         ],
         errors=lambda make, n=n: [args(make(4), 2), args(make(1, 1, *[4] * n), (1,) * (n + 1))],
         dtypes=FLOATS,
-        grad_fn=n > 1,  # in one dimension, torch's squeezes have a name of their own
         strides=False,
     )
     case(
@@ -204,7 +201,6 @@ for n in (1, 2, 3):
         ],
         errors=lambda make, n=n: [args(make(4), 2), args(make(1, 1, *[4] * n), (1,) * (n + 1))],
         dtypes=FLOATS,
-        grad_fn=n > 1,  # in one dimension, torch's squeezes have a name of their own
         strides=False,
     )
 case(

@@ -184,7 +184,6 @@ case(
         args(square(make, n=1).reshape(1, 1, 1)),
     ],
     errors=lambda make: [args(make(2, 3, 5)), args(make(2, 2), 0)],
-    grad_fn=False,
     **LAPACK,
 )
 case(

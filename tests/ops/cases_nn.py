@@ -297,7 +297,6 @@ case(
     ],
     dtypes="bool int64 bfloat16 float32 float64",
     strides=False,
-    grad_fn=False,  # circular padding is made of copies in torch
 )
 case(
     "nn.functional.scaled_dot_product_attention",

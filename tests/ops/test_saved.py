@@ -32,7 +32,6 @@ KEEPS_OTHER_TENSORS = {
     "nn.functional.bilinear": "PyTorch keeps of its three factors the two that the gradients need; here all are kept",
     "nn.functional.ctc_loss": "int32 targets are converted, of which PyTorch keeps the result",
     "nn.functional.embedding_bag": "the table is kept, to look it up again; PyTorch needs it for sample weights alone",
-    "nn.functional.pad": "PyTorch makes circular padding of copies",
     "nn.functional.scaled_dot_product_attention": "PyTorch's is fused; here it is made of products and a softmax",
 }
 NO_SUCH_GRADIENT = {
