@@ -60,6 +60,12 @@ class Optimizer:
 
     `params` are tensors to optimize, or dicts, each a group with its own options. Raises TypeError for anything else,
     ValueError for no parameters, for non-leaf tensors, and for a parameter in two groups.
+
+    Options that many optimizers share: `maximize` goes uphill. `differentiable` records the steps, so that what is
+    computed from the parameters has a gradient in what they started from, in the gradients, and in options that are
+    tensors; the parameters must then be no leaves that require a gradient. `capturable` keeps the number of steps on
+    the parameter's device, which the CPU refuses. `foreach` and `fused` choose among PyTorch's kernels; here neither
+    changes a number, and `fused` refuses complex parameters as there.
     Source: https://pytorch.org/docs/stable/optim.html#torch.optim.Optimizer
     """
 

@@ -150,6 +150,8 @@ PARAMETERS: list[Line] = [
     lambda t: t.optim.Optimizer(params(t), {"lr": module(t, "optimizer").required}),
     lambda t: t.optim.SGD((lambda p: [{"params": [p, p]}, {"params": t.ones(1)}])(t.ones(1))).state_dict(),
     lambda t: made(t, "LBFGS"),
+    lambda t: t.optim.LBFGS(params(t)).step(None),
+    lambda t: t.optim.LBFGS(params(t), line_search_fn="golden").step(lambda: 3),
     lambda t: made(t, "Adagrad", initial_accumulator_value=-1),
     lambda t: sorted(t.optim.__all__),
 ]

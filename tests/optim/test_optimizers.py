@@ -120,6 +120,36 @@ def test_twenty_steps_are_torchs(name: str, options: dict[str, Any], dtype: str)
     assert str(one) == str(other)
 
 
+TENSORS: list[tuple[str, dict[str, float | tuple[float, float]]]] = [
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.5, "weight_decay": 0.1}),
+    ("Adam", {"lr": 0.1, "betas": (0.9, 0.99), "eps": 0.1, "weight_decay": 0.1}),
+    ("RMSprop", {"lr": 0.1, "alpha": 0.9, "momentum": 0.5}),
+    ("NAdam", {"lr": 0.1, "betas": (0.9, 0.99)}),
+    ("Adadelta", {"lr": 0.1, "rho": 0.8, "eps": 0.1}),
+]
+
+
+def test_options_may_be_tensors() -> None:
+    torch = oracle()
+    for name, options in TENSORS:
+        results = []
+        for lib in (torch, minitorch):
+            given = {
+                key: tuple(map(lib.tensor, value)) if isinstance(value, tuple) else lib.tensor(value)
+                for key, value in options.items()
+            }
+            params = parameters(lib)
+            optimizer = getattr(lib.optim, name)(params, **given)
+            for step in range(3):
+                set_gradients(lib, params, step)
+                optimizer.step()
+            results.append([*map(elements, params), str(optimizer)])
+        *theirs, printed = results[0]
+        for one, other in zip(theirs, results[1][:-1], strict=True):
+            np.testing.assert_allclose(other, one, 1e-5, 1e-6, err_msg=name)
+        assert results[1][-1] == printed
+
+
 MATRICES: list[tuple[str, dict[str, Any]]] = [
     ("Muon", {"lr": 0.1, "nesterov": False, "adjust_lr_fn": "match_rms_adamw"}),
     ("Muon", {"lr": 0.1, "momentum": 0.5, "adjust_lr_fn": "original", "eps": 1e-3}),
