@@ -13,7 +13,7 @@ from typing import Any
 
 from minitorch.backend import Array
 from minitorch.dtypes import SCALAR_TYPES, can_cast, type_name
-from minitorch.ops.blocks import choose
+from minitorch.ops.blocks import choose, in_blocks
 from minitorch.ops.broadcasting import broadcast_tensors
 from minitorch.ops.declaration import KEEP, composite, declare
 from minitorch.ops.errors import cannot_cast
@@ -196,9 +196,13 @@ def smooth_absolute_error(xp: Any, self: Array, target: Array, reduction: str, b
     kind = self.dtype
     if kind == "bfloat16":  # is rounded once, float16 after each step
         self, target = self.astype("float32"), target.astype("float32")
-    distance, beta, half = xp.abs(xp.subtract(self, target)), self.dtype.type(beta), self.dtype.type(0.5)
-    loss = choose(xp, distance < beta, half * distance * distance / beta, distance - half * beta)
-    return reduced(loss.astype(kind, copy=False), reduction)
+    beta, half = self.dtype.type(beta), self.dtype.type(0.5)
+
+    def bent(self: Array, target: Array) -> Array:
+        distance = xp.abs(self - target)
+        return choose(xp, distance < beta, half * distance * distance / beta, distance - half * beta)
+
+    return reduced(in_blocks(xp, bent, self, target).astype(kind, copy=False), reduction)
 
 
 def _bend(difference: Tensor, beta: float) -> Tensor:
@@ -249,9 +253,13 @@ def huber_error(xp: Any, self: Array, target: Array, reduction: str, delta: floa
     kind = self.dtype
     if kind == "float16":  # is rounded once, bfloat16 after each step
         self, target = self.astype("float32"), target.astype("float32")
-    distance, delta, half = xp.abs(xp.subtract(self, target)), self.dtype.type(delta), self.dtype.type(0.5)
-    loss = choose(xp, distance < delta, half * distance * distance, delta * (distance - half * delta))
-    return reduced(loss.astype(kind, copy=False), reduction)
+    delta, half = self.dtype.type(delta), self.dtype.type(0.5)
+
+    def bent(self: Array, target: Array) -> Array:
+        distance = xp.abs(self - target)
+        return choose(xp, distance < delta, half * distance * distance, delta * (distance - half * delta))
+
+    return reduced(in_blocks(xp, bent, self, target).astype(kind, copy=False), reduction)
 
 
 @composite(variants="function", namespace="nn.functional")
