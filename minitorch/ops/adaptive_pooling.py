@@ -150,6 +150,8 @@ def _public(n: int) -> None:
 
 def _adaptive_size(name: str, input: Tensor, output_size: Any, n: int) -> Ints:
     sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    if n > 1 and isinstance(output_size, (tuple, list)) and input.dim() <= len(sizes):
+        raise ValueError(f"Input dimension should be at least {len(sizes) + 1}")
     check_ints(name, "output_size", output_size, tuple(0 if o is None and n > 1 else o for o in sizes))
     if input.dim() not in (n + 1, n + 2):
         if n == 1:
@@ -167,6 +169,7 @@ def _adaptive_size(name: str, input: Tensor, output_size: Any, n: int) -> Ints:
         if "max" in name:
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(output)}: {made}")
         shown = ", ".join(map(str, made[-max(n, 2) :]))
+        shown = shown if n < 3 else ",".join(shown.rsplit(", ", 1))  # PyTorch's third number has no space before it
         raise RuntimeError(
             f"adaptive_avg_pool{max(n, 2)}d: elements of output_size must be greater than or equal to 0 but received "
             f"{{{shown}}}"

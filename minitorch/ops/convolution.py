@@ -171,53 +171,65 @@ def convolution_backward(
 # The public functions
 
 
-def expanded(value: Any, n: int, name: str) -> Ints:
-    """An int for every dimension, or a sequence of one or n ints."""
-    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    if len(values) == 1:
-        return values * n
-    if len(values) != n:
-        raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {n} values to match the convolution "
-            "dimensions, "
-            f"but got {name}={list(values)}"
-        )
-    return values
-
-
-def _check(
-    name: str, input: Tensor, weight: Tensor, bias: Tensor | None, n: int, groups: int, transposed: bool
-) -> None:
+def _batched(name: str, input: Tensor, n: int) -> Tensor:
     if input.dim() not in (n + 1, n + 2):
         raise RuntimeError(
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
             f"{list(input.shape)}"
         )
-    if weight.dim() != n + 2:
-        raise RuntimeError(
-            f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight {list(weight.shape)}, "
-            f"but got {input.dim()}-dimensional input of size {list(input.shape)} instead"
-        )
+    return input if input.dim() == n + 2 else input.unsqueeze(0)
+
+
+def _check_bias_type(input: Tensor, bias: Tensor | None) -> None:
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(
             f"Input type ({c_type_name(input._array)}) and bias type ({c_type_name(bias._array)}) should be the same"
         )
-    if weight.dtype is not input.dtype:
-        raise RuntimeError(f"expected scalar type {type_name(input._array)} but found {type_name(weight._array)}")
+
+
+def _check_weight(weight: Tensor, groups: int) -> None:
+    if weight.dim() < 3:
+        raise RuntimeError("weight should have at least three dimensions")
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+
+
+def expanded(value: Any, n: int, name: str, weight: Tensor) -> Ints:
+    """An int for each of the n dimensions, or a sequence of one or n ints. The weight must have as many dimensions."""
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    values = values * n if len(values) == 1 else values
+    if len(values) != weight.dim() - 2:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {weight.dim() - 2} values to match the "
+            f"convolution dimensions, but got {name}={list(values)}"
+        )
+    return values
+
+
+def _check_geometry(stride: Ints, padding: Ints, dilation: Ints, extra: Ints = ()) -> None:
+    if any(p < 0 for p in padding):
+        raise RuntimeError("negative padding is not supported")
+    if any(e < 0 for e in extra):
+        raise RuntimeError("negative output_padding is not supported")
+    if any(s <= 0 for s in stride):
+        raise RuntimeError("non-positive stride is not supported")
+    if any(d < 0 for d in dilation):
+        raise RuntimeError("dilation should be greater than zero")
+
+
+def _check_sizes(input: Tensor, weight: Tensor, bias: Tensor | None, groups: int, transposed: bool) -> None:
     shape = list(weight.shape)
     if shape[0] < groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
-            f"{shape} "
-            "instead"
+            f"{shape} instead"
         )
     if shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
-            "size "
-            f"[{shape}] instead"
+            f"size [{shape}] instead"
         )
-    sizes = list(input.shape) if input.dim() == n + 2 else [1, *input.shape]
+    sizes = list(input.shape)
     channels = shape[0] if transposed else shape[1] * groups
     if sizes[1] != channels:
         kind = "transposed=1, weight of size" if transposed else f"groups={groups}, weight of size"
@@ -234,13 +246,9 @@ def _check(
         )
 
 
-def _check_geometry(stride: Ints, padding: Ints, dilation: Ints) -> None:
-    if any(p < 0 for p in padding):
-        raise RuntimeError("negative padding is not supported")
-    if any(s <= 0 for s in stride):
-        raise RuntimeError("non-positive stride is not supported")
-    if any(d <= 0 for d in dilation):
-        raise RuntimeError("non-positive dilation is not supported")
+def _check_types(input: Tensor, weight: Tensor) -> None:
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {type_name(input._array)} but found {type_name(weight._array)}")
 
 
 def _convolve(
@@ -254,33 +262,52 @@ def _convolve(
     dilation: Any,
     groups: int,
 ) -> Tensor:
-    _check(name, input, weight, bias, n, groups, False)
-    stride, dilation = expanded(stride, n, "stride"), expanded(dilation, n, "dilation")
-    batched = input if input.dim() == n + 2 else input.unsqueeze(0)
-    kernel = tuple(weight.shape[2:])
+    batched = _batched(name, input, n)
     if isinstance(padding, str):
-        batched, padding = _padded_by_name(batched, padding, kernel, stride, dilation)
-    padding = expanded(padding, n, "padding")
+        batched, padding = _padded_by_name(batched, weight, padding, stride, dilation, groups)
+    _check_bias_type(input, bias)
+    _check_weight(weight, groups)
+    stride, padding, dilation = (
+        expanded(value, n, what, weight)
+        for value, what in ((stride, "stride"), (padding, "padding"), (dilation, "dilation"))
+    )
     _check_geometry(stride, padding, dilation)
+    _check_sizes(batched, weight, bias, groups, False)
     whole = [s + 2 * p for s, p in zip(batched.shape[2:], padding, strict=True)]
-    needed = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    needed = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
     if any(have < want for have, want in zip(whole, needed, strict=True)):
         raise RuntimeError(
             f"Calculated padded input size per channel: ({' x '.join(map(str, whole))}). Kernel size: "
             f"({' x '.join(map(str, needed))}). Kernel size can't be greater than actual input size"
         )
+    if 0 in dilation:
+        raise RuntimeError("non-positive dilation is not supported")
+    _check_types(input, weight)
     result = convolution(batched, weight, bias, stride, padding, dilation, groups)
     return result if batched.dim() == input.dim() else result.squeeze(0)
 
 
-def _padded_by_name(input: Tensor, padding: str, kernel: Ints, stride: Ints, dilation: Ints) -> tuple[Tensor, Ints]:
+def _padded_by_name(
+    input: Tensor, weight: Tensor, padding: str, stride: Any, dilation: Any, groups: int
+) -> tuple[Tensor, Ints]:
     """The input and the padding that "same" and "valid" stand for; where "same" is uneven, one more zero at the end."""
+    n = input.dim() - 2
     if padding == "valid":
-        return input, (0,) * len(kernel)
+        return input, (0,) * n
     if padding != "same":
         raise RuntimeError(f"Invalid padding string: '{padding}'")
-    if any(s != 1 for s in stride):
+    _check_weight(weight, groups)
+    if weight.dim() != input.dim():
+        raise RuntimeError(
+            f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight{list(weight.shape)}, "
+            f"but got {input.dim()}-dimensional input of size {list(input.shape)} instead"
+        )
+    for name, values in (("stride", stride), ("dilation", dilation)):
+        if isinstance(values, (tuple, list)) and len(values) not in (1, n):
+            raise RuntimeError(f"{name} cannot broadcast to {n} dimensions")
+    if any(each != 1 for each in expanded(stride, n, "stride", weight)):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
+    kernel, dilation = weight.shape[2:], expanded(dilation, n, "dilation", weight)
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     if any(each % 2 for each in total):
         from minitorch.nn import functional as F
@@ -302,14 +329,20 @@ def _convolve_transposed(
     groups: int,
     dilation: Any,
 ) -> Tensor:
-    _check(name, input, weight, bias, n, groups, True)
-    stride, padding = expanded(stride, n, "stride"), expanded(padding, n, "padding")
-    dilation, extra = expanded(dilation, n, "dilation"), expanded(output_padding, n, "output_padding")
-    _check_geometry(stride, padding, dilation)
-    if any(e < 0 for e in extra):
-        raise RuntimeError("negative output_padding is not supported")
+    batched = _batched(name, input, n)
+    _check_weight(weight, groups)
+    stride, padding = expanded(stride, n, "stride", weight), expanded(padding, n, "padding", weight)
+    dilation = expanded(dilation, n, "dilation", weight)
+    extra = expanded(output_padding, n, "output_padding", weight)
+    _check_geometry(stride, padding, dilation, extra)
+    _check_sizes(batched, weight, bias, groups, True)
+    sides = ("depth", "height", "width")[-max(n, 2) :]
+    if 0 in dilation:
+        shown = [f"dilation_{side}: {value}" for side, value in zip(sides, (1,) * (n == 1) + dilation, strict=True)]
+        raise RuntimeError(f"dilation should be greater than zero, but got {', '.join(shown)}")
+    _check_bias_type(input, bias)
+    _check_types(input, weight)
     if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
-        sides = ("depth", "height", "width")[-max(n, 2) :]
         kinds = {"output_padding": extra, "stride": stride, "dilation": dilation}
         # PyTorch's one dimension is the width of two.
         given = {kind: ((int(kind != "output_padding"),) * (n == 1) + each) for kind, each in kinds.items()}
@@ -319,7 +352,6 @@ def _convolve_transposed(
             for side, value in zip(sides, values, strict=True)
         ]
         raise RuntimeError("output padding must be smaller than either stride or dilation, but got " + " ".join(shown))
-    batched = input if input.dim() == n + 2 else input.unsqueeze(0)
     size = tuple(
         (s - 1) * t - 2 * p + d * (k - 1) + e + 1
         for s, t, p, d, k, e in zip(batched.shape[2:], stride, padding, dilation, weight.shape[2:], extra, strict=True)

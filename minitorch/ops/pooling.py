@@ -261,7 +261,7 @@ def _public_max_pool(n: int) -> None:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        return _max_pool(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return _max_pool(f"max_pool{n}d_with_indices", n, input, kernel_size, stride, padding, dilation, ceil_mode)
 
     def max_pool_nd(
         input: Tensor,
@@ -275,9 +275,8 @@ def _public_max_pool(n: int) -> None:
         """The largest element of each window; with `return_indices`, also where in its plane it is."""
         if n == 1 and not return_indices and not input.is_floating_point():
             raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{type_name(input._array)}'")
-        pooled = _max_pool(
-            f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode, indices=return_indices
-        )
+        name = f"max_pool{n}d{'_with_indices' * return_indices}"
+        pooled = _max_pool(name, n, input, kernel_size, stride, padding, dilation, ceil_mode, indices=return_indices)
         return pooled if return_indices else pooled[0]
 
     publish({f"max_pool{n}d_with_indices": max_pool_with_indices, f"max_pool{n}d": max_pool_nd})

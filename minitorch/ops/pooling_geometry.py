@@ -37,6 +37,7 @@ def per_dimension(name: str, n: int, value: Any, what: str) -> Ints:
                 f"max_pool1d() {what} must be{none} an int, list of ints{',' * (what != 'kernel_size')} or tuple of "
                 f"ints of size 1 but got size {len(values)}"
             )
+        name = name.removesuffix("_with_indices")
         if n == 1:
             raise RuntimeError(f"{name}() argument '{what}' should contain one int (got {len(values)})")
         count = "two" if n == 2 else "three"
@@ -114,12 +115,18 @@ def wrong_dimensions(name: str, n: int, input: Tensor) -> RuntimeError:
         return _empty(name, n, input)
     return RuntimeError(
         f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking "
-        f"arguments for {name})"
+        f"arguments for {name.removesuffix('_with_indices')})"
     )
 
 
 def _empty(name: str, n: int, input: Tensor) -> RuntimeError:
     shape, lead = list(input.shape), ""
+    if n == 3:
+        where = "max_pool3d_with_indices_out_cpu_template" if name.startswith("max") else name
+        return RuntimeError(  # the 0 is the size that PyTorch shows
+            f"{where}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+            f"{shape} and non-batch dimension 0 has length zero!"
+        )
     if name == "max_pool1d":
         lead = "max_pool1d: "
     elif n == 1:  # PyTorch pools one dimension as two, of which the first has size 1

@@ -24,12 +24,6 @@ _REASONS: dict[str, dict[str, str]] = {
             "__radd__ __rand__ __rdiv__ __rmul__ __ror__ __rxor__ rsub"
         ),
         "PyTorch refuses to resize memory that belongs to NumPy": "cat",
-        "several faults, or another wording": (
-            "nn.functional.adaptive_avg_pool2d nn.functional.adaptive_avg_pool3d "
-            "nn.functional.adaptive_max_pool2d nn.functional.adaptive_max_pool3d nn.functional.conv1d "
-            "nn.functional.conv2d nn.functional.conv3d nn.functional.max_pool1d nn.functional.max_pool3d "
-            "nn.functional.prelu"
-        ),
     },
     "out": {
         "the signs of eigenvectors are free: MKL and OpenBLAS choose them differently": ("linalg.eig linalg.eigh"),
