@@ -147,7 +147,7 @@ def kthvalue(xp: Any, self: Array, k: int, dim: int = -1, keepdim: bool = False)
         raise IndexError(f"kthvalue(): Expected reduction dim {dim} to have non-zero size.")
     if not 1 <= k <= (self.shape[dim] if self.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
-    if self.dtype.kind in "cb":
+    if self.ndim and self.dtype.kind in "cb":
         raise not_implemented("kthvalue_cpu", self.dtype.name)
     return _ranked(xp, "kthvalue", self, k - 1, dim, keepdim)
 

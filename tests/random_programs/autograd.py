@@ -14,10 +14,13 @@ from tests.random_programs.views import overlaps_itself
 
 def leaf(draw: Draw) -> str:
     shape = draw.of(((3,), (2, 3), (), (2, 2), (1, 3), (2, 2, 2), (2, 0) if draw.seldom() else (3,)))
-    dtype = draw.of(("float64",) * 6 + ("float32", "complex128"))
-    ends = "-0.7 + 0.4j, 0.9 - 0.3j" if dtype == "complex128" else "-0.7, 0.9"
-    numbers = f"torch.linspace({ends}, {math.prod(shape)}, dtype=torch.{dtype}).reshape({shape})"
-    return f"{numbers}{draw.of(('.requires_grad_()', '', '.requires_grad_()'))}"
+    dtype = draw.of(("float64",) * 6 + ("float32", "complex128" if shape else "float64"))
+    kind = "float64" if dtype == "complex128" else dtype
+    real, imaginary = (
+        f"torch.linspace({ends}, {math.prod(shape)}, dtype=torch.{kind})" for ends in ("-0.7, 0.9", "0.4, -0.3")
+    )
+    numbers = f"torch.complex({real}, {imaginary})" if dtype == "complex128" else real
+    return f"{numbers}.reshape({shape}){draw.of(('.requires_grad_()', '', '.requires_grad_()'))}"
 
 
 def step(draw: Draw, tensors: dict[str, Any], new: str) -> str:
@@ -32,7 +35,7 @@ def step(draw: Draw, tensors: dict[str, Any], new: str) -> str:
     if family is WRITES:
         others = [other + ".clone()" * _is_other_view(tensors[one], tensors[other]) for other in others]
     form = draw.of(family)
-    if _is_open(form, tensors[one]):
+    if _is_open(form, tensors[one]) or ("clamp" in form and any(x.is_complex() for x in tensors.values())):
         family, form = VIEWS, VIEWS[0]
     result = {UNARY: f"{new} = ", VIEWS: f"{new} = ", BINARY: f"{new} = ", GRADS: f"g{new[1:]} = "}.get(family, "")
     line = result + form.format(one, *others)

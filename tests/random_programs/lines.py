@@ -88,7 +88,7 @@ PASSES = (
     "{}.backward(torch.ones_like({}))", "{}.sum().backward(inputs=[t0])", "{}.backward()", "{}.backward({}.detach())",
     "{}.sum().backward(create_graph=True)", "torch.autograd.backward([{}.sum(), {}.sum()])",
     "{}.abs().sum().backward()", "({}.sum() * {}.sum()).backward(retain_graph=True)",
-    "torch.autograd.backward([{}.sum(), {}.sum()], [None, torch.tensor(1., dtype=torch.float64)])",
+    "torch.autograd.backward([{}.sum(), {}.abs().sum()], [None, torch.tensor(1., dtype=torch.float64)])",
 )  # fmt: skip
 """Backward passes that fill `.grad`."""
 
