@@ -13,8 +13,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import FROM_NUMPY, c_type_name, type_name
+from minitorch.dtypes import FROM_NUMPY
 from minitorch.layout import contiguous_format, laid_out
+from minitorch.ops.convolution_geometry import (
+    as_batch,
+    check_bias_type,
+    check_geometry,
+    check_sizes,
+    check_types,
+    check_weight,
+    expanded,
+    padded_by_name,
+)
 from minitorch.ops.correlation import correlate, outer, padded, scatter
 from minitorch.ops.declaration import NAMESPACES, composite, declare
 from minitorch.ops.one_node import one_node
@@ -171,86 +181,6 @@ def convolution_backward(
 # The public functions
 
 
-def _batched(name: str, input: Tensor, n: int) -> Tensor:
-    if input.dim() not in (n + 1, n + 2):
-        raise RuntimeError(
-            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
-            f"{list(input.shape)}"
-        )
-    return input if input.dim() == n + 2 else input.unsqueeze(0)
-
-
-def _check_bias_type(input: Tensor, bias: Tensor | None) -> None:
-    if bias is not None and bias.dtype is not input.dtype:
-        raise RuntimeError(
-            f"Input type ({c_type_name(input._array)}) and bias type ({c_type_name(bias._array)}) should be the same"
-        )
-
-
-def _check_weight(weight: Tensor, groups: int) -> None:
-    if weight.dim() < 3:
-        raise RuntimeError("weight should have at least three dimensions")
-    if groups <= 0:
-        raise RuntimeError("non-positive groups is not supported")
-
-
-def expanded(value: Any, n: int, name: str, weight: Tensor) -> Ints:
-    """An int for each of the n dimensions, or a sequence of one or n ints. The weight must have as many dimensions."""
-    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    values = values * n if len(values) == 1 else values
-    if len(values) != weight.dim() - 2:
-        raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {weight.dim() - 2} values to match the "
-            f"convolution dimensions, but got {name}={list(values)}"
-        )
-    return values
-
-
-def _check_geometry(stride: Ints, padding: Ints, dilation: Ints, extra: Ints = ()) -> None:
-    if any(p < 0 for p in padding):
-        raise RuntimeError("negative padding is not supported")
-    if any(e < 0 for e in extra):
-        raise RuntimeError("negative output_padding is not supported")
-    if any(s <= 0 for s in stride):
-        raise RuntimeError("non-positive stride is not supported")
-    if any(d < 0 for d in dilation):
-        raise RuntimeError("dilation should be greater than zero")
-
-
-def _check_sizes(input: Tensor, weight: Tensor, bias: Tensor | None, groups: int, transposed: bool) -> None:
-    shape = list(weight.shape)
-    if shape[0] < groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
-            f"{shape} instead"
-        )
-    if shape[0] % groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
-            f"size [{shape}] instead"
-        )
-    sizes = list(input.shape)
-    channels = shape[0] if transposed else shape[1] * groups
-    if sizes[1] != channels:
-        kind = "transposed=1, weight of size" if transposed else f"groups={groups}, weight of size"
-        raise RuntimeError(
-            f"Given {kind} {shape}, expected input{sizes} to have {channels} channels, but got {sizes[1]} channels "
-            "instead"
-        )
-    outputs = shape[1] * groups if transposed else shape[0]
-    if bias is not None and list(bias.shape) != [outputs]:
-        kind = "transposed=1, weight of size" if transposed else "weight of size"
-        raise RuntimeError(
-            f"Given {kind} {shape}, expected bias to be 1-dimensional with {outputs} elements, but got bias of size "
-            f"{list(bias.shape)} instead"
-        )
-
-
-def _check_types(input: Tensor, weight: Tensor) -> None:
-    if weight.dtype is not input.dtype:
-        raise RuntimeError(f"expected scalar type {type_name(input._array)} but found {type_name(weight._array)}")
-
-
 def _convolve(
     name: str,
     n: int,
@@ -262,17 +192,17 @@ def _convolve(
     dilation: Any,
     groups: int,
 ) -> Tensor:
-    batched = _batched(name, input, n)
+    batched = as_batch(name, input, n)
     if isinstance(padding, str):
-        batched, padding = _padded_by_name(batched, weight, padding, stride, dilation, groups)
-    _check_bias_type(input, bias)
-    _check_weight(weight, groups)
+        batched, padding = padded_by_name(batched, weight, padding, stride, dilation, groups)
+    check_bias_type(input, bias)
+    check_weight(weight, groups)
     stride, padding, dilation = (
         expanded(value, n, what, weight)
         for value, what in ((stride, "stride"), (padding, "padding"), (dilation, "dilation"))
     )
-    _check_geometry(stride, padding, dilation)
-    _check_sizes(batched, weight, bias, groups, False)
+    check_geometry(stride, padding, dilation)
+    check_sizes(batched, weight, bias, groups, False)
     whole = [s + 2 * p for s, p in zip(batched.shape[2:], padding, strict=True)]
     needed = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
     if any(have < want for have, want in zip(whole, needed, strict=True)):
@@ -282,39 +212,9 @@ def _convolve(
         )
     if 0 in dilation:
         raise RuntimeError("non-positive dilation is not supported")
-    _check_types(input, weight)
+    check_types(input, weight)
     result = convolution(batched, weight, bias, stride, padding, dilation, groups)
     return result if batched.dim() == input.dim() else result.squeeze(0)
-
-
-def _padded_by_name(
-    input: Tensor, weight: Tensor, padding: str, stride: Any, dilation: Any, groups: int
-) -> tuple[Tensor, Ints]:
-    """The input and the padding that "same" and "valid" stand for; where "same" is uneven, one more zero at the end."""
-    n = input.dim() - 2
-    if padding == "valid":
-        return input, (0,) * n
-    if padding != "same":
-        raise RuntimeError(f"Invalid padding string: '{padding}'")
-    _check_weight(weight, groups)
-    if weight.dim() != input.dim():
-        raise RuntimeError(
-            f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight{list(weight.shape)}, "
-            f"but got {input.dim()}-dimensional input of size {list(input.shape)} instead"
-        )
-    for name, values in (("stride", stride), ("dilation", dilation)):
-        if isinstance(values, (tuple, list)) and len(values) not in (1, n):
-            raise RuntimeError(f"{name} cannot broadcast to {n} dimensions")
-    if any(each != 1 for each in expanded(stride, n, "stride", weight)):
-        raise RuntimeError("padding='same' is not supported for strided convolutions")
-    kernel, dilation = weight.shape[2:], expanded(dilation, n, "dilation", weight)
-    total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
-    if any(each % 2 for each in total):
-        from minitorch.nn import functional as F
-
-        ends = [end for each in reversed(total) for end in (0, each % 2)]
-        input = F.pad(input, ends)
-    return input, tuple(each // 2 for each in total)
 
 
 def _convolve_transposed(
@@ -329,19 +229,19 @@ def _convolve_transposed(
     groups: int,
     dilation: Any,
 ) -> Tensor:
-    batched = _batched(name, input, n)
-    _check_weight(weight, groups)
+    batched = as_batch(name, input, n)
+    check_weight(weight, groups)
     stride, padding = expanded(stride, n, "stride", weight), expanded(padding, n, "padding", weight)
     dilation = expanded(dilation, n, "dilation", weight)
     extra = expanded(output_padding, n, "output_padding", weight)
-    _check_geometry(stride, padding, dilation, extra)
-    _check_sizes(batched, weight, bias, groups, True)
+    check_geometry(stride, padding, dilation, extra)
+    check_sizes(batched, weight, bias, groups, True)
     sides = ("depth", "height", "width")[-max(n, 2) :]
     if 0 in dilation:
         shown = [f"dilation_{side}: {value}" for side, value in zip(sides, (1,) * (n == 1) + dilation, strict=True)]
         raise RuntimeError(f"dilation should be greater than zero, but got {', '.join(shown)}")
-    _check_bias_type(input, bias)
-    _check_types(input, weight)
+    check_bias_type(input, bias)
+    check_types(input, weight)
     if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
         kinds = {"output_padding": extra, "stride": stride, "dilation": dilation}
         # PyTorch's one dimension is the width of two.
