@@ -571,7 +571,13 @@ def packed_sequences_of_other_types(torch: Any) -> Any:
         type(results[0]).__name__,
         packed.to(torch.float64).data,
         packed.is_cuda,
-        errors(lambda: packed.cuda()),
+        packed.is_pinned(),
+        torch.nn.utils.rnn.PackedSequence((packed.data, packed.batch_sizes)).batch_sizes,
+        errors(
+            lambda: packed.cuda(),
+            lambda: torch.nn.utils.rnn.PackedSequence(packed.data),
+            lambda: torch.nn.utils.rnn.pack_padded_sequence(torch.ones(3, 2, 1), [-1, 2]),
+        ),
     ]
 
 

@@ -45,11 +45,15 @@ class PackedSequence(_Packed):
 
     def __new__(
         cls,
-        data: Tensor,
-        batch_sizes: Tensor,
+        data: Any,
+        batch_sizes: Tensor | None = None,
         sorted_indices: Tensor | None = None,
         unsorted_indices: Tensor | None = None,
     ) -> PackedSequence:
+        if batch_sizes is None:
+            if not isinstance(data, (list, tuple)) or len(data) != 2:
+                raise AssertionError("Expected data to be a list or tuple of length 2")
+            data, batch_sizes = data
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         if batch_sizes.device.type != "cpu":
@@ -94,6 +98,13 @@ class PackedSequence(_Packed):
     def byte(self) -> PackedSequence:
         return self.to(dtypes.uint8)
 
+    def pin_memory(self) -> PackedSequence:
+        indices = (None if each is None else each.pin_memory() for each in self[2:])
+        return type(self)(self.data.pin_memory(), self.batch_sizes, *indices)
+
+    def is_pinned(self) -> bool:
+        return self.data.is_pinned()
+
     @property
     def is_cuda(self) -> bool:
         return self.data.is_cuda
@@ -128,7 +139,7 @@ def pack_padded_sequence(
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={input.shape[1]})"
         )
-    if min(sizes) <= 0:
+    if sizes[-1] <= 0:
         raise RuntimeError(
             "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
         )
