@@ -16,6 +16,7 @@ from minitorch.ops import (  # noqa: F401
     determinants,
     distances,
     elementary,
+    exponential_linear,
     extremum,
     factorizations,
     gradient,
