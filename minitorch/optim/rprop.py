@@ -56,8 +56,10 @@ class Rprop(Optimizer):
             for x, g, before, s in blocks(parameter, grad, state["prev"], state["step_size"]):
                 agreement = g * before
                 flipped = agreement < 0
-                changed = xp.where(flipped, s * shrink, xp.where(agreement > 0, s * grow, s))
-                xp.clip(changed, smallest, largest, out=s)
+                factor = xp.ones_like(s)  # of its type, to which the etas are rounded
+                factor[...] = xp.where(flipped, factor * shrink, xp.where(agreement > 0, factor * grow, factor))
+                s *= factor
+                xp.clip(s, smallest, largest, out=s)
                 before[...] = xp.where(flipped, 0, g)
                 x -= xp.sign(before) * s
         return loss

@@ -207,7 +207,20 @@ def swapped(change: Callable[[Any, dict[str, Any]], Any], initialized: bool = Tr
     return line
 
 
+def in_two_bytes(name: str, kind: str) -> Line:
+    def line(lib: Any) -> Any:
+        parameter = lib.arange(1.0, 5.0).to(getattr(lib, kind)).requires_grad_()
+        optimizer = getattr(lib.optim, name)([parameter], lr=0.1)
+        for _ in range(3):
+            parameter.grad = (parameter.detach() - 1.5) * 2
+            optimizer.step()
+        return parameter, optimizer.state_dict()["state"]
+
+    return line
+
+
 STATE: list[Line] = [
+    *(in_two_bytes(name, kind) for name in ("SGD", "Rprop", "ASGD") for kind in ("bfloat16", "float16")),
     *(from_old_checkpoint(name) for name in NAMES[:11]),
     loaded("SGD", lambda t: 3),
     loaded("SGD", lambda t: {}),
