@@ -37,6 +37,8 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
         return mv(input, other)
     if m == 1 and n == 2:
         return mm(input.unsqueeze(0), other).squeeze_(0)
+    if m == n == 3 and len(input) != len(other):  # a batch of one is a matrix, if it needs a gradient
+        input, other = (x.squeeze(0) if len(x) == 1 and x.requires_grad else x for x in (input, other))
     if _folds(input, other):
         return _folded(input, other)
     return _batched(input, other)

@@ -103,6 +103,8 @@ case(
         args(make(4, 1, 2, 3), make(5, 3, 2)),
         args(make(5, 2, 3, layout="transposed"), make(3, 4)),
         args(make(0, 2, 3), make(3, 4)),
+        args(make(1, 2, 3), make(5, 3, 2)),
+        args(make(5, 2, 3), make(1, 3, 2)),
     ],
     dtypes=FLOATS,
     strides=False,  # of gradients of broadcast operands
