@@ -138,7 +138,13 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
 
 
 def _raise_earlier(op: Op, args: Sequence[Any]) -> None:
-    """Raises what is wrong with the arguments of an op by index before memory matters: dimensions; for scatter, all."""
+    """Raises what is wrong with the arguments before memory matters.
+
+    For an op by index that are dimensions; for scatter, all. What is written to a conjugate or negative view is
+    computed first, in other memory, and has to fit.
+    """
+    if args[0]._bits:
+        _fitting(args[0], _run(op, args)[0], args[0]._array.shape)
     if "index" in op.positions and "dim" in op.positions:
         errors.check_dim(args[op.positions["dim"]], args[0].dim())
         if op.name.startswith("scatter"):
@@ -355,9 +361,13 @@ def _record(op: Op, args: Sequence[Any], outputs: Sequence[Tensor], mask: int) -
 
 
 def _write(target: Tensor, array: Any, shape: tuple[int, ...]) -> None:
-    """Overwrites the elements of `target`; what was computed must have its shape and a dtype that can be cast to its
-    own.
-    """
+    """Overwrites the elements of `target` with what was computed."""
+    target._put(_fitting(target, array, shape))
+    target._bump_version()
+
+
+def _fitting(target: Tensor, array: Any, shape: tuple[int, ...]) -> Any:
+    """What was computed, in the dtype of `target`: it must have this shape, and a dtype that can be cast."""
     if array.shape != shape:
         raise errors.does_not_fit(target, array.shape)
     if array.dtype != target._dtype.numpy:
@@ -365,8 +375,7 @@ def _write(target: Tensor, array: Any, shape: tuple[int, ...]) -> None:
         if not can_cast(source, target._dtype):
             raise errors.cannot_cast(source, target._dtype)
         array = array.astype(target._dtype.numpy)
-    target._put(array)
-    target._bump_version()
+    return array
 
 
 def function_of(op: Op, with_out: bool) -> Callable[..., Any]:

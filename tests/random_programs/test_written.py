@@ -98,6 +98,16 @@ t9 = torch.zeros_like(t1); t10 = torch.stack([t0, t0]); t11 = torch.cat([t0, t0]
 t13 = torch.zeros(0, 3, 2, 2).to(memory_format=torch.channels_last); t14 = t13 * 2; t15 = t13.clone()
 t16 = torch.empty(2, 0, 3, 2, memory_format=torch.channels_last); t17 = t1.reshape(0, 6); t18 = t0.float()
 t19 = t9 + 1.0; t20 = t9 * t9""",
+    "nothing to write, and no place for it": """t0 = torch.zeros(0, 3); t1 = torch.zeros(3, 0)
+t1.index_fill_(0, torch.tensor([7]), 1); t0.index_fill_(1, torch.tensor([7]), 1)
+t0.index_fill_(0, torch.tensor([0]), 1)
+t1.index_copy_(0, torch.tensor([7]), torch.zeros(1, 0)); t0.index_copy_(0, torch.tensor([0]), torch.zeros(1, 3))
+t1.as_strided_scatter(torch.ones(2), (2,), (9,))
+t2 = torch.inner(t1, torch.zeros(2, 0)); t3 = torch.addbmm(torch.ones(3, 4), torch.zeros(0, 3, 2), torch.zeros(0, 2, 4))
+t4 = torch.nn.functional.linear(torch.zeros(2, 3, 0), torch.zeros(4, 0), torch.ones(4)); t5 = t0.nonzero()
+t6 = torch.zeros(0, 0).take_along_dim(torch.zeros(1, 2, dtype=torch.int64), 1)
+t7 = torch.zeros(0, 3, dtype=torch.int16)
+t7[..., torch.tensor(9)] = 1e10""",
     "indices into nothing": """t0 = torch.zeros(3, 1, 2); t1 = torch.zeros(2, 0, 3)
 t2 = t0[[]]; t3 = t0[False]; t4 = t0[torch.tensor([False] * 3)]; t5 = t1[[5]]; t6 = t1[:, []]; t7 = t0[None, False]
 t8 = torch.zeros(4, 1)[[]]; t9 = t1[:, :, [7]]
@@ -140,6 +150,22 @@ LAYOUTS = {
 t2 = t0 + t1; t3 = t0 == t1; t4 = t0.sqrt(); t5 = torch.where(t1 == 0, t0, t1); t6 = t0 * 2.5; t7 = t1 - t0
 t8 = torch.where((t0 == 0)[:1].expand(2, 3), t1, 2); t9 = torch.rsub(t0, t1)
 t10 = torch.arange(6).view(2, 3)[:, ::2] / 2""",
+    "joined images": """t0 = torch.arange(12.).reshape(1, 3, 2, 2).to(memory_format=torch.channels_last); t1 = t0[:, :1]
+t2 = torch.cat([t0, t0.double()], 1); t3 = torch.cat([t0, torch.zeros(0)]); t4 = torch.cat([t1, t1], 2)
+t5 = t1.double()
+t6 = torch.stack([t1, t1], 1); t7 = torch.stack([t0, t0], -1); t8 = torch.stack([t1], 3); t9 = torch.hstack([t1, t0])
+t10 = torch.cat([t0, t0.contiguous()]); t11 = torch.dstack([t5, t1]); t12 = torch.stack([t1[:0], t1[:0]], 2)
+t13 = torch.cat([t1, t1], out=torch.zeros(0)); t14 = torch.stack([t1, t1], 2, out=torch.zeros(0))
+t15 = torch.add(t0, t0, out=torch.zeros(2)); t16 = torch.sum(t0, 1, out=torch.zeros(0))
+t17 = torch.zeros(4, 3)[torch.zeros(3, 2, dtype=torch.int64).t()]""",
+    "which fault is found first": """t0 = torch.zeros(2, 3); t1 = torch.zeros(2, dtype=torch.complex64)
+t2 = t0.atan2(t1)
+t0.atan2_(t1); t0[0].atan2_(torch.zeros(3, dtype=torch.complex64))
+torch.add(t1, t0[0, :2], out=t0[0, :2])
+t3 = torch._neg_view(torch.tensor(2).expand(3))
+t3 += 0.5
+t3 += 1
+torch.masked_select(t0, t0 == 0, out=t0); torch.index_select(t0, 0, torch.tensor([0]), out=t0.view(6)[:3])""",
     "as complex": """t0 = torch.empty_strided((1, 2), (3, 1)).zero_(); t1 = torch.view_as_complex(t0)
 t2 = torch.view_as_complex(torch.empty_strided((0, 2), (1, 1)))
 t3 = torch.view_as_complex(torch.zeros(4, 2)[4:])
