@@ -80,11 +80,11 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def __getitems__(self, indices: Sequence[int]) -> Sequence[tuple[Tensor, ...]]:
         """The samples at the indices, taken with one indexing operation a tensor."""
-        in_range = range(-len(self), len(self))
+        count = len(self)
         at_once = (
             type(self).__getitem__ is TensorDataset.__getitem__
-            and len(indices) > 0
-            and all(type(index) is int and index in in_range for index in indices)
+            and {*map(type, indices)} == {int}
+            and -count <= min(indices) <= max(indices) < count
             and not any(tensor.requires_grad for tensor in self.tensors)
         )
         if not at_once:
