@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from minitorch.autograd.grad_mode import state as grad_mode
-from minitorch.backend import Array
 from minitorch.devices import cpu
 from minitorch.dtypes import float32, float64, get_default_dtype
 from minitorch.ops.complex import view_as_real
@@ -41,7 +40,7 @@ def blocks(parameter: Tensor, *others: Tensor) -> Iterator[tuple[Any, ...]]:
     value = parameter._elements
     arrays = (value, *[each._elements for each in others])
     if value.dtype.kind == "c":
-        arrays = tuple(each.view(each.real.dtype) for each in map(_with_dimension, arrays))
+        arrays = tuple(each[..., None].view(each.real.dtype) for each in arrays)
     first = arrays[0]
     if first.size <= BLOCK or type(first) is not cpu.array_type or not all(each.flags.c_contiguous for each in arrays):
         yield arrays
@@ -57,10 +56,6 @@ def blocks(parameter: Tensor, *others: Tensor) -> Iterator[tuple[Any, ...]]:
 def as_real(tensor: Tensor) -> Tensor:
     """Complex numbers as pairs of real ones, in the same memory; other tensors as they are."""
     return view_as_real(tensor) if tensor.is_complex() else tensor
-
-
-def _with_dimension(array: Array) -> Array:
-    return array if array.ndim else array.reshape(1)
 
 
 class _Recorded:

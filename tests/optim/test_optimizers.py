@@ -215,6 +215,31 @@ def test_groups_have_options_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("name", OPTIONS)
+def test_complex_numbers_that_lie_apart(name: str) -> None:
+    """Parameters and gradients whose last dimension isn't contiguous."""
+    torch = oracle()
+    layouts = {
+        "transposed": lambda x: (x.t(), x.t()),
+        "sliced": lambda x: (x[:, ::2], x[:, ::2] * 2),
+        "transposed gradient": lambda x: (x.clone(), (x * 2).t().contiguous().t()),
+        "expanded gradient": lambda x: (x.clone(), x[0, 1].expand(x.shape)),
+        "0-dim": lambda x: (x[0, 1], x[1, 1]),
+    }
+    for layout, arrange in layouts.items():
+        results = []
+        for lib in (torch, minitorch):
+            values = np.random.default_rng(0).normal(size=(3, 4, 2)).view(np.complex128)[..., 0]
+            parameter, gradient = arrange(lib.from_numpy(values.copy()))
+            parameter = parameter.detach().requires_grad_()
+            optimizer = getattr(lib.optim, name)([parameter], lr=0.1)
+            for _ in range(3):
+                parameter.grad = gradient
+                optimizer.step()
+            results.append(elements(parameter))
+        np.testing.assert_allclose(results[1], results[0], 1e-12, 1e-12, err_msg=layout)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("layout", ["contiguous", "transposed"])
 def test_large_parameters(name: str, layout: str) -> None:
     """What is updated block by block, and what can't be because the gradient lies in memory differently."""
