@@ -1,34 +1,20 @@
-"""Modules that hold other modules, or parameters, in order.
+"""Modules that hold other modules in order.
 
 Source: https://pytorch.org/docs/stable/nn.html#containers
 """
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, TypeVar
 
+from minitorch.nn.modules.container_checks import as_pairs, check_iterable, place
 from minitorch.nn.modules.module import Module
-from minitorch.nn.parameter import Parameter
-from minitorch.settings import typename
-from minitorch.tensor import Tensor
+from minitorch.nn.modules.parameter_container import ParameterDict, ParameterList  # noqa: F401 - PyTorch has them here
 
 S = TypeVar("S", bound="_Numbered")
-
-
-def _index(index: Any, length: int) -> int:
-    index = operator.index(index)
-    if not -length <= index < length:
-        raise IndexError(f"index {index} is out of range")
-    return index % length
-
-
-def _require_iterable(owner: str, method: str, value: Any, of: str = "iterable") -> None:
-    if not isinstance(value, Iterable) or isinstance(value, Tensor):
-        raise TypeError(f"{owner}.{method} should be called with an {of}, but got {type(value).__name__}")
 
 
 class _Numbered(Module):
@@ -41,11 +27,11 @@ class _Numbered(Module):
         return iter(self._modules.values())
 
     def __setitem__(self, idx: int, module: Module) -> None:
-        setattr(self, list(self._modules)[_index(idx, len(self))], module)
+        setattr(self, list(self._modules)[place(idx, len(self))], module)
 
     def __delitem__(self, idx: int | slice) -> None:
         names = list(self._modules)
-        for name in names[idx] if isinstance(idx, slice) else [names[_index(idx, len(self))]]:
+        for name in names[idx] if isinstance(idx, slice) else [names[place(idx, len(self))]]:
             delattr(self, name)
         self._renumber(self._modules.values())
 
@@ -106,7 +92,7 @@ class Sequential(_Numbered):
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
             return type(self)(OrderedDict(list(self._modules.items())[idx]))
-        return list(self._modules.values())[_index(idx, len(self))]
+        return list(self._modules.values())[place(idx, len(self))]
 
     def insert(self, index: int, module: Module) -> Sequential:
         """Puts a module before the one at `index`."""
@@ -164,7 +150,7 @@ class ModuleList(_Numbered):
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
             return type(self)(list(self._modules.values())[idx])
-        return self._modules[str(_index(idx, len(self)))]
+        return self._modules[str(place(idx, len(self)))]
 
     def insert(self, index: int, module: Module) -> None:
         """Puts a module before the one at `index`."""
@@ -174,7 +160,7 @@ class ModuleList(_Numbered):
 
     def extend(self, modules: Iterable[Module]) -> ModuleList:
         """Adds all modules at the end."""
-        _require_iterable("ModuleList", "extend", modules)
+        check_iterable("ModuleList", "extend", modules)
         for module in list(modules):
             self.append(module)
         return self
@@ -247,210 +233,7 @@ class ModuleDict(Module):
 
     def update(self, modules: Any) -> None:
         """Adds the modules of a mapping or of pairs of name and module."""
-        for key, module in _pairs(
+        for key, module in as_pairs(
             "ModuleDict", "ModuleDict.update", modules, isinstance(modules, (Mapping, ModuleDict))
         ):
             self[key] = module
-
-
-def _pairs(owner: str, caller: str, values: Any, is_mapping: bool) -> list[tuple[str, Any]]:
-    """The items of a mapping or a sequence of pairs. Raises TypeError or ValueError for anything else."""
-    if not isinstance(values, Iterable):
-        raise TypeError(
-            f"{caller} should be called with an iterable of key/value pairs, but got {type(values).__name__}"
-        )
-    if is_mapping:
-        return list(values.items())  # type: ignore[attr-defined]
-    pairs = list(values)
-    for number, pair in enumerate(pairs):
-        if not isinstance(pair, Iterable):
-            raise TypeError(f"{owner} update sequence element #{number} should be Iterable; is{type(pair).__name__}")
-        length = len(pair)  # type: ignore[arg-type]
-        if length != 2:
-            raise ValueError(f"{owner} update sequence element #{number} has length {length}; 2 is required")
-    return pairs
-
-
-def _described(name: str, value: Any, kind: str) -> str:
-    """A line of the repr of a container of parameters."""
-    if not isinstance(value, Tensor):
-        return f"  ({name}): Object of type: {type(value).__name__}"
-    size = "x".join(map(str, value.size()))
-    where = f" ({value.device})" if value.is_cuda else ""
-    holder = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"  ({name}): {holder} containing: [{kind} of size {size}{where}]"
-
-
-def _as_parameter(value: Any) -> Any:
-    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
-
-
-class ParameterList(Module):
-    """A list in which tensors become parameters.
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.ParameterList.html
-    """
-
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
-        super().__init__()
-        self._size = 0
-        if values is not None:
-            self.extend(values)
-
-    def __getitem__(self, idx: Any) -> Any:
-        if isinstance(idx, slice):
-            return type(self)([self[i] for i in range(*idx.indices(len(self)))])
-        return getattr(self, str(_index(idx, len(self))))
-
-    def __setitem__(self, idx: int, param: Any) -> None:
-        setattr(self, str(_index(idx, len(self))), _as_parameter(param))
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self)))
-
-    def __iadd__(self, parameters: Iterable[Any]) -> ParameterList:
-        return self.extend(parameters)
-
-    def append(self, value: Any) -> ParameterList:
-        """Adds a value at the end."""
-        self._size += 1
-        self[self._size - 1] = value
-        return self
-
-    def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Adds all values at the end."""
-        _require_iterable("ParameterList", "extend", values)
-        for value in values:
-            self.append(value)
-        return self
-
-    def extra_repr(self) -> str:
-        return "\n".join(
-            _described(str(i), each, str(each.dtype) if isinstance(each, Tensor) else "") for i, each in enumerate(self)
-        )
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("ParameterList should not be called.")
-
-
-class ParameterDict(Module):
-    """A dict in which tensors become parameters.
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.ParameterDict.html
-    """
-
-    def __init__(self, parameters: Any = None) -> None:
-        super().__init__()
-        self._keys: dict[str, None] = {}
-        if parameters is not None:
-            self.update(parameters)
-
-    def __getitem__(self, key: str) -> Any:
-        return getattr(self, self._checked(key))
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        setattr(self, self._checked(key), _as_parameter(value))
-        self._keys[key] = None
-
-    def __delitem__(self, key: str) -> None:
-        del self._keys[key]
-        delattr(self, key)
-
-    def _checked(self, key: Any) -> str:
-        if not isinstance(key, str):
-            raise TypeError(
-                "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-                f"'{type(key).__name__}'). Open an issue on github if you need non-string keys."
-            )
-        return key
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
-    def __reversed__(self) -> Iterator[str]:
-        return reversed(list(self._keys))
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._keys
-
-    def copy(self) -> ParameterDict:
-        """Another ParameterDict of the same parameters."""
-        return ParameterDict(OrderedDict(self.items()))
-
-    def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of `key`, which is `default` from now on where there was none."""
-        if key not in self:
-            self[key] = default
-        return self[key]
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The value of `key`, or `default`."""
-        return self[key] if key in self._keys else default
-
-    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A ParameterDict with the same value for all keys."""
-        return ParameterDict([(key, default) for key in keys])
-
-    def clear(self) -> None:
-        """Removes everything."""
-        for key in list(self._keys):
-            del self[key]
-
-    def pop(self, key: str) -> Any:
-        """Removes a value and returns it."""
-        value = self[key]
-        del self[key]
-        return value
-
-    def popitem(self) -> tuple[str, Any]:
-        """Removes the last key and returns it with its value."""
-        if not self._keys:
-            raise KeyError("popitem(): dictionary is empty")
-        key = list(self._keys)[-1]
-        return key, self.pop(key)
-
-    def keys(self) -> KeysView[str]:
-        return self._keys.keys()
-
-    def items(self) -> Iterator[tuple[str, Any]]:
-        return ((key, self[key]) for key in self._keys)
-
-    def values(self) -> Iterator[Any]:
-        return (self[key] for key in self._keys)
-
-    def update(self, parameters: Any) -> None:
-        """Adds the values of a mapping, in the order of its sorted keys unless it is an OrderedDict, or of pairs."""
-        is_mapping = isinstance(parameters, (Mapping, ParameterDict))
-        pairs = _pairs("ParameterDict", "ParametersDict.update", parameters, is_mapping)
-        if is_mapping and not isinstance(parameters, (OrderedDict, ParameterDict)):
-            pairs = sorted(pairs)
-        for key, value in pairs:
-            self[key] = value
-
-    def extra_repr(self) -> str:
-        return "\n".join(
-            _described(key, each, typename(each) if isinstance(each, Tensor) else "") for key, each in self.items()
-        )
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("ParameterDict should not be called.")
-
-    def __or__(self, other: Any) -> ParameterDict:
-        copy = self.copy()
-        copy.update(other)
-        return copy
-
-    def __ror__(self, other: Any) -> Any:
-        copy = other.copy()
-        copy.update(self)
-        return copy
-
-    def __ior__(self, other: Any) -> ParameterDict:
-        self.update(other)
-        return self
