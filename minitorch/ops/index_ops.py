@@ -181,10 +181,17 @@ def _writes(target: Array, dim: int, index: Array) -> bool:
     shape = (*target.shape[:dim], index.size, *target.shape[dim + 1 :])
     if 0 in shape:
         return False
-    if not target.size:
+    if not target.size and not _memory(target):
         steps = [step // target.itemsize for step in strides_of(target)]
         raise beyond_storage((shape, (*steps[:dim], 0, *steps[dim + 1 :]), 0), target.itemsize, 0)
     return True
+
+
+def _memory(array: Any) -> int:
+    """The number of bytes of the array that an array is a view of."""
+    while array.base is not None:
+        array = array.base
+    return int(array.nbytes)
 
 
 @declare(

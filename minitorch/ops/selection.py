@@ -5,10 +5,12 @@ Source: https://pytorch.org/docs/stable/torch.html#pointwise-ops
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from minitorch.backend import Array
-from minitorch.dtypes import FLOATING, FROM_NUMPY, bool_, finfo, from_numpy_dtype, scalar_type, uint8
+from minitorch.dtypes import C_NAMES, FLOATING, FROM_NUMPY, bool_, finfo, from_numpy_dtype, scalar_type, uint8
 from minitorch.layout import copy_in, kept_order, preserve_format
 from minitorch.ops.blocks import choose, clipped
 from minitorch.ops.creation import scalar_tensor
@@ -121,6 +123,26 @@ def minimum(xp: Any, self: Array, other: Array) -> Array:
     """The smaller of the two; NaN where one is. https://pytorch.org/docs/stable/generated/torch.minimum.html"""
     _refuse_complex(self, "minimum")
     return xp.minimum(self, other)
+
+
+def _naming_types_as_c(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`clamp_` between numbers, whose error calls the target's type what it is called in C++."""
+
+    @functools.wraps(method)
+    def clamping(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        try:
+            return method(self, *args, **kwargs)
+        except RuntimeError as error:
+            message, is_cast, _ = str(error).partition("can't be cast to the desired output type ")
+            if not is_cast or any(isinstance(each, Tensor) for each in (*args, *kwargs.values())):
+                raise
+            raise RuntimeError(message + is_cast + C_NAMES[self._dtype.name]) from None
+
+    return clamping
+
+
+for _name in ("clamp_", "clip_", "clamp_min_", "clamp_max_"):
+    METHODS[_name] = _naming_types_as_c(METHODS[_name])
 
 
 def _refuse_complex(self: Array, function: str) -> None:
