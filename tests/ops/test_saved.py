@@ -42,7 +42,7 @@ NO_SUCH_GRADIENT = {
 
 _REASONS = {
     "PyTorch has a node for each number of dimensions, mode or use; here one kernel has parameters for all": """
-        AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool2D AdaptiveMaxPool3D AvgPool2D AvgPool3D Celu Col2Im
+        AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool2D AdaptiveMaxPool3D AvgPool2D AvgPool3D Col2Im
         ConstantPadNd Convolution ConvTbc CtcLoss DiagonalBackward0_copy DivBackward2 Embedding EmbeddingBag
         FractionalMaxPool2D FractionalMaxPool3D Gather Im2Col LinalgPinv MaxPool2DWithIndices MaxPool3DWithIndices
         MaxUnpool2D MaxUnpool3D NativeBatchNorm NativeGroupNorm NativeLayerNorm ReflectionPad1D ReflectionPad2D
