@@ -360,6 +360,10 @@ def test_multinomial_never_draws_what_has_no_weight() -> None:
         (torch.tensor([0.5, float("nan")]), 1),
         (torch.tensor([0.5, float("inf")]), 1),
         (torch.tensor([[0.0, 0.0], [1.0, 1.0]]), 2),
+        (torch.tensor([0.5, -0.5]), 2),
+        (torch.tensor([0.5, float("nan")]), 2),
+        (torch.tensor([0.5, float("inf")]), 2),
+        (torch.ones(2, 0), 2),
         (torch.ones(1).expand(2**24 + 1), 1),
     ],
 )

@@ -195,7 +195,7 @@ def batches_that_a_dataset_makes(torch: Any) -> Any:
 
     data = data_of(torch)
     return [
-        list(data.DataLoader(Tuples(), 4, collate_fn=lambda batch: batch)),
+        list(data.DataLoader(Tuples(), 4, collate_fn=lambda batch: (type(batch).__name__, batch))),
         list(data.DataLoader(Tuples(), 4)),
         errors(lambda: data.default_collate(torch.ones(2)))[0][0],
     ]
