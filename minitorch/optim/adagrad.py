@@ -9,7 +9,6 @@ from minitorch.optim.update import (
     Group,
     blocks,
     check_fused,
-    check_fused_type,
     check_options,
     counted,
     functions_for,
@@ -73,7 +72,6 @@ class Adagrad(Optimizer):
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
         for group, parameter, grad in self._gradients():
-            check_fused_type(group, parameter)
             state = self.state[parameter] or self._start(group, parameter)
             xp, decay, eps = functions_for(parameter), group["weight_decay"], group["eps"]
             step = counted(group, parameter, state)

@@ -9,7 +9,6 @@ from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_
 from minitorch.optim.update import (
     blocks,
     check_fused,
-    check_fused_type,
     check_options,
     counted,
     functions_for,
@@ -75,7 +74,6 @@ class Adam(Optimizer):
         for group, parameter, grad in self._gradients():
             state = self.state[parameter]
             if not state:
-                check_fused_type(group, parameter)
                 state["step"] = scalar(group, parameter, 0)
                 state["exp_avg"] = zeros_like(parameter)
                 state["exp_avg_sq"] = zeros_like(parameter)

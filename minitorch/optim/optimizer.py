@@ -17,7 +17,7 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.graph import saved_tensors_hooks
 from minitorch.autograd.hooks import Hooks, RemovableHandle
 from minitorch.dtypes import float32
-from minitorch.optim.update import Group, scalar, with_numbers
+from minitorch.optim.update import Group, check_fused_type, scalar, with_numbers
 from minitorch.settings import typename
 from minitorch.tensor import Tensor
 
@@ -180,6 +180,7 @@ class Optimizer:
             for parameter in group["params"]:
                 grad = parameter.grad
                 if grad is not None:
+                    check_fused_type(group, parameter)
                     yield group, parameter, -grad if maximize else grad
 
     # Saving

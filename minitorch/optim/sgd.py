@@ -8,7 +8,6 @@ from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_
 from minitorch.optim.update import (
     blocks,
     check_fused,
-    check_fused_type,
     check_one_element,
     detached,
     zeros_like,
@@ -60,7 +59,6 @@ class SGD(Optimizer):
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
         for group, parameter, grad in self._gradients():
-            check_fused_type(group, parameter)
             lr, momentum, decay = group["lr"], group["momentum"], group["weight_decay"]
             if momentum == 0:
                 for x, g in blocks(parameter, grad):
