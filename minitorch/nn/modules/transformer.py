@@ -1,4 +1,4 @@
-"""Attention and transformer layers (Vaswani et al. 2017).
+"""Stacks of transformer layers (Vaswani et al. 2017).
 
 Source: https://pytorch.org/docs/stable/nn.html#transformer-layers
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from minitorch.autograd.grad_mode import is_grad_enabled
@@ -16,188 +15,17 @@ from minitorch.backends import mha
 from minitorch.dtypes import bool_
 from minitorch.nn import functional as F
 from minitorch.nn import init
-from minitorch.nn.modules.activation import GELU, ReLU
 from minitorch.nn.modules.container import ModuleList
-from minitorch.nn.modules.dropout import Dropout
-from minitorch.nn.modules.linear import Linear
 from minitorch.nn.modules.module import Module
-from minitorch.nn.modules.multihead import MultiheadAttention
 from minitorch.nn.modules.normalization import LayerNorm
+from minitorch.nn.modules.transformer_layers import (
+    Activation,
+    TransformerDecoderLayer,
+    TransformerEncoderLayer,
+    _get_activation_fn,  # noqa: F401 - programs import it from here, as from PyTorch's
+)
 from minitorch.ops.creation import full
 from minitorch.tensor import Tensor
-
-Activation = str | Callable[[Tensor], Tensor]
-
-
-def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
-    if not isinstance(activation, str):
-        return activation
-    if activation not in ("relu", "gelu"):
-        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-    return getattr(F, activation)
-
-
-def _is_relu_or_gelu(activation: Callable[[Tensor], Tensor]) -> int:
-    """1 for ReLU, 2 for GELU, else 0: PyTorch's numbers, which stand in pickled layers."""
-    if activation is F.relu or isinstance(activation, ReLU):
-        return 1
-    return 2 if activation is F.gelu or isinstance(activation, GELU) else 0
-
-
-class _Layer(Module):
-    """What encoder and decoder layers share: a feed-forward block, norms, and residual connections."""
-
-    norm_first: bool
-    activation: Callable[[Tensor], Tensor]
-    linear1: Linear
-    linear2: Linear
-
-    def _make(
-        self,
-        attentions: tuple[str, ...],
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int,
-        dropout: float,
-        activation: Activation,
-        layer_norm_eps: float,
-        batch_first: bool,
-        norm_first: bool,
-        bias: bool,
-        where: dict[str, Any],
-    ) -> None:
-        for name in attentions:
-            setattr(
-                self, name, MultiheadAttention(d_model, nhead, dropout, bias=bias, batch_first=batch_first, **where)
-            )
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
-        self.norm_first = norm_first
-        blocks = range(1, len(attentions) + 2)
-        for number in blocks:
-            setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **where))
-        for number in blocks:
-            setattr(self, f"dropout{number}", Dropout(dropout))
-        self.activation = _get_activation_fn(activation)
-
-    def _residual(self, x: Tensor, number: int, block: Callable[[Tensor], Tensor]) -> Tensor:
-        """x + block(x), normalized before or after."""
-        norm, dropout = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
-        if self.norm_first:
-            return x + dropout(block(norm(x)))
-        return norm(x + dropout(block(x)))
-
-    def _feed_forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
-
-
-class TransformerEncoderLayer(_Layer):
-    """Self-attention and a feed-forward block.
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoderLayer.html
-    """
-
-    __constants__ = ["norm_first"]
-
-    self_attn: MultiheadAttention
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        where = {"device": device, "dtype": dtype}
-        self._make(
-            ("self_attn",), d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
-            norm_first, bias, where,
-        )  # fmt: skip
-        self.activation_relu_or_gelu = _is_relu_or_gelu(self.activation)
-
-    def forward(
-        self,
-        src: Tensor,
-        src_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
-        is_causal: bool = False,
-    ) -> Tensor:
-        def attend(x: Tensor) -> Tensor:
-            return self.self_attn(
-                x,
-                x,
-                x,
-                attn_mask=src_mask,
-                key_padding_mask=src_key_padding_mask,
-                need_weights=False,
-                is_causal=is_causal,
-            )[0]
-
-        return self._residual(self._residual(src, 1, attend), 2, self._feed_forward)
-
-
-class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to an encoder's output, and a feed-forward block.
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerDecoderLayer.html
-    """
-
-    __constants__ = ["norm_first"]
-
-    self_attn: MultiheadAttention
-    multihead_attn: MultiheadAttention
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        where = {"device": device, "dtype": dtype}
-        self._make(
-            ("self_attn", "multihead_attn"), d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
-            batch_first, norm_first, bias, where,
-        )  # fmt: skip
-
-    def forward(
-        self,
-        tgt: Tensor,
-        memory: Tensor,
-        tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None,
-        tgt_is_causal: bool = False,
-        memory_is_causal: bool = False,
-    ) -> Tensor:
-        def attend(x: Tensor) -> Tensor:
-            return self.self_attn(x, x, x, tgt_key_padding_mask, False, tgt_mask, is_causal=tgt_is_causal)[0]
-
-        def look(x: Tensor) -> Tensor:
-            return self.multihead_attn(
-                x, memory, memory, memory_key_padding_mask, False, memory_mask, is_causal=memory_is_causal
-            )[0]
-
-        x = self._residual(self._residual(tgt, 1, attend), 2, look)
-        return self._residual(x, 3, self._feed_forward)
 
 
 def _get_clones(module: Module, N: int) -> ModuleList:
