@@ -77,8 +77,8 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 @declare(
     variants="function method out",
     derivatives={
-        "self": lambda grad, self, mask: (
-            grad.new_zeros(broadcast_shapes(self.shape, mask.shape)).masked_scatter(mask, grad)
+        "self": lambda grad, self, mask: grad.new_zeros(broadcast_shapes(self.shape, mask.shape)).masked_scatter(
+            mask, grad
         )
     },
 )
