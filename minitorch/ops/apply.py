@@ -85,6 +85,7 @@ def apply_to_two(op: Op, self: Any, other: Any) -> Any:
                 and result.flags.c_contiguous
                 and 1 not in (shape := result.shape)
                 and 0 not in shape
+                and (shape == self._array.shape or other._array.flags.c_contiguous)
             ):
                 result = arranged(where.xp, result, (self, other), op)
             kind = self._dtype  # of most results too, and quicker to compare than to look up
@@ -279,8 +280,9 @@ def _run(op: Op, args: Sequence[Any], in_place: bool = False) -> tuple[Any, devi
             first.__class__ is Tensor
             and first._array.flags.c_contiguous
             and result.flags.c_contiguous
-            and 1 not in result.shape
-            and 0 not in result.shape
+            and 1 not in (shape := result.shape)
+            and 0 not in shape
+            and shape == first._array.shape
         ):
             result = arranged(where.xp, result, [args[position] for position in op.tensors], op)
     return result, where, mask

@@ -158,6 +158,9 @@ t10 = torch.cat([t0, t0.contiguous()]); t11 = torch.dstack([t5, t1]); t12 = torc
 t13 = torch.cat([t1, t1], out=torch.zeros(0)); t14 = torch.stack([t1, t1], 2, out=torch.zeros(0))
 t15 = torch.add(t0, t0, out=torch.zeros(2)); t16 = torch.sum(t0, 1, out=torch.zeros(0))
 t17 = torch.zeros(4, 3)[torch.zeros(3, 2, dtype=torch.int64).t()]""",
+    "windows that overlap decide the order": """t0 = torch.arange(9.).reshape(3, 1, 3)
+t1 = torch.arange(4.).unfold(0, 3, 1)
+t2 = t0 + t1; t3 = torch.where(t0 > 1, t0, t1); t4 = torch.atan2(t0, t1.double())""",
     "which fault is found first": """t0 = torch.zeros(2, 3); t1 = torch.zeros(2, dtype=torch.complex64)
 t2 = t0.atan2(t1)
 t0.atan2_(t1); t0[0].atan2_(torch.zeros(3, dtype=torch.complex64))
