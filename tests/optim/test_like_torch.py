@@ -168,6 +168,19 @@ def loaded(name: str, state_dict: Callable[[Any], Any]) -> Line:
     return line
 
 
+def with_options_from_an_old_checkpoint(lib: Any) -> Any:
+    """What isn't in the saved groups is off, whatever the optimizer was made with."""
+    optimizer = lib.optim.SGD(params(lib), momentum=0.9, nesterov=True, maximize=True, foreach=True)
+    optimizer.load_state_dict({"state": {}, "param_groups": [{"params": [0, 1], "lr": 9, "fused": None}]})
+    return sorted(optimizer.state_dict()["param_groups"][0].items())
+
+
+def lbfgs_with_two_groups(lib: Any) -> Any:
+    optimizer = lib.optim.LBFGS(params(lib))
+    optimizer.add_param_group({"params": lib.ones(1)})
+    return optimizer.step(lambda: 3)
+
+
 def from_old_checkpoint(name: str) -> Line:
     """State as old versions saved it: numbers of steps were Python's, and some options didn't exist."""
 
@@ -222,6 +235,8 @@ def in_two_bytes(name: str, kind: str) -> Line:
 STATE: list[Line] = [
     *(in_two_bytes(name, kind) for name in ("SGD", "Rprop", "ASGD") for kind in ("bfloat16", "float16")),
     *(from_old_checkpoint(name) for name in NAMES[:11]),
+    with_options_from_an_old_checkpoint,
+    lbfgs_with_two_groups,
     loaded("SGD", lambda t: 3),
     loaded("SGD", lambda t: {}),
     loaded("SGD", lambda t: {"state": {}, "param_groups": []}),
