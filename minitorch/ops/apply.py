@@ -176,6 +176,7 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
             raise errors.cannot_cast(FROM_NUMPY[array.dtype], target._dtype)
         if resized:
             target._resize_output(array, op.name)
+            check_sources(op, target, args)
         _write(target, array, array.shape)
     return out if op.outputs is None else op.outputs(*out)
 
