@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from minitorch.autograd.saved import FREED, KEEPERS, PUSHED, SavedTensor, SavedTensors, default_hooks
-from minitorch.ops.declaration import NUMBER_IS_PARAMETER
 from minitorch.ops.plan import ARGUMENT, GRAD, MASK, RESULT, SHAPE, STRIDE
 from minitorch.size import Size
 from minitorch.tensor import Tensor
@@ -256,9 +255,9 @@ class OpNode(Node):
         ]
 
     def release(self) -> None:
-        if not self._plan.saves_tensors:
+        plan = self._plan
+        if not plan.saves_tensors:
             return
-        is_parameter = not NUMBER_IS_PARAMETER.isdisjoint((self.op.name, self.full_name))
-        if is_parameter and not any(isinstance(each, SavedTensor) for each in self._saved):
+        if plan.may_save_number and not any(isinstance(each, SavedTensor) for each in self._saved):
             return  # nothing but a number, such as lerp's weight
-        self._saved = self._saved[: self._plan.kept]
+        self._saved = self._saved[: plan.kept]

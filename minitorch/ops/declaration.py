@@ -48,9 +48,6 @@ METHODS: dict[str, Callable[..., Any]] = {}
 OPS: dict[str, Op] = {}
 """Every declared op by name."""
 
-NUMBER_IS_PARAMETER = frozenset({"pow", "lerp", "clamp", "clamp_min", "clamp_max", "MulBackward1", "DivBackward1"})
-"""Ops, or nodes of ops, to which a number is no operand: PyTorch makes no tensor of it."""
-
 
 class Op:
     """A declared op: the kernel, its parameters, its derivatives, and how its arguments are typed."""

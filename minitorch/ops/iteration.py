@@ -23,7 +23,8 @@ from minitorch.layout import (
     restrided,
     strides_of,
 )
-from minitorch.ops.declaration import NUMBER_IS_PARAMETER, Op
+from minitorch.ops.declaration import Op
+from minitorch.ops.plan import NUMBER_IS_PARAMETER
 from minitorch.ops.promotion import common_type
 from minitorch.tensor import Tensor
 

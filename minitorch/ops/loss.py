@@ -43,7 +43,9 @@ def reduced(loss: Any, reduction: str) -> Any:
         return loss
     if not isinstance(loss, Tensor) and loss.dtype.itemsize == 2:
         return reduced(loss.astype("float32"), reduction).astype(loss.dtype)
-    return loss.sum() if reduction == "sum" else loss.mean()
+    if reduction == "sum":
+        return loss.sum()
+    return loss.mean() if isinstance(loss, Tensor) else loss.sum() / loss.size
 
 
 def share(grad: Tensor, reduction: str, *tensors: Tensor) -> Tensor:

@@ -45,14 +45,14 @@ def _targets(
 ) -> tuple[Array, Array | None]:
     """The targets with 0 for those to ignore, and the weight of each element; None where all weigh 1."""
     classes = self.shape[_class_dim(self)]
-    least = int(target.min()) if target.size else 0
-    ignored = target == ignore_index if ignore_index >= 0 or least < 0 else None
-    if ignored is not None:
+    ignored = None
+    unsigned = target.view(f"u{target.itemsize}")  # to which negative numbers are large ones
+    if target.size and (0 <= ignore_index < classes or unsigned.max() >= classes):
+        ignored = target == ignore_index
         target = xp.where(ignored, 0, target)
-        least = int(target.min()) if target.size else 0
-    for extreme in (least, int(target.max())) if target.size else ():
-        if not 0 <= extreme < classes:
-            raise IndexError(f"Target {extreme} is out of bounds.")
+        for extreme in (int(target.min()), int(target.max())):
+            if not 0 <= extreme < classes:
+                raise IndexError(f"Target {extreme} is out of bounds.")
     if weight is not None:
         each = weight[target]
         return target, each if ignored is None else xp.where(ignored, weight.dtype.type(0), each)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 Formula = Callable[..., Any]
 
+NUMBER_IS_PARAMETER = frozenset({"pow", "lerp", "clamp", "clamp_min", "clamp_max", "MulBackward1", "DivBackward1"})
+"""Ops, or nodes of ops, to which a number is no operand: PyTorch makes no tensor of it."""
+
 NOT_IMPLEMENTED = "torch::autograd::NotImplemented"
 """The name of nodes that only say that there is no derivative."""
 
@@ -61,7 +64,10 @@ class Plan:
     What is saved for one input's gradient alone, PyTorch saves only if this input needs one; everything else always.
     """
 
-    __slots__ = ("calls", "edges", "inputs", "kept", "node", "others", "plain", "saved", "saves_tensors")
+    __slots__ = (
+        *("calls", "edges", "inputs", "kept", "may_save_number"),
+        *("node", "others", "plain", "saved", "saves_tensors"),
+    )
 
     def __init__(self, op: Op, mask: int, args: Sequence[Any]) -> None:
         from minitorch.autograd.attributes import node_class
@@ -91,6 +97,7 @@ class Plan:
         self.others = tuple(others)
         self.saved = tuple(saved)
         self.kept = len(plain) + len(kept)
+        self.may_save_number = op.name in NUMBER_IS_PARAMETER or name in NUMBER_IS_PARAMETER
         self.saves_tensors = any(kind == RESULT or (kind == ARGUMENT and index in tensors) for kind, index in saved)
         is_list = op.gradient_sequence is not None
         self.calls = tuple(
