@@ -303,9 +303,10 @@ def overlaps_itself(x: Any) -> bool:
 
 def read_while_written(one: Any, other: Any) -> bool:
     """Whether PyTorch lets an op write to one tensor and read another in the same memory, in an order left open."""
+    if one.shape != other.shape:  # then the other one is expanded, which PyTorch doesn't look into
+        return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
     same = one is other or (one.stride() == other.stride() and one.storage_offset() == other.storage_offset())
-    dense = one.shape == other.shape  # else the other one is expanded
-    dense &= all(each.transpose(0, 0).clone().stride() == each.stride() for each in (one, other) if each.dim())
+    dense = all(each.transpose(0, 0).clone().stride() == each.stride() for each in (one, other) if each.dim())
     return not same and not dense and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
 
 
