@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar, overload
 
+import numpy as np
+
 from minitorch.backend import Array
 from minitorch.random import Generator, default_generator
 from minitorch.sampling import randperm
@@ -80,7 +82,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def __getitems__(self, indices: Sequence[int]) -> Sequence[tuple[Tensor, ...]]:
         """The samples at the indices, taken with one indexing operation a tensor."""
-        count = len(self)
+        count = len(self.tensors[0]._array)
         at_once = (
             type(self).__getitem__ is TensorDataset.__getitem__
             and {*map(type, indices)} == {int}
@@ -89,15 +91,16 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         )
         if not at_once:
             return [self[index] for index in indices]
-        return Rows(tuple(_rows(tensor, indices) for tensor in self.tensors), len(indices))
+        rows = np.asarray(indices)
+        return Rows(tuple(_rows(tensor, rows) for tensor in self.tensors), len(indices))
 
     def __len__(self) -> int:
         return int(self.tensors[0].size(0))
 
 
-def _rows(tensor: Tensor, indices: Sequence[int]) -> Tensor:
+def _rows(tensor: Tensor, rows: Array) -> Tensor:
     array: Array = tensor._elements
-    return make_tensor(array.take(tensor.device.xp.asarray(indices, "int64"), 0), tensor.dtype, tensor.device)
+    return make_tensor(array.take(tensor.device.xp.asarray(rows), 0), tensor.dtype, tensor.device)
 
 
 class StackDataset(Dataset[Any]):

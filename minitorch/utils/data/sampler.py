@@ -74,6 +74,9 @@ class RandomSampler(Sampler[int]):
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
+        return itertools.chain.from_iterable(self._parts())  # quicker than a generator of each index
+
+    def _parts(self) -> Iterator[list[int]]:
         count, generator = len(self.data_source), self.generator
         if generator is None:
             generator = Generator().manual_seed(draw_seed(None))
@@ -81,14 +84,13 @@ class RandomSampler(Sampler[int]):
             for start in range(0, self.num_samples, 32):
                 drawn = np.empty(min(32, self.num_samples - start), np.int64)
                 random_(drawn, generator, 0, count)
-                yield from drawn.tolist()
+                yield drawn.tolist()
             return
         passes, rest = divmod(self.num_samples, count)
         for _ in range(passes):
-            yield from randperm(count, generator).tolist()
-        yield from randperm(count, generator)[
-            :rest
-        ].tolist()  # drawn also when nothing of it is needed, as PyTorch does
+            yield randperm(count, generator).tolist()
+        if rest or generator is self.generator:  # PyTorch draws it always, as the next pass of this generator shows
+            yield randperm(count, generator)[:rest].tolist()
 
     def __len__(self) -> int:
         return self.num_samples

@@ -31,12 +31,13 @@ class _BaseDataLoaderIter:
         self._base_seed = draw_seed(loader.generator)  # also where there are no workers to seed
         self._reported_length = loader._IterableDataset_len_called
         self._num_yielded = 0
+        self._profiled = record_function(f"enumerate(DataLoader)#{type(self).__name__}.__next__")
 
     def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
     def __next__(self) -> Any:
-        with record_function(f"enumerate(DataLoader)#{type(self).__name__}.__next__"):
+        with self._profiled:
             batch = self._next_data()
         self._num_yielded += 1
         if self._reported_length is not None and self._num_yielded > self._reported_length:
