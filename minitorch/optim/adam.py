@@ -96,16 +96,16 @@ class Adam(Optimizer):
                 change = g - m
                 change *= 1 - beta1
                 m += change
-                square = g * g
-                square *= 1 - beta2
                 v *= beta2
+                square = xp.multiply(g, g, out=change)  # in the same memory: it is in the cache
+                square *= 1 - beta2
                 v += square
                 if group["amsgrad"]:
                     xp.maximum(top, v, out=top)
                 # size · m / (√v / scale + eps), with a pass over the memory less
-                divisor = xp.sqrt(top)
+                divisor = xp.sqrt(top, out=square)
                 divisor += eps * scale
-                update = m / divisor
+                update = xp.divide(m, divisor, out=divisor)
                 update *= size * scale
                 x -= update
         return loss

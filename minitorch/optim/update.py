@@ -41,6 +41,8 @@ def blocks(parameter: Tensor, *others: Tensor) -> Iterator[tuple[Any, ...]]:
     arrays = (value, *[each._elements for each in others])
     if value.dtype.kind == "c":
         arrays = tuple(each[..., None].view(each.real.dtype) for each in arrays)
+    elif not value.ndim:  # NumPy makes numbers of what is computed from it
+        arrays = tuple(each.reshape(1) for each in arrays)
     first = arrays[0]
     if first.size <= BLOCK or type(first) is not cpu.array_type or not all(each.flags.c_contiguous for each in arrays):
         yield arrays
