@@ -180,7 +180,8 @@ class Optimizer:
             for parameter in group["params"]:
                 grad = parameter.grad
                 if grad is not None:
-                    check_fused_type(group, parameter)
+                    if group.get("fused"):
+                        check_fused_type(parameter)
                     yield group, parameter, -grad if maximize else grad
 
     # Saving

@@ -192,9 +192,9 @@ def check_fused(options: dict[str, Any]) -> None:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-def check_fused_type(group: Group, parameter: Tensor) -> None:
-    """Raises RuntimeError for a parameter that is not of real numbers, where `fused` is asked for."""
-    if group.get("fused") and not parameter.is_floating_point():
+def check_fused_type(parameter: Tensor) -> None:
+    """Raises RuntimeError for a parameter that is not of real numbers: for `fused`."""
+    if not parameter.is_floating_point():
         raise RuntimeError(
             "`fused=True` requires all the params to be floating point Tensors of supported devices: "
             f"{list(FUSED)} but {parameter.dtype} and {parameter.device.type}"
