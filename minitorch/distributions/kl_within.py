@@ -25,11 +25,12 @@ from minitorch.distributions.independent import Independent
 from minitorch.distributions.kl import kl_divergence, register_kl
 from minitorch.distributions.laplace import Laplace
 from minitorch.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
-from minitorch.distributions.multivariate_normal import MultivariateNormal, _half_log_det, _squared_distance
+from minitorch.distributions.multivariate_normal import MultivariateNormal, _squared_distance
 from minitorch.distributions.normal import Normal
 from minitorch.distributions.one_hot_categorical import OneHotCategorical
 from minitorch.distributions.pareto import Pareto
 from minitorch.distributions.poisson import Poisson
+from minitorch.distributions.scale_tril import half_log_det
 from minitorch.distributions.transformed_distribution import TransformedDistribution
 from minitorch.distributions.uniform import Uniform
 from minitorch.distributions.utils import _sum_rightmost, euler_constant
@@ -158,7 +159,7 @@ def _from_tril(of_p: list[Tensor], log_det_p: Tensor, p: Gaussian, q: Multivaria
     of_q = q._unbroadcasted_scale_tril
     trace = sum(solve_triangular(of_q, each, upper=False).pow(2).sum([-2, -1]) for each in of_p)
     distance = _squared_distance(of_q, q.loc - p.loc)
-    return _half_log_det(of_q) - log_det_p + 0.5 * (trace + distance - p.event_shape[0])
+    return half_log_det(of_q) - log_det_p + 0.5 * (trace + distance - p.event_shape[0])
 
 
 def _factors(p: LowRankMultivariateNormal) -> list[Tensor]:
@@ -169,7 +170,7 @@ def _factors(p: LowRankMultivariateNormal) -> list[Tensor]:
 def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
     _check_sizes(p, q, "Multivariate Normals")
     of_p = p._unbroadcasted_scale_tril
-    return _from_tril([of_p], _half_log_det(of_p), p, q)
+    return _from_tril([of_p], half_log_det(of_p), p, q)
 
 
 @register_kl(LowRankMultivariateNormal, MultivariateNormal)
@@ -193,7 +194,7 @@ def _to_low_rank(of_p: list[Tensor], log_det_p: Tensor, p: Gaussian, q: LowRankM
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
 def _multivariate_normal_to_low_rank(p: MultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
     of_p = p._unbroadcasted_scale_tril
-    return _to_low_rank([of_p], 2 * _half_log_det(of_p), p, q)
+    return _to_low_rank([of_p], 2 * half_log_det(of_p), p, q)
 
 
 @register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)

@@ -10,7 +10,8 @@ from typing import Any
 
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
-from minitorch.distributions.multivariate_normal import _half_log_det, _squared_distance
+from minitorch.distributions.multivariate_normal import _squared_distance
+from minitorch.distributions.scale_tril import half_log_det
 from minitorch.distributions.utils import Shape, _standard_normal, lazy_property
 from minitorch.ops.broadcasting import broadcast_tensors
 from minitorch.ops.creation import eye
@@ -108,7 +109,7 @@ class LowRankMultivariateNormal(Distribution):
 
     def _log_det(self) -> Tensor:
         """ln det of the covariance: ln det C + ln det D."""
-        return 2 * _half_log_det(self._capacitance_tril) + self._unbroadcasted_cov_diag.log().sum(-1)
+        return 2 * half_log_det(self._capacitance_tril) + self._unbroadcasted_cov_diag.log().sum(-1)
 
     def _squared_distance(self, x: Tensor) -> Tensor:
         """Mahalanobis' distance of x from 0, squared."""

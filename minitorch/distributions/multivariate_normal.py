@@ -9,10 +9,10 @@ import math
 
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
+from minitorch.distributions.scale_tril import WithScaleTril, half_log_det, only_one
 from minitorch.distributions.utils import Shape, _standard_normal, lazy_property
 from minitorch.ops.broadcasting import broadcast_shapes
-from minitorch.ops.creation import eye
-from minitorch.ops.linalg import cholesky, inv, solve_triangular
+from minitorch.ops.linalg import inv, solve_triangular
 from minitorch.tensor import Tensor
 
 
@@ -21,19 +21,7 @@ def _squared_distance(scale_tril: Tensor, x: Tensor) -> Tensor:
     return solve_triangular(scale_tril, x.unsqueeze(-1), upper=False).pow(2).sum([-2, -1])
 
 
-def _half_log_det(scale_tril: Tensor) -> Tensor:
-    """½ ln det(L Lᵀ)."""
-    return scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-
-
-def _precision_to_scale_tril(precision: Tensor) -> Tensor:
-    """The L with L Lᵀ = P⁻¹: the factor of P with rows and columns in reverse order, transposed, is L⁻¹."""
-    inverse = cholesky(precision.flip((-2, -1))).flip((-2, -1)).mT
-    identity = eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
-    return solve_triangular(inverse, identity, upper=False)
-
-
-class MultivariateNormal(Distribution):
+class MultivariateNormal(WithScaleTril, Distribution):
     """Vectors (…, n) with mean `loc` and covariance Σ, given as `covariance_matrix` Σ, as `precision_matrix` Σ⁻¹ or as
     `scale_tril`, its Cholesky factor, which is what all computations use.
 
@@ -65,10 +53,7 @@ class MultivariateNormal(Distribution):
             "precision_matrix": precision_matrix,
             "scale_tril": scale_tril,
         }
-        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(given) != 1:
-            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        name, matrix = given[0]
+        name, matrix = only_one(matrices, ValueError)
         if matrix.dim() < 2:
             what = "scale_tril matrix" if name == "scale_tril" else name
             raise ValueError(f"{what} must be at least two-dimensional, with optional leading batch dimensions")
@@ -76,33 +61,17 @@ class MultivariateNormal(Distribution):
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         self.loc = loc.expand((*batch_shape, -1))
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
+        self._keep_factor(name, matrix)
 
     def expand(self, batch_shape: Shape, _instance: MultivariateNormal | None = None) -> MultivariateNormal:
         new = super().expand(batch_shape, _instance)
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
         return new
 
-    def _matrix(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        return self._matrix(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        return self._matrix(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-
     @lazy_property
     def precision_matrix(self) -> Tensor:
         factor = self._unbroadcasted_scale_tril
-        return self._matrix(inv(factor @ factor.mT))
+        return self._of_batch(inv(factor @ factor.mT))
 
     @property
     def mean(self) -> Tensor:
@@ -124,8 +93,8 @@ class MultivariateNormal(Distribution):
         self._check(value)
         distance = _squared_distance(self._unbroadcasted_scale_tril, value - self.loc)
         log_norm = self._event_shape[0] * math.log(2 * math.pi)
-        return -0.5 * (log_norm + distance) - _half_log_det(self._unbroadcasted_scale_tril)
+        return -0.5 * (log_norm + distance) - half_log_det(self._unbroadcasted_scale_tril)
 
     def entropy(self) -> Tensor:
         entropy = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi))
-        return (entropy + _half_log_det(self._unbroadcasted_scale_tril)).expand(self._batch_shape)
+        return (entropy + half_log_det(self._unbroadcasted_scale_tril)).expand(self._batch_shape)

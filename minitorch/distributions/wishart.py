@@ -9,14 +9,13 @@ from typing import Any
 from minitorch.distributions import constraints
 from minitorch.distributions.chi2 import Chi2
 from minitorch.distributions.exp_family import ExponentialFamily
-from minitorch.distributions.multivariate_normal import _half_log_det, _precision_to_scale_tril
+from minitorch.distributions.scale_tril import WithScaleTril, half_log_det, only_one
 from minitorch.distributions.utils import Parameter, Shape, _lower, lazy_property
 from minitorch.dtypes import finfo
 from minitorch.ops.broadcasting import broadcast_shapes
 from minitorch.ops.creation import eye
 from minitorch.ops.data import tensor
 from minitorch.ops.determinants import slogdet
-from minitorch.ops.linalg import cholesky
 from minitorch.ops.ranges import arange
 from minitorch.ops.sampling import randn
 from minitorch.ops.solving import cholesky_solve
@@ -24,7 +23,7 @@ from minitorch.size import Size
 from minitorch.tensor import Tensor
 
 
-class Wishart(ExponentialFamily):
+class Wishart(WithScaleTril, ExponentialFamily):
     """Positive definite matrices (…, n, n): X Xᵀ for an X of `df` columns drawn from a normal distribution N(0, Σ).
 
     Σ is given as `covariance_matrix`, as `precision_matrix` Σ⁻¹ or as its Cholesky factor `scale_tril`; `df` > n − 1
@@ -60,10 +59,7 @@ class Wishart(ExponentialFamily):
             "precision_matrix": precision_matrix,
             "scale_tril": scale_tril,
         }
-        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(given) != 1:
-            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        name, matrix = given[0]
+        name, matrix = only_one(matrices, AssertionError)
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         batch_shape = Size(matrix.shape[:-2])
@@ -82,12 +78,7 @@ class Wishart(ExponentialFamily):
                 stacklevel=2,
             )
         super().__init__(batch_shape, matrix.shape[-2:], validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
+        self._keep_factor(name, matrix)
         self._dist_chi2 = self._chi2()
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
@@ -101,22 +92,11 @@ class Wishart(ExponentialFamily):
         factor = self._unbroadcasted_scale_tril
         return Chi2(self.df.unsqueeze(-1) - arange(factor.shape[-1], dtype=factor.dtype, device=factor.device))
 
-    def _matrix(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(self._batch_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        return self._matrix(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        return self._matrix(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-
     @lazy_property
     def precision_matrix(self) -> Tensor:
         factor = self._unbroadcasted_scale_tril
         identity = eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
-        return self._matrix(cholesky_solve(identity, factor))
+        return self._of_batch(cholesky_solve(identity, factor))
 
     @property
     def mean(self) -> Tensor:
@@ -168,13 +148,13 @@ class Wishart(ExponentialFamily):
         self._check(value)
         n, factor = self._event_shape[-1], self._unbroadcasted_scale_tril
         trace = cholesky_solve(value, factor).diagonal(dim1=-2, dim2=-1).sum(-1)
-        normalizer = self.df * (n * math.log(2) / 2 + _half_log_det(factor)) + (self.df / 2).mvlgamma(n)
+        normalizer = self.df * (n * math.log(2) / 2 + half_log_det(factor)) + (self.df / 2).mvlgamma(n)
         return (self.df - n - 1) / 2 * slogdet(value).logabsdet - normalizer - trace / 2
 
     def entropy(self) -> Tensor:
         n, half = self._event_shape[-1], self.df / 2
         digammas = (half.unsqueeze(-1) - arange(n, dtype=half.dtype, device=half.device) / 2).digamma().sum(-1)
-        log_det = n * math.log(2) / 2 + _half_log_det(self._unbroadcasted_scale_tril)
+        log_det = n * math.log(2) / 2 + half_log_det(self._unbroadcasted_scale_tril)
         return (n + 1) * log_det + half.mvlgamma(n) - (self.df - n - 1) / 2 * digammas + n * half
 
     @property
