@@ -219,3 +219,18 @@ def test_names_are_left_out_once_and_for_the_reasons_that_the_documentation_give
     for label in NAMESPACES:
         listed = [name for names in EXCLUDED.values() for name in names.get(label, "").split()]
         assert len(listed) == len(set(listed))
+
+
+@pytest.mark.parametrize("path", ["nn", "optim", "optim.lr_scheduler", "distributions", "distributions.transforms"])
+def test_classes_derive_from_those_that_torchs_do(path: str) -> None:
+    """So that `isinstance` tells the same of them."""
+    theirs, ours = (vars(importlib.import_module(f"{library}.{path}")) for library in ("torch", "minitorch"))
+    names = [
+        name
+        for name in sorted(theirs.keys() & ours.keys())
+        if not name.startswith("_") and inspect.isclass(theirs[name]) and inspect.isclass(ours[name])
+    ]
+    assert len(names) > 10
+    for name in names:
+        bases, own = ({each for each in names if issubclass(all_[name], all_[each])} for all_ in (theirs, ours))
+        assert own == bases, name

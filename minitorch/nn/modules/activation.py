@@ -181,8 +181,15 @@ class ELU(_Activation):
         return F.elu(input, self.alpha, self.inplace)
 
 
-class CELU(ELU):
+class CELU(_Activation):
     """x where x > 0, α · (exp(x/α) − 1) elsewhere."""
+
+    __constants__ = ["alpha", "inplace"]
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)

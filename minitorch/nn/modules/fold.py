@@ -31,7 +31,7 @@ class Unfold(Module):
         return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
 
 
-class Fold(Unfold):
+class Fold(Module):
     """(N, C · ∏ kernel_size, blocks) → (N, C, *output_size), the blocks added up.
 
     Source: https://pytorch.org/docs/stable/generated/torch.nn.Fold.html
@@ -42,11 +42,18 @@ class Fold(Unfold):
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
     ) -> None:
-        super().__init__(kernel_size, dilation, padding, stride)
+        super().__init__()
         self.output_size = output_size
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
 
     def forward(self, input: Tensor) -> Tensor:
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
-        return f"output_size={self.output_size}, {super().extra_repr()}"
+        return (
+            f"output_size={self.output_size}, kernel_size={self.kernel_size}, "
+            f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+        )

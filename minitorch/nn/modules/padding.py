@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from minitorch.nn import functional as F
@@ -52,17 +53,21 @@ class _ZeroPadNd(_ConstantPadNd):
         return f"{self.padding}"
 
 
-def _classes(base: type[Any], name: str, **attributes: Any) -> list[type[Any]]:
-    """The class for one, two and three dimensions."""
+def _classes(base: type[Any], name: str, also: Sequence[type[Any]] = (), **attributes: Any) -> list[type[Any]]:
+    """The class for one, two and three dimensions; `also` has another base for each."""
     docs = f"https://pytorch.org/docs/stable/generated/torch.nn.{name}"
     return [
-        type(f"{name}{n}d", (base,), {"n": n, "__module__": __name__, "__doc__": f"{docs}{n}d.html", **attributes})
+        type(
+            f"{name}{n}d",
+            (base, *also[n - 1 : n]),
+            {"n": n, "__module__": __name__, "__doc__": f"{docs}{n}d.html", **attributes},
+        )
         for n in (1, 2, 3)
     ]
 
 
-ConstantPad1d, ConstantPad2d, ConstantPad3d = _classes(_ConstantPadNd, "ConstantPad")
-ZeroPad1d, ZeroPad2d, ZeroPad3d = _classes(_ZeroPadNd, "ZeroPad")
+ConstantPad1d, ConstantPad2d, ConstantPad3d = _CONSTANT = _classes(_ConstantPadNd, "ConstantPad")
+ZeroPad1d, ZeroPad2d, ZeroPad3d = _classes(_ZeroPadNd, "ZeroPad", _CONSTANT)
 ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _classes(_PadNd, "ReflectionPad", mode="reflect")
 ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _classes(_PadNd, "ReplicationPad", mode="replicate")
 CircularPad1d, CircularPad2d, CircularPad3d = _classes(_PadNd, "CircularPad", mode="circular")

@@ -13,10 +13,10 @@ from minitorch.optim.lr_scheduler.base import (
 from minitorch.optim.optimizer import Optimizer
 
 
-class LambdaLR(LRScheduler):
-    """Sets the rates to the initial ones times `lr_lambda(epoch)`; a list has one function for each group."""
+class _OfFunctions(LRScheduler):
+    """Has a function for each group."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+    def _keep_functions(self, optimizer: Optimizer, lr_lambda: Any) -> None:
         self.optimizer = optimizer
         count = len(optimizer.param_groups)
         if isinstance(lr_lambda, (list, tuple)):
@@ -26,14 +26,9 @@ class LambdaLR(LRScheduler):
         else:
             self.lr_lambdas = [lr_lambda] * count
         self._check_functions()
-        super().__init__(optimizer, last_epoch)
 
     def _check_functions(self) -> None:
         """Here they aren't called before the first step, which then fails."""
-
-    def get_lr(self) -> Rates:
-        self._warn_outside_step()
-        return [rate * function(self.last_epoch) for rate, function in zip(self.base_lrs, self.lr_lambdas, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer; of the functions only the attributes of callable objects."""
@@ -55,8 +50,24 @@ def attributes_of(function: Any) -> dict[str, Any] | None:
     return None if isinstance(function, types.FunctionType) else function.__dict__.copy()
 
 
-class MultiplicativeLR(LambdaLR):
+class LambdaLR(_OfFunctions):
+    """Sets the rates to the initial ones times `lr_lambda(epoch)`; a list has one function for each group."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self._keep_functions(optimizer, lr_lambda)
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> Rates:
+        self._warn_outside_step()
+        return [rate * function(self.last_epoch) for rate, function in zip(self.base_lrs, self.lr_lambdas, strict=True)]
+
+
+class MultiplicativeLR(_OfFunctions):
     """Multiplies the rates by `lr_lambda(epoch)` every epoch."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self._keep_functions(optimizer, lr_lambda)
+        super().__init__(optimizer, last_epoch)
 
     def _check_functions(self) -> None:
         for each in self.lr_lambdas:
