@@ -313,7 +313,8 @@ plt.show()
 
 # %% [markdown]
 # Nearly the same curve, and a third that is far behind. Here is the package's `step`; the buffer, the decay of weights
-# and the two variants are all there is to it.
+# and the two variants are all there is to it. `blocks` hands out the memory of the tensors in pieces that fit in the
+# cache. The decorator switches the graph off, unless you made the optimizer with `differentiable=True`.
 
 # %%
 print(inspect.getsource(torch.optim.SGD.step))
