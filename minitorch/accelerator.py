@@ -9,13 +9,8 @@ from minitorch import cuda
 from minitorch.devices import device
 
 __all__ = [
-    "current_accelerator",
-    "current_device_index",
-    "device_count",
-    "is_available",
-    "set_device_index",
-    "synchronize",
-]
+    "current_accelerator", "current_device_index", "device_count", "is_available", "set_device_index", "synchronize",
+]  # fmt: skip
 
 
 def is_available() -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.backend import Array
+from minitorch.arrays import Array
 from minitorch.layout import empty_as
 
 CONJUGATE, NEGATIVE = 1, 2

@@ -5,9 +5,11 @@ Source: https://pytorch.org/docs/stable/tensor_attributes.html#torch.device
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import threading
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import Any, ClassVar, cast
 
-from minitorch.backend import Backend, backend_for
+from minitorch.arrays import Backend, backend_for, gpus
 
 DEVICE_TYPES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
@@ -36,6 +38,8 @@ class device:
 
     def __new__(cls, type: str | int | device, index: int | None = None) -> device:
         if isinstance(type, device):
+            if index is not None:
+                raise TypeError("device(): argument 'type' (position 1) must be str, not torch.device")
             return type
         type, index = _parse(type, index)
         known = cls._known.get((type, index))
@@ -50,18 +54,25 @@ class device:
         # Reached only while the slot is empty: a backend, and the library behind it, is loaded when first needed.
         if name not in ("backend", "xp", "array_type"):
             raise AttributeError(f"'torch.device' object has no attribute '{name}'")
-        self.backend = backend_for(self.type)
+        self.backend = backend_for(self.type, self.index)
         self.xp = self.backend.xp
         self.array_type = self.xp.ndarray
         return getattr(self, name)
 
+    def active(self) -> AbstractContextManager[Any]:
+        """A context in which the array library computes here; on the CPU it always does."""
+        if self.type == "cuda" and self.index is not None:
+            backend: Any = self.backend
+            return cast(AbstractContextManager[Any], backend.library.on(self.index))
+        return nullcontext()
+
     def __enter__(self) -> device:
-        self._entered.append(_default)
-        _set(self)
+        self._entered.append(_state.default)
+        _state.default = self
         return self
 
     def __exit__(self, *error: object) -> None:
-        _set(self._entered.pop())
+        _state.default = self._entered.pop()
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
@@ -83,6 +94,8 @@ def _parse(type: Any, index: Any) -> tuple[str, int | None]:
             f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but "
             "expected a str or an int"
         )
+    if index is not None and index.__class__ is not int:
+        raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
     if not type:
         raise RuntimeError("Device string must not be empty")
     name, colon, number = type.partition(":")
@@ -100,25 +113,28 @@ def _parse(type: Any, index: Any) -> tuple[str, int | None]:
 
 
 cpu = device("cpu")
-_default: device | None = None
 
 
-def _set(new: device | None) -> None:
-    global _default
-    _default = new
+class _State(threading.local):
+    """What each thread sets for itself."""
+
+    default: device | None = None
+
+
+_state = _State()
 
 
 def get_default_device() -> device:
     """The device of new tensors whose `device` isn't given."""
-    return cpu if _default is None else _default
+    return _state.default or cpu
 
 
 def set_default_device(device_: str | int | device | None, /) -> None:
-    """Sets the device of new tensors; None restores the CPU.
+    """Sets the device of this thread's new tensors; None restores the CPU.
 
     Source: https://pytorch.org/docs/stable/generated/torch.set_default_device.html
     """
-    _set(None if device_ is None else device(device_))
+    _state.default = None if device_ is None else device(device_)
 
 
 def tensor_device(requested: str | int | device | None) -> device:
@@ -126,10 +142,40 @@ def tensor_device(requested: str | int | device | None) -> device:
 
     Every CPU index is the one CPU. A device without a backend is refused here, before any memory is touched.
     """
+    if requested is None and _state.default is None:
+        return cpu
     chosen = get_default_device() if requested is None else device(requested)
     if chosen.type == "cpu":
         return cpu
     if chosen.type == "cuda":
-        raise AssertionError("Torch not compiled with CUDA enabled")
+        return gpu(chosen.index)
+    if chosen.type == "meta":
+        chosen = device("meta")  # which has no numbers
     chosen.backend  # noqa: B018 (raises for a device that has none)
     return chosen
+
+
+def gpu(index: int | None) -> device:
+    """The device of a GPU, of the current one if there is no number.
+
+    Raises AssertionError if there are no GPUs, RuntimeError if there is none of this number.
+    """
+    library = gpus.library()
+    if library is None:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+    if index is None:
+        index = library.current()
+    if index >= library.count():
+        raise RuntimeError(
+            "CUDA error: invalid device ordinal\nGPU device may be out of range, do you have enough GPUs?\n"
+        )
+    return device("cuda", index)
+
+
+def forget_backends() -> None:
+    """Let each device of a GPU look for its backend again: there are other GPUs now."""
+    for (type, _), known in device._known.items():
+        if type == "cuda":
+            for name in ("backend", "xp", "array_type"):
+                with suppress(AttributeError):
+                    delattr(known, name)

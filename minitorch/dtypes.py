@@ -79,20 +79,7 @@ complex64 = cfloat = dtype("complex64", np.complex64, COMPLEX)
 complex128 = cdouble = dtype("complex128", np.complex128, COMPLEX)
 bool_ = dtype("bool", np.bool_, BOOL)
 
-DTYPES: Final = (
-    bool_,
-    uint8,
-    int8,
-    int16,
-    int32,
-    int64,
-    float16,
-    bfloat16,
-    float32,
-    float64,
-    complex64,
-    complex128,
-)
+DTYPES: Final = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
 SCALAR_TYPES: Final = {
     "bool": "Bool",
     "uint8": "Byte",
@@ -122,6 +109,7 @@ C_NAMES: Final = {
     "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>",
 }
+"""Names of dtypes in error messages that come from C++."""
 
 
 def type_name(values: Any) -> str:
@@ -133,8 +121,6 @@ def c_type_name(values: Any) -> str:
     """Its name in others, which is that of C++: "float"."""
     return C_NAMES[values.dtype.name]
 
-
-"""Names of dtypes in error messages that come from C++."""
 
 FROM_NUMPY: Final = {each.numpy: each for each in DTYPES}
 _REAL: Final = {complex64: float32, complex128: float64}
@@ -150,8 +136,8 @@ def from_numpy_dtype(numpy_type: Any) -> dtype:
         return FROM_NUMPY[np.dtype(numpy_type)]
     except KeyError:
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{np.dtype(numpy_type).name}. The only supported types are: "
-            "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
+            f"can't convert np.ndarray of type numpy.{np.dtype(numpy_type).type.__name__}. The only supported types "
+            "are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
             "uint8, and bool."
         ) from None
 

@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from minitorch.backend import Array
+from minitorch.arrays import Array
 
 
 class layout:
-    """What kind of storage a tensor has. Only `strided` is supported."""
+    """What kind of storage a tensor has: by strides, or as `minitorch.sparse` has it."""
 
     __slots__ = ("name",)
 
@@ -44,6 +44,7 @@ class memory_format:
 
 
 strided = layout("strided")
+sparse_coo = layout("sparse_coo")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last", (0, 2, 3, 1))
@@ -56,17 +57,11 @@ def check_layout(function: str, requested: Any) -> None:
         raise NotImplementedError(f"{function}: layout={requested}")
 
 
-def in_format(xp: Any, array: Array, format: memory_format) -> Array:
-    """A view of the array with its dimensions in the order in which `format` has them in memory.
-
-    Raises RuntimeError when the format is for tensors of another number of dimensions.
-    """
-    order = format.order
-    if order is None:
-        return array
-    if array.ndim != len(order):
+def _rank_checked(order: tuple[int, ...], ndim: int, format: memory_format) -> tuple[int, ...]:
+    """The order of a format. Raises RuntimeError when it is for tensors of another number of dimensions."""
+    if ndim != len(order):
         raise RuntimeError(f"required rank {len(order)} tensor to use {format.name} format")
-    return array.transpose(order)
+    return order
 
 
 def contiguous_stride(shape: Sequence[int]) -> tuple[int, ...]:
@@ -222,7 +217,8 @@ def copy_in(xp: Any, array: Array, dtype: Any, format: memory_format) -> Array:
         return copy
     if format.order is None:
         return array.astype(dtype, order="C")
-    ordered = in_format(xp, array, format).astype(dtype, order="C").transpose(inverse(format.order))
+    order = _rank_checked(format.order, array.ndim, format)
+    ordered = array.transpose(order).astype(dtype, order="C").transpose(inverse(order))
     return ordered if array.size else laid_out(xp, ordered, format)
 
 
@@ -232,9 +228,8 @@ def empty_in(xp: Any, shape: tuple[int, ...], dtype: Any, format: memory_format)
         raise RuntimeError("unsupported memory format Preserve")
     if format.order is None:
         return xp.empty(shape, dtype)
-    if len(shape) != len(format.order):
-        raise RuntimeError(f"required rank {len(format.order)} tensor to use {format.name} format")
-    return laid_out(xp, xp.empty([shape[d] for d in format.order], dtype).transpose(inverse(format.order)), format)
+    order = _rank_checked(format.order, len(shape), format)
+    return laid_out(xp, xp.empty([shape[d] for d in order], dtype).transpose(inverse(order)), format)
 
 
 def inverse(order: tuple[int, ...]) -> tuple[int, ...]:

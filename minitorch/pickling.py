@@ -18,11 +18,12 @@ from typing import IO, Any, ClassVar
 from minitorch import dtypes
 from minitorch.bits import CONJUGATE, NEGATIVE
 from minitorch.devices import device
+from minitorch.dispatch.declaration import METHODS
 from minitorch.layout import layout, strided
 from minitorch.random import Generator
 from minitorch.size import Size
 from minitorch.storage import UntypedStorage
-from minitorch.tensor import Tensor, make_tensor
+from minitorch.tensor import Tensor, _as_subclass, make_tensor
 
 
 class StorageType:
@@ -33,21 +34,7 @@ class StorageType:
         self.dtype = dtype
 
 
-_STORAGES = {
-    "FloatStorage": dtypes.float32,
-    "DoubleStorage": dtypes.float64,
-    "HalfStorage": dtypes.float16,
-    "BFloat16Storage": dtypes.bfloat16,
-    "LongStorage": dtypes.int64,
-    "IntStorage": dtypes.int32,
-    "ShortStorage": dtypes.int16,
-    "CharStorage": dtypes.int8,
-    "ByteStorage": dtypes.uint8,
-    "BoolStorage": dtypes.bool_,
-    "ComplexFloatStorage": dtypes.complex64,
-    "ComplexDoubleStorage": dtypes.complex128,
-}
-STORAGE_TYPES = {dtype: StorageType(name, dtype) for name, dtype in _STORAGES.items()}
+STORAGE_TYPES = {each: StorageType(f"{dtypes.SCALAR_TYPES[each.name]}Storage", each) for each in dtypes.DTYPES}
 UNTYPED = StorageType("UntypedStorage", dtypes.uint8)
 """What a storage is called that is saved by itself, without a tensor."""
 
@@ -83,9 +70,20 @@ def rebuild_tensor(
     return tensor.requires_grad_() if requires_grad else tensor
 
 
+def rebuild_meta_tensor(
+    kind: dtypes.dtype, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool
+) -> Tensor:
+    """A tensor of the meta device, which has no storage to be saved."""
+    where = device("meta")
+    memory = where.xp.empty(0, kind.numpy)
+    array = where.backend.strided(memory, kind.numpy, 0, tuple(size), tuple(step * kind.itemsize for step in stride))
+    tensor = make_tensor(array, kind, where)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
 def rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any = None) -> Tensor:
     """A parameter, with the attributes that its user gave it."""
-    from minitorch.nn.parameter import Parameter
+    from minitorch.nn.parameter import Parameter  # loads the layers
 
     parameter: Tensor = Parameter(data, requires_grad)
     return _with_attributes(parameter, state)
@@ -97,8 +95,6 @@ def rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hoo
 
 def rebuild_from_type(function: Callable[..., Any], kind: type, args: tuple[Any, ...], state: Any) -> Tensor:
     """A tensor of a subclass, or with attributes of the user's."""
-    from minitorch.tensor import _as_subclass
-
     return _with_attributes(_as_subclass(function(*args), kind), state)
 
 
@@ -121,8 +117,10 @@ def attributes_of(tensor: Tensor) -> dict[str, Any]:
     return {name: value for name, value in tensor.__dict__.items() if not hasattr(Tensor, name)}
 
 
-def reduced(tensor: Tensor) -> Any:
+def reduced(tensor: Tensor, protocol: Any = None) -> Any:
     """What a tensor is pickled as: a function, and its arguments, among them the whole storage."""
+    if tensor.is_meta:
+        return rebuild_meta_tensor, (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
     saved = SavedStorage(tensor.untyped_storage(), tensor.dtype)
     place = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
     args: Any = (saved, *place, tensor.requires_grad, OrderedDict())
@@ -134,8 +132,11 @@ def reduced(tensor: Tensor) -> Any:
     return rebuild_from_type, (rebuild_tensor, type(tensor), args, attributes)
 
 
+METHODS["__reduce_ex__"] = reduced
+
 _TORCH: dict[str, Any] = {
     "torch._utils._rebuild_tensor_v2": rebuild_tensor,
+    "torch._utils._rebuild_meta_tensor_no_storage": rebuild_meta_tensor,
     "torch._utils._rebuild_parameter": rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": rebuild_parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": rebuild_from_type,
@@ -153,7 +154,7 @@ _NAMES = {id(value): path for path, value in {**_TORCH, **_NOT_SAFE}.items()}
 
 
 def _torch_globals() -> dict[str, Any]:
-    from minitorch.nn.parameter import Parameter
+    from minitorch.nn.parameter import Parameter  # loads the layers
 
     return {**_TORCH, "torch.nn.parameter.Parameter": Parameter}
 
@@ -189,7 +190,7 @@ class Pickler(pickle._Pickler):
         return NotImplemented
 
     def _reduced(self, tensor: Tensor) -> Any:
-        from minitorch.nn.parameter import Parameter
+        from minitorch.nn.parameter import Parameter  # loads the layers
 
         attributes = attributes_of(tensor)
         if type(tensor) is Parameter:

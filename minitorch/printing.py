@@ -104,11 +104,7 @@ def host_array(tensor: Any) -> Any:
 def tensor_repr(tensor: Any) -> str:
     """Return ``repr(tensor)``: the elements, then what they don't tell, e.g. ``tensor([1, 2], dtype=torch.int32)``.
 
-    Args:
-        tensor: a tensor of any shape, dtype and device. A subclass prints under its own name.
-
-    Raises:
-        TypeError, ValueError, OverflowError: a print option makes no sense (see `set_printoptions`).
+    A subclass prints under its own name. Raises for options that make no sense (see `set_printoptions`).
     """
     prefix = ("tensor" if type(tensor).__name__ in ("Tensor", "Parameter") else type(tensor).__name__) + "("
     return _append_suffixes(prefix + _contents(tensor, len(prefix)), _suffixes(tensor), len(prefix))
@@ -123,9 +119,7 @@ def parameter_repr(parameter: Any) -> str:
 def tensor_format(tensor: Any, spec: str) -> str:
     """Return ``format(tensor, spec)``: that of the Python number for a 0-dimensional plain tensor, else of its text.
 
-    Raises:
-        TypeError: `spec` is not empty and the tensor is not plain and 0-dimensional, or has no elements to show (meta).
-        ValueError: `spec` is no format of the Python number.
+    Raises TypeError for a spec of any other tensor, ValueError for one that is no format of the Python number.
     """
     if tensor.shape or tensor.is_meta or type(tensor).__name__ != "Tensor":
         return object.__format__(tensor, spec)

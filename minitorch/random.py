@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from minitorch.devices import device as Device
+from minitorch.devices import gpu
+from minitorch.tensor import Tensor, from_numpy
 
 if TYPE_CHECKING:
     from numpy.random import MT19937, RandomState
     from numpy.typing import NDArray
 
-    from minitorch.tensor import Tensor
+    from minitorch.kernels.sampling.reserve import Reserve
 
 WORDS: Final = 624  # 32-bit words in the state of mt19937
 DEFAULT_SEED: Final = 67280421310721  # of every new Generator in PyTorch
@@ -59,31 +61,39 @@ class Source(Protocol):
 class Generator:
     """A stream of random numbers: mt19937 and, where one is left over, the second number of a pair of normals.
 
-    `bits` hands out the raw draws; `minitorch.sampling` makes distributions of them.
-    Raises NotImplementedError for a device other than the CPU.
+    `bits` hands out the raw draws; `minitorch.kernels.sampling` makes distributions of them.
+    With the device of a GPU it is a `minitorch.gpu_generator.GPUGenerator`. Raises RuntimeError for other devices.
     Source: https://docs.pytorch.org/docs/stable/generated/torch.Generator.html
     """
 
-    __slots__ = ("_engine", "_memory", "_random_state", "_seed", "device", "next_normal")
+    __slots__ = ("_engine", "_memory", "_random_state", "_seed", "device", "next_normal", "reserve")
+
+    def __new__(cls, device: str | int | Device = "cpu") -> Generator:
+        return object.__new__(KINDS.get(Device(device).type, cls))
 
     def __init__(self, device: str | int | Device = "cpu") -> None:
         self.device = Device(device)
         if self.device.type != "cpu":
-            raise NotImplementedError(f"Generator: no generator for device '{self.device}'")
+            raise RuntimeError(f"Device type {self.device.type.upper()} is not supported for torch.Generator() api.")
         self._seed = DEFAULT_SEED
         self._engine: MT19937 | None = None
         self._memory: NDArray[np.uint32] | None = None
         self.next_normal: float | None = None
+        self.reserve: Reserve | None = None
 
     @property
     def engine(self) -> MT19937:
-        """NumPy's mt19937, made at the first draw: numpy.random is slow to import."""
+        """NumPy's mt19937, made at the first draw: numpy.random is slow to import. What is in reserve goes back."""
         if self._engine is None:
             from numpy.random import MT19937, RandomState
 
             self._engine = MT19937()
             self._random_state: RandomState = RandomState(self._engine)
             self._start()
+        elif self.reserve is not None:
+            unused, self.reserve = self.reserve, None
+            self.memory[:] = unused.before
+            self._engine.random_raw(unused.used, False)
         return self._engine
 
     def _start(self) -> None:
@@ -93,8 +103,9 @@ class Generator:
     @property
     def memory(self) -> NDArray[np.uint32]:
         """The engine's state, as `memory_of` shows it."""
+        engine = self.engine
         if self._memory is None:
-            self._memory = memory_of(self.engine)
+            self._memory = memory_of(engine)
         return self._memory
 
     def bits(self, count: int, width: int) -> NDArray[Any]:
@@ -102,7 +113,7 @@ class Generator:
 
         For more than 32, those of numbers of 64 bits, each made of two draws, of which the first gives the high half.
         """
-        engine = self.engine
+        engine = self._engine if self._engine and self.reserve is None else self.engine
         if count >= FEW:
             # Of a range that is a power of two RandomState takes the lowest bits, and its stream never changes.
             return self._random_state.randint(0, 1 << width, count, np.uint32 if width <= 32 else np.uint64)
@@ -133,6 +144,7 @@ class Generator:
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
         self._seed = seed % 2**64
+        self.reserve = None
         if self._engine is not None:
             self._start()
         self.next_normal = None
@@ -187,14 +199,10 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state as a uint8 tensor of 5056 elements."""
-        from minitorch.tensor import from_numpy
-
         return from_numpy(self.get_state_array())
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Go on from a state of `get_state`. Raises TypeError or RuntimeError as `set_state_array` does."""
-        from minitorch.tensor import Tensor
-
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         self.set_state_array(new_state.numpy())
@@ -221,6 +229,10 @@ class Generator:
         self.set_state(numbers)
 
 
+KINDS: dict[str, type[Generator]] = {}
+"""The classes of generators by type of device, the CPU's left out."""
+
+
 def memory_of(engine: MT19937) -> NDArray[np.uint32]:
     """The state in place: 624 words, and how many of them were drawn. `engine` must live longer.
 
@@ -234,13 +246,39 @@ def memory_of(engine: MT19937) -> NDArray[np.uint32]:
 default_generator: Final = Generator()
 default_generator.seed()
 
+gpu_generators: dict[int, Generator] = {}
+"""The default generators of the GPUs that have been used, by number."""
+
+gpu_seed: int | None = None
+"""What those get that are used later."""
+
 
 def manual_seed(seed: Any) -> Generator:
-    """Seed the default generator and return it. `seed` is anything that `int` takes.
+    """Seed the default generators of all devices, and return the CPU's. `seed` is anything that `int` takes.
 
     Source: https://docs.pytorch.org/docs/stable/generated/torch.manual_seed.html
     """
+    seed_gpus(int(seed))
     return default_generator.manual_seed(int(seed))
+
+
+def default_gpu_generator(index: int) -> Generator:
+    """The default generator of a GPU."""
+    if index not in gpu_generators:
+        gpu_generators[index] = Generator(Device("cuda", index))
+        if gpu_seed is None:
+            gpu_generators[index].seed()
+        else:
+            gpu_generators[index].manual_seed(gpu_seed)
+    return gpu_generators[index]
+
+
+def seed_gpus(seed: int) -> None:
+    """Seed the default generators of all GPUs, also of those that are used later."""
+    global gpu_seed
+    gpu_seed = seed
+    for generator in gpu_generators.values():
+        generator.manual_seed(seed)
 
 
 def seed() -> int:
@@ -265,18 +303,22 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextmanager
 def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True) -> Iterator[None]:
-    """Inside the block the default generator may be used at will: outside it goes on as if nothing had been drawn.
+    """Inside the block the default generators may be used at will: outside they go on as if nothing had been drawn.
 
-    Raises NotImplementedError when `devices` names any: only the CPU has a generator.
+    `devices` are the GPUs whose generators are meant beside the CPU's; by default all that have been used.
+    Raises AssertionError for a GPU where there is none.
     Source: https://docs.pytorch.org/docs/stable/random.html#torch.random.fork_rng
     """
-    if devices is not None and list(devices):
-        raise NotImplementedError("fork_rng: devices")
     if not enabled:
         yield
         return
-    state = default_generator.get_state_array()
+    chosen = [default_generator, *gpu_generators.values()]
+    if devices is not None:
+        indices = [gpu(Device(each).index).index for each in devices]
+        chosen = [default_generator, *[default_gpu_generator(index) for index in indices if index is not None]]
+    states = [each.get_state_array() for each in chosen]
     try:
         yield
     finally:
-        default_generator.set_state_array(state)
+        for generator, state in zip(chosen, states, strict=True):
+            generator.set_state_array(state)

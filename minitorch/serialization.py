@@ -8,6 +8,7 @@ Nothing is compressed, and every record begins at a multiple of 64 bytes, so tha
 Source: https://pytorch.org/docs/stable/notes/serialization.html
 """
 
+# ruff: noqa: I001 - names stand side by side
 from __future__ import annotations
 
 import hashlib
@@ -25,19 +26,12 @@ from typing import IO, Any
 import numpy as np
 
 from minitorch import legacy_format
-from minitorch.backend import Array
+from minitorch.arrays import Array, gpus
 from minitorch.devices import DEVICE_TYPES, cpu, device, tensor_device
 from minitorch.pickling import (
-    UNTYPED,
-    Pickler,
-    SavedStorage,
-    Unpickler,
-    WeightsUnpickler,
-    add_safe_globals,
-    clear_safe_globals,
-    get_safe_globals,
-    safe_globals,
-)
+    UNTYPED, Pickler, SavedStorage, Unpickler, WeightsUnpickler, add_safe_globals, clear_safe_globals,
+    get_safe_globals, safe_globals,
+)  # fmt: skip
 from minitorch.storage import UntypedStorage
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
@@ -370,6 +364,13 @@ def _moved(storage: UntypedStorage, location: str) -> UntypedStorage:
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
             "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
             "storages to the CPU."
+        ) from None
+    except RuntimeError:
+        library: Any = gpus.library()
+        raise RuntimeError(
+            f"Attempting to deserialize object on CUDA device {location.partition(':')[2]} but "
+            f"torch.cuda.device_count() is {library.count()}. Please use torch.load with map_location to map your "
+            "storages to an existing device."
         ) from None
     if where is cpu:
         return storage

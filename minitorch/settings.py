@@ -7,6 +7,7 @@ environment before it loads. So most switches here are remembered and have nothi
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any
 
 from minitorch.storage import UntypedStorage
@@ -122,8 +123,6 @@ def set_float32_matmul_precision(precision: str) -> None:
     """Remembers "highest", "high" or "medium"; products are computed at the highest precision in any case."""
     global _precision
     if precision not in ("highest", "high", "medium"):
-        import warnings
-
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setting is kept", stacklevel=2
         )
@@ -137,8 +136,6 @@ def compile(model: Any = None, **options: Any) -> Any:
     if model is None:
         return lambda function: compile(function, **options)
     if not _said:
-        import warnings
-
         warnings.warn("minitorch.compile compiles nothing: it returns the module or function itself", stacklevel=2)
         _said = True
     return model

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Self, SupportsIndex, overload
 
 
-class Size(tuple[int, ...]):
+class _SizeType(type):
+    """Prints the class as PyTorch prints its own."""
+
+    def __repr__(cls) -> str:
+        return "<class 'torch.Size'>"
+
+
+class Size(tuple[int, ...], metaclass=_SizeType):
     """A tuple of ints that prints as `torch.Size([2, 3])` and stays a Size when sliced or joined."""
 
     __slots__ = ()
+    __module__ = "minitorch"  # where programs and pickles look for it
 
     def __new__(cls, sizes: Iterable[Any] = ()) -> Self:
         """Raises TypeError for what isn't an iterable of ints."""
@@ -58,3 +66,44 @@ def _is_whole(size: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def check_dim(dim: int, ndim: int) -> int:
+    """`dim` counted from the front. Raises IndexError when there is no such dimension (a 0-dim tensor counts as
+    1-dim).
+    """
+    if not hasattr(dim, "__index__"):
+        raise TypeError(f"a dimension must be int, not {type(dim).__name__}")  # `errors` says of which argument
+    span = max(ndim, 1)
+    if not -span <= dim < span:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+    return dim % span
+
+
+def checked_ints(function: str, sizes: Sequence[Any], position: int = 1, name: str = "size") -> tuple[int, ...]:
+    """Integers given as one sequence or one by one. Raises TypeError for anything else."""
+    if not sizes:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
+    whole = sizes
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        sizes = sizes[0]
+    elif len(sizes) > 1 and isinstance(sizes[0], (tuple, list)):
+        raise TypeError(
+            f"{function}() takes {position} positional argument{'s' * (position > 1)} but {len(sizes)} were given"
+        )
+    try:
+        return tuple(map(operator.index, sizes))
+    except TypeError:
+        raise _no_size(function, sizes, position, whole is sizes, name) from None
+
+
+def _no_size(function: str, sizes: Sequence[Any], position: int, apart: bool, name: str) -> TypeError:
+    """The error for sizes of which not all are integers; `apart` tells that they weren't given as one sequence."""
+    place, kind = next((i, type(each).__name__) for i, each in enumerate(sizes) if not hasattr(each, "__index__"))
+    if place:
+        return TypeError(
+            f"{function}(): argument '{name}' failed to unpack the object at pos {place + 1} with error \"type must be "
+            f'tuple of ints,but got {kind}"'
+        )
+    found = f"not {kind}" if apart else f"but found element of type {kind} at pos 0"
+    return TypeError(f"{function}(): argument '{name}' (position {position}) must be tuple of ints, {found}")

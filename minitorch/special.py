@@ -1,28 +1,18 @@
-"""Special functions: the functions of the op table in this namespace, and those of `torch` that belong to it.
+"""Special functions, and those of `torch` that belong to them.
 
 Source: https://pytorch.org/docs/stable/special.html
 """
 
+# ruff: noqa: F401, I001
 from __future__ import annotations
 
-from typing import Any
-
-from minitorch.ops.declaration import NAMESPACES
-
-_SHARED = "digamma erf erfc erfinv exp2 expm1 i0 log1p log_softmax logit logsumexp polygamma round sinc softmax xlogy"
-_RENAMED = {
-    "expit": "sigmoid",
-    "gammainc": "igamma",
-    "gammaincc": "igammac",
-    "gammaln": "lgamma",
-    "multigammaln": "mvlgamma",
-    "psi": "digamma",
-}
-
-globals().update({name: NAMESPACES["torch"][name] for name in _SHARED.split()})
-globals().update({name: NAMESPACES["torch"][other] for name, other in _RENAMED.items()})
-globals().update(NAMESPACES["special"])
-
-
-def __getattr__(name: str) -> Any:  # for type checkers: the names above are in no file
-    raise AttributeError(f"module 'torch.special' has no attribute '{name}'")
+from minitorch.ops.activation.common import sigmoid as expit
+from minitorch.ops.activation.softmax import log_softmax, softmax
+from minitorch.ops.pointwise.exponentials import exp2, expm1, log1p
+from minitorch.ops.pointwise.rounding import round
+from minitorch.ops.pointwise.incomplete_gamma import igamma as gammainc, igammac as gammaincc
+from minitorch.ops.pointwise.special_functions import (
+    digamma, entr, erf, erfc, erfcx, erfinv, i0, i0e, i1, i1e, log_ndtr, logit, ndtr, ndtri, polygamma, sinc, xlog1py,
+    xlogy, zeta, digamma as psi, lgamma as gammaln, mvlgamma as multigammaln,
+)  # fmt: skip
+from minitorch.ops.reduction.sums import logsumexp

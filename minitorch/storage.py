@@ -5,13 +5,18 @@ Source: https://pytorch.org/docs/stable/storage.html
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from minitorch.backend import Array
-from minitorch.devices import cpu, device
+from minitorch.arrays import Array, pinned
+from minitorch.arrays.shared import SharedMemory, allocate, shared_memory_of
+from minitorch.autograd.differentiable import Differentiable
+from minitorch.devices import cpu, device, tensor_device
+from minitorch.dtypes import dtype
 
 
 class UntypedStorage:
@@ -58,7 +63,7 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte; equal for tensors that share memory."""
-        return self.device.backend.pointer(self._bytes) if self._bytes.size else 0
+        return self.device.backend.pointer(self._bytes) if self._bytes.size and self.device.type != "meta" else 0
 
     def tolist(self) -> list[int]:
         return [int(byte) for byte in self.device.backend.to_host(self._bytes)]
@@ -72,17 +77,52 @@ class UntypedStorage:
 
     def share_memory_(self) -> UntypedStorage:
         """Moves the storage to memory that other processes can see, if it isn't there."""
-        from minitorch.shared_memory import share
-
         if self.device.type != "cuda":  # which is shared anyhow
-            share(self)
+            self._share()
         return self
+
+    def _share(self) -> SharedMemory:
+        """Moves the storage to shared memory, unless it is there already, and all tensors on it with it."""
+        if self.device.type == "meta":
+            raise RuntimeError("_share_fd_: only available on CPU")
+        memory = shared_memory_of(self._bytes)
+        if memory is None:
+            memory = allocate(self.nbytes())
+            self._move_to(self.device.backend.strided(memory, "uint8", 0, (self.nbytes(),), (1,)))
+        return memory
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
+        """The bytes on a device: itself where it is there, else a copy."""
+        where = tensor_device(device)
+        if where is self.device:
+            return self
+        return UntypedStorage(where.backend.from_host(self.device.backend.to_host(self._bytes)), where)
+
+    def cpu(self) -> UntypedStorage:
+        """The bytes in host memory."""
+        return self.to(device="cpu")
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        """The bytes on a GPU, by default the current one."""
+        return self.to(device="cuda" if device is None else device)
+
+    def is_pinned(self, device: Any = "cuda") -> bool:
+        """Whether the memory is page-locked, so that GPUs copy out of it directly."""
+        return self.device is cpu and pinned.is_pinned(self._bytes)
+
+    def pin_memory(self, device: Any = "cuda") -> UntypedStorage:
+        """This in page-locked memory, as it is or as a copy. Raises RuntimeError without a GPU, TypeError on one."""
+        if self.device is not cpu:
+            raise TypeError(f"cannot pin '{self.device.type}' only CPU memory can be pinned")
+        if self.is_pinned():
+            return self
+        memory = pinned.allocate(self.nbytes())
+        memory[...] = self._bytes
+        return UntypedStorage(memory, cpu)
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory."""
-        from minitorch.shared_memory import shared_memory_of
-
-        return self.device.type == "cuda" or shared_memory_of(self._bytes) is not None
+        return self.device.type == "cuda" or (self.device is cpu and shared_memory_of(self._bytes) is not None)
 
     def _move_to(self, moved: Array) -> UntypedStorage:
         """Makes other bytes the memory, and copies what fits into them.
@@ -90,9 +130,8 @@ class UntypedStorage:
         All tensors that share the storage move with it. It doesn't know them, and being asked this is rare, so they are
         looked for among all objects.
         """
-        from minitorch.tensor import Tensor
-
-        shared = [each for each in gc.get_referrers(self) if isinstance(each, Tensor) and each._storage is self]
+        tensors: list[Any] = [each for each in gc.get_referrers(self) if isinstance(each, Differentiable)]
+        shared = [each for each in tensors if each._storage is self]
         offsets = [each.storage_offset() * each.itemsize for each in shared]
         kept = min(moved.size, self.nbytes())
         moved[:kept] = self._bytes[:kept]
@@ -122,10 +161,100 @@ class UntypedStorage:
         return iter(self.tolist())
 
     def __repr__(self) -> str:
-        rows = "\n".join(f" {byte}" for byte in self.tolist())
+        rows = "..." if self.device.type == "meta" else "\n".join(f" {byte}" for byte in self.tolist())
         return f"{rows}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
 
 def _rebuild(memory: Any, device_name: str) -> UntypedStorage:
     where = device(device_name)
     return UntypedStorage(where.backend.from_host(memory), where)
+
+
+class TypedStorage:
+    """A storage seen as a row of elements of one dtype. It is deprecated: `Tensor.untyped_storage` is what remains.
+
+    Source: https://pytorch.org/docs/stable/storage.html#torch.TypedStorage
+    """
+
+    __slots__ = ("_untyped", "dtype")
+
+    def __init__(self, *, wrap_storage: UntypedStorage, dtype: dtype) -> None:
+        self._untyped = wrap_storage
+        self.dtype = dtype
+
+    @property
+    def _elements(self) -> Array:
+        whole = self._untyped.nbytes() // self.dtype.itemsize * self.dtype.itemsize
+        return self._untyped._bytes[:whole].view(self.dtype.numpy)
+
+    def __getattr__(self, name: str) -> Any:
+        """What doesn't depend on the type of the elements: `device`, `nbytes`, `data_ptr`, `is_shared` …"""
+        return getattr(self._untyped, name)
+
+    def untyped(self) -> UntypedStorage:
+        """The storage itself."""
+        return self._untyped
+
+    def size(self) -> int:
+        """The number of elements."""
+        return int(self._elements.size)
+
+    __len__ = size
+
+    def element_size(self) -> int:
+        """The bytes of one element."""
+        return self.dtype.itemsize
+
+    def tolist(self) -> list[Any]:
+        host = self.device.backend.to_host(self._elements)
+        return (host.astype("float64") if self.dtype.is_low_precision else host).tolist()
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Overwrites all elements."""
+        self._elements[...] = value
+        return self
+
+    def clone(self) -> TypedStorage:
+        """A copy in memory of its own."""
+        return TypedStorage(wrap_storage=UntypedStorage(self._untyped._bytes.copy(), self.device), dtype=self.dtype)
+
+    def share_memory_(self) -> TypedStorage:
+        """Moves the storage to memory that other processes can see, if it isn't there."""
+        self._untyped.share_memory_()
+        return self
+
+    def _place(self, index: int) -> int:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} out of range for storage of size {len(self)}")
+        return index
+
+    def __getitem__(self, index: Any) -> Any:
+        """An element as a Python number. Raises RuntimeError for slices, which only untyped storages have."""
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        if not isinstance(index, int):
+            raise RuntimeError(f"can't index a <class 'torch.storage.TypedStorage'> with {type(index)}")
+        return self.tolist()[self._place(index)]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._elements[index if isinstance(index, slice) else self._place(index)] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __repr__(self) -> str:
+        elements = " " + "\n ".join(str(each) for each in self.tolist())
+        kind = f"dtype={self.dtype}, device={self.device}"
+        return f"{elements}\n[torch.storage.TypedStorage({kind}) of size {self.size()}]"
+
+
+@functools.cache
+def warn_of_typed_storage() -> None:
+    """Warns, once in a process as PyTorch does."""
+    warnings.warn(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+        "class. This should only matter to you if you are using storages directly.  To access UntypedStorage directly, "
+        "use tensor.untyped_storage() instead of tensor.storage()",
+        UserWarning,
+        stacklevel=3,
+    )

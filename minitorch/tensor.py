@@ -1,25 +1,52 @@
 """Tensor: a strided view of a storage, with a place in the graph of autograd.
 
-What a tensor *is* stands in the bases of the class: its metadata, its place in autograd, its exchange with Python and
-NumPy. Here are its parts, and how tensors are made: from arrays, as views, as copies. What it can *do* is declared in
-`minitorch.ops`, from where all further methods come.
+Here is what a tensor *is*: its parts, what it says of itself, how it turns into Python's numbers and NumPy's arrays,
+and how tensors are made: from arrays, as views, as copies. Its place in autograd is `autograd.differentiable`. What it
+can *do* is declared in `minitorch.ops`, from where all further methods come.
 Source: https://pytorch.org/docs/stable/tensors.html
 """
 
 from __future__ import annotations
 
+import functools
+import warnings
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from minitorch import devices, dtypes
-from minitorch.autograd.differentiable import UNTRACKED, VersionCounter
+from minitorch.arrays import Array, gpus
+from minitorch.autograd.differentiable import UNTRACKED, Differentiable, VersionCounter
+from minitorch.autograd.grad_mode import INFERRING
 from minitorch.autograd.grad_mode import state as grad_mode
-from minitorch.backend import Array
-from minitorch.devices import cpu, tensor_device
+from minitorch.bits import CONJUGATE, NEGATIVE, resolved
+from minitorch.devices import cpu
 from minitorch.dtypes import FLOATING, FROM_NUMPY, from_numpy_dtype, get_default_dtype
-from minitorch.exchange import Exchange
-from minitorch.storage import UntypedStorage
+from minitorch.layout import contiguous_format, is_contiguous, restrided, strides_of
+from minitorch.layout import memory_format as MemoryFormat
+from minitorch.printing import tensor_format, tensor_repr
+from minitorch.size import Size, check_dim
+from minitorch.storage import TypedStorage, UntypedStorage, warn_of_typed_storage
+
+if TYPE_CHECKING:
+    from minitorch.methods import Methods  # the signatures of what ops declare
+else:
+    Methods = object
+
+_tuple: Callable[[type[Size], tuple[int, ...]], Size] = tuple.__new__
+_BITS = ((CONJUGATE, "conjugate", "resolve_conj"), (NEGATIVE, "negative", "resolve_neg"))
+
+
+@functools.cache
+def _warn_of_gradient() -> None:
+    """Warns, once in a process as PyTorch does."""
+    warnings.warn(
+        "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+        "Consider using tensor.detach() first.",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 class _TensorType(type):
@@ -30,57 +57,166 @@ class _TensorType(type):
         return f"<class '{module}.{cls.__name__}'>"
 
 
-class Tensor(Exchange, metaclass=_TensorType):
+class Tensor(Differentiable, Methods, metaclass=_TensorType):
     """A multi-dimensional array of one dtype on one device.
 
-    The strided array `_array` stands for (storage, offset, shape, stride): its memory is the storage's.
+    The strided array `_array` stands for (storage, offset, shape, stride): its memory is the storage's, shape and
+    strides are its own. What the elements are depends on `_bits` too (see `bits`), so who wants to know these reads
+    `_elements`, and who overwrites them calls `_put`.
     The constructor is the legacy one: sizes, or the data themselves, in the default dtype. `minitorch.tensor` is
     better.
     """
 
-    __slots__ = ()
+    __slots__ = ("_array", "_bits", "_device", "_dtype", "_storage")
+
+    _array: Array
+    _bits: int
+    _device: devices.device
+    _dtype: dtypes.dtype
+    _storage: UntypedStorage | None
 
     __array_priority__ = 1000  # NumPy leaves `ndarray + tensor` to the tensor
 
     def __new__(cls, *data: Any, device: Any = None) -> Any:
-        from minitorch.ops.shape import alias
-        from minitorch.tensor_types import legacy_tensor
+        if device is not None and (where := devices.device(device).type) != "cpu":
+            raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {where} was passed")
+        kind = get_default_dtype()
+        return _as_subclass(make_tensor(cpu.xp.empty(0, kind.numpy), kind, cpu).new(*data), cls)
 
-        if tensor_device(device) is not cpu:
-            raise NotImplementedError(f"torch.Tensor(..., device={device!r}) is not supported")
-        if len(data) == 1 and isinstance(data[0], Tensor):
-            return _as_subclass(alias(data[0]), cls)
-        return _as_subclass(legacy_tensor(data, get_default_dtype()), cls)
+    # What it says of itself
 
-    if TYPE_CHECKING:
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The element type."""
+        return self._dtype
 
-        def __getattr__(self, name: str) -> Any: ...  # the generated methods
-        def __add__(self, other: Any) -> Tensor: ...
-        def __radd__(self, other: Any) -> Tensor: ...
-        def __sub__(self, other: Any) -> Tensor: ...
-        def __rsub__(self, other: Any) -> Tensor: ...
-        def __mul__(self, other: Any) -> Tensor: ...
-        def __rmul__(self, other: Any) -> Tensor: ...
-        def __truediv__(self, other: Any) -> Tensor: ...
-        def __rtruediv__(self, other: Any) -> Tensor: ...
-        def __floordiv__(self, other: Any) -> Tensor: ...
-        def __mod__(self, other: Any) -> Tensor: ...
-        def __pow__(self, other: Any) -> Tensor: ...
-        def __rpow__(self, other: Any) -> Tensor: ...
-        def __matmul__(self, other: Any) -> Tensor: ...
-        def __neg__(self) -> Tensor: ...
-        def __invert__(self) -> Tensor: ...
-        def __and__(self, other: Any) -> Tensor: ...
-        def __or__(self, other: Any) -> Tensor: ...
-        def __xor__(self, other: Any) -> Tensor: ...
-        def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
-        def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]
-        def __lt__(self, other: Any) -> Tensor: ...
-        def __le__(self, other: Any) -> Tensor: ...
-        def __gt__(self, other: Any) -> Tensor: ...
-        def __ge__(self, other: Any) -> Tensor: ...
-        def __getitem__(self, index: Any) -> Tensor: ...
-        def __setitem__(self, index: Any, value: Any) -> None: ...
+    @property
+    def device(self) -> devices.device:
+        """Where the memory is."""
+        return self._device
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return _tuple(Size, self._array.shape)  # which needs no check
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension. Raises IndexError when there is no such dimension."""
+        return self.shape if dim is None else self._array.shape[self._checked_dim(dim)]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """How many elements of the storage lie between neighbours along each dimension, or along one."""
+        itemsize = self._dtype.itemsize
+        if dim is not None:
+            return self.stride()[self._checked_dim(dim)]
+        strides = strides_of(self._array) if self._storage is None else self._array.strides
+        return tuple([step // itemsize for step in strides])
+
+    def _checked_dim(self, dim: int) -> int:
+        if not self._array.ndim:
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        return check_dim(dim, self._array.ndim)
+
+    @property
+    def _elements(self) -> Array:
+        """The elements: the array itself, or of a conjugate or negative view an array of its own."""
+        return resolved(self._device.xp, self._array, self._bits) if self._bits else self._array
+
+    def _put(self, array: Array) -> None:
+        """Overwrites the elements with those of an array that is broadcast to the shape, and counts no version."""
+        if gpus.in_use and (elsewhere := gpus.elsewhere([self])):
+            with elsewhere:
+                return self._put(array)
+        self._array[...] = resolved(self._device.xp, array, self._bits) if self._bits else array
+
+    def storage_offset(self) -> int:
+        """The index, in elements, of the first element in the storage."""
+        if self._storage is None:
+            return 0
+        pointer = self._device.backend.pointer
+        return int((pointer(self._array) - pointer(self._storage._bytes)) // self._dtype.itemsize)
+
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory itself, the same object for all tensors that share it."""
+        if self._storage is None:
+            if not self._array.size:
+                self._array = restrided(self._device.xp, self._array, strides_of(self._array))
+            self._storage = UntypedStorage(self._array, self._device)
+        return self._storage
+
+    def storage(self) -> TypedStorage:
+        """The memory as elements of this tensor's dtype. Deprecated: see `untyped_storage`."""
+        warn_of_typed_storage()
+        return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._dtype)
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._device.backend.pointer(self._array) if self._array.size and not self.is_meta else 0
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return cast(int, self._array.ndim)
+
+    @property
+    def ndim(self) -> int:
+        return self.dim()
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return cast(int, self._array.size)
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """The bytes of one element."""
+        return self._dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self._dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.numel() * self._dtype.itemsize
+
+    def is_floating_point(self) -> bool:
+        return self._dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        return self._dtype.is_complex
+
+    def is_signed(self) -> bool:
+        return self._dtype.is_signed
+
+    @property
+    def is_cuda(self) -> bool:
+        return self._device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        return self._device.type == "cpu"
+
+    @property
+    def is_meta(self) -> bool:
+        return self._device.type == "meta"
+
+    def get_device(self) -> int:
+        """The index of the device; -1 on the CPU."""
+        return -1 if self._device.index is None else self._device.index
+
+    def is_contiguous(self, *, memory_format: MemoryFormat = contiguous_format) -> bool:
+        """Whether the elements lie in the storage in row-major order, or that of the format, without gaps."""
+        if not isinstance(memory_format, MemoryFormat):
+            raise TypeError(
+                "is_contiguous(): argument 'memory_format' must be torch.memory_format, not "
+                f"{type(memory_format).__name__}"
+            )
+        return is_contiguous(self._array, memory_format)
+
+    # The same memory, and copies
 
     def detach(self) -> Tensor:
         """The same memory and version counter, without history."""
@@ -127,10 +263,8 @@ class Tensor(Exchange, metaclass=_TensorType):
         if self.grad_fn is not None:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                "moment.  "
-                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm "
-                "usage, see "
-                "https://github.com/pytorch/pytorch/pull/103001"
+                "moment.  If you were attempting to deepcopy a module, this may be because of a "
+                "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
             )
         if id(self) in memo:
             return cast(Tensor, memo[id(self)])
@@ -142,10 +276,124 @@ class Tensor(Exchange, metaclass=_TensorType):
             copy._grad = self._grad.__deepcopy__(memo)
         return copy
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        from minitorch.pickling import reduced
+    # Python's numbers, NumPy's arrays, and text
 
-        return reduced(self)
+    def item(self) -> Any:
+        """The only element as a Python number. Raises RuntimeError when there are more."""
+        if self._array.size != 1:
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        if self._device.type == "meta":
+            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+        value = self._device.backend.to_host(self._elements).reshape(())
+        return float(value) if self._dtype.is_low_precision else value.item()
+
+    def tolist(self) -> Any:
+        """The elements as (nested lists of) Python numbers."""
+        host = self._device.backend.to_host(self._elements)
+        return (host.astype(np.float64) if self._dtype.is_low_precision else host).tolist()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """A NumPy array on the same memory. With `force`, a copy where that is impossible.
+
+        Raises RuntimeError for tensors that require grad, where operations are recorded, and for those that have a bit
+        set; TypeError for those that NumPy can't hold.
+        """
+        if force:
+            return self.detach().cpu().resolve_conj().resolve_neg().numpy()
+        if self._device.type != "cpu":
+            raise TypeError(
+                f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                "host memory first."
+            )
+        if self.requires_grad and grad_mode.asked:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        for bit, name, method in _BITS:
+            if self._bits & bit:
+                raise RuntimeError(
+                    f"Can't call numpy() on Tensor that has {name} bit set. Use tensor.{method}().numpy() instead."
+                )
+        if self._dtype.name == "bfloat16":
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = self.numpy()
+        if dtype is None:
+            return array.copy() if copy else array
+        return array.astype(dtype, copy=bool(copy))
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+        return from_numpy(np.asarray(array))
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """A DLPack capsule on the same memory. Raises BufferError for tensors that require grad or have a bit set."""
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        for bit, name, _ in _BITS:
+            if self._bits & bit:
+                raise BufferError(f"Can't export tensors with the {name} bit set")
+        return self._array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's (device type, index)."""
+        kind, index = self._array.__dlpack_device__()
+        return int(kind), int(index)
+
+    def __bool__(self) -> bool:
+        if self._array.size == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        if self._array.size > 1:
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self._only())
+
+    def __float__(self) -> float:
+        if self.requires_grad and grad_mode.enabled:
+            _warn_of_gradient()
+        return float(self._only())
+
+    def __complex__(self) -> complex:
+        if self.requires_grad and grad_mode.enabled:
+            _warn_of_gradient()
+        return complex(self._only())
+
+    def _only(self) -> Any:
+        if self._array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
+    def __index__(self) -> int:
+        if self._dtype.category >= FLOATING or self._array.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if not self._array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self._array.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (Tensor, int, float, complex, bool)):
+            return bool((self == element).any().item())
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return tensor_repr(self)
+
+    def __format__(self, spec: str) -> str:
+        return tensor_format(self, spec)
 
 
 _new = object.__new__
@@ -159,7 +407,7 @@ def make_tensor(array: Array, dtype: dtypes.dtype, device: devices.device) -> Te
     tensor._device = device
     tensor._storage = None
     tensor._bits = False  # 0, but quicker to ask
-    tensor._counter = UNTRACKED if grad_mode.inference else None
+    tensor._counter = UNTRACKED if INFERRING and grad_mode.inference else None
     tensor._base = None
     tensor._grad_fn = None
     tensor._requires_grad = False
@@ -189,6 +437,11 @@ def make_view(source: Tensor, array: Array) -> Tensor:
     elif source._view_made is not None:
         view._view_made = source._view_made
     return view
+
+
+def holds_somewhere(mask: Tensor) -> bool:
+    """Whether a mask is True somewhere, for derivatives that have another formula then. The meta device says no."""
+    return not mask.is_meta and bool(mask.any())
 
 
 def from_numpy(ndarray: Any) -> Tensor:

@@ -13,6 +13,8 @@ import numpy as np
 from minitorch import dtypes
 from minitorch.devices import cpu
 from minitorch.dtypes import SCALAR_TYPES, dtype
+from minitorch.ops.creation.data import tensor
+from minitorch.ops.views.shape import alias
 from minitorch.size import Size
 from minitorch.tensor import Tensor, make_tensor
 
@@ -56,17 +58,12 @@ def legacy_tensor(data: tuple[Any, ...], kind: dtype) -> Tensor:
     if isinstance(value, Tensor):
         if value._dtype is not kind:
             raise TypeError(f"expected a tensor of dtype {kind}, but got one of dtype {value._dtype}")
-        from minitorch.ops.shape import alias
-
         return alias(value)
     if isinstance(value, str):
         raise TypeError("new(): invalid data type 'str'")
     if not isinstance(value, (list, tuple, np.ndarray)):
         raise TypeError(f"new(): data must be a sequence (got {type(value).__name__})")
-    from minitorch.ops.data import tensor
-
-    made: Tensor = tensor(value).to(kind) if not isinstance(value, np.ndarray) else tensor(value, dtype=kind)
-    return made
+    return tensor(value).to(kind) if not isinstance(value, np.ndarray) else tensor(value, dtype=kind)
 
 
 def _make(kind: dtype) -> tensortype:
@@ -74,6 +71,17 @@ def _make(kind: dtype) -> tensortype:
 
 
 TYPES = {f"{SCALAR_TYPES[kind.name]}Tensor": _make(kind) for kind in dtypes.DTYPES if not kind.is_complex}
+
+BoolTensor = TYPES["BoolTensor"]
+ByteTensor = TYPES["ByteTensor"]
+CharTensor = TYPES["CharTensor"]
+ShortTensor = TYPES["ShortTensor"]
+IntTensor = TYPES["IntTensor"]
+LongTensor = TYPES["LongTensor"]
+HalfTensor = TYPES["HalfTensor"]
+BFloat16Tensor = TYPES["BFloat16Tensor"]
+FloatTensor = TYPES["FloatTensor"]
+DoubleTensor = TYPES["DoubleTensor"]
 
 
 def set_default_tensor_type(t: Any, /) -> None:

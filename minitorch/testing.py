@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import contextlib
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -52,24 +53,19 @@ def assert_close(
         missing = "rtol" if rtol is None else "atol"
         raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
     checked = {"device": check_device, "dtype": check_dtype, "layout": check_layout, "stride()": check_stride}
-    _Comparison(allow_subclasses, rtol, atol, equal_nan, checked, msg).compare(actual, expected, ())
+    tolerances = None if rtol is None or atol is None else (rtol, atol)
+    _Comparison(allow_subclasses, tolerances, equal_nan, checked, msg).compare(actual, expected, ())
 
 
+@dataclasses.dataclass
 class _Comparison:
-    def __init__(
-        self,
-        allow_subclasses: bool,
-        rtol: float | None,
-        atol: float | None,
-        equal_nan: bool,
-        checked: dict[str, bool],
-        msg: Message,
-    ) -> None:
-        self.allow_subclasses = allow_subclasses
-        self.tolerances = None if rtol is None or atol is None else (rtol, atol)
-        self.equal_nan = equal_nan
-        self.checked = checked
-        self.msg = msg
+    allow_subclasses: bool
+    tolerances: tuple[float, float] | None
+    """The relative and the absolute one; None: those of the dtypes."""
+    equal_nan: bool
+    checked: dict[str, bool]
+    """Whether these attributes of tensors are compared."""
+    msg: Message
 
     def compare(self, actual: Any, expected: Any, place: tuple[Any, ...]) -> None:
         """Compares two values, which stand at `place`: the indices and keys that lead there."""

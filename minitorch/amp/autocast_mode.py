@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minitorch.amp.settings import (
+from minitorch.amp.switches import (
     autocast_decrement_nesting,
     autocast_increment_nesting,
     clear_autocast_cache,
@@ -24,6 +24,7 @@ from minitorch.amp.settings import (
     set_autocast_dtype,
     set_autocast_enabled,
 )
+from minitorch.arrays import gpus
 from minitorch.dtypes import bfloat16, dtype, float16, float64
 from minitorch.tensor import Tensor
 
@@ -48,10 +49,10 @@ class autocast:
         if not is_autocast_available(device_type):
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
-        if enabled and device_type == "cuda":
+        if enabled and device_type == "cuda" and gpus.library() is None:
             warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
             enabled = False
-        elif enabled and self.fast_dtype not in (bfloat16, float16):
+        elif enabled and device_type != "cuda" and self.fast_dtype not in (bfloat16, float16):
             name = device_type.upper()
             warnings.warn(
                 f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n"

@@ -5,8 +5,6 @@ Source: https://pytorch.org/docs/stable/autograd.html
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minitorch.autograd import engine, functional, graph, profiler
@@ -24,229 +22,18 @@ from minitorch.autograd.grad_mode import (
 )
 from minitorch.autograd.gradcheck import gradcheck, gradgradcheck
 from minitorch.autograd.graph import GradientEdge
-from minitorch.autograd.node import Edge, Node, accumulator, gradient_edge
+from minitorch.autograd.node import Node
+from minitorch.autograd.passes import backward, grad
 from minitorch.autograd.saved import SavedTensor
 from minitorch.autograd.variable import Variable
-from minitorch.devices import get_default_device
-from minitorch.tensor import Tensor, make_tensor
 
 __all__ = [
-    "Function",
-    "Node",
-    "SavedTensor",
-    "Variable",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "functional",
-    "grad",
-    "gradcheck",
-    "gradgradcheck",
-    "graph",
-    "inference_mode",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "no_grad",
-    "profiler",
-    "set_detect_anomaly",
-    "set_grad_enabled",
-    "set_multithreading_enabled",
-]
+    "Function", "Node", "SavedTensor", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad",
+    "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
+    "profiler", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
+]  # fmt: skip
 
 
 def variable(*args: Any, **kwargs: Any) -> None:
     """Raises RuntimeError: `torch.tensor` has long since taken its place."""
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
-
-
-Place = Tensor | GradientEdge
-"""Where a gradient starts or ends: at a tensor, or at the edge that stands for it."""
-
-_has_warned = False
-
-
-def backward(
-    tensors: Place | Sequence[Place],
-    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
-    inputs: Place | Sequence[Place] | dict[str, Tensor] | None = None,
-) -> None:
-    """Adds the gradients of `tensors`, weighted by `grad_tensors` and summed, to the `.grad` of the leaves.
-
-    A scalar needs no weight. `retain_graph` (by default `create_graph`) keeps what the nodes saved for a further pass;
-    `create_graph` records this pass, so that the gradients can be differentiated; `inputs` restricts the pass to these.
-    Raises RuntimeError where no gradient can flow. Source: https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
-    """
-    if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
-        if grad_tensors is not None:
-            raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
-                "use `grad_tensors`."
-            )
-        grad_tensors = grad_variables
-    wanted = None if inputs is None else _places(inputs, "backward")
-    roots = _roots(tensors, grad_tensors)
-    for each in wanted or ():
-        if isinstance(each, Tensor):
-            each.retain_grad()
-    keep = create_graph if retain_graph is None else retain_graph
-    if create_graph:
-        _warn_of_cycle()
-    if wanted is None:
-        engine.run(roots, keep, create_graph)
-        return
-    edges = [_edge(each) for each in wanted]
-    engine.run(roots, keep, create_graph, frozenset(edges))
-
-
-def _warn_of_cycle() -> None:
-    global _has_warned
-    if not _has_warned:
-        _has_warned = True
-        warnings.warn(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
-            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
-            "after use to break the cycle and avoid the leak.",
-            stacklevel=4,
-        )
-
-
-def grad(
-    outputs: Place | Sequence[Place],
-    inputs: Place | Sequence[Place] | dict[str, Tensor],
-    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    only_inputs: bool = True,
-    allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
-    materialize_grads: bool = False,
-) -> Any:
-    """The gradients of `outputs`, weighted by `grad_outputs` and summed, with respect to `inputs`; no `.grad` changes.
-
-    They come as a tuple, or as a dict if the inputs do. An input that the outputs don't depend on raises RuntimeError,
-    unless `allow_unused` (its gradient is None) or `materialize_grads` (it is zero). With `is_grads_batched`, the first
-    dimension of `grad_outputs` and of the results numbers passes that run one after the other.
-    Source: https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
-    """
-    if materialize_grads and allow_unused is False:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
-        )
-    wanted = _places(inputs, "grad")
-    if not only_inputs:
-        warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
-            "other parts of the graph, please use torch.autograd.backward.",
-            FutureWarning,
-            stacklevel=2,
-        )
-    keep = create_graph if retain_graph is None else retain_graph
-    if is_grads_batched:
-        results = _batched(outputs, wanted, grad_outputs, keep, create_graph, allow_unused or materialize_grads)
-    else:
-        roots = _roots(outputs, grad_outputs)
-        edges = [_edge(each) for each in wanted]
-        captured = engine.run(roots, keep, create_graph, frozenset(edges), accumulate_leaves=False)
-        results = [captured.get(edge) for edge in edges]
-    for number, (place, result) in enumerate(zip(wanted, results, strict=True)):
-        if result is not None:
-            continue
-        if materialize_grads:
-            if not isinstance(place, Tensor):
-                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            results[number] = place.new_zeros(place.shape, requires_grad=create_graph)
-        elif not allow_unused:
-            raise RuntimeError(
-                f"The differentiated Tensor at index {number} appears to not have been used in the graph. Set "
-                "allow_unused=True if this is the desired behavior."
-            )
-    return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
-
-
-def _batched(
-    outputs: Any, inputs: list[Place], grad_outputs: Any, keep: bool, create_graph: bool, allow_unused: bool
-) -> list[Any]:
-    from minitorch.ops.joining import stack
-
-    weights = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
-    rows = list(zip(*(each.unbind(0) for each in weights), strict=True))
-    passes = [
-        grad(outputs, inputs, row, keep or row is not rows[-1], create_graph, allow_unused=allow_unused) for row in rows
-    ]
-    return [None if each[0] is None else stack(each) for each in zip(*passes, strict=True)]
-
-
-def _places(inputs: Any, function: str) -> list[Place]:
-    """The inputs as a list of tensors and edges."""
-    if isinstance(inputs, (Tensor, GradientEdge)):
-        return [inputs]
-    if isinstance(inputs, Mapping) and type(inputs) is not dict:
-        raise TypeError(
-            f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are "
-            "not supported."
-        )
-    places = list(inputs.values() if isinstance(inputs, dict) else inputs)
-    if not places:
-        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
-    return places
-
-
-def _edge(place: Place) -> Edge:
-    edge = (place.node, place.output_nr) if isinstance(place, GradientEdge) else gradient_edge(place)
-    if edge is None and isinstance(place, Tensor) and place.requires_grad:
-        return accumulator(place), 0  # a view that was made in no_grad mode is in no graph
-    if edge is None:
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return edge
-
-
-def _roots(tensors: Any, grad_tensors: Any) -> list[tuple[Edge, Tensor]]:
-    outputs = [tensors] if isinstance(tensors, (Tensor, GradientEdge)) else list(tensors)
-    weights = [grad_tensors] * len(outputs) if grad_tensors is None else grad_tensors
-    weights = [weights] if isinstance(weights, Tensor) else list(weights)
-    pairs = enumerate(zip(outputs, weights, strict=False))
-    checked = [_weight(number, output, weight) for number, (output, weight) in pairs]
-    if len(checked) < len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(weights)} gradients")
-    roots = []
-    for number, (output, weight) in enumerate(zip(outputs, checked, strict=True)):
-        edge = _edge(output) if isinstance(output, GradientEdge) else gradient_edge(output)
-        if edge is None:
-            raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
-        roots.append((edge, weight))
-    return roots
-
-
-def _weight(number: int, output: Place, weight: Any) -> Any:
-    """The gradient that an output starts with: the given one, if it fits, or that of a scalar."""
-    if isinstance(output, GradientEdge):
-        shape, dtype = output.node._input_metadata[output.output_nr]
-        requires_grad, device = True, get_default_device()
-    else:
-        shape, dtype, device, requires_grad = output.shape, output._dtype, output._device, output.requires_grad
-    if weight is None:
-        if not requires_grad:
-            return None
-        if shape.numel() != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        if not dtype.is_floating_point:
-            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
-        return make_tensor(device.xp.ones(shape, dtype.numpy), dtype, device)
-    if not isinstance(weight, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
-    if weight.shape != shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{number}] has a shape of {weight.shape} and output[{number}] has a shape "
-            f"of {shape}."
-        )
-    if weight.dtype.is_complex != dtype.is_complex:
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output[{number}] has a dtype of {weight.dtype} and output[{number}] has a dtype of {dtype}."
-        )
-    return weight

@@ -13,16 +13,12 @@ import warnings
 from typing import Any
 
 from minitorch.autograd import engine, node
+from minitorch.autograd.saved import anomaly as _mode
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _PLAIN_NUMBERS = node.numbering
-
-
-class _Mode:
-    enabled = False
-    check_nan = True
 
 
 class _Running(threading.local):
@@ -31,7 +27,6 @@ class _Running(threading.local):
     node: node.Node | None = None
 
 
-_mode = _Mode()
 _running = _Running()
 
 
@@ -115,19 +110,6 @@ def is_anomaly_enabled() -> bool:
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether anomaly mode, where it is on, looks for NaN."""
     return _mode.check_nan
-
-
-def hint() -> str:
-    """What the error about a modified tensor advises."""
-    if _mode.enabled:
-        return (
-            "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
-            "question was changed in there or anywhere later. Good luck!"
-        )
-    return (
-        "enable anomaly detection to find the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
-    )
 
 
 class set_detect_anomaly:

@@ -6,16 +6,15 @@ Source: https://pytorch.org/docs/stable/notes/autograd.html#saved-tensors
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from numbers import Number
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from minitorch.autograd.node import OpNode
 from minitorch.autograd.saved import FREED, KEEPERS
-from minitorch.dtypes import float64
-from minitorch.ops.data import tensor
-from minitorch.ops.declaration import Op
-from minitorch.ops.plan import ARGUMENT, RESULT, SHAPE, STRIDE, Derivative, parameters_of
+from minitorch.dispatch.formulas import ARGUMENT, RESULT, SHAPE, STRIDE, Derivative, parameters_of
+
+if TYPE_CHECKING:
+    from minitorch.dispatch.op import Op
 
 _SUFFIXES = {ARGUMENT: "", SHAPE: "_sym_sizes", STRIDE: "_sym_strides"}
 
@@ -24,9 +23,9 @@ def node_class(op: Op, name: str, derivatives: Sequence[Derivative]) -> type[OpN
     """The class of the nodes that an op records under this name, for the `derivatives` that there are then."""
     members: dict[str, Any] = {"__slots__": (), "__module__": "builtins", "op": op, "full_name": name}
     for public, source in _saved_names(op, derivatives):
-        members[f"_saved_{public}"] = property(SavedAttribute(op, source, raw=False))
+        members[f"_saved_{public}"] = property(_reader(source, raw=False))
         if source[0] == RESULT or (source[0] == ARGUMENT and source[1] in (*op.tensors, *op.sequences)):
-            members[f"_raw_saved_{public}"] = property(SavedAttribute(op, source, raw=True))
+            members[f"_raw_saved_{public}"] = property(_reader(source, raw=True))
     return type(name.rpartition("::")[2], (OpNode,), members)
 
 
@@ -42,33 +41,18 @@ def _saved_names(op: Op, derivatives: Sequence[Derivative]) -> Iterator[tuple[st
                 yield op.parameters[index] + _SUFFIXES[kind], source
 
 
-class SavedAttribute:
-    """Reads an attribute of nodes. The `raw` form of a tensor is the SavedTensor, which takes hooks."""
+def _reader(source: tuple[int, int], raw: bool) -> Callable[[OpNode], Any]:
+    """Reads what a node saved: None where it didn't need it. The `raw` form of a tensor is the SavedTensor, which takes
+    hooks. Raises RuntimeError once it is freed.
+    """
 
-    def __init__(self, op: Op, source: tuple[int, int], raw: bool) -> None:
-        self.source, self.raw = source, raw
-        is_argument = source[0] == ARGUMENT
-        annotation = op.kernel.__annotations__.get(op.parameters[source[1]], "") if is_argument else ""
-        self.is_list = annotation == "Dims" or "Sequence[int]" in annotation
-        self.is_tensor = is_argument and source[1] in op.tensors and not op.is_overloaded
-
-    def __call__(self, node: OpNode) -> Any:
-        """The value: None where this node didn't need it. Raises RuntimeError once it is freed."""
-        if self.source not in node._plan.saved:
+    def read(node: OpNode) -> Any:
+        if source not in node._plan.saved:
             return None
-        place = node._plan.saved.index(self.source)
+        place = node._plan.saved.index(source)
         if place >= len(node._saved):
             raise RuntimeError(FREED)
         value = node._saved[place]
-        if isinstance(value, KEEPERS):
-            return value if self.raw else value.unpack(node)
-        if self.is_tensor and isinstance(value, Number):
-            return tensor(value, dtype=float64 if isinstance(value, float) else None)  # as PyTorch wraps numbers
-        return _shown((value,) if self.is_list and isinstance(value, int) else value)
+        return value.unpack(node) if isinstance(value, KEEPERS) and not raw else value
 
-
-def _shown(value: Any) -> Any:
-    """Numbers as PyTorch's attributes show them: without a sign, so that the dimension −1 is 2⁶⁴ − 1."""
-    if isinstance(value, (tuple, list)):
-        return tuple(_shown(each) for each in value)
-    return value % 2**64 if type(value) is int else value
+    return read

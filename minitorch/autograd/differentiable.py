@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Self, cast
 
 from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.autograd.hooks import Hooks, RemovableHandle, register_tensor_hook, retain_grad
+from minitorch.autograd.views import refresh_view
 from minitorch.dtypes import FLOATING, c_type_name, type_name
-from minitorch.metadata import Metadata
 
 if TYPE_CHECKING:
-    from minitorch.autograd.hooks import Hooks, RemovableHandle
+    from minitorch.arrays import Array
     from minitorch.autograd.node import AccumulateGrad, Node
+    from minitorch.devices import device
+    from minitorch.dtypes import dtype
     from minitorch.tensor import Tensor
 
 
@@ -29,7 +32,7 @@ UNTRACKED = VersionCounter()
 """The counter of all inference tensors, which don't track their version: that is what makes them inference tensors."""
 
 
-class Differentiable(Metadata):
+class Differentiable:
     """The part of Tensor that autograd deals with."""
 
     __slots__ = (
@@ -41,6 +44,11 @@ class Differentiable(Metadata):
         "_requires_grad",
     )
 
+    if TYPE_CHECKING:  # what Tensor adds
+        _array: Array
+        _device: device
+        _dtype: dtype
+
     _base: Tensor | None
     _counter: VersionCounter | None
     _grad_fn: Node | None
@@ -48,7 +56,8 @@ class Differentiable(Metadata):
 
     _output_nr: int = 0
     _grad: Tensor | None = None
-    _accumulator: weakref.ref[AccumulateGrad] | None = None
+    _accumulator: Callable[[], AccumulateGrad | None] | None = None
+    """What gives a leaf's AccumulateGrad, if there is one: a weak reference."""
     _hooks: Hooks | None = None
     _post_accumulate_hooks: Hooks | None = None
     _view_version: int = 0
@@ -78,9 +87,8 @@ class Differentiable(Metadata):
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
         if self._grad_fn is not None and not requires_grad:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed "
-                "variable in a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if requires_grad and self._dtype.category < FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -93,8 +101,6 @@ class Differentiable(Metadata):
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for leaves."""
         if self._base is not None and self._counter is not None and self._view_version != self._counter.value:
-            from minitorch.autograd.inplace import refresh_view
-
             refresh_view(cast("Tensor", self))
         return self._grad_fn
 
@@ -111,16 +117,12 @@ class Differentiable(Metadata):
     def grad(self) -> Tensor | None:
         """The gradient that backward passes have added up so far; None before the first."""
         if self._grad is None and self._requires_grad and self._grad_fn is not None and not self._retains_grad:
-            import warnings
-
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                "won't be "
-                "populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
-                "non-leaf "
-                "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, "
-                "make sure "
-                "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated for "
+                "a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+                "mistake, make sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for "
+                "more information.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -131,9 +133,7 @@ class Differentiable(Metadata):
         if grad is None:
             self._grad = None
             return
-        from minitorch.tensor import Tensor
-
-        if not isinstance(grad, Tensor):
+        if not isinstance(grad, Differentiable):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
         if grad is self:
             raise RuntimeError("can't assign Variable as its own grad")
@@ -153,8 +153,7 @@ class Differentiable(Metadata):
         if grad._array.shape != self._array.shape:
             raise RuntimeError(
                 f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of size "
-                f"'{list(self.shape)}'. "
-                "Please ensure that the gradient and the tensor are the same size"
+                f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
             )
         self._grad = grad
 
@@ -162,26 +161,12 @@ class Differentiable(Metadata):
     def grad(self) -> None:
         self._grad = None
 
-    def backward(
-        self,
-        gradient: Tensor | None = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Sequence[Tensor] | None = None,
-    ) -> None:
-        """Adds d(self)/d(leaf) to the `.grad` of every leaf that self was computed from. See `autograd.backward`."""
-        from minitorch import autograd
-
-        autograd.backward(cast("Tensor", self), gradient, retain_graph, create_graph, inputs=inputs)
-
     def retain_grad(self) -> None:
         """Has backward passes fill this non-leaf's `.grad` too."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._grad_fn is None or self._retains_grad:
             return
-        from minitorch.autograd.hooks import retain_grad
-
         retain_grad(cast("Tensor", self))
         self._retains_grad = True
 
@@ -191,14 +176,10 @@ class Differentiable(Metadata):
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Has `hook(grad)` called when the gradient of this tensor is known; a result replaces the gradient."""
-        from minitorch.autograd.hooks import register_tensor_hook
-
         return register_tensor_hook(cast("Tensor", self), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Has `hook(self)` called after a backward pass has added to this leaf's `.grad`."""
-        from minitorch.autograd.hooks import RemovableHandle
-
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:

@@ -2,23 +2,25 @@
 
 The order is PyTorch's: a node runs once all gradients it will ever receive have arrived; of the nodes that could run,
 the one recorded last comes first, and a leaf's AccumulateGrad comes before all. Nothing here recurses, so the length of
-a graph is bounded by memory alone.
+a graph is bounded by memory alone. A gradient that arrives in the shape of a broadcast is summed to its input's
+(`sum_to_size`).
 Source: https://pytorch.org/docs/stable/notes/autograd.html#how-autograd-encodes-the-history
 """
 
 from __future__ import annotations
 
 import functools
-import heapq
+import operator
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from minitorch.autograd.grad_mode import set_grad_enabled
+from minitorch.arrays import gpus
+from minitorch.autograd.differentiable import UNTRACKED
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.hooks import run_between, run_hooks, run_post_accumulate_hooks, run_tensor_hooks
-from minitorch.autograd.node import AccumulateGrad, Edge, Gradients, Node
+from minitorch.autograd.node import AccumulateGrad, Edge, Gradients, Node, accumulator
 from minitorch.layout import contiguous_format, is_dense
 
 if TYPE_CHECKING:
@@ -35,23 +37,26 @@ _accumulating = threading.RLock()
 class Pass:
     """A backward pass under way, as `current.of_thread`: in a thread that runs one inside another, the inner one."""
 
-    __slots__ = ("__weakref__", "callbacks", "needed", "outer", "roots")
+    __slots__ = ("__weakref__", "callbacks", "create_graph", "needed", "outer", "recorded", "roots")
 
-    def __init__(self, roots: Sequence[Node]) -> None:
-        self.roots = roots
+    def __init__(self, roots: Sequence[tuple[Edge, Tensor]] = (), create_graph: bool = False) -> None:
+        self.roots, self.create_graph = roots, create_graph
         self.callbacks: list[Callable[[], Any]] = []
         self.needed: Collection[Node] | None = None
 
     def __enter__(self) -> Pass:
         self.outer, current.of_thread = current.of_thread, self
+        self.recorded = grad_mode.asked
+        grad_mode.set(self.create_graph, grad_mode.inference)
         return self
 
     def __exit__(self, *error: object) -> None:
         current.of_thread = self.outer
+        grad_mode.set(self.recorded, grad_mode.inference)
 
     def runs(self, node: Node) -> bool:
         """Whether the pass runs this node, or has run it."""
-        return node in (count_dependencies(self.roots) if self.needed is None else self.needed)
+        return node in (count_dependencies(edge[0] for edge, _ in self.roots) if self.needed is None else self.needed)
 
 
 class Current(threading.local):
@@ -67,40 +72,53 @@ def count_dependencies(roots: Iterable[Node]) -> dict[Node, int]:
     """For every node that can be reached from the roots: how many edges of reachable nodes lead to it."""
     dependencies = dict.fromkeys(roots, 0)
     unvisited = list(dependencies)
+    to_leaves: dict[int, Edge] = {}
     while unvisited:
-        for edge in unvisited.pop().edges:
-            if edge is not None:
-                node = edge[0]
-                if node in dependencies:
-                    dependencies[node] += 1
-                else:
-                    dependencies[node] = 1
-                    unvisited.append(node)
+        edges = unvisited.pop()._edges
+        for number, edge in enumerate(edges):
+            if edge is None:
+                continue
+            if edge.__class__ is not tuple:
+                leaf = id(edge)
+                if leaf not in to_leaves:
+                    to_leaves[leaf] = accumulator(edge), 0
+                edge = edges[number] = to_leaves[leaf]  # type: ignore[index]
+            node = edge[0]
+            if node in dependencies:
+                dependencies[node] += 1
+            else:
+                dependencies[node] = 1
+                unvisited.append(node)
     return dependencies
 
 
 def topological_order(roots: Iterable[Node]) -> list[Node]:
     """The nodes that can be reached from the roots, every node before the nodes that its gradients go to.
 
-    Among the nodes whose turn could be next, an AccumulateGrad comes first and then the node recorded last.
+    Gradients go to what was recorded before: the node recorded last comes first. Only leaves don't know when they are
+    needed; their AccumulateGrad comes as soon as no other node is left that has a gradient for it.
     """
     dependencies = count_dependencies(roots)
-    ready = [(_priority(node), node) for node, count in dependencies.items() if count == 0]
-    heapq.heapify(ready)
-    order = []
-    while ready:
-        node = heapq.heappop(ready)[1]
+    order: list[Node] = []
+    operations: list[Node] = []
+    for node, count in dependencies.items():
+        if node.__class__ is not AccumulateGrad:
+            operations.append(node)
+        elif count == 0:
+            order.append(node)
+    operations.sort(key=_number, reverse=True)
+    for node in operations:
         order.append(node)
-        for edge in node.edges:
-            if edge is not None:
-                dependencies[edge[0]] -= 1
-                if dependencies[edge[0]] == 0:
-                    heapq.heappush(ready, (_priority(edge[0]), edge[0]))
+        for edge in node._edges:
+            if edge is not None and edge[0].__class__ is AccumulateGrad:
+                leaf = edge[0]
+                dependencies[leaf] -= 1
+                if not dependencies[leaf]:
+                    order.append(leaf)
     return order
 
 
-def _priority(node: Node) -> tuple[bool, int]:
-    return not isinstance(node, AccumulateGrad), -node.sequence_number
+_number = operator.attrgetter("sequence_number")
 
 
 def sum_to_size(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -123,12 +141,33 @@ def accumulate_grad(variable: Tensor, grad: Tensor, may_keep: bool) -> None:
     Source: https://pytorch.org/docs/stable/autograd.html#default-gradient-layouts
     """
     if variable._grad is None:
-        keeps = may_keep and not grad_mode.enabled
-        variable._grad = grad._alias() if keeps else _copy_for(variable, grad)
+        if not may_keep or grad_mode.enabled or not _fits(variable, grad):
+            variable._grad = _copy_for(variable, grad)
+        else:
+            variable._grad = grad if grad._base is None else grad._alias()
     elif grad_mode.enabled:
         variable._grad = variable._grad + grad
     else:
-        variable._grad.add_(grad)
+        _add_to(variable._grad, grad)
+
+
+def _add_to(total: Tensor, grad: Tensor) -> None:
+    """total += grad, where nothing is recorded. Two arrays of one kind are just added."""
+    array = total._array
+    if (
+        not gpus.in_use  # which compute where they are
+        and total._dtype is grad._dtype
+        and total._device is grad._device
+        and total._dtype.is_native
+        and total._bits == grad._bits
+        and total._counter is not UNTRACKED
+        and array.shape == grad._array.shape
+        and 0 not in array.strides
+    ):
+        array += grad._array
+        total._bump_version()
+    else:
+        total.add_(grad)
 
 
 def _fits(variable: Tensor, grad: Tensor) -> bool:
@@ -141,8 +180,7 @@ def _fits(variable: Tensor, grad: Tensor) -> bool:
 def _copy_for(variable: Tensor, grad: Tensor) -> Tensor:
     if grad.shape != variable.shape or not is_dense(variable._array):
         return grad.clone(memory_format=contiguous_format)
-    copy: Tensor = grad.new_empty_strided(variable.shape, variable.stride()).copy_(grad)
-    return copy
+    return grad.new_empty_strided(variable.shape, variable.stride()).copy_(grad)
 
 
 def run(
@@ -160,7 +198,7 @@ def run(
     pending: dict[Node, list[Tensor | None]] = {}
     captured: dict[Edge, Tensor] = {}
     observed = bool(OBSERVERS)
-    with set_grad_enabled(create_graph), Pass([node for (node, _), _ in roots]) as this:
+    with Pass(roots, create_graph) as this:
         for (node, number), grad in roots:
             _receive(pending, node, number, grad)
         order = topological_order(pending)
@@ -180,19 +218,28 @@ def run(
             if hooks is not None:
                 run_tensor_hooks(hooks, grads)
             if node.__class__ is AccumulateGrad:
-                _finish(node, grads, targets, captured, accumulate_leaves)
+                if targets is None and hooks is None and not observed and not node.variable._hooks:
+                    accumulate(node, grads)
+                else:
+                    _finish(node, grads, targets, captured, accumulate_leaves)
                 continue
             if ends:
                 _capture(node, grads, targets or (), captured)
                 continue
-            results = list(_compute(node, grads) if observed or hooks is not None else node.apply(grads))
+            results = list(_compute(node, grads)) if observed or hooks is not None else node.apply(grads)
+            if results.__class__ is not list:  # a node makes its list anew
+                results = list(results)
             del grads
             if not keep_graph:
                 node.release()
-            for edge in reversed(node.edges):
+            for edge in reversed(node._edges):
                 grad = results.pop()  # type: ignore[assignment]
                 if edge is not None and grad is not None:
-                    _receive(pending, edge[0], edge[1], grad, node, len(results))
+                    to, number = edge
+                    if to not in pending and to.outputs == ((grad._array.shape, grad._dtype),):
+                        pending[to] = [grad]  # as most gradients come: to a node of one output, and fitting
+                    else:
+                        _receive(pending, to, number, grad, node, len(results))
                 del grad
         for callback in this.callbacks:
             callback()
@@ -237,7 +284,20 @@ def _receive(
     if arrived is None:
         arrived = pending[node] = [None] * len(node.outputs)
     before = arrived[number]
-    arrived[number] = grad if before is None else before + grad
+    if before is None:
+        arrived[number] = grad
+        return
+    total = before._array
+    if (
+        sys.getrefcount(before) == 3  # the list's, the name's and the argument's: nobody else sees this sum
+        and sys.getrefcount(total) == 3  # or its memory,
+        and total.base is None
+        and dtype.is_native
+        and not (before._bits or grad._bits or grad_mode.enabled or gpus.in_use)
+    ):
+        total += grad._array
+    else:
+        arrived[number] = before + grad
 
 
 def _check_expandable(shape: tuple[int, ...], found: tuple[int, ...], giver: Node | None, index: int) -> None:
@@ -290,10 +350,10 @@ def accumulate(node: AccumulateGrad, grads: list[Tensor | None]) -> Gradients:
     """
     grad = grads.pop()
     variable = node.variable
-    if grad is None or not variable.requires_grad:
+    if grad is None or not (variable._requires_grad or variable.requires_grad):
         return ()
     # Two references: the local name and the argument of getrefcount. A third is somebody who would see the sum grow.
-    unshared = sys.getrefcount(grad) == 2 and _fits(variable, grad)
+    unshared = sys.getrefcount(grad) == 2
     with _accumulating:
         accumulate_grad(variable, grad, unshared)
     if variable._post_accumulate_hooks:

@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
-from minitorch.autograd.inplace import CUSTOM, MULTIPLE, check_writable, rebase_history
+from minitorch.autograd.inplace import check_writable, rebase_history
 from minitorch.autograd.node import Edge, Gradients, Node, gradient_edge
 from minitorch.autograd.saved import FREED, PUSHED, SavedTensor, default_hooks
+from minitorch.autograd.views import CUSTOM, MULTIPLE
 from minitorch.tensor import Tensor, make_tensor, make_view
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]

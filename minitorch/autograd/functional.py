@@ -13,6 +13,8 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import enable_grad, set_grad_enabled
 from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.autograd.passes import grad as gradients_of
+from minitorch.ops.indexing.joining import stack
 from minitorch.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -62,16 +64,7 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.functional.vhp.html
     """
-    with enable_grad():
-        variables, as_tuple = _variables(inputs, "inputs", "vhp", create_graph)
-        vector = _vector(v, variables, as_tuple, "vhp", create_graph)
-        outputs, _ = _outputs(func, variables, "vhp", strict, scalar=True)
-        gradient = _grad(outputs, variables, None, create_graph=True)
-        _check_recorded(gradient, "jacobian", strict)
-    with set_grad_enabled(create_graph or grad_mode.enabled):
-        product = _grad(gradient, variables, vector, create_graph)
-        product = _filled(product, variables, strict, create_graph, "double_back")
-    return _result(outputs, create_graph, False), _result(product, create_graph, as_tuple)
+    return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
@@ -80,18 +73,21 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     Where H is symmetric, `vhp` gives the same with less work.
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.functional.hvp.html
     """
+    return _hessian_product("hvp", func, inputs, v, create_graph, strict)
+
+
+def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool) -> Any:
     with enable_grad():
-        variables, as_tuple = _variables(inputs, "inputs", "hvp", create_graph)
-        vector = _vector(v, variables, as_tuple, "hvp", create_graph)
-        outputs, _ = _outputs(func, variables, "hvp", strict, scalar=True)
-        gradient = _grad(outputs, variables, None, create_graph=True)
+        variables, as_tuple = _variables(inputs, "inputs", name, create_graph)
+        vector = _vector(v, variables, as_tuple, name, create_graph)
+        outputs, _ = _outputs(func, variables, name, strict, scalar=True)
+        gradient, ends, stage = _grad(outputs, variables, None, create_graph=True), variables, "double_back"
         _check_recorded(gradient, "jacobian", strict)
-        weights = tuple(each.new_zeros(each.shape, requires_grad=True) for each in variables)
-        transposed = _grad(gradient, variables, weights, create_graph=True)
-        _check_recorded(gradient, "hessian", strict)
+        if name == "hvp":
+            ends, stage = tuple(each.new_zeros(each.shape, requires_grad=True) for each in variables), f"{stage}_trick"
+            gradient = _grad(gradient, variables, ends, create_graph=True)
     with set_grad_enabled(create_graph or grad_mode.enabled):
-        product = _grad(transposed, weights, vector, create_graph)
-        product = _filled(product, variables, strict, create_graph, "double_back_trick")
+        product = _filled(_grad(gradient, ends, vector, create_graph), variables, strict, create_graph, stage)
     return _result(outputs, create_graph, False), _result(product, create_graph, as_tuple)
 
 
@@ -131,8 +127,6 @@ def jacobian(
 
 def _jacobian(number: int, output: Tensor, variables: Tensors, strict: bool, create_graph: bool) -> Tensors:
     """The Jacobians of output `number` with respect to each variable."""
-    from minitorch.ops.joining import stack
-
     rows: list[list[Tensor]] = [[] for _ in variables]
     for element in output.reshape(-1).unbind(0):
         grads = _grad((element,), variables, None, create_graph, retain_graph=True)
@@ -252,8 +246,6 @@ def _grad(
     retain_graph: bool | None = None,
 ) -> tuple[Any, ...]:
     """autograd.grad of those outputs that have a history, None for inputs that they don't depend on."""
-    from minitorch.autograd import grad
-
     pairs = [
         (output, weight)
         for output, weight in zip(outputs, weights or [None] * len(outputs), strict=True)
@@ -262,7 +254,7 @@ def _grad(
     if not pairs:
         return (None,) * len(inputs)
     recorded, weighted = zip(*pairs, strict=True)
-    return grad(recorded, inputs, weighted, retain_graph, create_graph, allow_unused=True)
+    return gradients_of(recorded, inputs, weighted, retain_graph, create_graph, allow_unused=True)
 
 
 _NOT_RECORDED = {
@@ -274,9 +266,6 @@ _NOT_RECORDED = {
     "input {} is independent of the input. This is not allowed in strict mode. You should ensure that your function is "
     "twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
     "example).",
-    "hessian": "The hessian of the user-provided function with respect to input {} is independent of the input. This "
-    "is not allowed in strict mode. You should ensure that your function is thrice differentiable and that the hessian "
-    "depends on the inputs.",
 }
 _INDEPENDENT = {
     "back": "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",

@@ -25,7 +25,13 @@ class GradMode(threading.local):
     multithreading = True
 
     def set(self, asked: bool, inference: bool) -> None:
+        if inference is not self.inference:
+            (INFERRING.append if inference else INFERRING.remove)(threading.get_ident())
         self.asked, self.inference, self.enabled = asked, inference, asked and not inference
+
+
+INFERRING: list[int] = []
+"""The threads in inference mode: while there is none, who makes a tensor need not ask for its own."""
 
 
 state = GradMode()
@@ -96,28 +102,30 @@ class _Mode:
         state.set(self._previous, state.inference)
 
 
-class no_grad(_Mode):
+class _Recording(_Mode):
+    """A mode that can decorate a function without being called first."""
+
+    asked: bool
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Self:
+        mode = super().__new__(cls)
+        return mode if function is None else cast(Self, mode(function))
+
+    def __enter__(self) -> None:
+        self._previous = state.asked
+        state.set(self.asked, state.inference)
+
+
+class no_grad(_Recording):
     """Inside, ops are not recorded and their results have `requires_grad=False`."""
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Self:
-        mode = super().__new__(cls)
-        return mode if function is None else cast(Self, mode(function))
-
-    def __enter__(self) -> None:
-        self._previous = state.asked
-        state.set(False, state.inference)
+    asked = False
 
 
-class enable_grad(_Mode):
+class enable_grad(_Recording):
     """Inside, ops are recorded, also within `no_grad`."""
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Self:
-        mode = super().__new__(cls)
-        return mode if function is None else cast(Self, mode(function))
-
-    def __enter__(self) -> None:
-        self._previous = state.asked
-        state.set(True, state.inference)
+    asked = True
 
 
 class set_grad_enabled(_Mode):

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from minitorch.autograd.gradcheck import (
+from minitorch.autograd.jacobians import (
     Function,
     GradcheckError,
+    Tolerances,
     _analytical,
     _as_tuple,
     _check_reentrant,
@@ -23,6 +24,7 @@ from minitorch.autograd.gradcheck import (
     _numerical,
     _slopes,
 )
+from minitorch.ops.random.new import rand
 from minitorch.random import Generator
 from minitorch.tensor import Tensor, from_numpy
 
@@ -38,23 +40,14 @@ _ONLY_FAST = (
 )
 
 
-def check(
-    func: Function,
-    inputs: tuple[Any, ...],
-    eps: float,
-    atol: float,
-    rtol: float,
-    nondet_tol: float,
-    check_dtypes: bool,
-) -> None:
+def check(func: Function, inputs: tuple[Any, ...], tolerances: Tolerances) -> None:
     """Raises GradcheckError where a derivative is wrong."""
     are_complex = [each.is_complex() for each in _differentiable(func(*inputs))]
-    tolerances = eps, atol, rtol, nondet_tol, check_dtypes
     if not any(are_complex):
-        _Check(func, inputs, "", are_complex, *tolerances).run()
+        _Check(func, inputs, "", are_complex, tolerances).run()
         return
     for part in ("imaginary", "real"):
-        _Check(_part_of(func, part), inputs, part, are_complex, *tolerances).run()
+        _Check(_part_of(func, part), inputs, part, are_complex, tolerances).run()
 
 
 def _part_of(func: Function, part: str) -> Function:
@@ -78,14 +71,10 @@ class _Check:
         inputs: tuple[Any, ...],
         part: str,
         complex_outputs: list[bool],
-        eps: float,
-        atol: float,
-        rtol: float,
-        nondet_tol: float,
-        check_dtypes: bool,
+        tolerances: Tolerances,
     ) -> None:
-        self.func, self.inputs, self.part, self.eps = func, inputs, part, eps
-        self.atol, self.rtol, self.nondet_tol, self.check_dtypes = atol, rtol, nondet_tol, check_dtypes
+        self.func, self.inputs, self.part = func, inputs, part
+        self.eps, self.atol, self.rtol, self.nondet_tol, self.check_dtypes = tolerances
         self.variables = [each for each in inputs if isinstance(each, Tensor) and each.requires_grad]
         self.outputs = _differentiable(func(*inputs))
         self.complex_outputs = complex_outputs
@@ -145,8 +134,6 @@ def _requires_grad(tensor: Tensor) -> bool:
 
 def _unit(tensor: Tensor, random: Generator) -> Tensor:
     """A vector of positive random numbers, as many as the tensor has elements, of length one."""
-    from minitorch.ops.sampling import rand
-
     vector: Tensor = rand(tensor.numel(), generator=random).to(dtype=tensor.dtype.to_real(), device=tensor.device)
     return vector / vector.norm()
 

@@ -72,17 +72,14 @@ class NodeHooks:
 
 def register_tensor_hook(tensor: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
     """Has `hook(grad)` called with the gradient of `tensor`; what it returns, unless None, replaces the gradient."""
-    from minitorch.autograd.node import gradient_edge
-
     if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    edge = None if tensor.is_leaf else gradient_edge(tensor)
-    if edge is None:  # a leaf's node lives only as long as a graph does
+    node = tensor.grad_fn
+    if node is None:  # a leaf's node lives only as long as a graph does
         if tensor._hooks is None:
             tensor._hooks = {}
         return RemovableHandle(tensor._hooks, hook)
-    node, number = edge
-    return RemovableHandle(NodeHooks.of(node).of_outputs.setdefault(number, {}), hook)
+    return RemovableHandle(NodeHooks.of(node).of_outputs.setdefault(tensor._output_nr, {}), hook)
 
 
 def retain_grad(tensor: Tensor) -> None:
@@ -125,9 +122,7 @@ def _checked(hook: Callable[..., Any], result: Any, grad: Tensor | None) -> Tens
 
 
 def _tensor(returned: Any) -> Tensor:
-    from minitorch.tensor import Tensor
-
-    if not isinstance(returned, Tensor):
+    if not hasattr(returned, "_grad_fn"):
         raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
     return returned
 

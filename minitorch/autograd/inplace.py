@@ -10,9 +10,9 @@ from typing import Any
 
 from minitorch.autograd.differentiable import UNTRACKED
 from minitorch.autograd.grad_mode import state as grad_mode
-from minitorch.autograd.hooks import NodeHooks
 from minitorch.autograd.node import Edge, Gradients, Node, gradient_edge
-from minitorch.autograd.saved import FREED, forward_name
+from minitorch.autograd.saved import FREED
+from minitorch.autograd.views import Place, forbidden, refresh_view, set_history
 from minitorch.tensor import Tensor
 
 
@@ -42,88 +42,14 @@ def check_writable(target: Tensor, args: Sequence[Any] = ()) -> None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-INFERENCE, NO_GRAD, MULTIPLE = "in inference mode", "in no_grad mode", "by a function of several views"
-CUSTOM = "inside a custom Function"
-"""How a view was made, where that forbids writing to it later."""
-
-
-def forbidden(view: Tensor, made: str, written: str) -> RuntimeError:
-    """The error for a view that was made without a gradient, or beside others, and is written to."""
-    node = view._grad_fn
-    origin = "A view" if node is None else f"Output {view._output_nr} of {forward_name(node)} is a view"
-    if made in (MULTIPLE, CUSTOM) and node is not None:
-        message = f"{origin} and {written} modified inplace."
-    else:
-        mode, since = (made, "in normal mode") if made == INFERENCE else (NO_GRAD, "with grad mode enabled")
-        relation = "was created" if node is None else "of a view which was created"
-        message = f"{origin} {relation} {mode} and {written} modified inplace {since}."
-    if made == MULTIPLE:
-        return RuntimeError(
-            f"{message} This view is the output of a function that returns multiple views. Such functions do not allow "
-            "the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
-        )
-    if made == CUSTOM:
-        return RuntimeError(
-            f"{message} This view was created inside a custom Function (or because an input was returned as-is) and "
-            "the autograd logic to handle view+inplace would override the custom backward associated with the custom "
-            "Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
-            "output of the custom Function."
-        )
-    block = "inference_mode" if made == INFERENCE else "no_grad"
-    return RuntimeError(
-        f"{message} Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code "
-        f"by moving both the view and the inplace either both inside the {block} block (if you don't want the inplace "
-        "to be tracked) or both outside (if you want the inplace to be tracked)."
-    )
-
-
 def rebase_history(target: Tensor, node: Node) -> None:
     """Makes `node`, recorded for an in-place op on `target`, the end of its history; for a view, of its base's too."""
     base = target._base
     if base is None:
-        _set_history(target, node)
+        set_history(target, node)
         return
-    _set_history(base, CopySlices(base, target, node))
+    set_history(base, CopySlices(base, target, node))
     refresh_view(target)
-
-
-def _set_history(tensor: Tensor, node: Node) -> None:
-    """Makes `node` the history of a tensor. Where its gradient is retained, it is from now on that of the new value."""
-    before = tensor._grad_fn
-    if tensor._retains_grad and before is not None and before.hooks is not None:
-        retained = before.hooks.retained.pop(tensor._output_nr)
-        NodeHooks.of(node).retained[0] = retained
-    tensor._grad_fn, tensor._output_nr, tensor._requires_grad = node, 0, True
-
-
-def refresh_view(view: Tensor) -> None:
-    """Gives a view whose base was written to since a history that starts at the base as it is now."""
-    base = view._base
-    assert base is not None
-    if view._grad_fn is None and not base._requires_grad:
-        return
-    if view._view_made is not None:
-        raise forbidden(view, view._view_made, "its base or another view of its base has been")
-    from minitorch.autograd.place import seen_again
-
-    if base._requires_grad:
-        node = seen_again(base, view)._grad_fn
-    else:  # the view has a history: it keeps one, which leads nowhere
-        node = seen_again(base._alias().requires_grad_(), view)._grad_fn
-        _cut_off(node)
-    assert node is not None
-    _set_history(view, node)
-    view._view_version = base._version
-
-
-def _cut_off(node: Node | None) -> None:
-    """Takes the leaf away at which a chain of nodes ends."""
-    while node is not None:
-        edge = node.edges[0]
-        if edge is None or not edge[0].edges:
-            node.edges = (None,)
-            return
-        node = edge[0]
 
 
 class NotImplementedNode(Node):
@@ -156,8 +82,6 @@ class CopySlices(Node):
     def __init__(self, base: Tensor, view: Tensor, node: Node) -> None:
         super().__init__((gradient_edge(base), *node.edges[1:]), ((base._array.shape, base._dtype),))
         self.node: Node | None = node
-        from minitorch.autograd.place import Place
-
         self._place = Place(base, view)
 
     def name(self) -> str:

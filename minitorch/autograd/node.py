@@ -7,20 +7,27 @@ A node stands for one executed op. Its edges lead to the nodes that made its inp
 from __future__ import annotations
 
 import itertools
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
+from minitorch.autograd import engine  # which needs this file: it is looked into when a pass ends
+from minitorch.autograd.differentiable import Differentiable
+from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.autograd.hooks import NodeHooks, RemovableHandle
 from minitorch.autograd.saved import FREED, KEEPERS, PUSHED, SavedTensor, SavedTensors, default_hooks
-from minitorch.ops.plan import ARGUMENT, GRAD, MASK, RESULT, SHAPE, STRIDE
+from minitorch.devices import cpu
+from minitorch.dispatch.formulas import ARGUMENT, PLAIN, RESULT, SHAPE, STRIDE
+from minitorch.kernels.blocks import BLOCK
 from minitorch.size import Size
-from minitorch.tensor import Tensor
 
 if TYPE_CHECKING:
-    from minitorch.autograd.hooks import NodeHooks, RemovableHandle
+    from minitorch.arrays import Array
+    from minitorch.dispatch.op import Op
+    from minitorch.dispatch.plan import Plan
     from minitorch.dtypes import dtype
-    from minitorch.ops.declaration import Op
-    from minitorch.ops.plan import Plan
+    from minitorch.tensor import Tensor
 
 Edge = tuple["Node", int]
 Gradients = Sequence["Tensor | None"]
@@ -32,20 +39,36 @@ numbering: Iterator[int] = itertools.count()
 class Node:
     """A backward function. Calling it maps the gradients of its outputs to the gradients of its inputs.
 
-    `edges[i]` is the (node, output number) that made input i, or None where input i needs no gradient;
+    `edges[i]` is the (node, output number) that made input i, or None where input i needs no gradient. Where input i is
+    a leaf, `_edges` has the leaf itself until somebody asks for the edge: few graphs of the many recorded are walked.
     `outputs[k]` is the (shape, dtype) of output k, which a gradient of it must have too.
     Nodes are numbered in the order in which they were recorded.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "edges", "outputs", "sequence_number")
+    __slots__ = ("__dict__", "__weakref__", "_edges", "outputs", "sequence_number")
+
+    _edges: Sequence[Any]
 
     hooks: NodeHooks | None = None
     """What users registered on this node, or on the tensors it made. On the class, since hardly a node has any."""
 
     def __init__(self, edges: Sequence[Edge | None], outputs: Sequence[tuple[tuple[int, ...], dtype]]) -> None:
-        self.edges = edges
+        self._edges = edges
         self.outputs = outputs
         self.sequence_number = next(numbering)
+
+    @property
+    def edges(self) -> Sequence[Edge | None]:
+        edges = self._edges
+        for each in edges:
+            if each is not None and each.__class__ is not tuple:
+                self._edges = edges = [settled(each) for each in edges]
+                break
+        return edges
+
+    @edges.setter
+    def edges(self, edges: Sequence[Edge | None]) -> None:
+        self._edges = edges
 
     def name(self) -> str:
         """PyTorch's name of the node, such as "MulBackward0"."""
@@ -79,8 +102,6 @@ class Node:
 
         Source: https://pytorch.org/docs/stable/generated/torch.autograd.graph.Node.register_hook.html
         """
-        from minitorch.autograd.hooks import NodeHooks, RemovableHandle
-
         return RemovableHandle(NodeHooks.of(self).after, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -88,8 +109,6 @@ class Node:
 
         Source: https://pytorch.org/docs/stable/generated/torch.autograd.graph.Node.register_prehook.html
         """
-        from minitorch.autograd.hooks import NodeHooks, RemovableHandle
-
         return RemovableHandle(NodeHooks.of(self).before, hook)
 
     def apply(self, grads: Gradients) -> Gradients:
@@ -119,11 +138,8 @@ class AccumulateGrad(Node):
 
     __slots__ = ("variable",)
 
-    def __init__(self, variable: Tensor) -> None:
-        self.edges = ()
-        self.outputs = ((variable._array.shape, variable._dtype),)
-        self.sequence_number = next(numbering)
-        self.variable = variable
+    _edges = ()
+    variable: Tensor
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
@@ -132,18 +148,27 @@ class AccumulateGrad(Node):
         return 2**64 - 1  # before everything that was recorded
 
     def apply(self, grads: Gradients) -> Gradients:
-        from minitorch.autograd.engine import accumulate
+        return engine.accumulate(self, list(grads))
 
-        return accumulate(self, list(grads))
+
+_new = object.__new__
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
     """The one AccumulateGrad of a leaf. The leaf holds it weakly, so that the two don't keep each other alive."""
     node = None if leaf._accumulator is None else leaf._accumulator()
     if node is None:
-        node = AccumulateGrad(leaf)
+        node = _new(AccumulateGrad)
+        node.outputs = ((leaf._array.shape, leaf._dtype),)
+        node.sequence_number = next(numbering)
+        node.variable = leaf
         leaf._accumulator = weakref.ref(node)
     return node
+
+
+def settled(edge: Any) -> Edge | None:
+    """An edge, also where a leaf still stands in its place."""
+    return (accumulator(cast("Tensor", edge)), 0) if isinstance(edge, Differentiable) else edge
 
 
 def gradient_edge(tensor: Tensor) -> Edge | None:
@@ -154,20 +179,42 @@ def gradient_edge(tensor: Tensor) -> Edge | None:
     return (accumulator(tensor), 0) if tensor._requires_grad else None
 
 
-def _saved(source: int, tensor: Tensor) -> Any:
-    """The tensor itself, or the one fact about it that a formula asks for."""
-    if source == ARGUMENT:
-        return SavedTensor(tensor, False)
-    if source == SHAPE:
-        return tensor._array.shape
-    return tensor.stride() if source == STRIDE else tensor._dtype
+def _saved(source: int, value: Any) -> Any:
+    """What a node keeps of an argument: the tensor itself or the one fact about it that a formula asks for, or of each
+    tensor in a sequence.
+    """
+    if isinstance(value, Differentiable):
+        if source == ARGUMENT:
+            return SavedTensor(cast("Tensor", value), False)
+        if source == SHAPE:
+            return value._array.shape
+        return cast("Tensor", value).stride() if source == STRIDE else value._dtype
+    if isinstance(value, (list, tuple)):
+        tensors = [None if each is None else _saved(source, each) for each in value]
+        return SavedTensors(tensors) if source == ARGUMENT else tensors
+    return () if source == SHAPE else value  # a number where a tensor could be
 
 
-def check_saved(plan: Plan, args: Sequence[Any]) -> None:
-    """Raises RuntimeError where one of the arguments that would be saved can't be: a tensor of inference mode."""
-    for source, index in plan.saved:
-        if source == ARGUMENT and isinstance(args[index], Tensor):
-            SavedTensor(args[index], False)
+def spare_memory(grads: Gradients) -> Array | None:
+    """The array of a node's first gradient, to be overwritten, if nobody else can see it.
+
+    Then the tensor has four references: the list's, two names and the argument of getrefcount; its array has three.
+    From Python 3.14 on, names don't always count, so that is not known there.
+    """
+    if sys.version_info >= (3, 14):
+        return None
+    grad = cast("Tensor", grads[0])
+    array = grad._array
+    spare = (
+        sys.getrefcount(grads[0]) == 4
+        and sys.getrefcount(array) == 3
+        and array.base is None
+        and array.flags.c_contiguous
+        and grad._device is cpu
+        and grad._dtype.is_native
+        and not (grad._bits or grad_mode.enabled)
+    )
+    return array if spare else None
 
 
 class OpNode(Node):
@@ -182,28 +229,40 @@ class OpNode(Node):
     full_name: ClassVar[str]
 
     def __init__(self, plan: Plan, args: Sequence[Any], results: Sequence[Tensor]) -> None:
-        op = self.op
-        self.sequence_number = next(numbering)
-        self.outputs = [(each._array.shape, each._dtype) for each in results]
+        # Plain loops, and no calls for what most nodes have: recording is what small ops spend most of their time on.
         self._plan = plan
-        if op.gradient_sequence is None:
-            self.edges = [None if position is None else gradient_edge(args[position]) for position in plan.edges]
+        if len(results) == 1:
+            self.outputs = ((results[0]._array.shape, results[0]._dtype),)
         else:
-            self.edges = [gradient_edge(each) for each in args[op.gradient_sequence]]
-        saved: list[Any] = [args[index] for index in plan.plain]
-        for source, index in plan.others:
-            if source == RESULT:
-                saved.append(SavedTensor(results[index], results[index]._dtype.is_differentiable) if results else None)
+            self.outputs = [(each._array.shape, each._dtype) for each in results]
+        edges: list[Any] = []
+        self._edges = edges
+        for position in plan.edges:
+            if position is None:
+                edges.append(None)
                 continue
-            value = args[index]
-            if isinstance(value, Tensor):
-                saved.append(_saved(source, value))
-            elif index in op.sequences:
-                tensors = [None if each is None else _saved(source, each) for each in value]
-                saved.append(SavedTensors(tensors) if source == ARGUMENT else tensors)
+            each = args[position]
+            node = each._grad_fn
+            if each._base is not None:
+                edges.append(gradient_edge(each))
             else:
-                saved.append(() if source == SHAPE else value)  # a number where a tensor could be
+                edges.append(each if node is None else (node, each._output_nr))
+        if plan.sequence is not None:
+            self._edges = [gradient_edge(each) for each in args[plan.sequence]]
+        self.sequence_number = next(numbering)  # after the edges, since a view's history may be recorded anew for them
+        saved: list[Any] = []
         self._saved = saved
+        for source, index in plan.keeps:
+            if source == PLAIN:
+                saved.append(args[index])
+            elif source == RESULT:
+                saved.append(SavedTensor(results[index], results[index]._dtype.is_differentiable) if results else None)
+            elif source == ARGUMENT and isinstance(args[index], Differentiable):
+                saved.append(SavedTensor(args[index], False))
+            elif source == SHAPE and isinstance(args[index], Differentiable):
+                saved.append(args[index]._array.shape)
+            else:
+                saved.append(_saved(source, args[index]))
         if PUSHED and default_hooks.pairs:
             for each in saved:
                 if isinstance(each, KEEPERS):
@@ -223,18 +282,29 @@ class OpNode(Node):
         return self.full_name
 
     def apply(self, grads: Gradients) -> Gradients:
-        if grads[0] is None and all(each is None for each in grads):
-            return [None] * len(self.edges)
-        saved = self._unpack()
-        gradients: list[Tensor | None] = [None] * len(self.edges)
-        for formula, sources, slots, needs in self._plan.calls:
-            values = []
-            for kind, index in sources:
-                if kind < GRAD:
-                    values.append(saved[index])
-                else:
-                    values.append(grads[0] if kind == GRAD else needs if kind == MASK else grads)
-            result = formula(*values)
+        plan, grad = self._plan, grads[0]
+        gradients: list[Tensor | None] = [None] * len(self._edges)
+        if grad is None and all(each is None for each in grads):
+            return gradients
+        memory = None
+        if plan.overwrites and grad is not None and grad._array.size > BLOCK:
+            memory = spare_memory(grads)
+        unseen = plan.asks_unseen and self._is_next_unseen()
+        if plan.saves_tensors:
+            if len(self._saved) < len(plan.saved):
+                raise RuntimeError(FREED)
+            given = []
+            for each in self._saved:
+                kept = each.__class__ is SavedTensor or each.__class__ is SavedTensors
+                given.append(each.unpack(self) if kept else each)
+            given += (None, unseen, memory, (), grads, grad)
+        else:
+            given = [*self._saved, None, unseen, memory, (), grads, grad]
+        for slot in plan.passed_on:
+            gradients[slot] = grad
+        for formula, take, slots, needs in plan.calls:
+            given[-3] = needs
+            result = formula(*take(given))
             if slots is None:
                 gradients = list(result)
             elif len(slots) == 1:
@@ -244,15 +314,19 @@ class OpNode(Node):
                     gradients[slot] = each
         return gradients
 
-    def _unpack(self) -> list[Any]:
-        if len(self._saved) < len(self._plan.saved):
-            raise RuntimeError(FREED)
-        if not self._plan.saves_tensors:
-            return self._saved
-        return [
-            each.unpack(self) if each.__class__ is SavedTensor or each.__class__ is SavedTensors else each
-            for each in self._saved
-        ]
+    def _is_next_unseen(self) -> bool:
+        """Whether what this node gives its one input is computed with, element by element, before anybody sees it.
+
+        What comes of that must lie in memory as if the gradient lay there row by row.
+        """
+        this, edge = engine.current.of_thread, self._edges[0]
+        if this is None or this.create_graph or this.needed is not None or engine.OBSERVERS:
+            return False
+        node = edge[0] if edge.__class__ is tuple else None
+        if not isinstance(node, OpNode) or not node._plan.overwrites or node.hooks is not None:
+            return False
+        arrays = [getattr(each.tensor, "_array", None) for each in node._saved if isinstance(each, SavedTensor)]
+        return all(each is not None and each.flags.c_contiguous for each in arrays)
 
     def release(self) -> None:
         plan = self._plan

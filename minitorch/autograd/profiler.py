@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from minitorch.autograd import engine
 from minitorch.autograd.node import Gradients, Node
 from minitorch.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg
-from minitorch.ops.declaration import OPS
+from minitorch.dispatch.declaration import OPS
 
 __all__ = ["profile", "record_function"]
 

@@ -9,13 +9,15 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from minitorch.autograd.differentiable import UNTRACKED
+from minitorch.autograd import node  # which needs this file: it is looked into when a tensor is saved
+from minitorch.autograd.differentiable import UNTRACKED, Differentiable
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
-from minitorch.tensor import Tensor
+from minitorch.autograd.views import forward_name
 
 if TYPE_CHECKING:
     from minitorch.autograd.node import Node
+    from minitorch.tensor import Tensor
 
 Pack = Callable[["Tensor"], Any]
 Unpack = Callable[[Any], "Tensor"]
@@ -95,8 +97,6 @@ class SavedTensor:
         self.tensor = Packed(self.tensor, self.tensor.detach(), pack, unpack)
 
     def _modified(self, node: Node | None) -> str:
-        from minitorch.autograd import anomaly
-
         tensor = self.tensor
         maker = node if self.output_number is not None else tensor.grad_fn
         number = self.output_number if self.output_number is not None else tensor._output_nr
@@ -104,8 +104,31 @@ class SavedTensor:
         return (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{_type_name(tensor)} {list(tensor.shape)}]{origin} is at version {tensor._version}; "
-            f"expected version {self.version} instead. Hint: {anomaly.hint()}"
+            f"expected version {self.version} instead. Hint: {_hint()}"
         )
+
+
+class AnomalyMode:
+    """The switches of anomaly mode, see `anomaly`."""
+
+    enabled = False
+    check_nan = True
+
+
+anomaly = AnomalyMode()
+
+
+def _hint() -> str:
+    """What the error about a modified tensor advises."""
+    if anomaly.enabled:
+        return (
+            "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+            "question was changed in there or anywhere later. Good luck!"
+        )
+    return (
+        "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
 
 
 class Packed:
@@ -116,7 +139,8 @@ class Packed:
     def __init__(self, tensor: Tensor, shown: Tensor, pack: Pack, unpack: Unpack) -> None:
         """`shown` is what the hook gets to see: the tensor without or with its history."""
         self.grad_fn, self.output_number = tensor.grad_fn, tensor._output_nr
-        self.requires_grad, self.accumulator = tensor.requires_grad, tensor._accumulator
+        self.requires_grad = tensor.requires_grad
+        self.accumulator = node.accumulator(tensor) if self.requires_grad and self.grad_fn is None else None
         self.unpack_hook = unpack
         version = shown._version
         with no_grad():
@@ -130,10 +154,8 @@ class Packed:
 
     def unpack(self) -> Tensor:
         """What the unpack hook gives, at the saved tensor's place in the graph."""
-        from minitorch.tensor import Tensor
-
         tensor = self.unpack_hook(self.data)
-        if not isinstance(tensor, Tensor):
+        if not isinstance(tensor, Differentiable):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(tensor).__name__}"
@@ -142,7 +164,8 @@ class Packed:
             tensor = tensor._alias()
             tensor._grad_fn, tensor._output_nr = self.grad_fn, self.output_number
             tensor._requires_grad = self.requires_grad
-            tensor._accumulator = self.accumulator
+            if (node := self.accumulator) is not None:
+                tensor._accumulator = lambda: node
         return tensor
 
 
@@ -153,12 +176,6 @@ def _type_name(tensor: Tensor) -> str:
     """What PyTorch calls a tensor's type in errors: by the old name, where there was one."""
     kind = tensor.type().removeprefix("torch.").removesuffix("Tensor")
     return tensor.type() if kind in _OLD_TYPES else f"{tensor.device.type.upper()}{kind}Type"
-
-
-def forward_name(node: Node) -> str:
-    """The name of the op that a node differentiates: "Mul" for "MulBackward0", "Pow1" for "PowBackward1"."""
-    stem, backward, overload = node.name().rpartition("Backward")
-    return stem + overload.removeprefix("0") if backward else overload
 
 
 class SavedTensors(tuple[SavedTensor | None, ...]):

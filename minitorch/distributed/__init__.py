@@ -7,72 +7,35 @@ The backend "gloo" is on CPUs and needs nothing but Python; "mpi" needs mpi4py a
 Source: https://pytorch.org/docs/stable/distributed.html
 """
 
+# ruff: noqa: I001
+
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
 from minitorch.distributed.backend import (
-    Backend,
-    BackendConfig,
-    get_default_backend_for_device,
-    is_backend_available,
-    is_gloo_available,
-    is_mpi_available,
-    is_nccl_available,
-    is_torchelastic_launched,
-    is_ucc_available,
-    is_xccl_available,
-)
+    Backend, BackendConfig, get_default_backend_for_device, is_backend_available, is_gloo_available, is_mpi_available,
+    is_nccl_available, is_torchelastic_launched, is_ucc_available, is_xccl_available,
+)  # fmt: skip
 from minitorch.distributed.buckets import GradBucket
 from minitorch.distributed.collectives import (
-    all_gather,
-    all_gather_coalesced,
-    all_gather_into_tensor,
-    all_gather_single,
-    all_reduce,
-    all_reduce_coalesced,
-    all_to_all,
-    all_to_all_single,
-    barrier,
-    broadcast,
-    gather,
-    monitored_barrier,
-    reduce,
-    reduce_scatter,
-    reduce_scatter_single,
-    reduce_scatter_tensor,
-    scatter,
-)
+    all_gather, all_gather_coalesced, all_gather_into_tensor, all_gather_single, all_reduce, all_reduce_coalesced,
+    all_to_all, all_to_all_single, barrier, broadcast, gather, monitored_barrier, reduce, reduce_scatter,
+    reduce_scatter_single, reduce_scatter_tensor, scatter,
+)  # fmt: skip
 from minitorch.distributed.constants import default_pg_timeout
 from minitorch.distributed.distributed_c10d import (
-    GroupMember,
-    destroy_process_group,
-    get_backend,
-    get_backend_config,
-    get_global_rank,
-    get_group_rank,
-    get_node_local_rank,
-    get_pg_count,
-    get_process_group_ranks,
-    get_rank,
-    get_world_size,
-    group,
-    init_process_group,
-    is_initialized,
-    new_group,
-)
+    GroupMember, destroy_process_group, get_backend, get_backend_config, get_global_rank, get_group_rank,
+    get_node_local_rank, get_pg_count, get_process_group_ranks, get_rank, get_world_size, group, init_process_group,
+    is_initialized, new_group,
+)  # fmt: skip
 from minitorch.distributed.errors import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
 from minitorch.distributed.file_store import FileStore
 from minitorch.distributed.gloo import ProcessGroupGloo
 from minitorch.distributed.objects import (
-    all_gather_object,
-    broadcast_object_list,
-    gather_object,
-    recv_object_list,
-    scatter_object_list,
-    send_object_list,
-)
+    all_gather_object, broadcast_object_list, gather_object, recv_object_list, scatter_object_list, send_object_list,
+)  # fmt: skip
 from minitorch.distributed.point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from minitorch.distributed.process_group import ProcessGroup
 from minitorch.distributed.reduce_op import ReduceOp, reduce_op, supports_complex

@@ -9,6 +9,7 @@ import importlib.util
 import os
 from typing import Any, ClassVar
 
+from minitorch.arrays import gpus
 from minitorch.devices import device
 
 
@@ -50,6 +51,8 @@ class BackendConfig:
         self.device_backend_map: dict[str, str] = {}
         if backend == Backend.UNDEFINED:
             self.device_backend_map["cpu"] = Backend.GLOO
+            if is_nccl_available():
+                self.device_backend_map["cuda"] = Backend.NCCL
         elif backend in Backend.backend_list:
             self.device_backend_map = dict.fromkeys(Backend.backend_capability[backend], backend)
         elif ":" in backend:
@@ -92,8 +95,9 @@ def is_mpi_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Whether there is the backend "nccl", which needs GPUs: not here."""
-    return False
+    """Whether there is the backend "nccl": where there are GPUs, and CuPy finds NVIDIA's library."""
+    library = gpus.library()
+    return library is not None and library.nccl() is not None
 
 
 def is_ucc_available() -> bool:

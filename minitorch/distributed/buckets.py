@@ -8,6 +8,7 @@ from typing import Any
 import minitorch
 from minitorch.distributed.work import Work
 from minitorch.futures import Future
+from minitorch.layout import is_dense
 from minitorch.tensor import Tensor
 
 torch: Any = minitorch
@@ -26,7 +27,7 @@ def bucket_assignment(tensors: Sequence[Tensor], limits: Sequence[int]) -> list[
     bytes_in: dict[Any, int] = {}
     limit_number: dict[Any, int] = {}
     for index, tensor in enumerate(tensors):
-        key = tensor.dtype
+        key = tensor.dtype, tensor.device
         opened.setdefault(key, []).append(index)
         bytes_in[key] = bytes_in.get(key, 0) + tensor.numel() * tensor.element_size()
         number = limit_number.setdefault(key, 0)
@@ -53,24 +54,11 @@ class Bucket:
 
     def views_of(self, buffer: Tensor) -> list[Tensor]:
         """The part of each parameter: laid out like it where it has no gaps."""
-        views = []
         pieces: Any = buffer.split([each.numel() for each in self.parameters])
-        for parameter, piece in zip(self.parameters, pieces, strict=True):
-            dense = parameter.is_contiguous() or not _without_gaps(parameter)
-            views.append(
-                piece.view(parameter.shape) if dense else piece.as_strided(parameter.shape, parameter.stride())
-            )
-        return views
-
-
-def _without_gaps(tensor: Any) -> bool:
-    by_stride = sorted(zip(tensor.stride(), tensor.shape, strict=True))
-    expected = 1
-    for stride, size in by_stride:
-        if size != 1 and stride != expected:
-            return False
-        expected *= size
-    return True
+        return [
+            piece.as_strided(each.shape, each.stride()) if is_dense(each._array) else piece.view(each.shape)
+            for each, piece in zip(self.parameters, pieces, strict=True)
+        ]
 
 
 class GradBucket:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar, cast
 
+from minitorch import Tensor, complex64, complex128, float32, view_as_real
 from minitorch.distributed import distributed_c10d as c10d
 from minitorch.distributed.process_group import ProcessGroup
-from minitorch.dtypes import complex64, complex128, float32
-from minitorch.tensor import Tensor
 
 
 def check_single_tensor(value: Any, name: str) -> None:
@@ -46,8 +46,6 @@ def check_same_dtype(*tensors: Tensor | list[Tensor]) -> None:
 
 def as_real(tensor: Tensor) -> Tensor:
     """A tensor's numbers as real ones: a complex number is two."""
-    from minitorch import view_as_real
-
     real: Tensor = view_as_real(tensor.detach()) if tensor.is_complex() else tensor
     return real
 
@@ -61,15 +59,46 @@ def not_in_group(group: Any, name: str) -> bool:
     return True
 
 
-def group_rank(group: ProcessGroup, global_rank: int | None, given: int | None) -> int:
-    """The number in the group of the process that is named by one of its two numbers."""
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def of_group(function: F) -> F:
+    """Gives a function its group, the one of all processes for None.
+
+    Where this process isn't in the group it is warned, and the function does nothing.
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        group = bound.arguments.get("group")
+        if not_in_group(group, function.__name__):
+            return None
+        bound.arguments["group"] = c10d._group_or_default_group(group)
+        return function(*bound.args, **bound.kwargs)
+
+    return cast(F, run)
+
+
+def group_rank(group: ProcessGroup, global_rank: int | None, given: int | None, default: int | None = None) -> int:
+    """The number in the group of the process that is named by one of its two numbers; `default` is a global one."""
     if given is not None:
         if global_rank is not None:
             raise ValueError("Can't specify both group_rank and global_rank")
         return given
+    global_rank = default if global_rank is None else global_rank
     if global_rank is None:
         raise ValueError("Must specify global_rank or group_rank")
     return c10d.get_group_rank(group, global_rank)
+
+
+def check_only_at_root(rank: int, root: int, name: str, given: Sequence[Any] | None, role: str) -> None:
+    """Raises ValueError unless the list of this name is given at the root, and only there."""
+    if root == rank and not given:
+        raise ValueError(f"Argument ``{name}`` must be specified on {role} rank.")
+    if root != rank and given:
+        raise ValueError(f"Argument ``{name}`` must NOT be specified on non-{role} ranks.")
 
 
 def check_not_self(group: ProcessGroup, rank: int, role: str) -> None:

@@ -14,14 +14,15 @@ from typing import Any
 
 from minitorch.distributed.checks import (
     as_real,
+    check_only_at_root,
     check_same_dtype,
     check_single_tensor,
     check_tensor_list,
     deprecated_for,
     group_rank,
-    not_in_group,
+    of_group,
 )
-from minitorch.distributed.distributed_c10d import Group, _check_timeout, _group_or_default_group
+from minitorch.distributed.distributed_c10d import _check_timeout
 from minitorch.distributed.gloo import ProcessGroupGloo
 from minitorch.distributed.reduce_op import RedOpType, supports_complex
 from minitorch.distributed.work import Work
@@ -35,49 +36,40 @@ def _finished(work: Work, async_op: bool) -> Work | None:
     return None
 
 
+@of_group
 def broadcast(
-    tensor: Tensor, src: int | None = None, group: Group = None, async_op: bool = False, group_src: int | None = None
+    tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
     """Copies the tensor of process `src` (or, in the group's own numbers, `group_src`) into that of all others."""
-    if not_in_group(group, "broadcast"):
-        return None
-    group = _group_or_default_group(group)
     root = group_rank(group, src, group_src)
     check_single_tensor(tensor, "tensor")
     return _finished(group.broadcast([as_real(tensor)], root, async_op), async_op)
 
 
-def _check_complex(op: Any, *tensors: Tensor) -> None:
+def _check_complex(error: type[Exception], name: str, op: Any, *tensors: Tensor) -> None:
     if any(tensor.is_complex() for tensor in tensors) and not supports_complex(op):
-        raise ValueError(f"all_reduce does not support {op} on complex tensors")
+        raise error(f"{name} does not support {op} on complex tensors")
 
 
-def _refuse_complex(name: str, op: Any, tensor: Tensor) -> None:
-    if tensor.is_complex() and not supports_complex(op):
-        raise RuntimeError(f"{name} does not support {op} on complex tensors")
-
-
-def all_reduce(tensor: Tensor, op: Any = RedOpType.SUM, group: Group = None, async_op: bool = False) -> Work | None:
+@of_group
+def all_reduce(tensor: Tensor, op: Any = RedOpType.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Replaces the tensor in every process by the sum, or another reduction, of all of them."""
     check_single_tensor(tensor, "tensor")
-    if not_in_group(group, "all_reduce"):
-        return None
-    _check_complex(op, tensor)
-    return _finished(_group_or_default_group(group).allreduce([as_real(tensor)], op, async_op), async_op)
+    _check_complex(ValueError, "all_reduce", op, tensor)
+    return _finished(group.allreduce([as_real(tensor)], op, async_op), async_op)
 
 
+@of_group
 def all_reduce_coalesced(
-    tensors: Tensor | list[Tensor], op: Any = RedOpType.SUM, group: Group = None, async_op: bool = False
+    tensors: Tensor | list[Tensor], op: Any = RedOpType.SUM, group: Any = None, async_op: bool = False
 ) -> Any:
     """`all_reduce` of several tensors; with `async_op` it returns their Future."""
     _warn_of_coalesced("all_reduce_coalesced")
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
     check_tensor_list(tensors, "tensor")
     check_same_dtype(tensors)
-    if not_in_group(group, "all_reduce_coalesced"):
-        return None
-    _check_complex(op, *tensors)
-    work = _group_or_default_group(group).allreduce([as_real(tensor) for tensor in tensors], op, async_op)
+    _check_complex(ValueError, "all_reduce", op, *tensors)
+    work = group.allreduce([as_real(tensor) for tensor in tensors], op, async_op)
     return work.get_future() if async_op else _finished(work, False)
 
 
@@ -90,50 +82,42 @@ def _warn_of_coalesced(name: str) -> None:
     )
 
 
+@of_group
 def reduce(
     tensor: Tensor,
     dst: int | None = None,
     op: Any = RedOpType.SUM,
-    group: Group = None,
+    group: Any = None,
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
     """Replaces the tensor of process `dst` by the sum, or another reduction, of all of them."""
-    if not_in_group(group, "reduce"):
-        return None
-    group = _group_or_default_group(group)
     root = group_rank(group, dst, group_dst)
     check_single_tensor(tensor, "tensor")
-    _refuse_complex("reduce", op, tensor)
+    _check_complex(RuntimeError, "reduce", op, tensor)
     return _finished(group.reduce([as_real(tensor)], root, op, async_op), async_op)
 
 
-def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
+@of_group
+def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
     """Copies the tensor of process i into `tensor_list[i]` of every process. All have one shape and dtype."""
     check_tensor_list(tensor_list, "tensor_list")
     check_single_tensor(tensor, "tensor")
     check_same_dtype(tensor_list, tensor)
-    if not_in_group(group, "all_gather"):
-        return None
     outputs = [as_real(each) for each in tensor_list]
-    return _finished(_group_or_default_group(group).allgather([outputs], [as_real(tensor)], async_op), async_op)
+    return _finished(group.allgather([outputs], [as_real(tensor)], async_op), async_op)
 
 
+@of_group
 def all_gather_coalesced(
-    output_tensor_lists: list[list[Tensor]],
-    input_tensor_list: list[Tensor],
-    group: Group = None,
-    async_op: bool = False,
+    output_tensor_lists: list[list[Tensor]], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
 ) -> Any:
     """`all_gather` of several tensors; with `async_op` it returns their Future."""
     _warn_of_coalesced("all_gather_coalesced")
-    if not_in_group(group, "all_gather_coalesced"):
-        return None
     check_tensor_list(input_tensor_list, "input_tensor_list")
     check_same_dtype(input_tensor_list)
     if not isinstance(output_tensor_lists, list):
         raise TypeError("Invalid function argument: output_tensor_lists should be a list")
-    group = _group_or_default_group(group)
     for each in output_tensor_lists:
         check_tensor_list(each, "output_tensor_lists")
         check_same_dtype(each)
@@ -143,32 +127,31 @@ def all_gather_coalesced(
     return work.get_future() if async_op else _finished(work, False)
 
 
+@of_group
 def all_gather_single(
-    output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """Copies the tensor of process i into the i-th part of `output_tensor`, along its first dimension."""
     check_single_tensor(input_tensor, "input_tensor")
     check_single_tensor(output_tensor, "output_tensor")
-    if not_in_group(group, "all_gather_single"):
-        return None
-    group = _group_or_default_group(group)
     outputs = list(as_real(output_tensor).detach().chunk(group.size()))
     return _finished(group.allgather([outputs], [as_real(input_tensor)], async_op), async_op)
 
 
 @deprecated_for("all_gather_single")
 def all_gather_into_tensor(
-    output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """The old name of `all_gather_single`."""
     return all_gather_single(output_tensor, input_tensor, group, async_op)
 
 
+@of_group
 def gather(
     tensor: Tensor,
     gather_list: list[Tensor] | None = None,
     dst: int | None = None,
-    group: Group = None,
+    group: Any = None,
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
@@ -178,27 +161,17 @@ def gather(
         check_tensor_list(gather_list, "gather_list")
     outputs = gather_list or []
     check_same_dtype(tensor, outputs)
-    if not_in_group(group, "gather"):
-        return None
-    group = _group_or_default_group(group)
-    root = group_rank(group, 0 if dst is None and group_dst is None else dst, group_dst)
-    check_output_list(group.rank(), root, gather_list)
+    root = group_rank(group, dst, group_dst, default=0)
+    check_only_at_root(group.rank(), root, "gather_list", gather_list, "destination")
     return _finished(group.gather([outputs] if outputs else [], [tensor], root, async_op), async_op)
 
 
-def check_output_list(rank: int, root: int, gather_list: Sequence[Any] | None) -> None:
-    """Raises ValueError unless the root, and only the root, has somewhere to put what is gathered."""
-    if root == rank and not gather_list:
-        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-    if root != rank and gather_list:
-        raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-
-
+@of_group
 def scatter(
     tensor: Tensor,
     scatter_list: list[Tensor] | None = None,
     src: int | None = None,
-    group: Group = None,
+    group: Any = None,
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
@@ -208,72 +181,60 @@ def scatter(
         check_tensor_list(scatter_list, "scatter_list")
     inputs = scatter_list or []
     check_same_dtype(tensor, inputs)
-    if not_in_group(group, "scatter"):
-        return None
-    group = _group_or_default_group(group)
-    root = group_rank(group, 0 if src is None and group_src is None else src, group_src)
-    if root == group.rank() and not inputs:
-        raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
-    if root != group.rank() and inputs:
-        raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
+    root = group_rank(group, src, group_src, default=0)
+    check_only_at_root(group.rank(), root, "scatter_list", inputs, "source")
     parts = [[as_real(each) for each in inputs]] if inputs else []
     return _finished(group.scatter([as_real(tensor)], parts, root, async_op), async_op)
 
 
+@of_group
 def reduce_scatter(
-    output: Tensor, input_list: list[Tensor], op: Any = RedOpType.SUM, group: Group = None, async_op: bool = False
+    output: Tensor, input_list: list[Tensor], op: Any = RedOpType.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """Leaves the reduction of all processes' `input_list[i]` in `output` of process i."""
     check_single_tensor(output, "output")
     check_tensor_list(input_list, "input_list")
     check_same_dtype(output, input_list)
-    if not_in_group(group, "reduce_scatter"):
-        return None
-    _refuse_complex("all_reduce", op, output)
+    _check_complex(RuntimeError, "all_reduce", op, output)
     parts = [as_real(each) for each in input_list]
-    return _finished(_group_or_default_group(group).reduce_scatter([as_real(output)], [parts], op, async_op), async_op)
+    return _finished(group.reduce_scatter([as_real(output)], [parts], op, async_op), async_op)
 
 
+@of_group
 def reduce_scatter_single(
-    output: Tensor, input: Tensor, op: Any = RedOpType.SUM, group: Group = None, async_op: bool = False
+    output: Tensor, input: Tensor, op: Any = RedOpType.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """Leaves the i-th part, along the first dimension, of the reduction of all `input` in `output` of process i."""
     check_single_tensor(output, "output")
     check_single_tensor(input, "input")
-    if not_in_group(group, "reduce_scatter_single"):
-        return None
-    _refuse_complex("all_reduce", op, output)
-    return _finished(
-        _group_or_default_group(group).reduce_scatter_single(as_real(output), as_real(input), op, async_op), async_op
-    )
+    _check_complex(RuntimeError, "all_reduce", op, output)
+    return _finished(group.reduce_scatter_single(as_real(output), as_real(input), op, async_op), async_op)
 
 
 @deprecated_for("reduce_scatter_single")
 def reduce_scatter_tensor(
-    output: Tensor, input: Tensor, op: Any = RedOpType.SUM, group: Group = None, async_op: bool = False
+    output: Tensor, input: Tensor, op: Any = RedOpType.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """The old name of `reduce_scatter_single`."""
     return reduce_scatter_single(output, input, op, group, async_op)
 
 
+@of_group
 def all_to_all_single(
     output: Tensor,
     input: Tensor,
     output_split_sizes: Sequence[int] | None = None,
     input_split_sizes: Sequence[int] | None = None,
-    group: Group = None,
+    group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
     """Cuts `input` along its first dimension, and copies its j-th part into the i-th part of `output` of process j.
 
     The parts are equal, or of the sizes that are given.
     """
-    if not_in_group(group, "all_to_all_single"):
-        return None
     check_single_tensor(output, "output")
     check_single_tensor(input, "input")
     check_same_dtype(output, input)
-    group = _group_or_default_group(group)
     if not (output.is_contiguous() and input.is_contiguous()):
         raise ValueError("Tensors must be contiguous")
     inputs = _parts(as_real(input), input_split_sizes, group.size())
@@ -294,41 +255,34 @@ def _parts(tensor: Tensor, sizes: Sequence[int] | None, count: int) -> list[Tens
     return list(tensor.split(list(sizes)))
 
 
+@of_group
 def all_to_all(
-    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Group = None, async_op: bool = False
+    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
 ) -> Work | None:
     """Copies `input_tensor_list[j]` of process i into `output_tensor_list[i]` of process j."""
-    if not_in_group(group, "all_to_all"):
-        return None
     check_tensor_list(output_tensor_list, "output_tensor_list")
     check_tensor_list(input_tensor_list, "input_tensor_list")
     check_same_dtype(output_tensor_list, input_tensor_list)
     outputs, inputs = ([as_real(each) for each in tensors] for tensors in (output_tensor_list, input_tensor_list))
-    return _finished(_group_or_default_group(group).alltoall(outputs, inputs, async_op), async_op)
+    return _finished(group.alltoall(outputs, inputs, async_op), async_op)
 
 
+@of_group
 def barrier(
-    group: Group = None,
-    async_op: bool = False,
-    device_ids: Sequence[int] | None = None,
-    timeout: timedelta | None = None,
+    group: Any = None, async_op: bool = False, device_ids: Sequence[int] | None = None, timeout: timedelta | None = None
 ) -> Work | None:
     """Returns when all processes have called it."""
-    if not_in_group(group, "barrier"):
-        return None
     if timeout is not None:
         raise NotImplementedError("barrier: timeout")
-    return _finished(_group_or_default_group(group).barrier(async_op), async_op)
+    return _finished(group.barrier(async_op), async_op)
 
 
+@of_group
 def monitored_barrier(
-    group: Group = None, timeout: timedelta | float | None = None, wait_all_ranks: bool = False
+    group: Any = None, timeout: timedelta | float | None = None, wait_all_ranks: bool = False
 ) -> None:
     """A barrier that says who didn't come within `timeout`: RuntimeError on rank 0 names the first, or all."""
-    if not_in_group(group, "monitored_barrier"):
-        return
-    member = _group_or_default_group(group)
-    if not isinstance(member, ProcessGroupGloo):
+    if not isinstance(group, ProcessGroupGloo):
         raise ValueError("monitored_barrier is only implemented for GLOO backend.")
     if isinstance(timeout, float):
         warnings.warn(
@@ -339,4 +293,4 @@ def monitored_barrier(
         timeout = timedelta(seconds=timeout)
     if timeout is not None:
         _check_timeout(timeout)
-    member.monitored_barrier(timeout, wait_all_ranks)
+    group.monitored_barrier(timeout, wait_all_ranks)

@@ -14,8 +14,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from minitorch.distributed.backend import Backend, BackendConfig, is_mpi_available
+from minitorch.arrays import gpus
+from minitorch.devices import device
+from minitorch.distributed.backend import Backend, BackendConfig, is_mpi_available, is_nccl_available
 from minitorch.distributed.constants import default_pg_timeout
+from minitorch.distributed.gloo import ProcessGroupGloo
+from minitorch.distributed.nccl import ProcessGroupNCCL
 from minitorch.distributed.process_group import ProcessGroup
 from minitorch.distributed.rendezvous import rendezvous
 from minitorch.distributed.store import PrefixStore, Store
@@ -74,9 +78,9 @@ def init_process_group(
 ) -> None:
     """Makes the group of all processes, through a store or a URL (see `rendezvous`), "env://" if neither is given.
 
-    The backend is "gloo", unless "mpi" is asked for, which needs mpi4py, gets rank and world size from MPI, and can't
-    be combined with a store. Raises ValueError the second time, RuntimeError for a backend that isn't there or when
-    the others don't come within `timeout` (30 minutes).
+    The backend is "gloo", unless another is asked for: "nccl", which needs GPUs and NVIDIA's library, or "mpi", which
+    needs mpi4py, gets rank and world size from MPI, and can't be combined with a store. Raises ValueError the second
+    time, RuntimeError for a backend that isn't there or when the others don't come within `timeout` (30 minutes).
     """
     if is_initialized():
         raise ValueError("trying to initialize the default process group twice!")
@@ -106,21 +110,18 @@ def init_process_group(
             store.set_timeout(timeout)
         store = PrefixStore("default_pg", store)
     _world.default_pg = _new_group(backend, store, _next_name(), timeout, rank, world_size, None, "default_pg")
+    _world.default_pg.bound_device_id = None if device_id is None else device(device_id)
     _mark_errors(_world.default_pg.rank())
 
 
 def _refuse_device(device_id: Any) -> None:
-    if isinstance(device_id, int):
-        raise ValueError(
-            "device_id is an int, but no accelerator support is found from the current compilation. Please use a "
-            "different compiled version that supports your accelerator."
-        )
-    if device_id is not None and device_id.type != "cpu":
-        raise ValueError(
-            f"device_id {device_id} does not match the current compilation's accelerator support: None. Please use a "
-            "different compiled version that supports your accelerator."
-        )
-    if device_id is not None:
+    """Raises ValueError unless it is None, or a GPU that there is."""
+    if device_id is None:
+        return
+    kind = "cuda" if isinstance(device_id, int) else device_id.type
+    if kind != "cpu" and gpus.library() is None:
+        raise ValueError(f"device_id {device_id}: no accelerator is found")
+    if kind != "cuda" or (not isinstance(device_id, int) and device_id.index is None):
         raise ValueError("init_process_group device_id parameter must be an accelerator with an index")
 
 
@@ -158,7 +159,7 @@ def _new_group(
 ) -> ProcessGroup:
     """Connects this process, number `rank` of `size`, to the others of a group; `ranks` are all, if None."""
     config = BackendConfig(backend)
-    served = config.device_backend_map.get("cpu") or next(iter(config.device_backend_map.values()))
+    served = _served(config)
     made: ProcessGroup
     if served == Backend.MPI:
         if not is_mpi_available():
@@ -166,15 +167,16 @@ def _new_group(
                 "Distributed package doesn't have MPI built in. MPI is only included if you build PyTorch from source "
                 "on a host that has MPI installed."
             )
-        from minitorch.distributed.mpi import ProcessGroupMPI
+        from minitorch.distributed.mpi import ProcessGroupMPI  # loads mpi4py
 
         made = ProcessGroupMPI(ranks, timeout)
     elif served == Backend.GLOO:
-        from minitorch.distributed.gloo import ProcessGroupGloo
-
         assert store is not None
         store = PrefixStore(f"{name}/", store)
         made = ProcessGroupGloo(PrefixStore("cpu/", store), rank, size, timeout)
+    elif served == Backend.NCCL and is_nccl_available():
+        assert store is not None
+        made = ProcessGroupNCCL(PrefixStore("cuda/", PrefixStore(f"{name}/", store)), rank, size, timeout)
     elif served in (Backend.NCCL, Backend.XCCL):
         raise RuntimeError(f"Distributed package doesn't have {served.upper()} built in")
     else:
@@ -184,6 +186,14 @@ def _new_group(
     made.ranks = tuple(range(made.size()) if ranks is None else ranks)
     _world.groups.append(made)
     return made
+
+
+def _served(config: BackendConfig) -> str:
+    """The backend of a group: NCCL, if it is asked for and there (the CPU's tensors go by Gloo), else the CPU's."""
+    backends = config.device_backend_map
+    if backends.get("cuda") == Backend.NCCL and is_nccl_available():
+        return Backend.NCCL
+    return backends.get("cpu") or next(iter(backends.values()))
 
 
 def new_group(
@@ -357,10 +367,6 @@ def _get_default_group() -> ProcessGroup:
     if _world.default_pg is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     return _world.default_pg
-
-
-def _get_default_store() -> Store | None:
-    return _get_default_group().store
 
 
 def _set_pg_timeout(timeout: timedelta, group: Group = None) -> None:

@@ -15,14 +15,14 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import BinaryIO
 
-from minitorch.distributed.store import Store, Value, encoded, integer
+from minitorch.distributed.store import Table
 
 _LENGTH = struct.Struct("<q")
 _DELETED = -1
 _USERS, _GONE = "efcount/", "cleanup/"
 
 
-class FileStore(Store):
+class FileStore(Table):
     """A log of all writes, which everybody replays: the last write of a key counts. A lock on the file orders them.
 
     The file is removed when all of `world_size` users have let go of their stores. A path can't be used twice as long
@@ -32,7 +32,7 @@ class FileStore(Store):
     def __init__(self, file_name: str, world_size: int = -1) -> None:
         super().__init__()
         self._path = file_name
-        self._values: dict[str, bytes] = {}
+        self._values = {}
         self._position = 0
         self.add(_USERS, 1)
         if world_size > 0:
@@ -44,8 +44,8 @@ class FileStore(Store):
         return self._path
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[BinaryIO]:
-        """The file, for this process alone, with what was written so far replayed."""
+    def _locked(self) -> Iterator[None]:
+        """The file is this process's alone, and what was written so far is replayed."""
         with open(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644), "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(self._position)
@@ -56,39 +56,17 @@ class FileStore(Store):
                 else:
                     self._values[key.decode()] = value
             self._position = file.tell()
-            yield file
+            self._file = file
+            yield
 
-    def _write(self, file: BinaryIO, key: str, value: bytes | None) -> None:
+    def _write(self, key: str, value: bytes | None) -> None:
         entry = _LENGTH.pack(len(key.encode())) + key.encode()
-        file.write(entry + (_LENGTH.pack(_DELETED) if value is None else _LENGTH.pack(len(value)) + value))
-
-    def set(self, key: str, value: Value) -> None:
-        with self._locked() as file:
-            self._write(file, key, encoded(value))
+        self._file.write(entry + (_LENGTH.pack(_DELETED) if value is None else _LENGTH.pack(len(value)) + value))
 
     def get(self, key: str) -> bytes:
         if not self._appear([key], self.timeout):
             raise RuntimeError(f"Timeout waiting for key: {key} after {_milliseconds(self.timeout)} ms")
         return self._values[key]
-
-    def add(self, key: str, amount: int) -> int:
-        with self._locked() as file:
-            total = integer(self._values.get(key, b"0")) + amount
-            self._write(file, key, str(total).encode())
-        return total
-
-    def compare_set(self, key: str, expected_value: Value, desired_value: Value) -> bytes:
-        with self._locked() as file:
-            expected, desired = encoded(expected_value), encoded(desired_value)
-            present = self._values.get(key)
-            if present == expected or (present is None and not expected):
-                self._write(file, key, desired)
-                return desired
-            return expected if present is None else present
-
-    def check(self, keys: Sequence[str]) -> bool:
-        with self._locked():
-            return all(key in self._values for key in keys)
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
         if not self._appear(keys, self.timeout if timeout is None else timeout):
@@ -101,22 +79,6 @@ class FileStore(Store):
                 return False
             time.sleep(0.01)
         return True
-
-    def delete_key(self, key: str) -> bool:
-        with self._locked() as file:
-            self._write(file, key, None)
-            return key in self._values
-
-    def num_keys(self) -> int:
-        return len(self.list_keys())
-
-    def list_keys(self) -> list[str]:
-        with self._locked():
-            return list(self._values)
-
-    def append(self, key: str, value: Value) -> None:
-        with self._locked() as file:
-            self._write(file, key, self._values.get(key, b"") + encoded(value))
 
     def clone(self) -> FileStore:
         return FileStore(self._path)

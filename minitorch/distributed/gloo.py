@@ -30,13 +30,7 @@ class ProcessGroupGloo(ProcessGroup):
 
     backend = "gloo"
 
-    def __init__(
-        self,
-        store: Store,
-        rank: int,
-        size: int,
-        timeout: timedelta = timedelta(seconds=1800),
-    ) -> None:
+    def __init__(self, store: Store, rank: int, size: int, timeout: timedelta = timedelta(seconds=1800)) -> None:
         super().__init__(rank, size, timeout)
         self._mesh = Mesh(store, rank, size, timeout.total_seconds())
         self._numbers = itertools.count()
@@ -50,30 +44,28 @@ class ProcessGroupGloo(ProcessGroup):
 
     def send(self, tensors: Sequence[Tensor], destination: int, tag: int) -> Work:
         """Sends a tensor to one process. When this returns it is on its way, asked for or not."""
-        tensor = _single(tensors)
+        tensor = _single("send", tensors)
         key = (POINT_TO_POINT, tag)
         seconds = self.timeout.total_seconds()
         return Work(()).run(lambda: self._mesh.send(destination, key, memory_of(tensor._elements), seconds))
 
     def recv(self, tensors: Sequence[Tensor], source: int | None, tag: int) -> Work:
         """Receives a tensor from one process, or with None from any; a shorter one fills its beginning."""
-        tensor = _single(tensors)
+        tensor = _single("recv", tensors)
         receive = self._mesh.post(source, (POINT_TO_POINT, tag), memory_of(tensor._array), exact=False)
         return ReceiveWork(receive, tensors, self.timeout.total_seconds())
 
     def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
         """A barrier after which rank 0 knows who didn't come: RuntimeError names the first, or all."""
         seconds = (self.timeout if timeout is None else timeout).total_seconds()
+        failed = f"failed to pass monitoredBarrier in {round(seconds * 1000)} ms"
         key, token = (MONITOR, 0), memoryview(bytearray(1))
         if self._rank != 0:
             self._mesh.send(0, key, token, seconds)
             try:
                 self._mesh.post(0, key, token, exact=True).wait(seconds)
             except RuntimeError as error:
-                raise RuntimeError(
-                    f"[Rank {self._rank}]: Rank 0 failed to pass monitoredBarrier in {_milliseconds(seconds)} ms\n"
-                    f" Original exception: \n{error}"
-                ) from error
+                raise RuntimeError(f"[Rank {self._rank}]: Rank 0 {failed}\n Original exception: \n{error}") from error
             return
         missing = []
         for rank in range(1, self._size):
@@ -82,25 +74,17 @@ class ProcessGroupGloo(ProcessGroup):
             except RuntimeError as error:
                 missing.append(rank)
                 if not wait_all_ranks:
-                    raise RuntimeError(
-                        f"[Rank 0]: Rank {rank} failed to pass monitoredBarrier in {_milliseconds(seconds)} ms\n"
-                        f" Original exception: \n{error}"
-                    ) from error
+                    raise RuntimeError(f"[Rank 0]: Rank {rank} {failed}\n Original exception: \n{error}") from error
         if missing:
-            names = ", ".join(map(str, missing))
-            raise RuntimeError(
-                f"[Rank 0]: Ranks {names} failed to pass monitoredBarrier in {_milliseconds(seconds)} ms"
-            )
+            raise RuntimeError(f"[Rank 0]: Ranks {', '.join(map(str, missing))} {failed}")
         for rank in range(1, self._size):
             self._mesh.send(rank, key, token, seconds)
 
 
-def _single(tensors: Sequence[Tensor]) -> Tensor:
+def _single(name: str, tensors: Sequence[Tensor]) -> Tensor:
     (tensor,) = tensors
+    if tensor.device.type != "cpu":
+        raise RuntimeError(f"ProcessGroupGloo::{name}: unsupported device type {tensor.device.type}")
     if not tensor.is_contiguous():
         raise RuntimeError("input tensor has to be contiguous")
     return tensor
-
-
-def _milliseconds(seconds: float) -> int:
-    return round(seconds * 1000)

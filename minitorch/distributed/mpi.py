@@ -13,7 +13,7 @@ from mpi4py import MPI
 
 from minitorch.distributed.mesh import memory_of
 from minitorch.distributed.process_group import Communicate, ProcessGroup
-from minitorch.distributed.reduce_op import RedOpType
+from minitorch.distributed.reduce_op import RedOpType, library_name
 from minitorch.distributed.work import Work
 
 if TYPE_CHECKING:
@@ -21,25 +21,8 @@ if TYPE_CHECKING:
 
 Array = Any
 
-_OPERATIONS = {
-    RedOpType.SUM: MPI.SUM,
-    RedOpType.AVG: MPI.SUM,
-    RedOpType.PRODUCT: MPI.PROD,
-    RedOpType.MIN: MPI.MIN,
-    RedOpType.MAX: MPI.MAX,
-    RedOpType.BAND: MPI.BAND,
-    RedOpType.BOR: MPI.BOR,
-    RedOpType.BXOR: MPI.BXOR,
-}
-_OF_TRUTH = {
-    RedOpType.SUM: MPI.LOR,
-    RedOpType.PRODUCT: MPI.LAND,
-    RedOpType.MIN: MPI.LAND,
-    RedOpType.MAX: MPI.LOR,
-    RedOpType.BAND: MPI.LAND,
-    RedOpType.BOR: MPI.LOR,
-    RedOpType.BXOR: MPI.LXOR,
-}
+_OF_TRUTH = {"SUM": "LOR", "PROD": "LAND", "MIN": "LAND", "MAX": "LOR", "BAND": "LAND", "BOR": "LOR", "BXOR": "LXOR"}
+"""The operations on booleans."""
 
 
 class MPIExchange:
@@ -85,7 +68,9 @@ class MPIExchange:
 def _operation(array: Array, op: RedOpType) -> MPI.Op:
     if array.dtype == "bfloat16":
         raise RuntimeError("Invalid scalar type")
-    return _OF_TRUTH.get(op, _OPERATIONS[op]) if array.dtype == bool else _OPERATIONS[op]
+    name = library_name(op)
+    operation: MPI.Op = getattr(MPI, _OF_TRUTH[name] if array.dtype == bool else name)
+    return operation
 
 
 def _divide(data: bytes | bytearray, outputs: Sequence[Array]) -> None:

@@ -7,14 +7,14 @@ Source: https://pytorch.org/docs/stable/distributed.html#collective-functions
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import minitorch
-from minitorch.distributed.checks import check_not_self, group_rank, not_in_group
-from minitorch.distributed.collectives import all_gather, broadcast, check_output_list, gather, scatter
+from minitorch.distributed.checks import check_not_self, check_only_at_root, group_rank, not_in_group, of_group
+from minitorch.distributed.collectives import all_gather, broadcast, gather, scatter
 from minitorch.distributed.distributed_c10d import Group, _group_or_default_group, get_global_rank
-from minitorch.distributed.point_to_point import irecv, isend
+from minitorch.distributed.point_to_point import recv, send
 from minitorch.tensor import Tensor
 
 torch: Any = minitorch
@@ -43,43 +43,43 @@ def _lengths(packed: Tensor, group: Any) -> list[int]:
     return [int(length) for length in lengths]
 
 
-def _empty(count: int, length: int) -> list[Tensor]:
-    return [torch.empty(length, dtype=torch.uint8) for _ in range(count)]
-
-
-def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
-    """Puts the object of process i into `object_list[i]` of every process."""
-    if not_in_group(group, "all_gather_object"):
-        return
-    group = _group_or_default_group(group)
-    packed = _pack(obj)
-    lengths = _lengths(packed, group)
-    pieces = _empty(group.size(), max(lengths))
-    all_gather(pieces, _padded(packed, max(lengths)), group=group)
+def _put(object_list: list[Any], pieces: Iterable[Tensor], lengths: Iterable[int]) -> None:
+    """Replaces the elements of a list by what is packed in the pieces."""
     for i, (piece, length) in enumerate(zip(pieces, lengths, strict=True)):
         object_list[i] = _unpack(piece, length)
 
 
+def _empty(count: int, length: int) -> list[Tensor]:
+    return [torch.empty(length, dtype=torch.uint8) for _ in range(count)]
+
+
+@of_group
+def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
+    """Puts the object of process i into `object_list[i]` of every process."""
+    packed = _pack(obj)
+    lengths = _lengths(packed, group)
+    pieces = _empty(group.size(), max(lengths))
+    all_gather(pieces, _padded(packed, max(lengths)), group=group)
+    _put(object_list, pieces, lengths)
+
+
+@of_group
 def gather_object(
     obj: Any,
     object_gather_list: list[Any] | None = None,
     dst: int | None = None,
-    group: Group = None,
+    group: Any = None,
     group_dst: int | None = None,
 ) -> None:
     """Puts the object of process i into `object_gather_list[i]` of process `dst` (0); the others give no list."""
-    if not_in_group(group, "gather_object"):
-        return
-    group = _group_or_default_group(group)
-    root = group_rank(group, 0 if dst is None and group_dst is None else dst, group_dst)
-    check_output_list(group.rank(), root, object_gather_list)
+    root = group_rank(group, dst, group_dst, default=0)
+    check_only_at_root(group.rank(), root, "gather_list", object_gather_list, "destination")
     packed = _pack(obj)
     lengths = _lengths(packed, group)
     pieces = _empty(group.size(), max(lengths)) if group.rank() == root else None
     gather(_padded(packed, max(lengths)), pieces, group_dst=root, group=group)
     if pieces is not None and object_gather_list is not None:
-        for i, (piece, length) in enumerate(zip(pieces, lengths, strict=True)):
-            object_gather_list[i] = _unpack(piece, length)
+        _put(object_gather_list, pieces, lengths)
 
 
 def _joined(object_list: Sequence[Any]) -> tuple[Tensor, Tensor]:
@@ -88,23 +88,12 @@ def _joined(object_list: Sequence[Any]) -> tuple[Tensor, Tensor]:
     return torch.tensor([len(each) for each in packed]), torch.cat(packed)
 
 
-def _put(object_list: list[Any], lengths: Tensor, joined: Tensor) -> None:
-    for i, piece in enumerate(joined.split(lengths.tolist())):
-        object_list[i] = _unpack(piece, len(piece))
-
-
+@of_group
 def broadcast_object_list(
-    object_list: list[Any],
-    src: int | None = None,
-    group: Group = None,
-    device: Any = None,
-    group_src: int | None = None,
+    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
     """Replaces the elements of the list in all processes by those of process `src` (0)."""
-    if not_in_group(group, "broadcast_object_list"):
-        return
-    group = _group_or_default_group(group)
-    root = group_rank(group, 0 if src is None and group_src is None else src, group_src)
+    root = group_rank(group, src, group_src, default=0)
     if group.rank() == root:
         lengths, joined = _joined(object_list)
     else:
@@ -114,21 +103,19 @@ def broadcast_object_list(
         joined = torch.empty(int(lengths.sum()), dtype=torch.uint8)
     broadcast(joined, group_src=root, group=group)
     if group.rank() != root:
-        _put(object_list, lengths, joined)
+        _put(object_list, joined.split(lengths.tolist()), lengths.tolist())
 
 
+@of_group
 def scatter_object_list(
     scatter_object_output_list: list[Any],
     scatter_object_input_list: list[Any] | None = None,
     src: int | None = None,
-    group: Group = None,
+    group: Any = None,
     group_src: int | None = None,
 ) -> None:
     """Puts `scatter_object_input_list[i]` of process `src` (0) into the first place of the output list of process i."""
-    if not_in_group(group, "scatter_object_list"):
-        return
-    group = _group_or_default_group(group)
-    root = group_rank(group, 0 if src is None and group_src is None else src, group_src)
+    root = group_rank(group, src, group_src, default=0)
     if not isinstance(scatter_object_output_list, list) or len(scatter_object_output_list) < 1:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
     pieces = lengths = None
@@ -148,24 +135,20 @@ def scatter_object_list(
     scatter_object_output_list[0] = _unpack(piece, int(length))
 
 
+@of_group
 def send_object_list(
     object_list: list[Any],
     dst: int | None = None,
-    group: Group = None,
+    group: Any = None,
     device: Any = None,
     group_dst: int | None = None,
     use_batch: bool = False,
 ) -> None:
     """Sends the elements of a list to process `dst`."""
-    if not_in_group(group, "send_object_list"):
-        return
-    group = _group_or_default_group(group)
     destination = group_rank(group, dst, group_dst)
     check_not_self(group, destination, "destination")
     for tensor in _joined(object_list):
-        work = isend(tensor, group_dst=destination, group=group)
-        assert work is not None
-        work.wait()
+        send(tensor, group_dst=destination, group=group)
 
 
 def recv_object_list(
@@ -183,14 +166,8 @@ def recv_object_list(
     source = group_rank(group, src, group_src)
     check_not_self(group, source, "source")
     lengths = torch.zeros(len(object_list), dtype=torch.int64)
-    _receive(lengths, source, group)
+    recv(lengths, group=group, group_src=source)
     joined = torch.empty(int(lengths.sum()), dtype=torch.uint8)
-    _receive(joined, source, group)
-    _put(object_list, lengths, joined)
+    recv(joined, group=group, group_src=source)
+    _put(object_list, joined.split(lengths.tolist()), lengths.tolist())
     return get_global_rank(group, source)
-
-
-def _receive(tensor: Tensor, source: int, group: Any) -> None:
-    work = irecv(tensor, group_src=source, group=group)
-    assert work is not None
-    work.wait()

@@ -8,44 +8,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.distributed.checks import as_real, check_not_self, check_single_tensor, group_rank, not_in_group
+from minitorch.distributed.checks import as_real, check_not_self, check_single_tensor, group_rank, of_group
 from minitorch.distributed.distributed_c10d import Group, _group_or_default_group, get_global_rank, get_rank
 from minitorch.distributed.work import Work
 from minitorch.tensor import Tensor
 
 
+@of_group
 def isend(
-    tensor: Tensor, dst: int | None = None, group: Group = None, tag: int = 0, group_dst: int | None = None
+    tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
     """Sends a tensor to process `dst` (or, in the group's own numbers, `group_dst`), who receives it with this tag."""
-    if not_in_group(group, "isend"):
-        return None
-    group = _group_or_default_group(group)
     destination = group_rank(group, dst, group_dst)
     check_single_tensor(tensor, "tensor")
     return group.send([as_real(tensor)], destination, tag)
 
 
+@of_group
 def irecv(
-    tensor: Tensor, src: int | None = None, group: Group = None, tag: int = 0, group_src: int | None = None
+    tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> Work | None:
     """Receives a tensor from process `src`, or from any: it is there after `wait()` of the Work that is returned."""
     check_single_tensor(tensor, "tensor")
-    if not_in_group(group, "irecv"):
-        return None
-    group = _group_or_default_group(group)
     if src is None and group_src is None:
         return group.recv_anysource([as_real(tensor)], tag)
     return group.recv([as_real(tensor)], group_rank(group, src, group_src), tag)
 
 
-def send(
-    tensor: Tensor, dst: int | None = None, group: Group = None, tag: int = 0, group_dst: int | None = None
-) -> None:
+@of_group
+def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
     """`isend`, and waits until the tensor is on its way."""
-    if not_in_group(group, "send"):
-        return
-    group = _group_or_default_group(group)
     destination = group_rank(group, dst, group_dst)
     check_not_self(group, destination, "destination")
     work = isend(tensor, group=group, tag=tag, group_dst=destination)

@@ -51,6 +51,8 @@ class ProcessGroup:
 
     backend = ""
     """The name of the backend."""
+    reads_gpus = False
+    """Whether its `Exchange` takes arrays of GPUs; if not, they pass through host memory."""
 
     def __init__(self, rank: int, size: int, timeout: timedelta) -> None:
         self._rank = rank
@@ -58,7 +60,7 @@ class ProcessGroup:
         self.timeout = timeout
         self.group_name = ""
         self.group_desc = "undefined"
-        self.bound_device_id = None
+        self.bound_device_id: Any = None
         self.ranks: tuple[int, ...] = tuple(range(size))
         self.store: Store | None = None
         self.config = ""
@@ -89,7 +91,7 @@ class ProcessGroup:
 
         def communicate(exchange: Exchange) -> None:
             for tensor in tensors:
-                with writable(tensor) as (array,):
+                with self._writable(tensor) as (array,):
                     exchange.all_reduce(array, op)
                 self._average(tensor, op)
 
@@ -103,9 +105,9 @@ class ProcessGroup:
 
         def communicate(exchange: Exchange) -> None:
             if self._rank != root:
-                exchange.reduce(tensor._elements.copy("C"), root, op)
+                exchange.reduce(self._copy(tensor), root, op)
                 return
-            with writable(tensor) as (array,):
+            with self._writable(tensor) as (array,):
                 exchange.reduce(array, root, op)
             self._average(tensor, op)
 
@@ -119,7 +121,7 @@ class ProcessGroup:
 
         def communicate(exchange: Exchange) -> None:
             for tensor in tensors:
-                with writable(tensor) as (array,):
+                with self._writable(tensor) as (array,):
                     exchange.broadcast(array, root)
 
         return self._start(communicate, tensors, async_op)
@@ -137,8 +139,8 @@ class ProcessGroup:
 
         def communicate(exchange: Exchange) -> None:
             for each, tensor in zip(outputs, inputs, strict=True):
-                with writable(*each) as arrays:
-                    exchange.all_gather(arrays, _dense(tensor))
+                with self._writable(*each) as arrays:
+                    exchange.all_gather(arrays, self._dense(tensor))
 
         return self._start(communicate, [tensor for each in outputs for tensor in each], async_op)
 
@@ -155,8 +157,8 @@ class ProcessGroup:
             _check_alike("gather", into, tensor)
 
         def communicate(exchange: Exchange) -> None:
-            with writable(*into) as arrays:
-                exchange.gather(arrays, _dense(tensor), root)
+            with self._writable(*into) as arrays:
+                exchange.gather(arrays, self._dense(tensor), root)
 
         return self._start(communicate, into, async_op)
 
@@ -173,8 +175,8 @@ class ProcessGroup:
             _check_alike("scatter", parts, tensor)
 
         def communicate(exchange: Exchange) -> None:
-            with writable(tensor) as (array,):
-                exchange.scatter(array, [_dense(part) for part in parts], root)
+            with self._writable(tensor) as (array,):
+                exchange.scatter(array, [self._dense(part) for part in parts], root)
 
         return self._start(communicate, outputs, async_op)
 
@@ -186,8 +188,8 @@ class ProcessGroup:
             check_element_type(tensor._array.dtype.name)
 
         def communicate(exchange: Exchange) -> None:
-            with writable(*outputs) as arrays:
-                exchange.all_to_all(arrays, [_dense(tensor) for tensor in inputs])
+            with self._writable(*outputs) as arrays:
+                exchange.all_to_all(arrays, [self._dense(tensor) for tensor in inputs])
 
         return self._start(communicate, outputs, async_op)
 
@@ -204,18 +206,14 @@ class ProcessGroup:
         check_reduction(op, output._array.dtype.name)
         for part in parts:
             if part.shape != output.shape:
-                sizes = [" ".join(map(str, each.shape)) for each in (output, part)]
-                raise RuntimeError(
-                    "Check failed: outputs[0].sizes().vec() == inputs[0][i].sizes().vec() "
-                    f"({sizes[0]} vs. {sizes[1]}). "
-                )
+                raise RuntimeError(f"reduce_scatter: an input has the size {part.shape}, the output {output.shape}")
 
         def communicate(exchange: Exchange) -> None:
             for root, part in enumerate(parts):
-                array = part._elements.copy("C")
+                array = self._copy(part)
                 exchange.reduce(array, root, op)
                 if root == self._rank:
-                    output._put(array)
+                    self._put(output, array)
             self._average(output, op)
 
         return self._start(communicate, outputs, async_op)
@@ -224,17 +222,14 @@ class ProcessGroup:
         self, output: Tensor, input: Tensor, op: Any = RedOpType.SUM, async_op: bool = True
     ) -> Work:
         """Reduces `input` over all processes; its i-th part, along the first dimension, is for process i."""
-        lengths = output.shape[0] * self._size, input.shape[0]
-        if lengths[0] != lengths[1]:
-            raise RuntimeError(
-                f"Check failed: outputShape[0] * worldSize == inputShape[0] ({lengths[0]} vs. {lengths[1]}). "
-            )
+        if output.shape[0] * self._size != input.shape[0]:
+            raise RuntimeError(f"reduce_scatter: {input.shape[0]} rows are no {self._size} times {output.shape[0]}")
         check_reduction(op, input._array.dtype.name)
 
         def communicate(exchange: Exchange) -> None:
-            array = input._elements.copy("C")
+            array = self._copy(input)
             exchange.all_reduce(array, op)
-            output._put(array[self._rank * output.shape[0] :][: output.shape[0]])
+            self._put(output, array[self._rank * output.shape[0] :][: output.shape[0]])
             self._average(output, op)
 
         return self._start(communicate, [output], async_op)
@@ -269,6 +264,32 @@ class ProcessGroup:
         self._queue.put((work, communicate, exchange))
         return work
 
+    def _dense(self, tensor: Tensor) -> Array:
+        """A tensor's elements without gaps, where the exchange can read them: its own array, or a copy."""
+        array = tensor._elements if self.reads_gpus else tensor.device.backend.to_host(tensor._elements)
+        with tensor.device.active():
+            return array if array.flags.c_contiguous else array.copy("C")
+
+    def _copy(self, tensor: Tensor) -> Array:
+        """The same, always as a copy."""
+        array = self._dense(tensor)
+        with tensor.device.active():
+            return array.copy("C")
+
+    def _put(self, tensor: Tensor, array: Array) -> None:
+        """Overwrites a tensor with what an exchange has written."""
+        moved = tensor.device.type != "cpu" and not self.reads_gpus
+        tensor._put(tensor.device.backend.from_host(array) if moved else array)
+
+    @contextlib.contextmanager
+    def _writable(self, *tensors: Tensor) -> Iterator[list[Array]]:
+        """Arrays without gaps, for a while; what is in them then is in the tensors afterwards."""
+        arrays = [self._dense(tensor) for tensor in tensors]
+        yield arrays
+        for tensor, array in zip(tensors, arrays, strict=True):
+            if array is not tensor._array:
+                self._put(tensor, array)
+
     def _average(self, tensor: Tensor, op: Any) -> None:
         if op is RedOpType.AVG:
             tensor.detach().div_(self._size)
@@ -293,46 +314,10 @@ def _work(waiting: queue.SimpleQueue[tuple[Work, Communicate, Exchange] | None])
         del task, work, communicate, exchange  # or the tensors would live on until the next comes
 
 
-def _dense(tensor: Tensor) -> Array:
-    """A tensor's elements without gaps: its own array, or a copy."""
-    array = tensor._elements
-    return array if array.flags.c_contiguous else array.copy("C")
-
-
-@contextlib.contextmanager
-def writable(*tensors: Tensor) -> Iterator[list[Array]]:
-    """Arrays without gaps, for a while; what is in them then is in the tensors afterwards."""
-    arrays = [_dense(tensor) for tensor in tensors]
-    yield arrays
-    for tensor, array in zip(tensors, arrays, strict=True):
-        if array is not tensor._array:
-            tensor._put(array)
-
-
 def _check_alike(name: str, tensors: Sequence[Tensor], model: Tensor) -> None:
     for index, tensor in enumerate(tensors):
-        if tensor.dtype is not model.dtype:
-            raise RuntimeError(
-                f"ProcessGroupGloo::{name}: invalid tensor type at index {index} (expected {_options(model)}, got "
-                f"{_options(tensor)})"
-            )
-        if tensor.shape != model.shape:
-            expected, got = (", ".join(map(str, each.shape)) for each in (model, tensor))
-            raise RuntimeError(
-                f"ProcessGroupGloo::{name}: invalid tensor size at index {index} (expected ({expected}), got ({got}))"
-            )
-
-
-def _options(tensor: Tensor) -> str:
-    """What PyTorch calls a tensor's options: of these, only the type can differ here."""
-    return (
-        f"TensorOptions(dtype={_NAMES_IN_C.get(str(tensor.dtype), tensor.dtype)}, device=cpu, layout=Strided, "
-        "requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt))"
-    )
-
-
-_NAMES_IN_C = {
-    "torch.bool": "bool", "torch.uint8": "unsigned char", "torch.int8": "signed char", "torch.int16": "short int",
-    "torch.int32": "int", "torch.int64": "long int", "torch.float16": "c10::Half", "torch.bfloat16": "c10::BFloat16",
-    "torch.float32": "float", "torch.float64": "double",
-}  # fmt: skip
+        for what, expected, got in (("type", model.dtype, tensor.dtype), ("size", model.shape, tensor.shape)):
+            if expected != got:
+                raise RuntimeError(
+                    f"ProcessGroupGloo::{name}: invalid tensor {what} at index {index} (expected {expected}, got {got})"
+                )

@@ -87,14 +87,15 @@ def check_element_type(dtype: str) -> None:
 def check_reduction(op: Any, dtype: str) -> None:
     """Raises TypeError for what is no reduction, RuntimeError for one that doesn't go with the dtype of that name."""
     if not isinstance(op, RedOpType) or op not in _UFUNCS:
-        raise TypeError(
-            "(): incompatible function arguments. The following argument types are supported:\n"
-            "    1. (self: torch._C._distributed_c10d.AllreduceOptions, arg0: torch._C._distributed_c10d.ReduceOp) -> "
-            f"None\n\nInvoked with: {op!r}"
-        )
+        raise TypeError(f"incompatible function arguments: {op!r} is no ReduceOp")
     check_element_type(dtype)
     if op in _OF_BITS and "float" in dtype:
         raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
+
+
+def library_name(op: RedOpType) -> str:
+    """What MPI and NCCL call it. An AVG is their SUM, and divided afterwards."""
+    return {RedOpType.AVG: "SUM", RedOpType.PRODUCT: "PROD"}.get(op, op.name)
 
 
 def ufunc(array: Any, op: RedOpType) -> Any:

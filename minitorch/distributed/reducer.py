@@ -284,26 +284,11 @@ def _node_of(tensor: Tensor) -> Node | None:
 
 _UNFINISHED = (
     "Expected to have finished reduction in the prior iteration before starting a new one. This error indicates that "
-    "your module has parameters that were not used in producing loss. You can enable unused parameter detection by "
-    "passing the keyword argument `find_unused_parameters=True` to `torch.nn.parallel.DistributedDataParallel`, and by "
-    "\nmaking sure all `forward` function outputs participate in calculating loss. \nIf you already have done the "
-    "above, then the distributed data parallel module wasn't able to locate the output tensors in the return value of "
-    "your module's `forward` function. Please include the loss function and the structure of the return value of "
-    "`forward` of your module when reporting this issue (e.g. list, dict, iterable).\nParameter indices which did not "
-    "receive grad for rank {rank}: {missing}\n In addition, you can set the environment variable "
-    "TORCH_DISTRIBUTED_DEBUG to either INFO or DETAIL to print out information about which particular parameters did "
-    "not receive gradient on this rank as part of this error"
+    "your module has parameters that were not used in producing loss: `find_unused_parameters=True` looks for them. "
+    "Parameter indices which did not receive grad for rank {rank}: {missing}"
 )
-
 _READY_TWICE = (
-    "Expected to mark a variable ready only once. This error is caused by one of the following reasons: 1) Use of a "
-    "module parameter outside the `forward` function. Please make sure model parameters are not shared across multiple "
-    "concurrent forward-backward passes. or try to use _set_static_graph() as a workaround if this module graph does "
-    "not change during training loop.2) Reused parameters in multiple reentrant backward passes. For example, if you "
-    "use multiple `checkpoint` functions to wrap the same part of your model, it would result in the same set of "
-    "parameters been used by different reentrant backward passes multiple times, and hence marking a variable ready "
-    "multiple times. DDP does not support such use cases in default. You can try to use _set_static_graph() as a "
-    "workaround if your module graph does not change over iterations.\nParameter at index {index} with name {name} has "
-    "been marked as ready twice. This means that multiple autograd engine  hooks have fired for this particular "
-    "parameter during this iteration."
+    "Expected to mark a variable ready only once. Parameters may be used outside of `forward`, or in several reentrant "
+    "backward passes, such as those of checkpoints: `static_graph=True` allows that. Parameter at index {index} with "
+    "name {name} has been marked as ready twice."
 )

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
+from typing import Any
 
 from minitorch.distributed.errors import DistStoreError, QueueEmptyError
 
@@ -31,64 +33,68 @@ class Store:
         """Changes `timeout`."""
         self._timeout = timeout
 
+    def _do(self, operation: str, *arguments: Any) -> Any:
+        """The method of this name, for a store that does the same for all of them. Values are bytes here."""
+        raise NotImplementedError(f"{type(self).__name__}: {operation}")
+
     def set(self, key: str, value: Value) -> None:
         """Stores a value, in place of the one there may be."""
-        raise NotImplementedError(f"{type(self).__name__}: set")
+        self._do("set", key, encoded(value))
 
     def get(self, key: str) -> bytes:
         """The value of a key; waits until there is one."""
-        raise NotImplementedError(f"{type(self).__name__}: get")
+        return self._do("get", key)
 
     def add(self, key: str, amount: int) -> int:
         """Adds to a number, which is 0 before the first time, and returns the sum."""
-        raise NotImplementedError(f"{type(self).__name__}: add")
+        return self._do("add", key, amount)
 
     def compare_set(self, key: str, expected_value: Value, desired_value: Value) -> bytes:
         """Stores the desired value if the present one is the expected one, or if none is and "" is expected.
 
         Returns the value that is stored then; where there is none, the expected one.
         """
-        raise NotImplementedError(f"{type(self).__name__}: compare_set")
+        return self._do("compare_set", key, encoded(expected_value), encoded(desired_value))
 
     def check(self, keys: Sequence[str]) -> bool:
         """Whether all keys are set."""
-        raise NotImplementedError(f"{type(self).__name__}: check")
+        return self._do("check", list(keys))
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
         """Waits until all keys are set."""
-        raise NotImplementedError(f"{type(self).__name__}: wait")
+        self._do("wait", list(keys), timeout)
 
     def delete_key(self, key: str) -> bool:
         """Removes a key; whether there was one."""
-        raise NotImplementedError(f"{type(self).__name__}: delete_key")
+        return self._do("delete_key", key)
 
     def num_keys(self) -> int:
         """The number of keys, those that the store itself uses included."""
-        raise NotImplementedError(f"{type(self).__name__}: num_keys")
+        return self._do("num_keys")
 
     def list_keys(self) -> list[str]:
         """The keys, in no order."""
-        raise NotImplementedError(f"{type(self).__name__}: list_keys")
+        return self._do("list_keys")
 
     def append(self, key: str, value: Value) -> None:
         """Lengthens a value, which is empty before the first time."""
-        raise NotImplementedError(f"{type(self).__name__}: append")
+        self._do("append", key, encoded(value))
 
     def queue_push(self, key: str, value: Value) -> None:
         """Puts a value at the end of a queue."""
-        raise NotImplementedError(f"{type(self).__name__}: queue_push")
+        self._do("queue_push", key, encoded(value))
 
     def queue_pop(self, key: str, block: bool = True) -> bytes:
         """Takes the first value of a queue; waits for one, or raises QueueEmptyError if `block` is false."""
-        raise NotImplementedError(f"{type(self).__name__}: queue_pop")
+        return self._do("queue_pop", key, block)
 
     def queue_len(self, key: str) -> int:
         """The number of values in a queue."""
-        raise NotImplementedError(f"{type(self).__name__}: queue_len")
+        return self._do("queue_len", key)
 
     def clone(self) -> Store:
         """The same table, for the use of another thread."""
-        raise NotImplementedError(f"{type(self).__name__}: clone")
+        return self._do("clone")
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
         """The values of several keys."""
@@ -113,72 +119,93 @@ def encoded(value: Value) -> bytes:
     return value
 
 
-def integer(value: bytes) -> int:
-    """The number that was stored as its digits. Raises ValueError, with the words of C++, for anything else."""
-    try:
-        return int(value)
-    except ValueError:
-        raise ValueError("stoll") from None
+class Table(Store):
+    """A store whose values are in `_values` inside of `_locked`, where only this one may change them, by `_write`."""
+
+    _values: dict[str, bytes]
+
+    def _locked(self) -> AbstractContextManager[Any]:
+        raise NotImplementedError
+
+    def _write(self, key: str, value: bytes | None) -> None:
+        """Stores a value, or with None removes the key."""
+        raise NotImplementedError
+
+    def set(self, key: str, value: Value) -> None:
+        with self._locked():
+            self._write(key, encoded(value))
+
+    def add(self, key: str, amount: int) -> int:
+        with self._locked():
+            total = int(self._values.get(key, b"0")) + amount
+            self._write(key, str(total).encode())
+        return total
+
+    def compare_set(self, key: str, expected_value: Value, desired_value: Value) -> bytes:
+        expected, desired = encoded(expected_value), encoded(desired_value)
+        with self._locked():
+            present = self._values.get(key)
+            if present == expected or (present is None and not expected):
+                self._write(key, desired)
+                return desired
+            return expected if present is None else present
+
+    def check(self, keys: Sequence[str]) -> bool:
+        with self._locked():
+            return all(key in self._values for key in keys)
+
+    def delete_key(self, key: str) -> bool:
+        with self._locked():
+            is_there = key in self._values
+            self._write(key, None)
+            return is_there
+
+    def num_keys(self) -> int:
+        return len(self.list_keys())
+
+    def list_keys(self) -> list[str]:
+        with self._locked():
+            return list(self._values)
+
+    def append(self, key: str, value: Value) -> None:
+        with self._locked():
+            self._write(key, self._values.get(key, b"") + encoded(value))
 
 
-class HashStore(Store):
+class HashStore(Table):
     """A table in this process's memory, which several of its threads may use."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._values: dict[str, bytes] = {}
+        self._values = {}
         self._queues: dict[str, deque[bytes]] = {}
         self._changed = threading.Condition()
 
-    def set(self, key: str, value: Value) -> None:
-        with self._changed:
-            self._values[key] = encoded(value)
-            self._changed.notify_all()
+    def _locked(self) -> threading.Condition:
+        return self._changed
+
+    def _write(self, key: str, value: bytes | None) -> None:
+        if value is None:
+            self._values.pop(key, None)
+        else:
+            self._values[key] = value
+        self._changed.notify_all()
 
     def get(self, key: str) -> bytes:
-        with self._changed:
-            self.wait([key])
-            return self._values[key]
+        return self.multi_get([key])[0]
 
-    def add(self, key: str, amount: int) -> int:
+    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
         with self._changed:
-            total = integer(self._values.get(key, b"0")) + amount
-            self.set(key, str(total))
-            return total
-
-    def compare_set(self, key: str, expected_value: Value, desired_value: Value) -> bytes:
-        with self._changed:
-            expected = encoded(expected_value)
-            present = self._values.get(key)
-            if present == expected or (present is None and not expected):
-                self.set(key, desired_value)
-                return self._values[key]
-            return expected if present is None else present
-
-    def check(self, keys: Sequence[str]) -> bool:
-        with self._changed:
-            return all(key in self._values for key in keys)
+            self.wait(keys)
+            return [self._values[key] for key in keys]
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        self._wait_until(lambda: all(key in self._values for key in keys), timeout)
+
+    def _wait_until(self, condition: Callable[[], bool], timeout: timedelta | None = None) -> None:
         with self._changed:
-            seconds = (self.timeout if timeout is None else timeout).total_seconds()
-            if not self._changed.wait_for(lambda: all(key in self._values for key in keys), seconds):
+            if not self._changed.wait_for(condition, (self.timeout if timeout is None else timeout).total_seconds()):
                 raise DistStoreError("Wait timeout")
-
-    def delete_key(self, key: str) -> bool:
-        with self._changed:
-            return self._values.pop(key, None) is not None
-
-    def num_keys(self) -> int:
-        return len(self._values)
-
-    def list_keys(self) -> list[str]:
-        with self._changed:
-            return list(self._values)
-
-    def append(self, key: str, value: Value) -> None:
-        with self._changed:
-            self.set(key, self._values.get(key, b"") + encoded(value))
 
     def queue_push(self, key: str, value: Value) -> None:
         with self._changed:
@@ -189,8 +216,7 @@ class HashStore(Store):
         with self._changed:
             if not block and not self._queues.get(key):
                 raise QueueEmptyError("queue is empty")
-            if not self._changed.wait_for(lambda: bool(self._queues.get(key)), self.timeout.total_seconds()):
-                raise DistStoreError("Wait timeout")
+            self._wait_until(lambda: bool(self._queues.get(key)))
             return self._queues[key].popleft()
 
     def queue_len(self, key: str) -> int:
@@ -222,45 +248,18 @@ class PrefixStore(Store):
     def _full(self, key: str) -> str:
         return f"{self._prefix}/{key}"
 
-    def set(self, key: str, value: Value) -> None:
-        self._store.set(self._full(key), value)
-
-    def get(self, key: str) -> bytes:
-        return self._store.get(self._full(key))
-
-    def add(self, key: str, amount: int) -> int:
-        return self._store.add(self._full(key), amount)
-
-    def compare_set(self, key: str, expected_value: Value, desired_value: Value) -> bytes:
-        return self._store.compare_set(self._full(key), expected_value, desired_value)
-
-    def check(self, keys: Sequence[str]) -> bool:
-        return self._store.check([self._full(key) for key in keys])
-
-    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        self._store.wait([self._full(key) for key in keys], timeout)
-
-    def delete_key(self, key: str) -> bool:
-        return self._store.delete_key(self._full(key))
+    def _do(self, operation: str, *arguments: Any) -> Any:
+        """Asks the other store. The first argument of all methods is the key, or the keys."""
+        keys, *others = arguments
+        full = self._full(keys) if isinstance(keys, str) else list(map(self._full, keys))
+        return getattr(self._store, operation)(full, *others)
 
     def num_keys(self) -> int:
         return self._store.num_keys()
 
     def list_keys(self) -> list[str]:
         beginning = self._full("")
-        return [key[len(beginning) :] for key in self._store.list_keys() if key.startswith(beginning)]
-
-    def append(self, key: str, value: Value) -> None:
-        self._store.append(self._full(key), value)
-
-    def queue_push(self, key: str, value: Value) -> None:
-        self._store.queue_push(self._full(key), value)
-
-    def queue_pop(self, key: str, block: bool = True) -> bytes:
-        return self._store.queue_pop(self._full(key), block)
-
-    def queue_len(self, key: str) -> int:
-        return self._store.queue_len(self._full(key))
+        return [key.removeprefix(beginning) for key in self._store.list_keys() if key.startswith(beginning)]
 
     def clone(self) -> PrefixStore:
         return PrefixStore(self._prefix, self._store.clone())

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from minitorch.distributed.distributed_c10d import (
-    Group,
-    get_process_group_ranks,
-    get_rank,
-    get_world_size,
-    new_group,
-)
+from minitorch.distributed.distributed_c10d import Group, get_process_group_ranks, get_rank, get_world_size, new_group
 
 
 def new_subgroups(

@@ -13,11 +13,11 @@ torch: Any = minitorch
 
 
 def broadcast_coalesced(group: ProcessGroup, tensors: Sequence[Tensor], root: int) -> None:
-    """Copies the root's tensors into those of the others: all of one dtype as one."""
-    by_dtype: dict[Any, list[Any]] = {}
+    """Copies the root's tensors into those of the others: all of one dtype and device as one."""
+    alike: dict[Any, list[Any]] = {}
     for tensor in tensors:
-        by_dtype.setdefault(tensor.dtype, []).append(tensor.detach())
-    for same in by_dtype.values():
+        alike.setdefault((tensor.dtype, tensor.device), []).append(tensor.detach())
+    for same in alike.values():
         joined: Any = torch.cat([each.reshape(-1) for each in same])
         group.broadcast([joined], root, async_op=False).wait()
         for each, piece in zip(same, joined.split([each.numel() for each in same]), strict=True):

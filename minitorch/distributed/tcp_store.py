@@ -1,41 +1,58 @@
 """A store that one process keeps and the others ask over TCP.
 
-A request is a list of byte strings, beginning with the operation's name, and so is the answer, beginning with what came
-of it. Nothing that arrives is executed.
+A request says which method of the table to call, how long to wait, and the arguments; the answer what came of it.
+Nothing that arrives is executed.
 Source: https://pytorch.org/docs/stable/distributed.html#torch.distributed.TCPStore
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import errno
+import io
 import os
+import pickle
 import socket
 import struct
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any, NoReturn
 
 from minitorch.distributed.errors import DistNetworkError, DistStoreError, QueueEmptyError
-from minitorch.distributed.store import HashStore, Store, Value, encoded
+from minitorch.distributed.store import HashStore, Store
 
 _LENGTH = struct.Struct("<I")
 _GRACE = 5.0  # seconds that an answer may take longer than what it waits for
 _WORKERS = "init/"
 
 
-def send_fields(connection: socket.socket, fields: Sequence[bytes]) -> None:
-    """Sends a list of byte strings."""
-    connection.sendall(b"".join((_LENGTH.pack(len(fields)), *(_LENGTH.pack(len(each)) + each for each in fields))))
+class _Plain(pickle.Unpickler):
+    """Reads numbers, texts, bytes and lists; it refuses whatever would have to be imported."""
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        raise pickle.UnpicklingError(f"{module}.{name}")
 
 
-def receive_fields(connection: socket.socket) -> list[bytes]:
-    """Receives what `send_fields` sent. Raises ConnectionError where the connection ends."""
-    (count,) = _LENGTH.unpack(receive_exactly(connection, _LENGTH.size))
-    lengths = (_LENGTH.unpack(receive_exactly(connection, _LENGTH.size)) for _ in range(count))
-    return [bytes(receive_exactly(connection, length)) for (length,) in lengths]
+def _send(connection: socket.socket, *message: Any) -> None:
+    data = pickle.dumps(message)
+    connection.sendall(_LENGTH.pack(len(data)) + data)
+
+
+def _receive(connection: socket.socket) -> tuple[Any, ...]:
+    """What `_send` sent. Raises ConnectionError where the connection ends, or something else arrives."""
+    (length,) = _LENGTH.unpack(receive_exactly(connection, _LENGTH.size))
+    data = receive_exactly(connection, length)
+    try:
+        message = _Plain(io.BytesIO(data)).load()
+    except Exception as error:
+        raise ConnectionError("No message of a store") from error
+    if not (isinstance(message, tuple) and message and isinstance(message[0], str)):
+        raise ConnectionError("No message of a store")
+    return message
 
 
 def receive_exactly(connection: socket.socket, count: int) -> bytearray:
@@ -75,21 +92,15 @@ class _Server:
             threading.Thread(target=self._serve, args=(client,), name="TCPStore client", daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
+        table = copy.copy(self.table)  # the same values, with a timeout of its own
         with client:
             try:
                 while True:
-                    operation, timeout, *arguments = receive_fields(client)
-                    send_fields(client, self._answer(operation.decode(), float(timeout), arguments))
+                    operation, seconds, arguments = _receive(client)
+                    table.set_timeout(timedelta(seconds=seconds))
+                    _send(client, *_answer(table, operation, arguments))
             except (OSError, ValueError):
                 return  # the client has gone, or sends what can't be understood
-
-    def _answer(self, operation: str, timeout: float, arguments: list[bytes]) -> list[bytes]:
-        try:
-            return [b"ok", *_OPERATIONS[operation](self.table, timedelta(seconds=timeout), *arguments)]
-        except QueueEmptyError:
-            return [b"empty"]
-        except DistStoreError:
-            return [b"timeout"]
 
     def leave(self) -> None:
         """One user less; without any the server ends, and its clients' connections do."""
@@ -107,41 +118,24 @@ def shut(connection: socket.socket) -> None:
     connection.close()
 
 
-def _queue_pop(table: HashStore, timeout: timedelta, key: bytes, block: bytes) -> list[bytes]:
-    table.set_timeout(timeout)
-    return [table.queue_pop(key.decode(), block == b"1")]
+def _answer(table: HashStore, operation: str, arguments: Sequence[Any]) -> tuple[str, Any]:
+    """What came of an operation, and its result."""
+    if operation not in _OPERATIONS:
+        raise ValueError(f"a store has no operation {operation}")
+    try:
+        return "ok", getattr(table, operation)(*arguments)
+    except QueueEmptyError:
+        return "empty", None
+    except DistStoreError:
+        return "timeout", None
 
 
-def _waited(table: HashStore, timeout: timedelta, *keys: bytes) -> list[bytes]:
-    table.wait([key.decode() for key in keys], timeout)
-    return []
-
-
-def _gotten(table: HashStore, timeout: timedelta, *keys: bytes) -> list[bytes]:
-    _waited(table, timeout, *keys)
-    return table.multi_get([key.decode() for key in keys])
-
-
-def _done(result: object) -> list[bytes]:
-    """The answer to an operation that returns a number or nothing."""
-    return [] if result is None else [str(int(result)).encode()]  # type: ignore[call-overload]
-
-
-_OPERATIONS: dict[str, Callable[..., list[bytes]]] = {
-    "set": lambda table, _, key, value: _done(table.set(key.decode(), value)),
-    "get": _gotten,
-    "add": lambda table, _, key, amount: _done(table.add(key.decode(), int(amount))),
-    "compare_set": lambda table, _, key, expected, desired: [table.compare_set(key.decode(), expected, desired)],
-    "check": lambda table, _, *keys: _done(table.check([key.decode() for key in keys])),
-    "wait": _waited,
-    "delete_key": lambda table, _, key: _done(table.delete_key(key.decode())),
-    "num_keys": lambda table, _: _done(table.num_keys()),
-    "list_keys": lambda table, _: [key.encode() for key in table.list_keys()],
-    "append": lambda table, _, key, value: _done(table.append(key.decode(), value)),
-    "queue_push": lambda table, _, key, value: _done(table.queue_push(key.decode(), value)),
-    "queue_pop": _queue_pop,
-    "queue_len": lambda table, _, key: _done(table.queue_len(key.decode())),
-}
+_OPERATIONS = frozenset(
+    {
+        "add", "append", "check", "compare_set", "delete_key", "get", "list_keys", "multi_get", "num_keys",
+        "queue_len", "queue_pop", "queue_push", "set", "wait",
+    }
+)  # fmt: skip
 
 _servers: dict[int, _Server] = {}
 """The servers of this process, by port: with `multi_tenant`, several stores share one."""
@@ -212,67 +206,34 @@ class TCPStore(Store):
         address: str = self._connection.getsockname()[0]
         return address
 
-    def _ask(self, operation: str, *arguments: bytes, timeout: timedelta | None = None) -> list[bytes]:
-        seconds = (self.timeout if timeout is None else timeout).total_seconds()
+    def _do(self, operation: str, *arguments: Any) -> Any:
+        return self._ask(self.timeout, operation, *arguments)
+
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        self._ask(self.timeout if timeout is None else timeout, "wait", list(keys))
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
+        return self._do("multi_get", list(keys))
+
+    def _ask(self, timeout: timedelta, operation: str, *arguments: Any) -> Any:
+        seconds = timeout.total_seconds()
         with self._asking:
             try:
                 self._connection.settimeout(seconds + _GRACE)
-                send_fields(self._connection, [operation.encode(), str(seconds).encode(), *arguments])
-                outcome, *answer = receive_fields(self._connection)
+                _send(self._connection, operation, seconds, arguments)
+                outcome, result = _receive(self._connection)
             except OSError as error:
                 raise DistNetworkError(
                     "Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or "
                     "crash?"
                 ) from error
-        if outcome == b"empty":
+        if outcome == "empty":
             raise QueueEmptyError("queue is empty")
-        if outcome == b"timeout":
-            keys = arguments[:1] if operation == "queue_pop" else arguments
-            names = ", ".join("/" + key.decode() for key in keys)
+        if outcome == "timeout":
+            keys = [arguments[0]] if isinstance(arguments[0], str) else arguments[0]
+            names = ", ".join(f"/{key}" for key in keys)
             raise DistStoreError(f"wait timeout after {round(seconds * 1000)}ms, keys: {names}")
-        return answer
-
-    def set(self, key: str, value: Value) -> None:
-        self._ask("set", key.encode(), encoded(value))
-
-    def get(self, key: str) -> bytes:
-        return self._ask("get", key.encode())[0]
-
-    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
-        return self._ask("get", *map(str.encode, keys))
-
-    def add(self, key: str, amount: int) -> int:
-        return int(self._ask("add", key.encode(), str(amount).encode())[0])
-
-    def compare_set(self, key: str, expected_value: Value, desired_value: Value) -> bytes:
-        return self._ask("compare_set", key.encode(), encoded(expected_value), encoded(desired_value))[0]
-
-    def check(self, keys: Sequence[str]) -> bool:
-        return self._ask("check", *map(str.encode, keys)) == [b"1"]
-
-    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        self._ask("wait", *map(str.encode, keys), timeout=timeout)
-
-    def delete_key(self, key: str) -> bool:
-        return self._ask("delete_key", key.encode()) == [b"1"]
-
-    def num_keys(self) -> int:
-        return int(self._ask("num_keys")[0])
-
-    def list_keys(self) -> list[str]:
-        return list(map(bytes.decode, self._ask("list_keys")))
-
-    def append(self, key: str, value: Value) -> None:
-        self._ask("append", key.encode(), encoded(value))
-
-    def queue_push(self, key: str, value: Value) -> None:
-        self._ask("queue_push", key.encode(), encoded(value))
-
-    def queue_pop(self, key: str, block: bool = True) -> bytes:
-        return self._ask("queue_pop", key.encode(), b"1" if block else b"0")[0]
-
-    def queue_len(self, key: str) -> int:
-        return int(self._ask("queue_len", key.encode())[0])
+        return result
 
     def clone(self) -> TCPStore:
         return TCPStore(self._host, self._port, timeout=self.timeout)

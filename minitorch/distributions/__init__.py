@@ -3,6 +3,8 @@
 Source: https://pytorch.org/docs/stable/distributions.html
 """
 
+# ruff: noqa: I001
+
 from minitorch.distributions import constraints, kl_across, kl_within, transforms
 from minitorch.distributions.bernoulli import Bernoulli
 from minitorch.distributions.beta import Beta
@@ -45,27 +47,11 @@ from minitorch.distributions.relaxed_categorical import RelaxedOneHotCategorical
 from minitorch.distributions.studentT import StudentT
 from minitorch.distributions.transformed_distribution import TransformedDistribution
 from minitorch.distributions.transforms import (
-    AbsTransform,
-    AffineTransform,
-    CatTransform,
-    ComposeTransform,
-    CorrCholeskyTransform,
-    CumulativeDistributionTransform,
-    ExpTransform,
-    IndependentTransform,
-    LowerCholeskyTransform,
-    PositiveDefiniteTransform,
-    PowerTransform,
-    ReshapeTransform,
-    SigmoidTransform,
-    SoftmaxTransform,
-    SoftplusTransform,
-    StackTransform,
-    StickBreakingTransform,
-    TanhTransform,
-    Transform,
-    identity_transform,
-)
+    AbsTransform, AffineTransform, CatTransform, ComposeTransform, CorrCholeskyTransform,
+    CumulativeDistributionTransform, ExpTransform, IndependentTransform, LowerCholeskyTransform,
+    PositiveDefiniteTransform, PowerTransform, ReshapeTransform, SigmoidTransform, SoftmaxTransform, SoftplusTransform,
+    StackTransform, StickBreakingTransform, TanhTransform, Transform, identity_transform,
+)  # fmt: skip
 from minitorch.distributions.uniform import Uniform
 from minitorch.distributions.von_mises import VonMises
 from minitorch.distributions.weibull import Weibull

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Tensor, arange, bernoulli, no_grad
 from minitorch.distributions import constraints
 from minitorch.distributions.exp_family import ExponentialFamily
-from minitorch.distributions.utils import BinaryParameter, Parameter, Shape, broadcast_all
-from minitorch.ops.loss_classification import binary_cross_entropy_with_logits
-from minitorch.ops.ranges import arange
-from minitorch.ops.sampling import bernoulli
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import BinaryParameter, Parameter, Shape, broadcast_all, formula
+from minitorch.nn.functional import binary_cross_entropy_with_logits
 
 
 class Bernoulli(BinaryParameter, ExponentialFamily):
@@ -21,7 +18,6 @@ class Bernoulli(BinaryParameter, ExponentialFamily):
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
-    _members = ("probs", "logits", "_param")
 
     def __init__(
         self, probs: Parameter | None = None, logits: Parameter | None = None, validate_args: bool | None = None
@@ -29,24 +25,15 @@ class Bernoulli(BinaryParameter, ExponentialFamily):
         self._set_parameter(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, math.nan)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    mean = formula(lambda self: self.probs)
+    mode = formula(lambda self: (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, math.nan))
+    variance = formula(lambda self: self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with no_grad():
             return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
@@ -56,10 +43,7 @@ class Bernoulli(BinaryParameter, ExponentialFamily):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._enumerated(arange(2, dtype=self._param.dtype, device=self._param.device), expand)
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.probs.logit(),)
+    _natural_params = formula(lambda self: (self.probs.logit(),))
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        (logits,) = natural_params
+    def _log_normalizer(self, logits: Tensor) -> Tensor:
         return logits.exp().log1p()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from minitorch import Tensor, stack
 from minitorch.distributions import constraints
 from minitorch.distributions.dirichlet import Dirichlet
 from minitorch.distributions.exp_family import ExponentialFamily
-from minitorch.distributions.utils import Parameter, Shape, broadcast_all
-from minitorch.ops.joining import stack
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Parameter, Shape, broadcast_all, formula
 
 
 class Beta(ExponentialFamily):
@@ -26,21 +25,10 @@ class Beta(ExponentialFamily):
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)
 
-    @property
-    def concentration1(self) -> Tensor:
-        return self._dirichlet.concentration[..., 0]
-
-    @property
-    def concentration0(self) -> Tensor:
-        return self._dirichlet.concentration[..., 1]
-
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration1 / (self.concentration1 + self.concentration0)
-
-    @property
-    def mode(self) -> Tensor:
-        return self._dirichlet.mode[..., 0]
+    concentration1 = formula(lambda self: self._dirichlet.concentration[..., 0])
+    concentration0 = formula(lambda self: self._dirichlet.concentration[..., 1])
+    mean = formula(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
+    mode = formula(lambda self: self._dirichlet.mode[..., 0])
 
     @property
     def variance(self) -> Tensor:
@@ -50,17 +38,13 @@ class Beta(ExponentialFamily):
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         return self._dirichlet.log_prob(stack([value, 1.0 - value], -1))
 
     def entropy(self) -> Tensor:
         return self._dirichlet.entropy()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return self.concentration1, self.concentration0
+    _natural_params = formula(lambda self: (self.concentration1, self.concentration0))
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        first, second = natural_params
-        return first.lgamma() + second.lgamma() - (first + second).lgamma()
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return x.lgamma() + y.lgamma() - (x + y).lgamma()

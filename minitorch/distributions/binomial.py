@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Tensor, arange, binomial, no_grad
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
-from minitorch.distributions.utils import BinaryParameter, Parameter, Shape
-from minitorch.ops.ranges import arange
-from minitorch.ops.sampling import binomial
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import BinaryParameter, Parameter, Shape, formula
 
 
 class Binomial(BinaryParameter, Distribution):
@@ -20,7 +17,6 @@ class Binomial(BinaryParameter, Distribution):
         "logits": constraints.real,
     }
     has_enumerate_support = True
-    _members = ("total_count", "probs", "logits", "_param")
 
     def __init__(
         self,
@@ -37,25 +33,16 @@ class Binomial(BinaryParameter, Distribution):
     def support(self) -> constraints.Constraint:
         return constraints.integer_interval(0, self.total_count)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
+    mean = formula(lambda self: self.total_count * self.probs)
+    mode = formula(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
+    variance = formula(lambda self: self.total_count * self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         n, logits = self.total_count, self.logits
         # ln(1 + exp(logits)) as a sum of max(logits, 0), whose gradient at 0 is ½, and a rest without overflow.
         positive = (logits.clamp(min=0) + logits - logits.clamp(max=0)) / 2

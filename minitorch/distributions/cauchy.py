@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
+from minitorch import Tensor
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
-from minitorch.distributions.utils import Parameter, Shape, broadcast_all
-from minitorch.ops.creation import full
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Parameter, Shape, broadcast_all, formula
 
 
 class Cauchy(Distribution):
@@ -17,33 +16,22 @@ class Cauchy(Distribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
-    _members = ("loc", "scale")
 
     def __init__(self, loc: Parameter, scale: Parameter, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return full(self._extended_shape(), math.nan, dtype=self.loc.dtype, device=self.loc.device)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return full(self._extended_shape(), math.inf, dtype=self.loc.dtype, device=self.loc.device)
+    mean = formula(lambda self: self.loc.new_full(self._extended_shape(), math.nan))
+    mode = formula(lambda self: self.loc)
+    variance = formula(lambda self: self.loc.new_full(self._extended_shape(), math.inf))
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self.loc + self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_() * self.scale
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _cdf(self, value: Tensor) -> Tensor:
         return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
 
     def icdf(self, value: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minitorch.distributions.utils import formula
 from minitorch.tensor import Tensor
 
 
@@ -89,13 +90,8 @@ class _OfBase(Constraint):
             raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
         self.base_constraint = base_constraint
 
-    @property
-    def is_discrete(self) -> bool:
-        return bool(self.base_constraint.is_discrete)
-
-    @property
-    def event_dim(self) -> int:
-        return int(self.base_constraint.event_dim)
+    is_discrete = formula(lambda self: bool(self.base_constraint.is_discrete))
+    event_dim = formula(lambda self: int(self.base_constraint.event_dim))
 
 
 class _IndependentConstraint(_OfBase):
@@ -110,9 +106,7 @@ class _IndependentConstraint(_OfBase):
             raise AssertionError(f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    @property
-    def event_dim(self) -> int:
-        return int(self.base_constraint.event_dim) + self.reinterpreted_batch_ndims
+    event_dim = formula(lambda self: int(self.base_constraint.event_dim) + self.reinterpreted_batch_ndims)
 
     def check(self, value: Tensor) -> Tensor:
         result = self.base_constraint.check(value)

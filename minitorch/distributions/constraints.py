@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from minitorch import Tensor, full
 from minitorch.distributions.constraint import (
     Constraint,
     MixtureSameFamilyConstraint,
@@ -18,12 +19,11 @@ from minitorch.distributions.constraint import (
     _IndependentConstraint,
     is_dependent,
 )
+from minitorch.distributions.utils import formula
 from minitorch.dtypes import bool_, finfo
 from minitorch.linalg import cholesky_ex, eigvalsh
-from minitorch.ops.creation import full
-from minitorch.ops.joining import cat as joined
-from minitorch.ops.joining import stack as stacked
-from minitorch.tensor import Tensor
+from minitorch.ops.indexing.joining import cat as joined
+from minitorch.ops.indexing.joining import stack as stacked
 
 __all__ = [
     "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
@@ -60,11 +60,6 @@ class _Bounded(Constraint):
         return f"{type(self).__name__[1:]}({', '.join(f'{name}={bound}' for name, bound in vars(self).items())})"
 
 
-class _Below(_Bounded):
-    def __init__(self, upper_bound: Any) -> None:
-        self.upper_bound = upper_bound
-
-
 class _Above(_Bounded):
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -83,15 +78,6 @@ class _IntegerInterval(_Between):
 
     def check(self, value: Tensor) -> Tensor:
         return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
-
-
-class _IntegerLessThan(_Below):
-    """Integers up to a bound, which is included."""
-
-    is_discrete = True
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value <= self.upper_bound)
 
 
 class _IntegerGreaterThan(_Above):
@@ -120,7 +106,10 @@ class _GreaterThanEq(_Above):
         return self.lower_bound <= value
 
 
-class _LessThan(_Below):
+class _LessThan(_Bounded):
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
+
     def check(self, value: Tensor) -> Tensor:
         return value < self.upper_bound
 
@@ -229,13 +218,8 @@ class _Several(Constraint):
         self.cseq = list(cseq)
         self.dim = dim
 
-    @property
-    def is_discrete(self) -> bool:
-        return any(each.is_discrete for each in self.cseq)
-
-    @property
-    def event_dim(self) -> int:
-        return max(each.event_dim for each in self.cseq)
+    is_discrete = formula(lambda self: any(each.is_discrete for each in self.cseq))
+    event_dim = formula(lambda self: max(each.event_dim for each in self.cseq))
 
     def _check_dim(self, value: Tensor) -> None:
         if not -value.dim() <= self.dim < value.dim():

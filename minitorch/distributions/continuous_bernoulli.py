@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Tensor, rand, where
 from minitorch.distributions import constraints
 from minitorch.distributions.exp_family import ExponentialFamily
 from minitorch.distributions.utils import (
@@ -14,13 +13,11 @@ from minitorch.distributions.utils import (
     Shape,
     broadcast_all,
     clamp_probs,
+    formula,
     lazy_property,
     logits_to_probs,
 )
-from minitorch.ops.loss_classification import binary_cross_entropy_with_logits
-from minitorch.ops.sampling import rand
-from minitorch.ops.selection import where
-from minitorch.tensor import Tensor
+from minitorch.nn.functional import binary_cross_entropy_with_logits
 
 
 class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
@@ -34,7 +31,7 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0
-    _members = ("probs", "logits", "_param")
+    _kept = ("_lims",)
 
     def __init__(
         self,
@@ -51,22 +48,10 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
         self._lims = lims
         super().__init__(self._param.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
-        new._lims = self._lims
-        return new
+    probs = lazy_property(lambda self: clamp_probs(logits_to_probs(self.logits, is_binary=True)))
 
-    @lazy_property
-    def probs(self) -> Tensor:
-        return clamp_probs(logits_to_probs(self.logits, is_binary=True))
-
-    @property
-    def _is_stable(self) -> Tensor:
-        return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
-
-    @property
-    def _stable_probs(self) -> Tensor:
-        return where(self._is_stable, self.probs, self._lims[0])
+    _is_stable = formula(lambda self: (self.probs <= self._lims[0]) | (self.probs > self._lims[1]))
+    _stable_probs = formula(lambda self: where(self._is_stable, self.probs, self._lims[0]))
 
     def _cont_bern_log_norm(self) -> Tensor:
         """ln of the factor that makes the density integrate to 1."""
@@ -89,20 +74,14 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
         variance = p * (p - 1.0) / (1.0 - 2.0 * p).pow(2) + 1.0 / ((-p).log1p() - p.log()).pow(2)
         return where(self._is_stable, variance, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
-    def sample(self, sample_shape: Shape = ()) -> Tensor:
-        with no_grad():
-            return self.rsample(sample_shape)
-
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self.icdf(rand(self._extended_shape(sample_shape), dtype=self.probs.dtype, device=self.probs.device))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none") + self._cont_bern_log_norm()
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _cdf(self, value: Tensor) -> Tensor:
         p = self._stable_probs
         inside = (p.pow(value) * (1.0 - p).pow(1.0 - value) + p - 1.0) / (2.0 * p - 1.0)
         inside = where(self._is_stable, inside, value)
@@ -117,12 +96,9 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
         log_probs0 = (-self.probs).log1p()
         return self.mean * (log_probs0 - self.probs.log()) - self._cont_bern_log_norm() - log_probs0
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.logits,)
+    _natural_params = formula(lambda self: (self.logits,))
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        (x,) = natural_params
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         is_stable = (x <= self._lims[0] - 0.5) | (x > self._lims[1] - 0.5)
         stable = where(is_stable, x, self._lims[0] - 0.5)
         taylor = 0.5 * x + x.pow(2) / 24.0 - x.pow(4) / 2880.0

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch import Tensor, _dirichlet_grad, _sample_dirichlet, xlogy
 from minitorch.autograd.function import Function, FunctionCtx, once_differentiable
 from minitorch.distributions import constraints
 from minitorch.distributions.exp_family import ExponentialFamily
-from minitorch.distributions.utils import Shape
+from minitorch.distributions.utils import Shape, formula
 from minitorch.nn import functional as F
-from minitorch.ops.sampling_gradients import _dirichlet_grad, _sample_dirichlet
-from minitorch.ops.special_functions import xlogy
-from minitorch.tensor import Tensor
 
 
 class _Dirichlet(Function):
@@ -41,7 +39,6 @@ class Dirichlet(ExponentialFamily):
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
     has_rsample = True
-    _members = ("concentration",)
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
@@ -53,14 +50,11 @@ class Dirichlet(ExponentialFamily):
         shares: Tensor = _Dirichlet.apply(self.concentration.expand(self._extended_shape(sample_shape)))
         return shares
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         alpha = self.concentration
         return xlogy(alpha - 1.0, value).sum(-1) + alpha.sum(-1).lgamma() - alpha.lgamma().sum(-1)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.concentration.sum(-1, True)
+    mean = formula(lambda self: self.concentration / self.concentration.sum(-1, True))
 
     @property
     def mode(self) -> Tensor:
@@ -86,10 +80,7 @@ class Dirichlet(ExponentialFamily):
             - ((alpha - 1.0) * alpha.digamma()).sum(-1)
         )
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.concentration,)
+    _natural_params = formula(lambda self: (self.concentration,))
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        (alpha,) = natural_params
+    def _log_normalizer(self, alpha: Tensor) -> Tensor:
         return alpha.lgamma().sum(-1) - alpha.sum(-1).lgamma()

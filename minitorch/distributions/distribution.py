@@ -8,12 +8,10 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar, Self
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Size, Tensor, no_grad
 from minitorch.distributions import constraints
 from minitorch.distributions.constraints import Constraint
-from minitorch.distributions.utils import Shape, lazy_property
-from minitorch.size import Size
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Shape, are_broadcastable, lazy_property
 
 
 class Distribution:
@@ -28,7 +26,9 @@ class Distribution:
     has_enumerate_support: bool = False
     _validate_args: bool = __debug__
     _members: ClassVar[tuple[str, ...]] = ()
-    """The attributes that `expand` carries over: tensors and distributions, of which those present are expanded."""
+    """The attributes that `expand` expands besides the parameters: tensors and distributions."""
+    _kept: ClassVar[tuple[str, ...]] = ()
+    """Those that it carries over as they are."""
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -73,17 +73,19 @@ class Distribution:
 
         A subclass that overrides it hands the instance to fill as `_instance`.
         """
-        owner = next(each for each in type(self).__mro__ if "_members" in vars(each))
+        owner = next(each for each in type(self).__mro__ if each.__module__.startswith("minitorch.distributions"))
         if owner is Distribution:
             raise NotImplementedError
         new = self._get_checked_instance(owner, _instance)
         batch_shape = Size(batch_shape)
-        for name in self._members:
+        for name in (*self.arg_constraints, *self._members):
             member = self.__dict__.get(name)
             if isinstance(member, Tensor):
                 setattr(new, name, member.expand(batch_shape + member.shape[len(self._batch_shape) :]))
             elif member is not None:
                 setattr(new, name, member.expand(batch_shape))
+        for name in self._kept:
+            setattr(new, name, getattr(self, name))
         Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
@@ -155,10 +157,18 @@ class Distribution:
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density, or of the probability, at `value`."""
+        self._check(value)
+        return self._log_prob(value)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of a number up to `value`."""
+        self._check(value)
+        return self._cdf(value)
+
+    def _cdf(self, value: Tensor) -> Tensor:
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -200,11 +210,8 @@ class Distribution:
                 f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}."
             )
         expected = self._batch_shape + self._event_shape
-        for i, j in zip(reversed(value.shape), reversed(expected), strict=False):
-            if i != j and 1 not in (i, j):
-                raise ValueError(
-                    f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {expected}."
-                )
+        if not are_broadcastable(value.shape, expected):
+            raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {expected}.")
         try:
             support = self.support
         except NotImplementedError:

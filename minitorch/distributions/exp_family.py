@@ -22,7 +22,8 @@ class ExponentialFamily(Distribution):
     def _natural_params(self) -> tuple[Tensor, ...]:
         raise NotImplementedError
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+    def _log_normalizer(self, *args: Any, **kwargs: Any) -> Tensor:
+        """F, of the natural parameters."""
         raise NotImplementedError
 
     @property

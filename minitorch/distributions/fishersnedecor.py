@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
+from minitorch import Tensor, finfo
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
 from minitorch.distributions.gamma import Gamma
 from minitorch.distributions.utils import Parameter, Shape, broadcast_all
-from minitorch.dtypes import finfo
-from minitorch.tensor import Tensor
 
 
 class FisherSnedecor(Distribution):
@@ -18,7 +17,7 @@ class FisherSnedecor(Distribution):
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
     has_rsample = True
-    _members = ("df1", "df2", "_gamma1", "_gamma2")
+    _members = ("_gamma1", "_gamma2")
 
     def __init__(self, df1: Parameter, df2: Parameter, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = broadcast_all(df1, df2)
@@ -46,8 +45,7 @@ class FisherSnedecor(Distribution):
         tiny = finfo(below.dtype).tiny
         return (above / below.clamp(min=tiny)).clamp(min=tiny)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
         normalizer = (half1 + half2).lgamma() - half1.lgamma() - half2.lgamma()
         power = half1 * ratio.log() + (half1 - 1) * value.log()

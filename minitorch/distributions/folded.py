@@ -8,6 +8,7 @@ from typing import Any
 from minitorch.distributions import constraints
 from minitorch.distributions.transformed_distribution import TransformedDistribution
 from minitorch.distributions.transforms import AbsTransform
+from minitorch.distributions.utils import formula
 from minitorch.tensor import Tensor
 
 
@@ -27,12 +28,9 @@ class Folded(TransformedDistribution):
         """The scale of x."""
         return self.base_dist.scale
 
-    @property
-    def mode(self) -> Tensor:
-        return self.scale.new_zeros(self.scale.shape)
+    mode = formula(lambda self: self.scale.new_zeros(self.scale.shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         return (self.base_dist.log_prob(value) + math.log(2)).where(value >= 0, -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:

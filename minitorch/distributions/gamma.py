@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from minitorch import Tensor, _standard_gamma, as_tensor, finfo, xlogy
 from minitorch.distributions import constraints
 from minitorch.distributions.exp_family import ExponentialFamily
-from minitorch.distributions.utils import Parameter, Shape, broadcast_all
-from minitorch.dtypes import finfo
-from minitorch.ops.data import as_tensor
-from minitorch.ops.sampling_gradients import _standard_gamma
-from minitorch.ops.special_functions import xlogy
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Parameter, Shape, broadcast_all, formula
+from minitorch.special import gammainc
 
 
 class Gamma(ExponentialFamily):
@@ -19,23 +16,14 @@ class Gamma(ExponentialFamily):
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0
-    _members = ("concentration", "rate")
 
     def __init__(self, concentration: Parameter, rate: Parameter, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(self.rate.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.concentration / self.rate.pow(2)
+    mean = formula(lambda self: self.concentration / self.rate)
+    mode = formula(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
+    variance = formula(lambda self: self.concentration / self.rate.pow(2))
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -49,20 +37,14 @@ class Gamma(ExponentialFamily):
         alpha = self.concentration
         return xlogy(alpha, self.rate) + xlogy(alpha - 1, value) - self.rate * value - alpha.lgamma()
 
-    def cdf(self, value: Tensor) -> Tensor:
-        from minitorch.special import gammainc
-
-        self._check(value)
+    def _cdf(self, value: Tensor) -> Tensor:
         return gammainc(self.concentration, self.rate * value)
 
     def entropy(self) -> Tensor:
         alpha = self.concentration
         return alpha - self.rate.log() + alpha.lgamma() + (1.0 - alpha) * alpha.digamma()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return self.concentration - 1, -self.rate
+    _natural_params = formula(lambda self: (self.concentration - 1, -self.rate))
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        first, second = natural_params
-        return (first + 1).lgamma() + (first + 1) * (-second.reciprocal()).log()
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log()

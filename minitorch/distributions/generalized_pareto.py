@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import math
 
+from minitorch import Tensor, rand, where
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
-from minitorch.distributions.utils import Parameter, Shape, broadcast_all
-from minitorch.ops.sampling import rand
-from minitorch.ops.selection import where
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Parameter, Shape, broadcast_all, formula
 
 
 class GeneralizedPareto(Distribution):
@@ -23,7 +21,6 @@ class GeneralizedPareto(Distribution):
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True
-    _members = ("loc", "scale", "concentration")
 
     def __init__(
         self, loc: Parameter, scale: Parameter, concentration: Parameter, validate_args: bool | None = None
@@ -36,13 +33,8 @@ class GeneralizedPareto(Distribution):
         upper = where(self.concentration < 0, self.loc - self.scale / self.concentration, math.inf)
         return constraints.interval(self.loc, upper)
 
-    @property
-    def _is_exponential(self) -> Tensor:
-        return self.concentration.isclose(self.concentration.new_zeros(()))
-
-    @property
-    def _nonzero(self) -> Tensor:
-        return where(self._is_exponential, 1.0, self.concentration)
+    _is_exponential = formula(lambda self: self.concentration.isclose(self.concentration.new_zeros(())))
+    _nonzero = formula(lambda self: where(self._is_exponential, 1.0, self.concentration))
 
     def _z(self, value: Tensor) -> Tensor:
         return (value - self.loc) / self.scale
@@ -52,9 +44,7 @@ class GeneralizedPareto(Distribution):
         valid = self.concentration < 1
         return where(valid, self.loc + self.scale / (1 - where(valid, self.concentration, 0.5)), math.nan)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = formula(lambda self: self.loc)
 
     @property
     def variance(self) -> Tensor:
@@ -65,8 +55,7 @@ class GeneralizedPareto(Distribution):
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self.icdf(rand(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         z, shape = self._z(value), self._nonzero
         power = 1 / shape + z.new_ones(z.shape)
         density = where(power == 0, power, power * (shape * z).log1p())

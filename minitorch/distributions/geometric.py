@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Tensor, finfo, no_grad
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
-from minitorch.distributions.utils import BinaryParameter, Parameter, Shape, broadcast_all
-from minitorch.dtypes import finfo
-from minitorch.ops.loss_classification import binary_cross_entropy_with_logits
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import BinaryParameter, Parameter, Shape, broadcast_all, formula
+from minitorch.nn.functional import binary_cross_entropy_with_logits
 
 
 class Geometric(BinaryParameter, Distribution):
@@ -16,7 +14,6 @@ class Geometric(BinaryParameter, Distribution):
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
-    _members = ("probs", "logits", "_param")
 
     def __init__(
         self, probs: Parameter | None = None, logits: Parameter | None = None, validate_args: bool | None = None
@@ -30,25 +27,16 @@ class Geometric(BinaryParameter, Distribution):
                 f"distribution {self!r} to be positive but found invalid values:\n{invalid}"
             )
 
-    @property
-    def mean(self) -> Tensor:
-        return 1.0 / self.probs - 1.0
-
-    @property
-    def mode(self) -> Tensor:
-        return self.probs.new_zeros(self.probs.shape)
-
-    @property
-    def variance(self) -> Tensor:
-        return (1.0 / self.probs - 1.0) / self.probs
+    mean = formula(lambda self: 1.0 / self.probs - 1.0)
+    mode = formula(lambda self: self.probs.new_zeros(self.probs.shape))
+    variance = formula(lambda self: (1.0 / self.probs - 1.0) / self.probs)
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with no_grad():
             u = self.probs.new_empty(self._extended_shape(sample_shape)).uniform_(finfo(self.probs.dtype).tiny, 1)
             return (u.log() / (-self.probs).log1p()).floor()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         value, probs = broadcast_all(value, self.probs)
         probs = probs.masked_fill((probs == 1) & (value == 0), 0)  # 0 · ln 0 would be NaN
         return value * (-probs).log1p() + self.probs.log()

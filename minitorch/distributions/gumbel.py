@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 
+from minitorch import Tensor, finfo, full_like
 from minitorch.distributions import constraints
 from minitorch.distributions.transformed_distribution import TransformedDistribution
 from minitorch.distributions.transforms import AffineTransform, ExpTransform
 from minitorch.distributions.uniform import Uniform
-from minitorch.distributions.utils import Parameter, broadcast_all, euler_constant
-from minitorch.dtypes import finfo
-from minitorch.ops.creation import full_like
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Parameter, broadcast_all, euler_constant, formula
 
 
 class Gumbel(TransformedDistribution):
@@ -19,7 +17,6 @@ class Gumbel(TransformedDistribution):
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
-    _members = ("loc", "scale")
 
     def __init__(self, loc: Parameter, scale: Parameter, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
@@ -30,24 +27,12 @@ class Gumbel(TransformedDistribution):
         transforms = [log, negative, log, AffineTransform(loc=loc, scale=-self.scale)]
         super().__init__(Uniform(low, high, validate_args=validate_args), transforms, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc + self.scale * euler_constant
+    mean = formula(lambda self: self.loc + self.scale * euler_constant)
+    mode = formula(lambda self: self.loc)
+    stddev = formula(lambda self: (math.pi / math.sqrt(6)) * self.scale)
+    variance = formula(lambda self: self.stddev.pow(2))
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def stddev(self) -> Tensor:
-        return (math.pi / math.sqrt(6)) * self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        return self.stddev.pow(2)
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         y = (self.loc - value) / self.scale
         return y - y.exp() - self.scale.log()
 

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import math
 
+from minitorch import Tensor, as_tensor
 from minitorch.distributions.cauchy import Cauchy
 from minitorch.distributions.folded import Folded
-from minitorch.distributions.utils import Parameter
-from minitorch.ops.creation import full
-from minitorch.ops.data import as_tensor
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Parameter, formula
 
 
 class HalfCauchy(Folded):
     """|x| of a Cauchy number around 0."""
 
     base_dist: Cauchy
-    _members = ()
 
     def __init__(self, scale: Parameter, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    mean = formula(lambda self: self.scale.new_full(self._extended_shape(), math.inf))
+    variance = formula(lambda self: self.base_dist.variance)
 
     def log_prob(self, value: Tensor) -> Tensor:
         return super().log_prob(as_tensor(value, dtype=self.scale.dtype, device=self.scale.device))

@@ -6,23 +6,16 @@ import math
 
 from minitorch.distributions.folded import Folded
 from minitorch.distributions.normal import Normal
-from minitorch.distributions.utils import Parameter
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Parameter, formula
 
 
 class HalfNormal(Folded):
     """|x| of a normal number with mean 0 and standard deviation `scale`."""
 
     base_dist: Normal
-    _members = ()
 
     def __init__(self, scale: Parameter, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * math.sqrt(2 / math.pi)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale.pow(2) * (1 - 2 / math.pi)
+    mean = formula(lambda self: self.scale * math.sqrt(2 / math.pi))
+    variance = formula(lambda self: self.scale.pow(2) * (1 - 2 / math.pi))

@@ -8,7 +8,7 @@ from minitorch.distributions import constraints
 from minitorch.distributions.gamma import Gamma
 from minitorch.distributions.transformed_distribution import TransformedDistribution
 from minitorch.distributions.transforms import PowerTransform
-from minitorch.distributions.utils import Parameter
+from minitorch.distributions.utils import Parameter, formula
 from minitorch.tensor import Tensor
 
 
@@ -19,28 +19,16 @@ class InverseGamma(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
     base_dist: Gamma
-    _members = ()
 
     def __init__(self, concentration: Parameter, rate: Parameter, validate_args: bool | None = None) -> None:
         base_dist = Gamma(concentration, rate, validate_args=validate_args)
         reciprocal = PowerTransform(-base_dist.rate.new_ones(()))
         super().__init__(base_dist, reciprocal, validate_args=validate_args)
 
-    @property
-    def concentration(self) -> Tensor:
-        return self.base_dist.concentration
-
-    @property
-    def rate(self) -> Tensor:
-        return self.base_dist.rate
-
-    @property
-    def mean(self) -> Tensor:
-        return (self.rate / (self.concentration - 1)).where(self.concentration > 1, math.inf)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate / (self.concentration + 1)
+    concentration = formula(lambda self: self.base_dist.concentration)
+    rate = formula(lambda self: self.base_dist.rate)
+    mean = formula(lambda self: (self.rate / (self.concentration - 1)).where(self.concentration > 1, math.inf))
+    mode = formula(lambda self: self.rate / (self.concentration + 1))
 
     @property
     def variance(self) -> Tensor:

@@ -22,7 +22,7 @@ from minitorch.distributions.geometric import Geometric
 from minitorch.distributions.gumbel import Gumbel
 from minitorch.distributions.half_normal import HalfNormal
 from minitorch.distributions.independent import Independent
-from minitorch.distributions.kl import kl_divergence, register_kl
+from minitorch.distributions.kl import Formula, Pair, kl_divergence, register_kl
 from minitorch.distributions.laplace import Laplace
 from minitorch.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
 from minitorch.distributions.multivariate_normal import MultivariateNormal, _squared_distance
@@ -35,7 +35,7 @@ from minitorch.distributions.transformed_distribution import TransformedDistribu
 from minitorch.distributions.uniform import Uniform
 from minitorch.distributions.utils import _sum_rightmost, euler_constant
 from minitorch.nn.functional import softplus
-from minitorch.ops.linalg import solve_triangular
+from minitorch.ops.linalg.solve import solve_triangular
 from minitorch.tensor import Tensor
 
 
@@ -68,16 +68,6 @@ def _binomial(p: Binomial, q: Binomial) -> Tensor:
 def _categorical(p: Categorical, q: Categorical) -> Tensor:
     terms = p.probs * (p.logits - q.logits)
     return terms.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0).sum(-1)
-
-
-@register_kl(OneHotCategorical, OneHotCategorical)
-def _one_hot_categorical(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
-    return _categorical(p._categorical, q._categorical)
-
-
-@register_kl(Cauchy, Cauchy)
-def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
-    return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
 
 
 @register_kl(ContinuousBernoulli, ContinuousBernoulli)
@@ -113,21 +103,6 @@ def _exponential_family(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
     for (of_p, gradient), of_q in zip(terms, q._natural_params, strict=True):
         result = result - _sum_rightmost((of_q - of_p) * gradient, len(q.event_shape))
     return result
-
-
-@register_kl(Gamma, Gamma)
-def _gamma(p: Gamma, q: Gamma) -> Tensor:
-    return (
-        q.concentration * (p.rate / q.rate).log()
-        + (q.concentration.lgamma() - p.concentration.lgamma())
-        + (p.concentration - q.concentration) * p.concentration.digamma()
-        + (q.rate - p.rate) * (p.concentration / p.rate)
-    )
-
-
-@register_kl(Geometric, Geometric)
-def _geometric(p: Geometric, q: Geometric) -> Tensor:
-    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
 
 
 @register_kl(Gumbel, Gumbel)
@@ -197,20 +172,10 @@ def _multivariate_normal_to_low_rank(p: MultivariateNormal, q: LowRankMultivaria
     return _to_low_rank([of_p], 2 * half_log_det(of_p), p, q)
 
 
-@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
-def _low_rank(p: LowRankMultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
-    return _to_low_rank(_factors(p), p._log_det(), p, q)
-
-
 @register_kl(Normal, Normal)
 def _normal(p: Normal, q: Normal) -> Tensor:
     ratio = (p.scale / q.scale).pow(2)
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
-
-
-@register_kl(HalfNormal, HalfNormal)
-def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
-    return _normal(p.base_dist, q.base_dist)
 
 
 @register_kl(Pareto, Pareto)
@@ -218,11 +183,6 @@ def _pareto(p: Pareto, q: Pareto) -> Tensor:
     ratio = q.alpha / p.alpha
     result = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
     return result.masked_fill(p.scale < q.scale, math.inf)
-
-
-@register_kl(Poisson, Poisson)
-def _poisson(p: Poisson, q: Poisson) -> Tensor:
-    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
 @register_kl(Uniform, Uniform)
@@ -244,3 +204,23 @@ def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tens
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError
     return kl_divergence(p.base_dist, q.base_dist)
+
+
+_FORMULAS: dict[Pair, Formula] = {
+    (OneHotCategorical, OneHotCategorical): lambda p, q: _categorical(p._categorical, q._categorical),
+    (Cauchy, Cauchy): lambda p, q: (
+        ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
+    ),
+    (Gamma, Gamma): lambda p, q: (
+        q.concentration * (p.rate / q.rate).log()
+        + (q.concentration.lgamma() - p.concentration.lgamma())
+        + (p.concentration - q.concentration) * p.concentration.digamma()
+        + (q.rate - p.rate) * (p.concentration / p.rate)
+    ),
+    (Geometric, Geometric): lambda p, q: -p.entropy() - (-q.probs).log1p() / p.probs - q.logits,
+    (LowRankMultivariateNormal, LowRankMultivariateNormal): lambda p, q: _to_low_rank(_factors(p), p._log_det(), p, q),
+    (HalfNormal, HalfNormal): lambda p, q: _normal(p.base_dist, q.base_dist),
+    (Poisson, Poisson): lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate),
+}
+for _pair, _formula in _FORMULAS.items():
+    register_kl(*_pair)(_formula)

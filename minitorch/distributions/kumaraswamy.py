@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
+from minitorch import Tensor, full_like
 from minitorch.distributions import constraints
 from minitorch.distributions.transformed_distribution import TransformedDistribution
 from minitorch.distributions.transforms import AffineTransform, PowerTransform
 from minitorch.distributions.uniform import Uniform
-from minitorch.distributions.utils import Parameter, broadcast_all, euler_constant
-from minitorch.ops.creation import full_like
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Parameter, broadcast_all, euler_constant, formula
 
 
 class Kumaraswamy(TransformedDistribution):
@@ -19,7 +18,6 @@ class Kumaraswamy(TransformedDistribution):
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
     has_rsample = True
-    _members = ("concentration1", "concentration0")
 
     def __init__(self, concentration1: Parameter, concentration0: Parameter, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = a, b = broadcast_all(concentration1, concentration0)
@@ -36,9 +34,7 @@ class Kumaraswamy(TransformedDistribution):
         b, first = self.concentration0, 1 + n / self.concentration1
         return b * (first.lgamma() + b.lgamma() - (first + b).lgamma()).exp()
 
-    @property
-    def mean(self) -> Tensor:
-        return self._moment(1)
+    mean = formula(lambda self: self._moment(1))
 
     @property
     def mode(self) -> Tensor:
@@ -46,9 +42,7 @@ class Kumaraswamy(TransformedDistribution):
         log_mode = b.reciprocal() * (-b).log1p() - (-b * a).log1p()  # PyTorch's, which is NaN for b > 1
         return log_mode.masked_fill((b < 1) | (a < 1), math.nan).exp()
 
-    @property
-    def variance(self) -> Tensor:
-        return self._moment(2) - self.mean.pow(2)
+    variance = formula(lambda self: self._moment(2) - self.mean.pow(2))
 
     def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0

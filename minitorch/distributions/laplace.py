@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from minitorch import Tensor, finfo
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
-from minitorch.distributions.utils import Parameter, Shape, broadcast_all
-from minitorch.dtypes import finfo
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Parameter, Shape, broadcast_all, formula
 
 
 class Laplace(Distribution):
@@ -15,38 +14,23 @@ class Laplace(Distribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
-    _members = ("loc", "scale")
 
     def __init__(self, loc: Parameter, scale: Parameter, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return 2 * self.scale.pow(2)
-
-    @property
-    def stddev(self) -> Tensor:
-        return 2**0.5 * self.scale
+    mean = mode = formula(lambda self: self.loc)
+    variance = formula(lambda self: 2 * self.scale.pow(2))
+    stddev = formula(lambda self: 2**0.5 * self.scale)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         u = self.loc.new_empty(self._extended_shape(sample_shape)).uniform_(finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _cdf(self, value: Tensor) -> Tensor:
         distance = value - self.loc
         return 0.5 - 0.5 * distance.sign() * (-distance.abs() / self.scale).expm1()
 

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from minitorch import Size, Tensor, arange, cat, finfo, mvlgamma, randn
 from minitorch.distributions import constraints
 from minitorch.distributions.beta import Beta
 from minitorch.distributions.distribution import Distribution
 from minitorch.distributions.utils import Parameter, Shape, broadcast_all
-from minitorch.dtypes import finfo
-from minitorch.ops.joining import cat
-from minitorch.ops.ranges import arange
-from minitorch.ops.sampling import randn
-from minitorch.ops.special_functions import mvlgamma
-from minitorch.size import Size
-from minitorch.tensor import Tensor
 
 
 class LKJCholesky(Distribution):
@@ -28,7 +21,7 @@ class LKJCholesky(Distribution):
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
-    _members = ("concentration",)
+    _kept = ("dim",)
 
     def __init__(self, dim: int, concentration: Parameter = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
@@ -36,11 +29,6 @@ class LKJCholesky(Distribution):
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
         super().__init__(self.concentration.shape, Size((dim, dim)), validate_args)
-
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
-        new.dim = self.dim
-        return new
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         eta = self.concentration.detach()
@@ -55,8 +43,7 @@ class LKJCholesky(Distribution):
         diagonal = (1 - below.square().sum(-1)).clamp(min=finfo(below.dtype).tiny).sqrt()
         return below + diagonal.diag_embed()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
         rows = arange(2, self.dim + 1, device=self.concentration.device)
         order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - rows

@@ -6,7 +6,7 @@ from minitorch.distributions import constraints
 from minitorch.distributions.normal import Normal
 from minitorch.distributions.transformed_distribution import TransformedDistribution
 from minitorch.distributions.transforms import ExpTransform
-from minitorch.distributions.utils import Parameter
+from minitorch.distributions.utils import Parameter, formula
 from minitorch.tensor import Tensor
 
 
@@ -17,27 +17,15 @@ class LogNormal(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
     base_dist: Normal
-    _members = ()
 
     def __init__(self, loc: Parameter, scale: Parameter, validate_args: bool | None = None) -> None:
         base_dist = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base_dist, ExpTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        return self.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        return self.base_dist.scale
-
-    @property
-    def mean(self) -> Tensor:
-        return (self.loc + self.scale.pow(2) / 2).exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return (self.loc - self.scale.square()).exp()
+    loc = formula(lambda self: self.base_dist.loc)
+    scale = formula(lambda self: self.base_dist.scale)
+    mean = formula(lambda self: (self.loc + self.scale.pow(2) / 2).exp())
+    mode = formula(lambda self: (self.loc - self.scale.square()).exp())
 
     @property
     def variance(self) -> Tensor:

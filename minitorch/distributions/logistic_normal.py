@@ -8,8 +8,7 @@ from minitorch.distributions import constraints
 from minitorch.distributions.normal import Normal
 from minitorch.distributions.transformed_distribution import TransformedDistribution
 from minitorch.distributions.transforms import StickBreakingTransform
-from minitorch.distributions.utils import Parameter
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Parameter, formula
 
 
 class LogisticNormal(TransformedDistribution):
@@ -19,7 +18,6 @@ class LogisticNormal(TransformedDistribution):
     support = constraints.simplex
     has_rsample = True
     base_dist: Any
-    _members = ()
 
     def __init__(self, loc: Parameter, scale: Parameter, validate_args: bool | None = None) -> None:
         base_dist = Normal(loc, scale, validate_args=validate_args)
@@ -27,10 +25,5 @@ class LogisticNormal(TransformedDistribution):
             base_dist = base_dist.expand([1])
         super().__init__(base_dist, StickBreakingTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        return self.base_dist.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        return self.base_dist.base_dist.scale
+    loc = formula(lambda self: self.base_dist.base_dist.loc)
+    scale = formula(lambda self: self.base_dist.base_dist.scale)

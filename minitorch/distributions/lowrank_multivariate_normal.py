@@ -6,17 +6,14 @@ Source: https://pytorch.org/docs/stable/distributions.html#lowrankmultivariateno
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from minitorch import Tensor, broadcast_tensors, eye
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
 from minitorch.distributions.multivariate_normal import _squared_distance
 from minitorch.distributions.scale_tril import half_log_det
-from minitorch.distributions.utils import Shape, _standard_normal, lazy_property
-from minitorch.ops.broadcasting import broadcast_tensors
-from minitorch.ops.creation import eye
-from minitorch.ops.linalg import cholesky, solve_triangular
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Shape, _standard_normal, formula, lazy_property
+from minitorch.ops.linalg.solve import cholesky, solve_triangular
 
 
 class LowRankMultivariateNormal(Distribution):
@@ -33,7 +30,7 @@ class LowRankMultivariateNormal(Distribution):
     }
     support = constraints.real_vector
     has_rsample = True
-    _members = ("loc", "cov_factor", "cov_diag")
+    _kept = ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")
 
     def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
@@ -56,12 +53,6 @@ class LowRankMultivariateNormal(Distribution):
         self._capacitance_tril = cholesky(_plus_identity(self._scaled_factor() @ cov_factor))
         super().__init__(self.loc.shape[:-1], event_shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
-        for name in ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril"):
-            setattr(new, name, getattr(self, name))
-        return new
-
     def _scaled_factor(self) -> Tensor:
         """Wᵀ D⁻¹."""
         return self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
@@ -69,13 +60,7 @@ class LowRankMultivariateNormal(Distribution):
     def _matrix(self, matrix: Tensor) -> Tensor:
         return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = formula(lambda self: self.loc)
 
     @lazy_property
     def variance(self) -> Tensor:
@@ -117,8 +102,7 @@ class LowRankMultivariateNormal(Distribution):
         along = (x.pow(2) / self._unbroadcasted_cov_diag).sum(-1)
         return along - _squared_distance(self._capacitance_tril, projected)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         log_norm = self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (log_norm + self._log_det() + self._squared_distance(value - self.loc))
 

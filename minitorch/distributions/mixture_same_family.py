@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Tensor, log_softmax, no_grad
 from minitorch.distributions import constraints
 from minitorch.distributions.categorical import Categorical
 from minitorch.distributions.distribution import Distribution
-from minitorch.distributions.utils import Shape
-from minitorch.ops.softmax import log_softmax
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Shape, are_broadcastable, formula
 
 
 class MixtureSameFamily(Distribution):
@@ -24,13 +22,9 @@ class MixtureSameFamily(Distribution):
     """
 
     arg_constraints: dict[str, constraints.Constraint] = {}
-    _members = ()
 
     def __init__(
-        self,
-        mixture_distribution: Categorical,
-        component_distribution: Distribution,
-        validate_args: bool | None = None,
+        self, mixture_distribution: Categorical, component_distribution: Distribution, validate_args: bool | None = None
     ) -> None:
         if not isinstance(mixture_distribution, Categorical):
             raise ValueError(" The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
@@ -40,12 +34,11 @@ class MixtureSameFamily(Distribution):
         self._component_distribution = component_distribution
 
         mixtures, batch_shape = mixture_distribution.batch_shape, component_distribution.batch_shape[:-1]
-        for size1, size2 in zip(reversed(mixtures), reversed(batch_shape), strict=False):
-            if size1 != size2 and 1 not in (size1, size2):
-                raise ValueError(
-                    f"`mixture_distribution.batch_shape` ({mixtures}) is not compatible with "
-                    f"`component_distribution.batch_shape`({batch_shape})"
-                )
+        if not are_broadcastable(mixtures, batch_shape):
+            raise ValueError(
+                f"`mixture_distribution.batch_shape` ({mixtures}) is not compatible with "
+                f"`component_distribution.batch_shape`({batch_shape})"
+            )
         chosen, given = mixture_distribution.logits.shape[-1], component_distribution.batch_shape[-1]
         if chosen != given:
             raise ValueError(
@@ -65,17 +58,9 @@ class MixtureSameFamily(Distribution):
     def support(self) -> constraints.Constraint:
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
-    @property
-    def mixture_distribution(self) -> Categorical:
-        return self._mixture_distribution
-
-    @property
-    def component_distribution(self) -> Distribution:
-        return self._component_distribution
-
-    @property
-    def mean(self) -> Tensor:
-        return self._expected(self._component_distribution.mean)
+    mixture_distribution = formula(lambda self: self._mixture_distribution)
+    component_distribution = formula(lambda self: self._component_distribution)
+    mean = formula(lambda self: self._expected(self._component_distribution.mean))
 
     @property
     def variance(self) -> Tensor:
@@ -89,9 +74,7 @@ class MixtureSameFamily(Distribution):
         probs = probs.reshape(probs.shape + (1,) * len(self.event_shape))
         return (probs * values).sum(self._component_dim)
 
-    @property
-    def _component_dim(self) -> int:
-        return -1 - len(self.event_shape)
+    _component_dim = formula(lambda self: -1 - len(self.event_shape))
 
     def _pad(self, x: Tensor) -> Tensor:
         return x.unsqueeze(self._component_dim)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from minitorch import Tensor, contiguous_format, tensor
 from minitorch.distributions import constraints
 from minitorch.distributions.binomial import Binomial
 from minitorch.distributions.categorical import OfCategorical
-from minitorch.distributions.utils import Shape, broadcast_all
-from minitorch.layout import contiguous_format
-from minitorch.ops.data import tensor
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Shape, broadcast_all, formula
 
 
 class Multinomial(OfCategorical):
@@ -20,7 +17,7 @@ class Multinomial(OfCategorical):
     Raises NotImplementedError for a `total_count` that isn't one integer.
     """
 
-    _members = ("_categorical",)
+    _kept = ("total_count",)
 
     def __init__(
         self,
@@ -34,22 +31,12 @@ class Multinomial(OfCategorical):
         self.total_count = total_count
         super().__init__(probs, logits, validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
-        new.total_count = self.total_count
-        return new
-
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> constraints.Constraint:
         return constraints.multinomial(self.total_count)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs * self.total_count
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
+    mean = formula(lambda self: self.probs * self.total_count)
+    variance = formula(lambda self: self.total_count * self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         draws = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
@@ -63,8 +50,7 @@ class Multinomial(OfCategorical):
         overcounted = (each.log_prob(counts).exp() * (counts + 1).lgamma()).sum([0, -1])
         return n * self._categorical.entropy() - (n + 1).lgamma() + overcounted
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
         logits = logits.clone(memory_format=contiguous_format)
         logits[(value == 0) & (logits == -math.inf)] = 0  # what can't happen and didn't

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 
+from minitorch import Tensor, broadcast_shapes
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
 from minitorch.distributions.scale_tril import WithScaleTril, half_log_det, only_one
-from minitorch.distributions.utils import Shape, _standard_normal, lazy_property
-from minitorch.ops.broadcasting import broadcast_shapes
-from minitorch.ops.linalg import inv, solve_triangular
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Shape, _standard_normal, formula, lazy_property
+from minitorch.ops.linalg.solve import inv, solve_triangular
 
 
 def _squared_distance(scale_tril: Tensor, x: Tensor) -> Tensor:
@@ -36,7 +35,7 @@ class MultivariateNormal(WithScaleTril, Distribution):
     }
     support = constraints.real_vector
     has_rsample = True
-    _members = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
+    _kept = ("_unbroadcasted_scale_tril",)
 
     def __init__(
         self,
@@ -48,12 +47,9 @@ class MultivariateNormal(WithScaleTril, Distribution):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        matrices = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        name, matrix = only_one(matrices, ValueError)
+        name, matrix = only_one(
+            ValueError, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
+        )
         if matrix.dim() < 2:
             what = "scale_tril matrix" if name == "scale_tril" else name
             raise ValueError(f"{what} must be at least two-dimensional, with optional leading batch dimensions")
@@ -63,23 +59,12 @@ class MultivariateNormal(WithScaleTril, Distribution):
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
         self._keep_factor(name, matrix)
 
-    def expand(self, batch_shape: Shape, _instance: MultivariateNormal | None = None) -> MultivariateNormal:
-        new = super().expand(batch_shape, _instance)
-        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
-        return new
-
     @lazy_property
     def precision_matrix(self) -> Tensor:
         factor = self._unbroadcasted_scale_tril
         return self._of_batch(inv(factor @ factor.mT))
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = formula(lambda self: self.loc)
 
     @property
     def variance(self) -> Tensor:
@@ -89,8 +74,7 @@ class MultivariateNormal(WithScaleTril, Distribution):
         noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
         return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         distance = _squared_distance(self._unbroadcasted_scale_tril, value - self.loc)
         log_norm = self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (log_norm + distance) - half_log_det(self._unbroadcasted_scale_tril)

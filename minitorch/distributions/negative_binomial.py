@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Tensor, no_grad, poisson
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
 from minitorch.distributions.gamma import Gamma
-from minitorch.distributions.utils import BinaryParameter, Parameter, Shape
-from minitorch.ops.activation import logsigmoid
-from minitorch.ops.sampling import poisson
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import BinaryParameter, Parameter, Shape, formula
+from minitorch.nn.functional import logsigmoid
 
 
 class NegativeBinomial(BinaryParameter, Distribution):
@@ -21,7 +19,6 @@ class NegativeBinomial(BinaryParameter, Distribution):
         "logits": constraints.real,
     }
     support = constraints.nonnegative_integer
-    _members = ("total_count", "probs", "logits", "_param")
 
     def __init__(
         self,
@@ -34,17 +31,9 @@ class NegativeBinomial(BinaryParameter, Distribution):
         self.total_count = count.type_as(self._param)
         super().__init__(self._param.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.logits.exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean / (-self.logits).sigmoid()
+    mean = formula(lambda self: self.total_count * self.logits.exp())
+    mode = formula(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
+    variance = formula(lambda self: self.mean / (-self.logits).sigmoid())
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         """Poisson numbers whose rates are gamma numbers."""
@@ -52,8 +41,7 @@ class NegativeBinomial(BinaryParameter, Distribution):
             rates = Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
             return poisson(rates.sample(sample_shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         n = self.total_count
         ways = (n + value).lgamma() - (1.0 + value).lgamma() - n.lgamma()
         ways = ways.masked_fill(n + value == 0.0, 0.0)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Tensor, no_grad, normal
 from minitorch.distributions import constraints
 from minitorch.distributions.exp_family import ExponentialFamily
-from minitorch.distributions.utils import Parameter, Shape, _standard_normal, broadcast_all
-from minitorch.ops.sampling import normal
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Parameter, Shape, _standard_normal, broadcast_all, formula
 
 
 class Normal(ExponentialFamily):
@@ -19,27 +17,14 @@ class Normal(ExponentialFamily):
     support = constraints.real
     has_rsample = True
     _mean_carrier_measure = 0
-    _members = ("loc", "scale")
 
     def __init__(self, loc: Parameter, scale: Parameter, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        return self.stddev.pow(2)
+    mean = mode = formula(lambda self: self.loc)
+    stddev = formula(lambda self: self.scale)
+    variance = formula(lambda self: self.stddev.pow(2))
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -50,13 +35,11 @@ class Normal(ExponentialFamily):
         noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
         return self.loc + noise * self.scale
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         variance = self.scale**2
         return -((value - self.loc) ** 2) / (2 * variance) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _cdf(self, value: Tensor) -> Tensor:
         return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -65,10 +48,7 @@ class Normal(ExponentialFamily):
     def entropy(self) -> Tensor:
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()
+    _natural_params = formula(lambda self: (self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()))
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        first, second = natural_params
-        return -0.25 * first.pow(2) / second + 0.5 * (-math.pi / second).log()
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log()

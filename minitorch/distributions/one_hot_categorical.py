@@ -5,12 +5,11 @@ Source: https://pytorch.org/docs/stable/distributions.html#onehotcategorical
 
 from __future__ import annotations
 
+from minitorch import Tensor, eye
 from minitorch.distributions import constraints
 from minitorch.distributions.categorical import OfCategorical
-from minitorch.distributions.utils import Shape
+from minitorch.distributions.utils import Shape, formula
 from minitorch.nn import functional as F
-from minitorch.ops.creation import eye
-from minitorch.tensor import Tensor
 
 
 class OneHotCategorical(OfCategorical):
@@ -18,19 +17,10 @@ class OneHotCategorical(OfCategorical):
 
     support = constraints.one_hot
     has_enumerate_support = True
-    _members = ("_categorical",)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return self._one_hot(self.probs.argmax(dim=-1))
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    mean = formula(lambda self: self.probs)
+    mode = formula(lambda self: self._one_hot(self.probs.argmax(dim=-1)))
+    variance = formula(lambda self: self.probs * (1 - self.probs))
 
     def _one_hot(self, indices: Tensor) -> Tensor:
         return F.one_hot(indices, self._categorical._num_events).to(self.probs)
@@ -38,8 +28,7 @@ class OneHotCategorical(OfCategorical):
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         return self._one_hot(self._categorical.sample(sample_shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         return self._categorical.log_prob(value.max(-1)[1])
 
     def entropy(self) -> Tensor:

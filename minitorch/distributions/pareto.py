@@ -6,7 +6,7 @@ from minitorch.distributions import constraints
 from minitorch.distributions.exponential import Exponential
 from minitorch.distributions.transformed_distribution import TransformedDistribution
 from minitorch.distributions.transforms import AffineTransform, ExpTransform
-from minitorch.distributions.utils import Parameter, broadcast_all
+from minitorch.distributions.utils import Parameter, broadcast_all, formula
 from minitorch.tensor import Tensor
 
 
@@ -14,7 +14,6 @@ class Pareto(TransformedDistribution):
     """Density alpha · scale^alpha / x^(alpha + 1) on x ≥ scale."""
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
-    _members = ("scale", "alpha")
 
     def __init__(self, scale: Parameter, alpha: Parameter, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
@@ -31,9 +30,7 @@ class Pareto(TransformedDistribution):
         alpha = self.alpha.clamp(min=1)
         return alpha * self.scale / (alpha - 1)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.scale
+    mode = formula(lambda self: self.scale)
 
     @property
     def variance(self) -> Tensor:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Tensor, no_grad, poisson
 from minitorch.distributions import constraints
 from minitorch.distributions.exp_family import ExponentialFamily
-from minitorch.distributions.utils import Parameter, Shape, broadcast_all
-from minitorch.ops.sampling import poisson
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Parameter, Shape, broadcast_all, formula
 
 
 class Poisson(ExponentialFamily):
@@ -15,37 +13,24 @@ class Poisson(ExponentialFamily):
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
-    _members = ("rate",)
 
     def __init__(self, rate: Parameter, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate.floor()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
+    mean = formula(lambda self: self.rate)
+    mode = formula(lambda self: self.rate.floor())
+    variance = formula(lambda self: self.rate)
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with no_grad():
             return poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.rate.log(),)
+    _natural_params = formula(lambda self: (self.rate.log(),))
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        (log_rate,) = natural_params
+    def _log_normalizer(self, log_rate: Tensor) -> Tensor:
         return log_rate.exp()

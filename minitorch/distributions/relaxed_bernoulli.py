@@ -5,15 +5,12 @@ Source: https://pytorch.org/docs/stable/distributions.html#relaxedbernoulli
 
 from __future__ import annotations
 
-from typing import Any
-
+from minitorch import Tensor, rand
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
 from minitorch.distributions.transformed_distribution import TransformedDistribution
 from minitorch.distributions.transforms import SigmoidTransform
-from minitorch.distributions.utils import BinaryParameter, Parameter, Shape, broadcast_all, clamp_probs
-from minitorch.ops.sampling import rand
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import BinaryParameter, Parameter, Shape, broadcast_all, clamp_probs, formula
 
 
 class LogitRelaxedBernoulli(BinaryParameter, Distribution):
@@ -24,7 +21,7 @@ class LogitRelaxedBernoulli(BinaryParameter, Distribution):
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
-    _members = ("probs", "logits", "_param")
+    _kept = ("temperature",)
 
     def __init__(
         self,
@@ -37,18 +34,12 @@ class LogitRelaxedBernoulli(BinaryParameter, Distribution):
         self._set_parameter(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
-        new.temperature = self.temperature
-        return new
-
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         probs = clamp_probs(self.probs.expand(self._extended_shape(sample_shape)))
         uniform = clamp_probs(rand(probs.shape, dtype=probs.dtype, device=probs.device))
         return (uniform.log() - (-uniform).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
         difference = logits - value * self.temperature
         return self.temperature.log() + difference - 2 * difference.exp().log1p()
@@ -61,7 +52,6 @@ class RelaxedBernoulli(TransformedDistribution):
     support = constraints.unit_interval
     has_rsample = True
     base_dist: LogitRelaxedBernoulli
-    _members = ()
 
     def __init__(
         self,
@@ -73,14 +63,6 @@ class RelaxedBernoulli(TransformedDistribution):
         base_dist = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base_dist, SigmoidTransform(), validate_args=validate_args)
 
-    @property
-    def temperature(self) -> Tensor:
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Any:
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Any:
-        return self.base_dist.probs
+    temperature = formula(lambda self: self.base_dist.temperature)
+    logits = formula(lambda self: self.base_dist.logits)
+    probs = formula(lambda self: self.base_dist.probs)

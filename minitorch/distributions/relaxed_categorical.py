@@ -5,16 +5,12 @@ Source: https://pytorch.org/docs/stable/distributions.html#relaxedonehotcategori
 
 from __future__ import annotations
 
-from typing import Any
-
+from minitorch import Tensor, full_like, rand
 from minitorch.distributions import constraints
 from minitorch.distributions.categorical import OfCategorical
 from minitorch.distributions.transformed_distribution import TransformedDistribution
 from minitorch.distributions.transforms import ExpTransform
-from minitorch.distributions.utils import Shape, broadcast_all, clamp_probs
-from minitorch.ops.creation import full_like
-from minitorch.ops.sampling import rand
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Shape, broadcast_all, clamp_probs, formula
 
 
 class ExpRelaxedCategorical(OfCategorical):
@@ -25,7 +21,7 @@ class ExpRelaxedCategorical(OfCategorical):
 
     support = constraints.real_vector
     has_rsample = True
-    _members = ("_categorical",)
+    _kept = ("temperature",)
 
     def __init__(
         self,
@@ -37,19 +33,13 @@ class ExpRelaxedCategorical(OfCategorical):
         self.temperature = temperature
         super().__init__(probs, logits, validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
-        new.temperature = self.temperature
-        return new
-
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         uniform = clamp_probs(rand(shape, dtype=self.logits.dtype, device=self.logits.device))
         scores = (self.logits - (-uniform.log()).log()) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         count = self._categorical._num_events
         logits, value = broadcast_all(self.logits, value)
         log_scale = full_like(self.temperature, float(count)).lgamma() + self.temperature.log() * (count - 1)
@@ -67,7 +57,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     support = constraints.simplex
     has_rsample = True
     base_dist: ExpRelaxedCategorical
-    _members = ()
 
     def __init__(
         self,
@@ -79,14 +68,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         base_dist = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base_dist, ExpTransform(), validate_args=validate_args)
 
-    @property
-    def temperature(self) -> Tensor:
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        return self.base_dist.probs
+    temperature = formula(lambda self: self.base_dist.temperature)
+    logits = formula(lambda self: self.base_dist.logits)
+    probs = formula(lambda self: self.base_dist.probs)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from minitorch import Size, Tensor, eye
 from minitorch.distributions.utils import lazy_property
-from minitorch.ops.creation import eye
-from minitorch.ops.linalg import cholesky, solve_triangular
-from minitorch.size import Size
-from minitorch.tensor import Tensor
+from minitorch.ops.linalg.solve import cholesky, solve_triangular
 
 
 def half_log_det(scale_tril: Tensor) -> Tensor:
@@ -21,8 +19,8 @@ def precision_to_scale_tril(precision: Tensor) -> Tensor:
     return solve_triangular(inverse, identity, upper=False)
 
 
-def only_one(matrices: dict[str, Tensor | None], error: type[Exception]) -> tuple[str, Tensor]:
-    """The one matrix that is given, and its name. Raises `error` unless exactly one is."""
+def only_one(error: type[Exception], **matrices: Tensor | None) -> tuple[str, Tensor]:
+    """The name of the one matrix that is given, and it. Raises `error` unless exactly one is."""
     given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
     if len(given) != 1:
         raise error("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
@@ -46,9 +44,7 @@ class WithScaleTril:
     def _of_batch(self, matrix: Tensor) -> Tensor:
         return matrix.expand(self._batch_shape + matrix.shape[-2:])
 
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        return self._of_batch(self._unbroadcasted_scale_tril)
+    scale_tril = lazy_property(lambda self: self._of_batch(self._unbroadcasted_scale_tril))
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:

@@ -7,7 +7,7 @@ import math
 from minitorch.distributions import constraints
 from minitorch.distributions.chi2 import Chi2
 from minitorch.distributions.distribution import Distribution
-from minitorch.distributions.utils import Parameter, Shape, _standard_normal, broadcast_all
+from minitorch.distributions.utils import Parameter, Shape, _standard_normal, broadcast_all, formula
 from minitorch.tensor import Tensor
 
 
@@ -17,7 +17,7 @@ class StudentT(Distribution):
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
-    _members = ("df", "loc", "scale", "_chi2")
+    _members = ("_chi2",)
 
     def __init__(
         self, df: Parameter, loc: Parameter = 0.0, scale: Parameter = 1.0, validate_args: bool | None = None
@@ -26,13 +26,8 @@ class StudentT(Distribution):
         self._chi2 = Chi2(self.df)
         super().__init__(self.df.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc.masked_fill(self.df <= 1, math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = formula(lambda self: self.loc.masked_fill(self.df <= 1, math.nan))
+    mode = formula(lambda self: self.loc)
 
     @property
     def variance(self) -> Tensor:
@@ -45,8 +40,7 @@ class StudentT(Distribution):
         normal = _standard_normal(self._extended_shape(sample_shape), self.df.dtype, self.df.device)
         return self.loc + self.scale * (normal * (self._chi2.rsample(sample_shape) / self.df).rsqrt())
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         y = (value - self.loc) / self.scale
         normalizer = (
             self.scale.log()

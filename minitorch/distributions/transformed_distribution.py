@@ -9,14 +9,12 @@ import functools
 import operator
 from typing import Any, ClassVar
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Size, Tensor, no_grad
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
 from minitorch.distributions.independent import Independent
 from minitorch.distributions.transforms import ComposeTransform, Transform
-from minitorch.distributions.utils import Shape, _sum_rightmost
-from minitorch.size import Size
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Shape, _sum_rightmost, formula
 
 
 class TransformedDistribution(Distribution):
@@ -27,7 +25,7 @@ class TransformedDistribution(Distribution):
     """
 
     arg_constraints: dict[str, constraints.Constraint] = {}
-    _members: ClassVar[tuple[str, ...]] = ()
+    _kept: ClassVar[tuple[str, ...]] = ("transforms",)
 
     def __init__(
         self,
@@ -65,7 +63,6 @@ class TransformedDistribution(Distribution):
         for transform in reversed(self.transforms):
             shape = transform.inverse_shape(shape)
         new.base_dist = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
-        new.transforms = self.transforms
         return new
 
     @constraints.dependent_property(is_discrete=False)
@@ -76,9 +73,7 @@ class TransformedDistribution(Distribution):
         more = len(self.event_shape) - support.event_dim
         return constraints.independent(support, more) if more > 0 else support
 
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample
+    has_rsample = formula(lambda self: self.base_dist.has_rsample)
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with no_grad():
@@ -92,8 +87,7 @@ class TransformedDistribution(Distribution):
             x = transform(x)
         return x
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         event_dim = len(self.event_shape)
         log_prob: Any = 0.0
         y = value

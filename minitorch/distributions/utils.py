@@ -7,18 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import Any
+from typing import Any, ClassVar
 
-from minitorch.autograd.grad_mode import enable_grad
-from minitorch.devices import device
+from minitorch import Tensor, arange, broadcast_tensors, device, empty, enable_grad, softmax, tensor
 from minitorch.dtypes import dtype, finfo, get_default_dtype
-from minitorch.ops.broadcasting import broadcast_tensors
-from minitorch.ops.creation import empty
-from minitorch.ops.data import tensor
-from minitorch.ops.ranges import arange
-from minitorch.ops.softmax import softmax
-from minitorch.size import Size
-from minitorch.tensor import Tensor
 
 euler_constant = 0.57721566490153286060
 
@@ -26,6 +18,9 @@ NUMBER = (bool, int, float)
 Number = bool | int | float
 Parameter = Tensor | Number
 Shape = Sequence[int]
+
+formula: Any = property
+"""A property that is one formula of the parameters: `mean = formula(lambda self: self.loc)`."""
 
 
 def broadcast_all(*values: Parameter) -> tuple[Tensor, ...]:
@@ -43,6 +38,11 @@ def broadcast_all(*values: Parameter) -> tuple[Tensor, ...]:
             options = {"dtype": value.dtype, "device": value.device}
             break
     return broadcast_tensors(*(each if isinstance(each, Tensor) else tensor(each, **options) for each in values))
+
+
+def are_broadcastable(one: Shape, other: Shape) -> bool:
+    """Whether the dimensions that both have, counted from the last, are equal or 1."""
+    return all(i == j or 1 in (i, j) for i, j in zip(reversed(one), reversed(other), strict=False))
 
 
 def _standard_normal(shape: Shape, dtype: dtype, device: device) -> Tensor:
@@ -83,45 +83,42 @@ class lazy_property:
         self.wrapped = wrapped
         update_wrapper(self, wrapped)  # type: ignore[arg-type]
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
         with enable_grad():
             value = self.wrapped(instance)
-        setattr(instance, self.wrapped.__name__, value)
+        setattr(instance, self.name, value)
         return value
 
 
 class BinaryParameter:
     """What distributions of yes-or-no trials share: `probs` and `logits`, of which one is given, the other computed."""
 
+    _members: ClassVar[tuple[str, ...]] = ("_param",)
     _param: Tensor
 
     def _set_parameter(self, probs: Parameter | None, logits: Parameter | None, *others: Parameter) -> tuple[Any, ...]:
         """Keeps the one that was given, and returns the other parameters, in the same shape."""
-        check_one_given(probs, logits)
-        name, given = ("logits", logits) if probs is None else ("probs", probs)
-        *alike, self._param = broadcast_all(*others, given)  # type: ignore[arg-type]
+        name, given = probs_or_logits(probs, logits)
+        *alike, self._param = broadcast_all(*others, given)
         setattr(self, name, self._param)
         return tuple(alike)
 
-    @lazy_property
-    def logits(self) -> Tensor:
-        return probs_to_logits(self.probs, is_binary=True)
+    logits = lazy_property(lambda self: probs_to_logits(self.probs, is_binary=True))
+    probs = lazy_property(lambda self: logits_to_probs(self.logits, is_binary=True))
 
-    @lazy_property
-    def probs(self) -> Tensor:
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Size:
-        return self._param.shape
+    param_shape = formula(lambda self: self._param.shape)
 
 
-def check_one_given(probs: Any, logits: Any) -> None:
-    """Raises ValueError unless one of the two is None."""
+def probs_or_logits(probs: Any, logits: Any) -> tuple[str, Any]:
+    """The name of the one that is given, and it. Raises ValueError unless the other is None."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    return ("logits", logits) if probs is None else ("probs", probs)
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:

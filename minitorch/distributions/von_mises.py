@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Tensor, empty, no_grad, rand, where, zeros
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
-from minitorch.distributions.utils import Parameter, Shape, broadcast_all, lazy_property
+from minitorch.distributions.utils import Parameter, Shape, broadcast_all, formula, lazy_property
 from minitorch.dtypes import bool_, float64
-from minitorch.ops.creation import empty, zeros
-from minitorch.ops.sampling import rand
-from minitorch.ops.selection import where
-from minitorch.tensor import Tensor
 
 # I₀ and I₁ for x < 3.75 as polynomials of (x/3.75)², and √x exp(−x) times them above as polynomials of 3.75/x.
 # Abramowitz and Stegun 9.8.1 to 9.8.4.
@@ -52,26 +48,18 @@ class VonMises(Distribution):
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
-    _members = ("loc", "concentration")
 
     def __init__(self, loc: Parameter, concentration: Parameter, validate_args: bool | None = None) -> None:
         self.loc, self.concentration = broadcast_all(loc, concentration)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = formula(lambda self: self.loc)
 
     @lazy_property
     def variance(self) -> Tensor:
         return 1 - (_log_bessel(self.concentration, 1) - _log_bessel(self.concentration, 0)).exp()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         log_prob = self.concentration * (value - self.loc).cos()
         return log_prob - math.log(2 * math.pi) - _log_bessel(self.concentration, 0)
 

@@ -6,7 +6,7 @@ from minitorch.distributions import constraints
 from minitorch.distributions.exponential import Exponential
 from minitorch.distributions.transformed_distribution import TransformedDistribution
 from minitorch.distributions.transforms import AffineTransform, PowerTransform
-from minitorch.distributions.utils import Parameter, broadcast_all, euler_constant
+from minitorch.distributions.utils import Parameter, broadcast_all, euler_constant, formula
 from minitorch.tensor import Tensor
 
 
@@ -15,7 +15,7 @@ class Weibull(TransformedDistribution):
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
-    _members = ("scale", "concentration", "concentration_reciprocal")
+    _members = ("concentration_reciprocal",)
 
     def __init__(self, scale: Parameter, concentration: Parameter, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
@@ -24,9 +24,7 @@ class Weibull(TransformedDistribution):
         transforms = [PowerTransform(self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
         super().__init__(base_dist, transforms, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * (1 + self.concentration_reciprocal).lgamma().exp()
+    mean = formula(lambda self: self.scale * (1 + self.concentration_reciprocal).lgamma().exp())
 
     @property
     def mode(self) -> Tensor:

@@ -6,21 +6,13 @@ import math
 import warnings
 from typing import Any
 
+from minitorch import Size, Tensor, arange, broadcast_shapes, cholesky_solve, eye, finfo, randn, tensor
 from minitorch.distributions import constraints
 from minitorch.distributions.chi2 import Chi2
 from minitorch.distributions.exp_family import ExponentialFamily
 from minitorch.distributions.scale_tril import WithScaleTril, half_log_det, only_one
-from minitorch.distributions.utils import Parameter, Shape, _lower, lazy_property
-from minitorch.dtypes import finfo
-from minitorch.ops.broadcasting import broadcast_shapes
-from minitorch.ops.creation import eye
-from minitorch.ops.data import tensor
-from minitorch.ops.determinants import slogdet
-from minitorch.ops.ranges import arange
-from minitorch.ops.sampling import randn
-from minitorch.ops.solving import cholesky_solve
-from minitorch.size import Size
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import Parameter, Shape, _lower, formula, lazy_property
+from minitorch.ops.linalg.determinants import slogdet
 
 
 class Wishart(WithScaleTril, ExponentialFamily):
@@ -35,7 +27,6 @@ class Wishart(WithScaleTril, ExponentialFamily):
     support = constraints.positive_definite
     has_rsample = True
     _mean_carrier_measure = 0
-    _members = ("df", "covariance_matrix", "precision_matrix", "scale_tril")
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:
@@ -54,12 +45,12 @@ class Wishart(WithScaleTril, ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        matrices = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        name, matrix = only_one(matrices, AssertionError)
+        name, matrix = only_one(
+            AssertionError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         batch_shape = Size(matrix.shape[:-2])
@@ -98,9 +89,7 @@ class Wishart(WithScaleTril, ExponentialFamily):
         identity = eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
         return self._of_batch(cholesky_solve(identity, factor))
 
-    @property
-    def mean(self) -> Tensor:
-        return self._over_matrices(self.df) * self.covariance_matrix
+    mean = formula(lambda self: self._over_matrices(self.df) * self.covariance_matrix)
 
     @property
     def mode(self) -> Tensor:
@@ -144,8 +133,7 @@ class Wishart(WithScaleTril, ExponentialFamily):
     def _any_of_batch(self, mask: Tensor) -> Tensor:
         return mask.flatten(-len(self._batch_shape)).any(-1) if self._batch_shape else mask
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         n, factor = self._event_shape[-1], self._unbroadcasted_scale_tril
         trace = cholesky_solve(value, factor).diagonal(dim1=-2, dim2=-1).sum(-1)
         normalizer = self.df * (n * math.log(2) / 2 + half_log_det(factor)) + (self.df / 2).mvlgamma(n)
@@ -157,12 +145,9 @@ class Wishart(WithScaleTril, ExponentialFamily):
         log_det = n * math.log(2) / 2 + half_log_det(self._unbroadcasted_scale_tril)
         return (n + 1) * log_det + half.mvlgamma(n) - (self.df - n - 1) / 2 * digammas + n * half
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
+    _natural_params = formula(lambda self: (-self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2))
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         n = self._event_shape[-1]
-        x, y = natural_params
         half = y + (n + 1) / 2
         return half * (n * math.log(2) - slogdet(-2 * x).logabsdet) + half.mvlgamma(n)

@@ -12,22 +12,9 @@ from typing import Any, Final, NoReturn, TypeVar
 from minitorch.nn.modules.module import Module
 
 __all__ = [
-    "Final",
-    "ScriptModule",
-    "annotate",
-    "export",
-    "freeze",
-    "ignore",
-    "is_scripting",
-    "is_tracing",
-    "load",
-    "save",
-    "script",
-    "script_if_tracing",
-    "script_method",
-    "trace",
-    "unused",
-]
+    "Final", "ScriptModule", "annotate", "export", "freeze", "ignore", "is_scripting", "is_tracing", "load", "save",
+    "script", "script_if_tracing", "script_method", "trace", "unused",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,7 +25,7 @@ class ScriptModule(Module):
     """What a compiled module would be. Raises NotImplementedError."""
 
     def __init__(self) -> None:
-        _refuse("ScriptModule")
+        _refuse("ScriptModule")()
 
 
 def script(obj: Any, **options: Any) -> Any:
@@ -55,24 +42,12 @@ def ignore(drop: Any = False, **options: Any) -> Any:
     return drop if callable(drop) else lambda function: function
 
 
-def unused(fn: F) -> F:
-    """Marks a function that compiled code doesn't call: returns it."""
+def _mark(fn: F) -> F:
+    """Marks a function for the compiler: returns it."""
     return fn
 
 
-def export(fn: F) -> F:
-    """Marks a method to be compiled: returns it."""
-    return fn
-
-
-def script_method(fn: F) -> F:
-    """Marks a method of a ScriptModule: returns it."""
-    return fn
-
-
-def script_if_tracing(fn: F) -> F:
-    """Marks a function to be compiled while tracing: returns it."""
-    return fn
+export = script_if_tracing = script_method = unused = _mark
 
 
 def is_scripting() -> bool:
@@ -90,27 +65,14 @@ def annotate(the_type: Any, the_value: Any) -> Any:
     return the_value
 
 
-def trace(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises NotImplementedError."""
-    _refuse("trace")
+def _refuse(name: str) -> Any:
+    def refused(*args: Any, **kwargs: Any) -> NoReturn:
+        """Raises NotImplementedError."""
+        raise NotImplementedError(
+            f"torch.jit.{name}: minitorch has no compiler of scripts; save state_dict() with torch.save"
+        )
+
+    return refused
 
 
-def freeze(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises NotImplementedError."""
-    _refuse("freeze")
-
-
-def load(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises NotImplementedError."""
-    _refuse("load")
-
-
-def save(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises NotImplementedError."""
-    _refuse("save")
-
-
-def _refuse(name: str) -> NoReturn:
-    raise NotImplementedError(
-        f"torch.jit.{name}: minitorch has no compiler of scripts; save state_dict() with torch.save"
-    )
+freeze, load, save, trace = map(_refuse, ("freeze", "load", "save", "trace"))

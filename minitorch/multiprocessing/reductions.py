@@ -8,8 +8,9 @@ from __future__ import annotations
 from multiprocessing.reduction import DupFd, register
 from typing import Any
 
+from minitorch.arrays.shared import SharedMemory
 from minitorch.nn.parameter import Parameter
-from minitorch.shared_memory import SharedMemory, check_sendable, rebuild_tensor, share
+from minitorch.shared_memory import check_sendable, rebuild_tensor
 from minitorch.tensor import Tensor
 
 
@@ -17,7 +18,7 @@ def _reduce_tensor(tensor: Tensor) -> Any:
     check_sendable(tensor)
     if tensor.device.type != "cpu":
         raise NotImplementedError(f"sending a tensor on device '{tensor.device}' to another process")
-    memory = share(tensor.untyped_storage())
+    memory = tensor.untyped_storage()._share()
     array = tensor._array
     pointer = tensor.device.backend.pointer
     offset = pointer(array) - pointer(tensor.device.backend.strided(memory, "uint8", 0, (1,), (1,)))

@@ -9,17 +9,6 @@ from minitorch.nn.parallel import DataParallel
 from minitorch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
-    *modules.__all__,
-    "Buffer",
-    "DataParallel",
-    "Parameter",
-    "UninitializedBuffer",
-    "UninitializedParameter",
-    "attention",
-    "common_types",
-    "functional",
-    "init",
-    "modules",
-    "parallel",
-    "utils",
-]
+    *modules.__all__, "Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter",
+    "attention", "common_types", "functional", "init", "modules", "parallel", "utils",
+]  # fmt: skip

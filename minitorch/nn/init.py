@@ -11,20 +11,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.autograd.grad_mode import no_grad
-from minitorch.random import Generator
-from minitorch.tensor import Tensor
+from minitorch import Generator, Tensor, no_grad, randperm
+from minitorch.ops.linalg.qr_svd_eigh import qr
 
 _LINEAR = (
-    "linear",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "sigmoid",
-)
+    "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid",
+)  # fmt: skip
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -187,7 +179,8 @@ def kaiming_uniform_(
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
-    std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+    fan = _calculate_correct_fan(tensor, mode)
+    std = calculate_gain(nonlinearity, a) / math.sqrt(fan)
     bound = math.sqrt(3.0) * std
     return uniform_(tensor, -bound, bound, generator)
 
@@ -203,7 +196,8 @@ def kaiming_normal_(
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
-    std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+    fan = _calculate_correct_fan(tensor, mode)
+    std = calculate_gain(nonlinearity, a) / math.sqrt(fan)
     return normal_(tensor, 0, std, generator)
 
 
@@ -217,8 +211,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     rows = tensor.size(0)
     columns = tensor.numel() // rows
     normal: Any = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-    from minitorch.ops.decompositions import qr
-
     q, r = qr(normal.t() if rows < columns else normal)
     # With these signs the distribution is uniform over all orthogonal matrices (Mezzadri 2007).
     q = q * r.diagonal().sign()
@@ -229,8 +221,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Normal numbers, of which the fraction `sparsity` of each column is set to zero (Martens 2010)."""
-    from minitorch.ops.sampling import randperm
-
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
-from minitorch.ops.declaration import METHODS
+from minitorch.dispatch.declaration import METHODS
+from minitorch.ops.creation.filled import empty
+from minitorch.printing import parameter_repr
 from minitorch.tensor import Tensor, _as_subclass, _TensorType
 
 
@@ -41,8 +43,7 @@ class Parameter(Tensor, metaclass=_ParameterType):
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __repr__(self) -> str:
-        return "Parameter containing:\n" + super().__repr__()
+    __repr__ = parameter_repr
 
 
 class _BufferType(_TensorType):
@@ -56,6 +57,8 @@ class Buffer(Tensor, metaclass=_BufferType):
     """A tensor that becomes a buffer of the module it is assigned to; only a persistent one is in the state dict."""
 
     __slots__ = ()
+
+    persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:
@@ -75,8 +78,6 @@ class UninitializedTensorMixin:
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Makes this an ordinary parameter or buffer of the given shape, with arbitrary values."""
-        from minitorch.ops.creation import empty
-
         tensor: Any = self
         with no_grad():
             tensor.data = empty(
@@ -90,12 +91,11 @@ class UninitializedTensorMixin:
     def shape(self) -> Any:
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
-            "`forward` to "
-            "initialize the parameters before accessing their attributes."
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
+            "to initialize the parameters before accessing their attributes."
         )
 
-    def share_memory_(self) -> None:
+    def share_memory_(self) -> Tensor:
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
             "before calling `module.share_memory()`."
@@ -132,8 +132,6 @@ for _name in {name for name in dir(Tensor) if name[0] != "_" or name in METHODS}
 
 
 def _uninitialized(cls: type, requires_grad: bool, device: Any, dtype: Any) -> Any:
-    from minitorch.ops.creation import empty
-
     return Tensor.requires_grad_(_as_subclass(empty(0, device=device, dtype=dtype), cls), requires_grad)
 
 

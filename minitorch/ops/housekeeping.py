@@ -5,30 +5,37 @@ Source: https://pytorch.org/docs/stable/tensors.html
 
 from __future__ import annotations
 
+import functools
+import warnings
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+from minitorch.arrays import pinned
 from minitorch.autograd.engine import sum_to_size as summed
 from minitorch.autograd.grad_mode import no_grad
-from minitorch.devices import tensor_device
-from minitorch.layout import memory_format, strided
-from minitorch.ops.apply import function_of
-from minitorch.ops.data import tensor
-from minitorch.ops.declaration import METHODS, OPS, composite
-from minitorch.ops.shape import alias, sizes_of
-from minitorch.tensor import Tensor, _as_subclass
+from minitorch.devices import cpu, tensor_device
+from minitorch.dispatch.apply import function_of
+from minitorch.dispatch.declaration import METHODS, OPS, composite
+from minitorch.dtypes import int64, type_name
+from minitorch.layout import memory_format, strided, strides_of
+from minitorch.ops.creation import conversion  # noqa: F401 - declares `fill_`, whose kernel `fill` runs
+from minitorch.ops.creation.data import tensor
+from minitorch.ops.views.shape import alias
+from minitorch.size import checked_ints
+from minitorch.tensor import Tensor, _as_subclass, make_tensor
+from minitorch.tensor_types import legacy_tensor
 
 
 @composite()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether the shapes are equal."""
+    """Whether the shapes are equal. PyTorch has no page about it."""
     return input.shape == other.shape
 
 
 @composite()
 def is_distributed(input: Tensor) -> bool:
-    """False: a tensor lies on one device."""
+    """False: a tensor lies on one device. PyTorch has no page about it."""
     return False
 
 
@@ -46,14 +53,38 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 @composite(variants="method")
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """False: only memory of a machine with an accelerator can be pinned."""
-    return False
+    """Whether the memory is page-locked, so that GPUs copy out of it directly."""
+    if device is not None:
+        _warn_of_pinning("is_pinned")
+    return self.untyped_storage().is_pinned()
 
 
 @composite(variants="method")
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """Raises RuntimeError: there is no accelerator to pin memory for."""
-    raise RuntimeError("Cannot access accelerator device when none is available.")
+    """This tensor in page-locked memory: itself if it lies there, else a copy. Raises RuntimeError without a GPU.
+
+    Raises RuntimeError for a tensor that isn't on the CPU.
+    """
+    if device is not None:
+        _warn_of_pinning("pin_memory")
+    if not self.is_cpu:
+        kind = self._device.type.upper() if self._device.type == "cuda" else self._device.type.capitalize()
+        raise RuntimeError(f"cannot pin '{kind}{type_name(self)}Type' only dense CPU tensors can be pinned")
+    if self.is_pinned():
+        return self
+    memory = pinned.allocate(cpu.backend.as_bytes(self._array).size)
+    array = cpu.backend.strided(memory, self._array.dtype, 0, self._array.shape, strides_of(self._array))
+    return make_tensor(array, self._dtype, cpu).copy_(self)
+
+
+@functools.cache
+def _warn_of_pinning(name: str) -> None:
+    """Warns, once in a process as PyTorch does."""
+    warnings.warn(
+        f"The argument 'device' of Tensor.{name}() is deprecated. Please do not pass this argument.",
+        DeprecationWarning,
+        stacklevel=4,
+    )
 
 
 @composite(variants="method")
@@ -62,7 +93,6 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list[memory_format] = Fal
 
     Raises RuntimeError if asked to check and the order isn't the only one: dimensions of size 1 or neighbours with
     equal strides leave it open, unless exactly one of the formats given as `ambiguity_check` fits.
-    https://pytorch.org/docs/stable/generated/torch.Tensor.dim_order.html
     """
     formats = ambiguity_check if isinstance(ambiguity_check, list) else []
     if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(each, memory_format) for each in formats):
@@ -90,29 +120,24 @@ for _kind in _OTHER_KINDS.split():
 
 @composite(variants="method")
 def as_subclass(self: Tensor, cls: type) -> Tensor:
-    """The same tensor as an object of a subclass of Tensor. https://pytorch.org/docs/stable/generated/torch.Tensor.as_subclass.html"""
+    """The same tensor as an object of a subclass of Tensor."""
     return _as_subclass(self, cls)
 
 
 @composite(variants="method")
 def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
     """The old constructor, of this tensor's dtype: sizes, or the data themselves. `new_tensor` is better."""
-    from minitorch.tensor_types import legacy_tensor
-
     if device is not None and tensor_device(device) is not self.device:
         raise NotImplementedError(f"new(): device={device!r} is not supported")
     if len(data) == 1 and isinstance(data[0], Tensor):
         return alias(data[0])
-    return legacy_tensor(data, self.dtype)
+    return legacy_tensor(data, self.dtype).to(self.device)
 
 
 @composite(variants="method")
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
-    """The sum over the dimensions along which `size` would be broadcast to this shape.
-
-    https://pytorch.org/docs/stable/generated/torch.Tensor.sum_to_size.html
-    """
-    shape = sizes_of(size)
+    """The sum over the dimensions along which `size` would be broadcast to this shape."""
+    shape = checked_ints("sum_to_size", size)
     tail = self.shape[self.dim() - len(shape) :] if len(shape) <= self.dim() else ()
     if len(tail) != len(shape) or any(want not in (1, have) for want, have in zip(shape, tail, strict=True)):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(self.shape)}}}.")
@@ -191,12 +216,11 @@ def __rmatmul__(self: Tensor, other: Tensor) -> Tensor:  # noqa: N807
 
 @composite(variants="function method out")
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """The indices of the elements that aren't zero, a row each: the first `size`, filled up with `fill_value`.
-
-    https://pytorch.org/docs/stable/generated/torch.nonzero_static.html
-    """
+    """The indices of the elements that aren't zero, a row each: the first `size`, filled up with `fill_value`."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    if input.is_meta:
+        return input.new_empty((size, input.dim()), dtype=int64)
     found = input.nonzero()[:size]
     result = found.new_full((size, input.dim()), fill_value)
     result[: len(found)] = found
@@ -208,6 +232,5 @@ _filled = function_of(OPS["fill"].twin(lambda self, value: f"FillBackward{int(is
 
 @composite(variants="function out")
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor like `input` with one number everywhere. https://pytorch.org/docs/stable/generated/torch.fill.html"""
-    result: Tensor = _filled(input, value)
-    return result
+    """A tensor like `input` with one number everywhere."""
+    return _filled(input, value)

@@ -3,24 +3,21 @@
 They declare functions only. An op with a method belongs in `table.py`.
 """
 
-from minitorch.ops import (  # noqa: F401
+# ruff: noqa: F401
+from minitorch.ops.activation import gelu
+from minitorch.ops.loss import binary_cross_entropy, cross_entropy, ctc, linear_cross_entropy, margin, regression
+from minitorch.ops.nn import (
     adaptive_pooling,
     attention,
     convolution,
-    ctc,
     dropout,
     embedding,
     embedding_bag,
     folding,
     fractional_pooling,
-    gelu,
     grid_sampling,
     interpolation,
     layer_forms,
-    loss,
-    loss_classification,
-    loss_linear,
-    loss_margin,
     normalization,
     padding,
     pixels,

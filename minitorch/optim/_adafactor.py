@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.autograd.grad_mode import no_grad
-from minitorch.dtypes import finfo
+from minitorch import Tensor, finfo, no_grad
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters
-from minitorch.optim.update import Group, check_at_least, check_one_element, counted, scalar, zeros_like
-from minitorch.tensor import Tensor
+from minitorch.optim.update import Group, check_at_least, check_one_element, counted, scalar, stated, zeros_like
 
 
 class Adafactor(Optimizer):
@@ -44,16 +42,7 @@ class Adafactor(Optimizer):
         check_at_least(0.0, eps[1], "epsilon2 should be >= 0 but is: ")
         check_at_least(1.0, d, "Clipping threshold d should be >= 1 but is: ")
         check_at_least(0.0, weight_decay, "weight_decay should be >= 0 but is: ")
-        defaults = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, stated(locals(), "lr beta2_decay eps d weight_decay foreach maximize"))
 
     @no_grad()
     def step(self, closure: Closure | None = None) -> Any:
@@ -62,7 +51,7 @@ class Adafactor(Optimizer):
             if parameter.is_complex():
                 raise RuntimeError("Adafactor does not support complex parameters")
             state = self.state[parameter] or self._start(group, parameter, grad)
-            step = counted(group, parameter, state)
+            step = counted(group, state)
             lr, smallest = group["lr"], group["eps"][0]
             if smallest is None:
                 smallest = finfo(parameter.dtype).eps

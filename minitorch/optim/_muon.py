@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Tensor, no_grad
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters
-from minitorch.optim.update import check_at_least, check_one_element, zeros_like
-from minitorch.tensor import Tensor
+from minitorch.optim.update import check_at_least, check_one_element, stated, zeros_like
 
 
 class Muon(Optimizer):
@@ -40,17 +39,8 @@ class Muon(Optimizer):
             check_at_least(0.0, value, f"{words} should be >= 0 but is: ")
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
             raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
-        super().__init__(params, defaults)
+        options = "lr weight_decay momentum nesterov ns_coefficients eps ns_steps adjust_lr_fn"
+        super().__init__(params, stated(locals(), options))
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.dim() != 2:

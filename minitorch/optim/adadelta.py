@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import blocks, check_options, counted, functions_for, scalar, zeros_like
+from minitorch.optim.update import blocks, check_options, counted, functions_for, started, stated
 
 
 class Adadelta(Optimizer):
@@ -31,28 +31,14 @@ class Adadelta(Optimizer):
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
         check_options(eps=eps, weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, stated(locals(), "lr rho eps weight_decay maximize capturable foreach differentiable"))
 
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
         for group, parameter, grad in self._gradients():
-            state = self.state[parameter]
-            if not state:
-                state["step"] = scalar(group, parameter, 0)
-                state["square_avg"] = zeros_like(parameter)
-                state["acc_delta"] = zeros_like(parameter)
-            counted(group, parameter, state, xla=False)
+            state = started(self.state[parameter], group, parameter, "square_avg", "acc_delta")
+            counted(group, state)
             xp, lr, eps = functions_for(parameter), group["lr"], group["eps"]
             decay, rho = group["weight_decay"], group["rho"]
             for x, g, v, u in blocks(parameter, grad, state["square_avg"], state["acc_delta"]):

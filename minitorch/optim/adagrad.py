@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import (
-    Group,
-    blocks,
-    check_fused,
-    check_options,
-    counted,
-    functions_for,
-    scalar,
-    zeros_like,
-)
+from minitorch.optim.update import Group, blocks, check_fused, check_options, counted, functions_for, started, stated
 from minitorch.tensor import Tensor
 
 
@@ -38,35 +29,19 @@ class Adagrad(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_options(
-            lr=lr,
-            lr_decay=lr_decay,
-            weight_decay=weight_decay,
-            initial_accumulator_value=initial_accumulator_value,
-            eps=eps,
-        )
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
-        check_fused(defaults)
+        check_options(**stated(locals(), "lr lr_decay weight_decay initial_accumulator_value eps"))
+        options = "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable fused"
+        super().__init__(params, stated(locals(), options))
+        check_fused(self.defaults)
         for group in self.param_groups:
             for parameter in group["params"]:
                 self._start(group, parameter)
 
     def _start(self, group: Group, parameter: Tensor) -> dict[str, Any]:
+        state = started(self.state[parameter], group, parameter, "sum")
         start = self.defaults["initial_accumulator_value"]
-        sums = zeros_like(parameter, complex(start, start) if parameter.is_complex() else start)
-        self.state[parameter] = {"step": scalar(group, parameter, 0), "sum": sums}
-        return self.state[parameter]
+        state["sum"]._array[...] = complex(start, start) if parameter.is_complex() else start
+        return state
 
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
@@ -74,7 +49,7 @@ class Adagrad(Optimizer):
         for group, parameter, grad in self._gradients():
             state = self.state[parameter] or self._start(group, parameter)
             xp, decay, eps = functions_for(parameter), group["weight_decay"], group["eps"]
-            step = counted(group, parameter, state)
+            step = counted(group, state)
             lr = group["lr"] / (1 + (step - 1) * group["lr_decay"])
             for x, g, s in blocks(parameter, grad, state["sum"]):
                 if decay:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import blocks, check_options, counted, functions_for, scalar, zeros_like
+from minitorch.optim.update import blocks, check_options, counted, functions_for, started, stated
 
 
 class Adamax(Optimizer):
@@ -28,30 +28,17 @@ class Adamax(Optimizer):
         capturable: bool = False,
     ) -> None:
         check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        options = "lr betas eps weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, stated(locals(), options))
 
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
         for group, parameter, grad in self._gradients():
-            state = self.state[parameter]
-            if not state:
-                state["step"] = scalar(group, parameter, 0)
-                state["exp_avg"] = zeros_like(parameter)
-                state["exp_inf"] = zeros_like(parameter)
+            state = started(self.state[parameter], group, parameter, "exp_avg", "exp_inf")
             xp, lr, eps = functions_for(parameter), group["lr"], group["eps"]
             decay, (beta1, beta2) = group["weight_decay"], group["betas"]
-            step = counted(group, parameter, state, xla=not group["foreach"])
+            step = counted(group, state)
             size = lr / (1 - beta1**step)
             for x, g, m, u in blocks(parameter, grad, state["exp_avg"], state["exp_inf"]):
                 if decay:

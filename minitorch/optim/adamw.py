@@ -6,6 +6,7 @@ from typing import Any
 
 from minitorch.optim.adam import Adam
 from minitorch.optim.optimizer import Parameters
+from minitorch.optim.update import stated
 
 
 class AdamW(Adam):
@@ -30,20 +31,8 @@ class AdamW(Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
+        names = "params lr betas eps weight_decay amsgrad foreach maximize capturable differentiable fused"
+        super().__init__(**stated(locals(), names), decoupled_weight_decay=True)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

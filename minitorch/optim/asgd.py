@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import blocks, check_options, constant, counted, scalar, zeros_like
+from minitorch.optim.update import blocks, check_options, constant, counted, started, stated
 
 
 class ASGD(Optimizer):
@@ -29,31 +29,16 @@ class ASGD(Optimizer):
         capturable: bool = False,
     ) -> None:
         check_options(lr=lr, weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        options = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, stated(locals(), options))
 
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
         for group, parameter, grad in self._gradients():
             lr, lambd, decay = constant(group["lr"]), group["lambd"], group["weight_decay"]
-            state = self.state[parameter]
-            if not state:
-                state["step"] = scalar(group, parameter, 0)
-                state["eta"] = scalar(group, parameter, lr)
-                state["mu"] = scalar(group, parameter, 1)
-                state["ax"] = zeros_like(parameter)
-            step = counted(group, parameter, state, "params, mus, etas, and state_steps", xla=not group["foreach"])
+            state = started(self.state[parameter], group, parameter, "ax", eta=lr, mu=1)
+            step = counted(group, state)
             eta, mu = state["eta"].item(), state["mu"].item()
             for x, g, mean in blocks(parameter, grad, state["ax"]):
                 if decay:

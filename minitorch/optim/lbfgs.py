@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from minitorch.autograd.grad_mode import enable_grad, no_grad
+from minitorch.ops.creation.filled import zeros_like
+from minitorch.ops.indexing.joining import cat
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters
-from minitorch.optim.update import as_real, check_options, constant, to_scalar
+from minitorch.optim.update import as_real, check_options, constant, stated, to_scalar
 from minitorch.tensor import Tensor
 
 
@@ -44,16 +46,10 @@ class LBFGS(Optimizer):
         line_search_fn: str | None = None,
     ) -> None:
         check_options(lr=lr)
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
-        super().__init__(params, defaults)
+        if max_eval is None:
+            max_eval = max_iter * 5 // 4
+        options = "lr max_iter max_eval tolerance_grad tolerance_change history_size line_search_fn"
+        super().__init__(params, stated(locals(), options))
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params: list[Tensor] = self.param_groups[0]["params"]
@@ -66,11 +62,8 @@ class LBFGS(Optimizer):
         if len(self.param_groups) != 1:
             raise AssertionError(f"Expected exactly one param_group, but got {len(self.param_groups)}")
         group = self.param_groups[0]
-        lr, tolerance_grad, tolerance_change = (
-            to_scalar(group["lr"]),
-            group["tolerance_grad"],
-            group["tolerance_change"],
-        )
+        lr = to_scalar(group["lr"])
+        tolerance_grad, tolerance_change = group["tolerance_grad"], group["tolerance_change"]
         search = group["line_search_fn"]
         if search not in (None, "strong_wolfe"):
             raise RuntimeError("only 'strong_wolfe' is supported")
@@ -151,8 +144,6 @@ class LBFGS(Optimizer):
         return direction
 
     def _flat_grad(self) -> Tensor:
-        from minitorch import cat, zeros_like
-
         grads = [zeros_like(each) if each.grad is None else each.grad for each in self._params]
         return cat([as_real(each).reshape(-1) for each in grads])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import blocks, check_options, counted, functions_for, number, scalar, zeros_like
+from minitorch.optim.update import blocks, check_options, counted, functions_for, number, started, stated
 
 
 class NAdam(Optimizer):
@@ -31,35 +31,19 @@ class NAdam(Optimizer):
         differentiable: bool = False,
     ) -> None:
         check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay, momentum_decay=momentum_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        options = (
+            "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach capturable differentiable"
+        )
+        super().__init__(params, stated(locals(), options))
 
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
         for group, parameter, grad in self._gradients():
-            state = self.state[parameter]
-            if not state:
-                state["step"] = scalar(group, parameter, 0)
-                state["mu_product"] = scalar(group, parameter, 1)
-                state["exp_avg"] = zeros_like(parameter)
-                state["exp_avg_sq"] = zeros_like(parameter)
+            state = started(self.state[parameter], group, parameter, "exp_avg", "exp_avg_sq", mu_product=1)
             xp, lr, eps = functions_for(parameter), group["lr"], group["eps"]
             decay, (beta1, beta2) = group["weight_decay"], group["betas"]
-            comma = "," if group["foreach"] else ""
-            of = f"params, mu_products{comma} and state_steps"
-            step = counted(group, parameter, state, of, xla=not group["foreach"])
+            step = counted(group, state)
             bias = 1 - beta2**step
             mu, mu_next = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
             state["mu_product"] *= mu

@@ -12,14 +12,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar, cast
 
-from minitorch.autograd.grad_mode import enable_grad
+from minitorch import Tensor, enable_grad, float32, typename
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.graph import saved_tensors_hooks
 from minitorch.autograd.hooks import Hooks, RemovableHandle
-from minitorch.dtypes import float32
 from minitorch.optim.update import Group, check_fused_type, scalar, with_numbers
-from minitorch.settings import typename
-from minitorch.tensor import Tensor
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import blocks, check_options, counted, functions_for, scalar, zeros_like
+from minitorch.optim.update import blocks, check_options, counted, functions_for, started, stated
 
 
 class RAdam(Optimizer):
@@ -30,31 +30,17 @@ class RAdam(Optimizer):
         differentiable: bool = False,
     ) -> None:
         check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        options = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
+        super().__init__(params, stated(locals(), options))
 
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
         for group, parameter, grad in self._gradients():
-            state = self.state[parameter]
-            if not state:
-                state["step"] = scalar(group, parameter, 0)
-                state["exp_avg"] = zeros_like(parameter)
-                state["exp_avg_sq"] = zeros_like(parameter)
+            state = started(self.state[parameter], group, parameter, "exp_avg", "exp_avg_sq")
             xp, lr, eps = functions_for(parameter), group["lr"], group["eps"]
             decay, (beta1, beta2) = group["weight_decay"], group["betas"]
-            step = counted(group, parameter, state, xla=not group["foreach"])
+            step = counted(group, state)
             bias1, bias2 = 1 - beta1**step, 1 - beta2**step
             longest = 2 / (1 - beta2) - 1
             length = longest - 2 * step * beta2**step / bias2

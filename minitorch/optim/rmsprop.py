@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import blocks, check_options, counted, functions_for, scalar, zeros_like
+from minitorch.optim.update import blocks, check_options, counted, functions_for, started, stated
 
 
 class RMSprop(Optimizer):
@@ -31,34 +31,17 @@ class RMSprop(Optimizer):
         differentiable: bool = False,
     ) -> None:
         check_options(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        options = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+        super().__init__(params, stated(locals(), options))
 
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         loss = self._evaluate(closure)
         for group, parameter, grad in self._gradients():
             momentum, centered = group["momentum"], group["centered"]
-            state = self.state[parameter]
-            if not state:
-                state["step"] = scalar(group, parameter, 0)
-                state["square_avg"] = zeros_like(parameter)
-                if momentum > 0:
-                    state["momentum_buffer"] = zeros_like(parameter)
-                if centered:
-                    state["grad_avg"] = zeros_like(parameter)
-            counted(group, parameter, state)
+            more = [name for name, wanted in (("momentum_buffer", momentum > 0), ("grad_avg", centered)) if wanted]
+            state = started(self.state[parameter], group, parameter, "square_avg", *more)
+            counted(group, state)
             xp, lr, eps = functions_for(parameter), group["lr"], group["eps"]
             decay, alpha = group["weight_decay"], group["alpha"]
             square = state["square_avg"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import blocks, check_options, constant, counted, functions_for, scalar, zeros_like
+from minitorch.optim.update import blocks, check_options, constant, counted, functions_for, scalar, stated, zeros_like
 
 
 class Rprop(Optimizer):
@@ -30,16 +30,7 @@ class Rprop(Optimizer):
         check_options(lr=lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, stated(locals(), "lr etas step_sizes foreach maximize differentiable capturable"))
 
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
@@ -51,7 +42,7 @@ class Rprop(Optimizer):
                 state["step"] = scalar(group, parameter, 0)
                 state["prev"] = zeros_like(parameter)
                 state["step_size"] = zeros_like(parameter, complex(lr, lr) if parameter.is_complex() else lr)
-            counted(group, parameter, state)
+            counted(group, state)
             xp, (shrink, grow), (smallest, largest) = functions_for(parameter), group["etas"], group["step_sizes"]
             for x, g, before, s in blocks(parameter, grad, state["prev"], state["step_size"]):
                 agreement = g * before

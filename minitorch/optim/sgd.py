@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters, _use_grad_for_differentiable
-from minitorch.optim.update import (
-    blocks,
-    check_fused,
-    check_one_element,
-    detached,
-    zeros_like,
-)
+from minitorch.optim.update import blocks, check_fused, check_one_element, detached, stated, zeros_like
 
 
 class SGD(Optimizer):
@@ -41,19 +35,9 @@ class SGD(Optimizer):
                 raise ValueError(f"Invalid {word}: {value}")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
-        check_fused(defaults)
+        options = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
+        super().__init__(params, stated(locals(), options))
+        check_fused(self.defaults)
 
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:

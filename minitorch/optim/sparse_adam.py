@@ -6,7 +6,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.optim.optimizer import Closure, Optimizer, Parameters
-from minitorch.optim.update import check_one_element, check_options
+from minitorch.optim.update import check_one_element, check_options, stated
 
 
 class SparseAdam(Optimizer):
@@ -30,7 +30,7 @@ class SparseAdam(Optimizer):
         if not 0.0 < eps:  # noqa: SIM300
             raise ValueError(f"Invalid epsilon value: {eps}")
         check_options(betas=betas)
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+        super().__init__(params, stated(locals(), "lr betas eps maximize"))
         complex_params = [
             [number, place]
             for number, group in enumerate(self.param_groups)

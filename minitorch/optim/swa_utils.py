@@ -11,25 +11,17 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from typing import Any
 
-from minitorch.autograd.grad_mode import no_grad
-from minitorch.dtypes import int64
+from minitorch import Tensor, int64, no_grad, zeros
 from minitorch.nn.modules.batchnorm import _BatchNorm
 from minitorch.nn.modules.module import Module
-from minitorch.ops.creation import zeros
 from minitorch.optim.lr_scheduler.base import LRScheduler, per_group
 from minitorch.optim.optimizer import Optimizer
 from minitorch.optim.update import constant
-from minitorch.tensor import Tensor
 
 __all__ = [
-    "SWALR",
-    "AveragedModel",
-    "get_ema_avg_fn",
-    "get_ema_multi_avg_fn",
-    "get_swa_avg_fn",
-    "get_swa_multi_avg_fn",
+    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
     "update_bn",
-]
+]  # fmt: skip
 
 PARAM_LIST = list[Tensor]
 Average = Callable[[Tensor, Tensor, Any], Tensor]
@@ -40,9 +32,9 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     """avg ← decay · avg + (1 − decay) · new. Raises ValueError for a decay outside [0, 1]."""
     _check_decay(decay)
 
+    @no_grad()
     def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
-        with no_grad():
-            return ema_param * decay + current_param * (1 - decay)
+        return ema_param * decay + current_param * (1 - decay)
 
     return ema_update
 
@@ -50,10 +42,9 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 def get_swa_avg_fn() -> Average:
     """avg ← avg + (new − avg) / (n + 1): the mean of all so far."""
 
+    @no_grad()
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
-        with no_grad():
-            mean: Tensor = averaged_param + (current_param - averaged_param) / (num_averaged + 1)
-            return mean
+        return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
 
     return swa_update
 

@@ -10,21 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import minitorch
+from minitorch.arrays import gpus
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.devices import cpu
 from minitorch.dtypes import float32, float64, get_default_dtype
-from minitorch.ops.complex import view_as_real
+from minitorch.ops.views.complex import view_as_real
 from minitorch.tensor import Tensor, make_tensor
 
 Group = dict[str, Any]
 """Parameters and their options."""
 
-BLOCK = 2**17
-"""Elements updated at once: what an update reads and writes of them stays in the cache."""
-
-CAPTURABLE = ("cuda", "xpu", "hpu", "privateuseone")
-FUSED = ("mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone")
-"""Devices, as PyTorch lists them."""
+BLOCK = 2**16
+"""Elements updated at once: what an update reads and writes of them stays in the second-level cache."""
 
 
 def blocks(parameter: Tensor, *others: Tensor) -> Iterator[tuple[Any, ...]]:
@@ -44,7 +42,12 @@ def blocks(parameter: Tensor, *others: Tensor) -> Iterator[tuple[Any, ...]]:
     elif not value.ndim:  # NumPy makes numbers of what is computed from it
         arrays = tuple(each.reshape(1) for each in arrays)
     first = arrays[0]
-    if first.size <= BLOCK or type(first) is not cpu.array_type or not all(each.flags.c_contiguous for each in arrays):
+    if gpus.in_use and (elsewhere := gpus.elsewhere([parameter])):
+        with elsewhere:  # the formula runs before it ends
+            yield arrays
+    elif (
+        first.size <= BLOCK or type(first) is not cpu.array_type or not all(each.flags.c_contiguous for each in arrays)
+    ):
         yield arrays
     else:
         flat = [each.reshape(-1) for each in arrays]
@@ -64,8 +67,6 @@ class _Recorded:
     """minitorch's functions on tensors, which are recorded, also where `out` is given."""
 
     def __getattr__(self, name: str) -> Callable[..., Tensor]:
-        import minitorch
-
         def function(*args: Any, out: Tensor | None = None) -> Tensor:
             result: Tensor = getattr(minitorch, name)(*args)
             return result if out is None else out.copy_(result)
@@ -130,28 +131,31 @@ def scalar(group: Group, parameter: Tensor, value: float) -> Tensor:
     return make_tensor(where.xp.full((), value, kind.numpy), kind, where)
 
 
-def counted(
-    group: Group,
-    parameter: Tensor,
-    state: dict[str, Any],
-    of: str = "params and state_steps",
-    xla: bool = True,
-) -> float:
+def started(state: dict[str, Any], group: Group, parameter: Tensor, *zeros: str, **scalars: float) -> dict[str, Any]:
+    """The state of a parameter: at first a count of steps, other numbers, and tensors of zeros."""
+    if not state:
+        state.update({name: scalar(group, parameter, value) for name, value in {"step": 0, **scalars}.items()})
+        state.update({name: zeros_like(parameter) for name in zeros})
+    return state
+
+
+def counted(group: Group, state: dict[str, Any]) -> float:
     """Counts a step in `state["step"]` and returns its number. Raises AssertionError for `capturable` on the CPU."""
     step = state["step"]
-    if (
-        group.get("capturable")
-        and not group.get("fused")
-        and not step.device.type == parameter.device.type in CAPTURABLE
-    ):
-        devices = [*CAPTURABLE, "xla"] if xla else list(CAPTURABLE)
-        raise AssertionError(f"If capturable=True, {of} must be on supported devices: {devices}.")
+    if group.get("capturable") and not group.get("fused") and not step.is_cuda:
+        raise AssertionError("If capturable=True, params and state_steps must be on a GPU.")
     array = step._array
     array += 1
     return float(array)
 
 
 # Options
+
+
+def stated(arguments: dict[str, Any], names: str) -> Group:
+    """The arguments of a constructor that are options, in the order in which they are shown."""
+    return {name: arguments[name] for name in names.split()}
+
 
 _WORDS = {"lr": "learning rate", "eps": "epsilon value"}
 
@@ -195,7 +199,4 @@ def check_fused(options: dict[str, Any]) -> None:
 def check_fused_type(parameter: Tensor) -> None:
     """Raises RuntimeError for a parameter that is not of real numbers: for `fused`."""
     if not parameter.is_floating_point():
-        raise RuntimeError(
-            "`fused=True` requires all the params to be floating point Tensors of supported devices: "
-            f"{list(FUSED)} but {parameter.dtype} and {parameter.device.type}"
-        )
+        raise RuntimeError(f"`fused=True` requires all the params to be floating point Tensors, not {parameter.dtype}")

@@ -15,14 +15,9 @@ from minitorch.autograd.profiler import record_function, refuse
 from minitorch.autograd.profiler_util import EventList
 
 __all__ = [
-    "ProfilerAction",
-    "ProfilerActivity",
-    "profile",
-    "record_function",
-    "schedule",
-    "supported_activities",
+    "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule", "supported_activities",
     "tensorboard_trace_handler",
-]
+]  # fmt: skip
 
 
 class ProfilerActivity(Enum):
@@ -178,8 +173,7 @@ class profile:
         self.current_action = self._action()
         goes_on = self.current_action in _RECORDING
         if previous is ProfilerAction.RECORD_AND_SAVE or (previous is ProfilerAction.RECORD and not goes_on):
-            self._recorded = profiler.stop()
-            self._tell()
+            self._save()
         if goes_on and previous is not ProfilerAction.RECORD:
             profiler.start(self.record_shapes)
         self._name_step()
@@ -188,10 +182,10 @@ class profile:
         """Ends the last step."""
         self._end_step()
         if self.current_action in _RECORDING:
-            self._recorded = profiler.stop()
-            self._tell()
+            self._save()
 
-    def _tell(self) -> None:
+    def _save(self) -> None:
+        self._recorded = profiler.stop()
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 

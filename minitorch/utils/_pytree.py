@@ -10,15 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
-    "TreeSpec",
-    "tree_all",
-    "tree_any",
-    "tree_flatten",
-    "tree_leaves",
-    "tree_map",
-    "tree_map_only",
-    "tree_unflatten",
-]
+    "TreeSpec", "tree_all", "tree_any", "tree_flatten", "tree_leaves", "tree_map", "tree_map_only", "tree_unflatten",
+]  # fmt: skip
 
 _MAPPINGS = (dict, OrderedDict, defaultdict)
 

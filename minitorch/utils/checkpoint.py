@@ -15,27 +15,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from minitorch import autograd
+from minitorch import Tensor, autocast, autograd, default_generator, enable_grad, fork_rng, is_autocast_enabled, no_grad
 from minitorch.autograd import engine
 from minitorch.autograd.function import Function
-from minitorch.autograd.grad_mode import enable_grad, no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.graph import saved_tensors_hooks
 from minitorch.autograd.saved import PUSHED, SavedTensor, default_hooks
-from minitorch.random import default_generator, fork_rng
-from minitorch.tensor import Tensor
 
 __all__ = [
-    "CheckpointError",
-    "CheckpointFunction",
-    "check_backward_validity",
-    "checkpoint",
-    "checkpoint_sequential",
-    "create_selective_checkpoint_contexts",
-    "detach_variable",
-    "noop_context_fn",
-    "set_checkpoint_early_stop",
-]
+    "CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential",
+    "create_selective_checkpoint_contexts", "detach_variable", "noop_context_fn", "set_checkpoint_early_stop",
+]  # fmt: skip
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
@@ -147,9 +137,6 @@ def _warn_of_default(function: str, announcement: str) -> None:
 
 def _restored(preserve_rng_state: bool) -> Callable[[], AbstractContextManager[None]]:
     """A context manager that puts the generator and autocast in the state in which they are now."""
-    from minitorch.amp import autocast
-    from minitorch.amp.settings import is_autocast_enabled
-
     state = default_generator.get_state_array() if preserve_rng_state else None
     precision = autocast("cpu", enabled=is_autocast_enabled("cpu"))  # the dtype is the one that is set now
 
@@ -200,7 +187,7 @@ class Recomputation:
 
     def tensor(self, number: Number) -> Tensor:
         """The unpack hook: the tensor of that number. The first that is asked for has all of them computed."""
-        this = engine.current.of_thread or engine.Pass(())
+        this = engine.current.of_thread or engine.Pass()
         if this not in self.tensors:
             self.tensors[this] = self.compute()
         if number.value not in self.tensors[this]:

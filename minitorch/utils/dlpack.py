@@ -1,5 +1,5 @@
 """DLPack by its two functions. Source: https://pytorch.org/docs/stable/dlpack.html"""
 
-from minitorch.interchange import from_dlpack, to_dlpack
+from minitorch.interop import from_dlpack, to_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]

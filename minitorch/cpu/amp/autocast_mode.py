@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from minitorch import amp
+from minitorch.amp.old_names import warn
 from minitorch.dtypes import bfloat16
 from minitorch.dtypes import dtype as Dtype
 
@@ -15,9 +14,5 @@ class autocast(amp.autocast):
     """The old form of `amp.autocast("cpu", ...)`."""
 
     def __init__(self, enabled: bool = True, dtype: Dtype = bfloat16, cache_enabled: bool = True) -> None:
-        warnings.warn(
-            "`torch.cpu.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cpu', args...)` instead.",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn("cpu.amp.autocast(args...)", "amp.autocast('cpu', args...)")
         super().__init__("cpu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from minitorch import amp
+from minitorch.amp.old_names import warn
 from minitorch.dtypes import dtype as Dtype
 from minitorch.dtypes import float16
 
@@ -16,32 +16,17 @@ class autocast(amp.autocast):
     """The old form of `amp.autocast("cuda", ...)`."""
 
     def __init__(self, enabled: bool = True, dtype: Dtype = float16, cache_enabled: bool = True) -> None:
-        warnings.warn(
-            "`torch.cuda.amp.autocast(args...)` is deprecated. "
-            "Please use `torch.amp.autocast('cuda', args...)` instead.",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn("cuda.amp.autocast(args...)", "amp.autocast('cuda', args...)")
         super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: Dtype | None = None) -> Any:
     """The old form of `amp.custom_fwd(..., device_type="cuda")`."""
-    warnings.warn(
-        "`torch.cuda.amp.custom_fwd(args...)` is deprecated. "
-        "Please use `torch.amp.custom_fwd(args..., device_type='cuda')` instead.",
-        FutureWarning,
-        stacklevel=2,
-    )
+    warn("cuda.amp.custom_fwd(args...)", "amp.custom_fwd(args..., device_type='cuda')")
     return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
 def custom_bwd(bwd: Any) -> Any:
     """The old form of `amp.custom_bwd(..., device_type="cuda")`."""
-    warnings.warn(
-        "`torch.cuda.amp.custom_bwd(args...)` is deprecated. "
-        "Please use `torch.amp.custom_bwd(args..., device_type='cuda')` instead.",
-        FutureWarning,
-        stacklevel=2,
-    )
+    warn("cuda.amp.custom_bwd(args...)", "amp.custom_bwd(args..., device_type='cuda')")
     return amp.custom_bwd(bwd, device_type="cuda")

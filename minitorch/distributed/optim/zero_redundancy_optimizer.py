@@ -59,7 +59,6 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self.initialized = False
         Optimizer.__init__(self, _checked(params), defaults)
         Joinable.__init__(self)
-        self._constructor = optimizer_class
         self.optim = optimizer_class(self._partition()[self.rank], **defaults)
         _copy_options(self.optim.param_groups, self.param_groups)
         self.initialized = True

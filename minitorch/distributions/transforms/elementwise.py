@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minitorch import Size, Tensor, broadcast_shapes, finfo, full_like
 from minitorch.distributions import constraints
 from minitorch.distributions.distribution import Distribution
 from minitorch.distributions.transforms.transform import Transform
-from minitorch.distributions.utils import NUMBER, Parameter, broadcast_all
-from minitorch.dtypes import finfo
-from minitorch.ops.activation import softplus
-from minitorch.ops.broadcasting import broadcast_shapes
-from minitorch.ops.creation import full_like
-from minitorch.size import Size
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import NUMBER, Parameter, broadcast_all, formula
+from minitorch.nn.functional import softplus
 
 
 class Plain(Transform):
@@ -127,9 +123,7 @@ class PowerTransform(Transform):
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
-    @property
-    def sign(self) -> Any:
-        return self.exponent.sign()
+    sign = formula(lambda self: self.exponent.sign())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and _same(self.exponent, other.exponent)
@@ -165,17 +159,13 @@ class AffineTransform(Transform):
         self.scale = scale
         self._event_dim = event_dim
 
-    @property
-    def event_dim(self) -> int:
-        return self._event_dim
+    event_dim = formula(lambda self: self._event_dim)
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
         return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
 
-    @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
-        return self.domain
+    codomain = constraints.dependent_property(lambda self: self.domain, is_discrete=False)
 
     @property
     def sign(self) -> Any:
@@ -216,9 +206,7 @@ class CumulativeDistributionTransform(Transform):
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
 
-    @property
-    def domain(self) -> Any:
-        return self.distribution.support
+    domain = formula(lambda self: self.distribution.support)
 
     def _call(self, x: Tensor) -> Tensor:
         return self.distribution.cdf(x)

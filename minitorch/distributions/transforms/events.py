@@ -8,16 +8,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minitorch import Size, Tensor, eye, finfo
 from minitorch.distributions import constraints
 from minitorch.distributions.transforms.elementwise import Plain, _clipped_sigmoid
 from minitorch.distributions.transforms.transform import Transform, _require_dimensions
 from minitorch.distributions.utils import Shape, tril_matrix_to_vec, vec_to_tril_matrix
-from minitorch.dtypes import finfo
 from minitorch.nn import functional as F
-from minitorch.ops.creation import eye
-from minitorch.ops.linalg import cholesky
-from minitorch.size import Size
-from minitorch.tensor import Tensor
+from minitorch.ops.linalg.solve import cholesky
 
 
 class ReshapeTransform(Transform):
@@ -32,9 +29,7 @@ class ReshapeTransform(Transform):
             raise ValueError("in_shape, out_shape have different numbers of elements")
         super().__init__(cache_size=cache_size)
 
-    @constraints.dependent_property
-    def domain(self) -> Any:
-        return constraints.independent(constraints.real, len(self.in_shape))
+    domain = constraints.dependent_property(lambda self: constraints.independent(constraints.real, len(self.in_shape)))
 
     @constraints.dependent_property
     def codomain(self) -> Any:

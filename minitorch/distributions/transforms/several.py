@@ -5,14 +5,13 @@ Source: https://pytorch.org/docs/stable/distributions.html#module-torch.distribu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from minitorch import Tensor, cat, stack
 from minitorch.distributions import constraints
 from minitorch.distributions.transforms.transform import Transform
-from minitorch.distributions.utils import _sum_rightmost
-from minitorch.ops.joining import cat, stack
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import _sum_rightmost, formula
 
 
 class _Several(Transform):
@@ -28,29 +27,34 @@ class _Several(Transform):
         self.transforms = [each.with_cache(cache_size) for each in tseq] if cache_size else list(tseq)
         self.dim = dim
 
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return all(each.bijective for each in self.transforms)
+    bijective = formula(lambda self: all(each.bijective for each in self.transforms))
+
+    _joined: Callable[[list[Tensor], int], Tensor]
 
     def _parts(self, value: Tensor) -> Any:
         raise NotImplementedError
 
-    def _joined(self, parts: list[Tensor], dim: int) -> Tensor:
+    def _sets(self, sets: list[Any]) -> constraints.Constraint:
+        """The constraint that each part is in its set."""
         raise NotImplementedError
 
-    def _require(self, letter: str, value: Tensor, size: int, what: str = "tensor") -> None:
+    domain = constraints.dependent_property(lambda self: self._sets([each.domain for each in self.transforms]))
+    codomain = constraints.dependent_property(lambda self: self._sets([each.codomain for each in self.transforms]))
+
+    def _require(self, letter: str, value: Tensor, what: str = "tensor") -> None:
         if not -value.dim() <= self.dim < value.dim():
             raise AssertionError(f"dim {self.dim} out of range for {what} with {value.dim()} dimensions")
-        if value.size(self.dim) != size:
-            raise AssertionError(f"{letter}.size({self.dim}) = {value.size(self.dim)} must equal {self._size} {size}")
+        if value.size(self.dim) != self.length:
+            sizes = f"{value.size(self.dim)} must equal {self._size} {self.length}"
+            raise AssertionError(f"{letter}.size({self.dim}) = {sizes}")
 
     def _call(self, x: Tensor) -> Tensor:
-        self._require("x", x, self.length)
+        self._require("x", x)
         parts = zip(self.transforms, self._parts(x), strict=True)
         return self._joined([transform(part) for transform, part in parts], self.dim)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        self._require("y", y, self.length)
+        self._require("y", y)
         parts = zip(self.transforms, self._parts(y), strict=True)
         return self._joined([transform.inv(part) for transform, part in parts], self.dim)
 
@@ -60,8 +64,8 @@ class _Several(Transform):
         raise NotImplementedError
 
     def _jacobians(self, x: Tensor, y: Tensor) -> list[Tensor]:
-        self._require("x", x, self.length, "x")
-        self._require("y", y, self.length, "y")
+        self._require("x", x, "x")
+        self._require("y", y, "y")
         parts = zip(self.transforms, self._parts(x), self._parts(y), strict=True)
         return [transform.log_abs_det_jacobian(of_x, of_y) for transform, of_x, of_y in parts]
 
@@ -73,6 +77,7 @@ class CatTransform(_Several):
     """
 
     _size = "length"
+    _joined = staticmethod(cat)
 
     def __init__(
         self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
@@ -82,13 +87,8 @@ class CatTransform(_Several):
         if len(self.lengths) != len(self.transforms):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
 
-    @property
-    def event_dim(self) -> int:
-        return max(each.event_dim for each in self.transforms)
-
-    @property
-    def length(self) -> int:
-        return sum(self.lengths)
+    event_dim = formula(lambda self: max(each.event_dim for each in self.transforms))
+    length = formula(lambda self: sum(self.lengths))
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         if self._cache_size == cache_size:
@@ -98,22 +98,14 @@ class CatTransform(_Several):
     def _parts(self, value: Tensor) -> Any:
         return value.split(self.lengths, self.dim)
 
-    def _joined(self, parts: list[Tensor], dim: int) -> Tensor:
-        return cat(parts, dim)
-
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         parts = zip(self.transforms, self._jacobians(x, y), strict=True)
         jacobians = [_sum_rightmost(jacobian, self.event_dim - each.event_dim) for each, jacobian in parts]
         dim = self.dim - x.dim() * (self.dim >= 0) + self.event_dim
         return cat(jacobians, dim) if dim < 0 else sum(jacobians)  # type: ignore[return-value]
 
-    @constraints.dependent_property
-    def domain(self) -> Any:
-        return constraints.cat([each.domain for each in self.transforms], self.dim, self.lengths)
-
-    @constraints.dependent_property
-    def codomain(self) -> Any:
-        return constraints.cat([each.codomain for each in self.transforms], self.dim, self.lengths)
+    def _sets(self, sets: list[Any]) -> constraints.Constraint:
+        return constraints.cat(sets, self.dim, self.lengths)
 
 
 class StackTransform(_Several):
@@ -123,13 +115,12 @@ class StackTransform(_Several):
     """
 
     _size = "len(transforms)"
+    _joined = staticmethod(stack)
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
 
-    @property
-    def length(self) -> int:
-        return len(self.transforms)
+    length = formula(lambda self: len(self.transforms))
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
@@ -137,16 +128,8 @@ class StackTransform(_Several):
     def _parts(self, value: Tensor) -> Any:
         return value.unbind(self.dim)
 
-    def _joined(self, parts: list[Tensor], dim: int) -> Tensor:
-        return stack(parts, dim)
-
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return stack(self._jacobians(x, y), self.dim)
 
-    @constraints.dependent_property
-    def domain(self) -> Any:
-        return constraints.stack([each.domain for each in self.transforms], self.dim)
-
-    @constraints.dependent_property
-    def codomain(self) -> Any:
-        return constraints.stack([each.codomain for each in self.transforms], self.dim)
+    def _sets(self, sets: list[Any]) -> constraints.Constraint:
+        return constraints.stack(sets, self.dim)

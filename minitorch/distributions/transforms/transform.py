@@ -10,10 +10,9 @@ import functools
 import operator
 from typing import Any
 
+from minitorch import Size, Tensor
 from minitorch.distributions import constraints
-from minitorch.distributions.utils import _sum_rightmost
-from minitorch.size import Size
-from minitorch.tensor import Tensor
+from minitorch.distributions.utils import _sum_rightmost, formula
 
 
 class Transform:
@@ -113,21 +112,10 @@ class _InverseTransform(Transform):
         super().__init__(cache_size=transform._cache_size)
         self._inv = transform
 
-    @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
-        return self._inv.codomain
-
-    @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
-        return self._inv.domain
-
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return self._inv.bijective
-
-    @property
-    def sign(self) -> Any:
-        return self._inv.sign
+    domain = constraints.dependent_property(lambda self: self._inv.codomain, is_discrete=False)
+    codomain = constraints.dependent_property(lambda self: self._inv.domain, is_discrete=False)
+    bijective = formula(lambda self: self._inv.bijective)
+    sign = formula(lambda self: self._inv.sign)
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         return self._inv.with_cache(cache_size).inv
@@ -182,13 +170,8 @@ class ComposeTransform(Transform):
             event_dim = max(event_dim - part.domain.event_dim, 0) + part.codomain.event_dim
         return _with_event_dim(self.parts[-1].codomain, event_dim)
 
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return all(part.bijective for part in self.parts)
-
-    @property
-    def sign(self) -> Any:
-        return functools.reduce(operator.mul, (part.sign for part in self.parts), 1)
+    bijective = formula(lambda self: all(part.bijective for part in self.parts))
+    sign = formula(lambda self: functools.reduce(operator.mul, (part.sign for part in self.parts), 1))
 
     @property
     def inv(self) -> Transform:
@@ -261,13 +244,8 @@ class IndependentTransform(Transform):
     def codomain(self) -> Any:
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return self.base_transform.bijective
-
-    @property
-    def sign(self) -> Any:
-        return self.base_transform.sign
+    bijective = formula(lambda self: self.base_transform.bijective)
+    sign = formula(lambda self: self.base_transform.sign)
 
     def _call(self, x: Tensor) -> Tensor:
         _require_dimensions(x.shape, self.domain.event_dim)

@@ -1,73 +1,23 @@
 """The modules, a file for each kind."""
 
+import importlib
 from types import FunctionType
 
-from minitorch.nn.modules import (
-    activation,
-    adaptive,
-    batchnorm,
-    channelshuffle,
-    container,
-    conv,
-    distance,
-    dropout,
-    flatten,
-    fold,
-    instancenorm,
-    linear,
-    loss,
-    module,
-    normalization,
-    padding,
-    pixelshuffle,
-    pooling,
-    rnn,
-    sparse,
-    transformer,
-    upsampling,
-)
 from minitorch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 from minitorch.nn.modules.module import Module
 
 _FILES = (
-    activation,
-    adaptive,
-    batchnorm,
-    channelshuffle,
-    container,
-    conv,
-    distance,
-    dropout,
-    flatten,
-    fold,
-    instancenorm,
-    linear,
-    loss,
-    module,
-    normalization,
-    padding,
-    pixelshuffle,
-    pooling,
-    rnn,
-    sparse,
-    transformer,
-    upsampling,
+    "activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm linear "
+    "loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling"
 )
-
-_INTERNAL = {"NonDynamicallyQuantizableLinear"}
-
-_PYTORCHS_BASES = (
-    "_AdaptiveAvgPoolNd.__init__ _AdaptiveMaxPoolNd.__init__ _BatchNorm.__init__ _BatchNorm.forward "
-    "_ConstantPadNd.forward _DropoutNd.__init__ _InstanceNorm.__init__ _InstanceNorm.forward _LPPoolNd.__init__ "
-    "_LazyNormBase.__init__ _Loss.__init__ _MaxPoolNd.__init__ _PadNd.forward _WeightedLoss.__init__ "
-    "_forward_unimplemented"
-)
+_INTERNAL = {"Applied", "Layer", "NonDynamicallyQuantizableLinear"}
 
 
 def _own(module: type[Module], name: str) -> None:
     """Has a class that inherits a method from a base of ours own it, so that Python's errors name the class."""
     method = getattr(module, name)
-    if method.__qualname__[0] == "_" and method.__qualname__ not in _PYTORCHS_BASES.split():
+    owner = method.__qualname__.partition(".")[0]
+    if owner[0] == "_" or owner in _INTERNAL:
         own = FunctionType(method.__code__, method.__globals__, name, method.__defaults__, method.__closure__)
         own.__kwdefaults__, own.__annotations__ = method.__kwdefaults__, method.__annotations__
         own.__qualname__, own.__doc__, own.__module__ = f"{module.__name__}.{name}", method.__doc__, method.__module__
@@ -75,10 +25,12 @@ def _own(module: type[Module], name: str) -> None:
 
 
 # Every public module of every file.
-for _file in _FILES:
-    for _name, _class in list(vars(_file).items()):
+for _file in _FILES.split():
+    for _name, _class in list(vars(importlib.import_module(f"{__name__}.{_file}")).items()):
         if isinstance(_class, type) and issubclass(_class, Module) and _name[0] != "_" and _name not in _INTERNAL:
             globals()[_name] = _class
+            if _class.__doc__ and "Source" not in _class.__doc__:
+                _class.__doc__ += f"\n\n    Source: https://pytorch.org/docs/stable/generated/torch.nn.{_name}.html\n"
             _own(_class, "__init__")
             _own(_class, "forward")
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import InitVar
 from typing import Any, NamedTuple
 
+from minitorch import Tensor, cat
 from minitorch.nn import functional as F
 from minitorch.nn.modules.container import ModuleList, Sequential
+from minitorch.nn.modules.layer import Layer, layer
 from minitorch.nn.modules.linear import Linear
-from minitorch.nn.modules.module import Module
-from minitorch.ops.joining import cat
-from minitorch.tensor import Tensor
 
 
 class _ASMoutput(NamedTuple):
@@ -23,7 +23,8 @@ class _ASMoutput(NamedTuple):
     loss: Tensor
 
 
-class AdaptiveLogSoftmaxWithLoss(Module):
+@layer
+class AdaptiveLogSoftmaxWithLoss(Layer, shown=""):
     """Classes sorted by falling frequency, divided at `cutoffs`: the head tells the first ones and the clusters apart.
 
     A cluster's classes are told apart by a layer of its own, whose inner size shrinks by `div_value` from cluster to
@@ -31,43 +32,37 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     as a loss.
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        n_classes: int,
-        cutoffs: Sequence[int],
-        div_value: float = 4.0,
-        head_bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        cutoffs = list(cutoffs)
+    in_features: int
+    n_classes: int
+    cutoffs: Sequence[int]
+    div_value: float = 4.0
+    head_bias: bool = False
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
+
+    def __post_init__(self, device: Any, dtype: Any) -> None:
+        cutoffs = list(self.cutoffs)
         if not cutoffs:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
         if (
             cutoffs != sorted(set(cutoffs))
             or min(cutoffs) <= 0
-            or max(cutoffs) > n_classes - 1
+            or max(cutoffs) > self.n_classes - 1
             or any(int(each) != each for each in cutoffs)
         ):
             raise ValueError(
                 "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each "
                 "value is between 1 and n_classes-1"
             )
-        self.in_features = in_features
-        self.n_classes = n_classes
-        self.cutoffs = [*cutoffs, n_classes]
-        self.div_value = div_value
-        self.head_bias = head_bias
+        self.cutoffs = [*cutoffs, self.n_classes]
         self.shortlist_size = self.cutoffs[0]
         self.n_clusters = len(self.cutoffs) - 1
         self.head_size = self.shortlist_size + self.n_clusters
-        self.head = Linear(in_features, self.head_size, bias=head_bias, device=device, dtype=dtype)
+        self.head = Linear(self.in_features, self.head_size, bias=self.head_bias, device=device, dtype=dtype)
         self.tail = ModuleList()
         for number, (low, high) in enumerate(itertools.pairwise(self.cutoffs), 1):
-            inner = int(in_features // div_value**number)
-            first = Linear(in_features, inner, bias=False, device=device, dtype=dtype)
+            inner = int(self.in_features // self.div_value**number)
+            first = Linear(self.in_features, inner, bias=False, device=device, dtype=dtype)
             self.tail.append(Sequential(first, Linear(inner, high - low, bias=False, device=device, dtype=dtype)))
 
     def reset_parameters(self) -> None:

@@ -2,53 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import InitVar, field
+from typing import Any, ClassVar
 
-from minitorch.dtypes import int64
+from minitorch import Tensor, int64, ones, tensor, zeros
 from minitorch.nn import functional as F
 from minitorch.nn import init
-from minitorch.nn.modules.lazy import LazyModuleMixin
+from minitorch.nn.modules.layer import Layer, layer
+from minitorch.nn.modules.lazy import LazyLayer
+from minitorch.nn.modules.linear import parameter
 from minitorch.nn.modules.module import Module
-from minitorch.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
-from minitorch.ops.creation import empty, ones, zeros
-from minitorch.ops.data import tensor
-from minitorch.tensor import Tensor
 
 
-class _NormBase(Module):
+@layer
+class _NormBase(Layer):
     """What batch and instance normalization share: affine parameters and running statistics, both optional."""
 
-    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
-
     _version = 2
-    dims: tuple[int, ...]  # how many dimensions an input may have
-    running_mean: Tensor | None
-    running_var: Tensor | None
-    num_batches_tracked: Tensor | None
+    dims: ClassVar[tuple[int, ...]]
+    """How many dimensions an input may have."""
+    num_features: int
+    eps: float = 1e-5
+    momentum: float | None = 0.1
+    affine: bool = True
+    track_running_stats: bool = True
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
+    bias: InitVar[bool] = field(default=True, kw_only=True)
 
-    def __init__(
-        self,
-        num_features: int,
-        eps: float,
-        momentum: float | None,
-        affine: bool,
-        track_running_stats: bool,
-        device: Any,
-        dtype: Any,
-        bias: bool,
-    ) -> None:
-        super().__init__()
-        where = {"device": device, "dtype": dtype}
-        self.num_features = num_features
-        self.eps = eps
-        self.momentum = momentum
-        self.affine = affine
-        self.track_running_stats = track_running_stats
-        self.register_parameter("weight", Parameter(empty(num_features, **where)) if affine else None)
-        self.register_parameter("bias", Parameter(empty(num_features, **where)) if affine and bias else None)
-        tracks = track_running_stats
-        self.register_buffer("running_mean", zeros(num_features, **where) if tracks else None)
-        self.register_buffer("running_var", ones(num_features, **where) if tracks else None)
+    def __post_init__(self, device: Any, dtype: Any, bias: bool) -> None:
+        size, tracks = self.num_features, self.track_running_stats
+        self.register_parameter("weight", parameter(size, self.affine, device, dtype))
+        self.register_parameter("bias", parameter(size, self.affine and bias, device, dtype))
+        self.register_buffer("running_mean", zeros(size, device=device, dtype=dtype) if tracks else None)
+        self.register_buffer("running_var", ones(size, device=device, dtype=dtype) if tracks else None)
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device) if tracks else None)
         self.reset_parameters()
 
@@ -88,20 +75,6 @@ class _NormBase(Module):
 
 
 class _BatchNorm(_NormBase):
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
-
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
@@ -123,50 +96,24 @@ class _BatchNorm(_NormBase):
         )
 
 
-class BatchNorm1d(_BatchNorm):
+class BatchNorm1d(_BatchNorm, dims=(2, 3)):
     """Batch normalization of (N, C) or (N, C, L)."""
 
-    dims = (2, 3)
 
-
-class BatchNorm2d(_BatchNorm):
+class BatchNorm2d(_BatchNorm, dims=(4,)):
     """Batch normalization of (N, C, H, W)."""
 
-    dims = (4,)
 
-
-class BatchNorm3d(_BatchNorm):
+class BatchNorm3d(_BatchNorm, dims=(5,)):
     """Batch normalization of (N, C, D, H, W)."""
 
-    dims = (5,)
 
-
-class _LazyNormBase(LazyModuleMixin):
-    """Takes `num_features` from its first input."""
-
-    def __init__(
-        self: Any,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(0, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-        if self.affine:
-            self.weight = UninitializedParameter(device=device, dtype=dtype)
-            if bias:
-                self.bias = UninitializedParameter(device=device, dtype=dtype)
-        if self.track_running_stats:
-            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
-            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
-
-    def reset_parameters(self: Any) -> None:
-        if not self.has_uninitialized_params() and self.num_features:
-            super().reset_parameters()  # type: ignore[misc]
+@layer
+class _LazyNormBase(LazyLayer):
+    size = "num_features"
+    num_features: int = field(init=False)
+    affine: bool = True
+    track_running_stats: bool = True
 
     def initialize_parameters(self: Any, input: Tensor) -> None:
         if self.has_uninitialized_params():
@@ -177,32 +124,25 @@ class _LazyNormBase(LazyModuleMixin):
             self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
+@layer
+class LazyBatchNorm1d(_LazyNormBase, _BatchNorm, dims=BatchNorm1d.dims, cls_to_become=BatchNorm1d):
     """A BatchNorm1d that takes `num_features` from its first input."""
 
-    cls_to_become = BatchNorm1d
-    dims = (2, 3)
 
-
-class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
+@layer
+class LazyBatchNorm2d(_LazyNormBase, _BatchNorm, dims=BatchNorm2d.dims, cls_to_become=BatchNorm2d):
     """A BatchNorm2d that takes `num_features` from its first input."""
 
-    cls_to_become = BatchNorm2d
-    dims = (4,)
 
-
-class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
+@layer
+class LazyBatchNorm3d(_LazyNormBase, _BatchNorm, dims=BatchNorm3d.dims, cls_to_become=BatchNorm3d):
     """A BatchNorm3d that takes `num_features` from its first input."""
-
-    cls_to_become = BatchNorm3d
-    dims = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization of (N, C, …) by the statistics of all processes together.
 
     There is only one process here, for which this is batch normalization: a `process_group` raises NotImplementedError.
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html
     """
 
     def __init__(

@@ -72,10 +72,7 @@ class Container(Module):
 
 
 class Sequential(_Numbered):
-    """Modules that run one after the other, given as arguments or as an OrderedDict of names.
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.Sequential.html
-    """
+    """Modules that run one after the other, given as arguments or as an OrderedDict of names."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -140,7 +137,7 @@ class Sequential(_Numbered):
 
 
 class ModuleList(_Numbered):
-    """A list of modules. Source: https://pytorch.org/docs/stable/generated/torch.nn.ModuleList.html"""
+    """A list of modules."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -189,7 +186,7 @@ class ModuleList(_Numbered):
 
 
 class ModuleDict(Module):
-    """A dict of modules. Source: https://pytorch.org/docs/stable/generated/torch.nn.ModuleDict.html"""
+    """A dict of modules."""
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()

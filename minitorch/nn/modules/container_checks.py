@@ -17,10 +17,10 @@ def place(index: Any, length: int) -> int:
     return index % length
 
 
-def check_iterable(owner: str, method: str, value: Any, of: str = "iterable") -> None:
+def check_iterable(owner: str, method: str, value: Any) -> None:
     """Raises TypeError for anything but an iterable."""
     if not isinstance(value, Iterable) or isinstance(value, Tensor):
-        raise TypeError(f"{owner}.{method} should be called with an {of}, but got {type(value).__name__}")
+        raise TypeError(f"{owner}.{method} should be called with an iterable, but got {type(value).__name__}")
 
 
 def as_pairs(owner: str, caller: str, values: Any, is_mapping: bool) -> list[tuple[str, Any]]:

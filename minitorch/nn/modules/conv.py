@@ -3,82 +3,59 @@
 from __future__ import annotations
 
 import math
+from dataclasses import InitVar, field
 from typing import Any
 
+from minitorch import Tensor, empty
 from minitorch.nn import functional as F
 from minitorch.nn import init
-from minitorch.nn.modules.lazy import LazyModuleMixin
-from minitorch.nn.modules.module import Module
-from minitorch.nn.modules.utils import _ntuple
-from minitorch.nn.parameter import Parameter, UninitializedParameter
-from minitorch.ops.creation import empty
-from minitorch.tensor import Tensor
+from minitorch.nn.modules.layer import Layer, layer
+from minitorch.nn.modules.lazy import LazyLayer
+from minitorch.nn.modules.linear import parameter
+from minitorch.nn.modules.utils import _ntuple, changed
+from minitorch.nn.parameter import Parameter
 
 Ints = tuple[int, ...]
 
 _PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}
 
 
-class _ConvNd(Module):
-    """What all convolutions share: n is the number of spatial dimensions."""
+class _ConvNd(Layer):
+    """What all convolutions share."""
 
-    __constants__ = [
-        "stride",
-        "padding",
-        "dilation",
-        "groups",
-        "padding_mode",
-        "output_padding",
-        "in_channels",
-        "out_channels",
-        "kernel_size",
-    ]
+    in_channels: int
+    out_channels: int
+    kernel_size: Any
+    stride: Any
+    padding: Any
+    dilation: Any
+    output_padding: Any = 0
+    groups: int
+    padding_mode: str
 
-    n: int
-    bias: Parameter | None
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        geometry: tuple[Any, ...],
-        groups: int,
-        bias: bool,
-        padding_mode: str,
-        **where: Any,
-    ) -> None:
-        """`geometry` is (kernel_size, stride, padding, dilation, output_padding)."""
-        kernel_size, stride, padding, dilation, output_padding = geometry
-        super().__init__()
+    def __post_init__(self, bias: bool, device: Any, dtype: Any) -> None:
         each = _ntuple(self.n)
-        if groups <= 0:
+        if self.groups <= 0:
             raise ValueError("groups must be a positive integer")
-        if in_channels % groups:
+        if self.in_channels % self.groups:
             raise ValueError("in_channels must be divisible by groups")
-        if out_channels % groups:
+        if self.out_channels % self.groups:
             raise ValueError("out_channels must be divisible by groups")
-        if isinstance(padding, str):
-            if padding not in ("same", "valid"):
-                raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}")
-            if padding == "same" and any(s != 1 for s in each(stride)):
+        if isinstance(self.padding, str):
+            if self.padding not in ("same", "valid"):
+                raise ValueError(f"Invalid padding string {self.padding!r}, should be one of {{'valid', 'same'}}")
+            if self.padding == "same" and any(s != 1 for s in each(self.stride)):
                 raise ValueError("padding='same' is not supported for strided convolutions")
-        if padding_mode not in _PADDING_MODES:
-            raise ValueError(f"padding_mode must be one of {_PADDING_MODES}, but got padding_mode='{padding_mode}'")
-        self.in_channels = in_channels
-        self.out_channels = out_channels
-        self.kernel_size = each(kernel_size)
-        self.stride = each(stride)
-        self.padding = padding if isinstance(padding, str) else each(padding)
-        self.dilation = each(dilation)
+        if self.padding_mode not in _PADDING_MODES:
+            raise ValueError(
+                f"padding_mode must be one of {_PADDING_MODES}, but got padding_mode='{self.padding_mode}'"
+            )
+        self.kernel_size, self.stride, self.dilation = each(self.kernel_size), each(self.stride), each(self.dilation)
+        self.padding = self.padding if isinstance(self.padding, str) else each(self.padding)
+        self.output_padding = each(self.output_padding)
         self.transposed = isinstance(self, _ConvTransposeNd)
-        self.output_padding = each(output_padding)
-        self.groups = groups
-        self.padding_mode = padding_mode
-        self.weight = Parameter(empty(self._weight_shape(), **where))
-        if bias:
-            self.bias = Parameter(empty(out_channels, **where))
-        else:
-            self.register_parameter("bias", None)
+        self.weight = Parameter(empty(self._weight_shape(), device=device, dtype=dtype))
+        self.register_parameter("bias", parameter(self.out_channels, bias, device, dtype))
         self.reset_parameters()
 
     def _weight_shape(self) -> Ints:
@@ -99,38 +76,25 @@ class _ConvNd(Module):
     def extra_repr(self) -> str:
         shown = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         zeros, ones = (0,) * self.n, (1,) * self.n
-        if self.padding != zeros:
-            shown += f", padding={self.padding}"
-        if self.dilation != ones:
-            shown += f", dilation={self.dilation}"
-        if self.output_padding != zeros:
-            shown += f", output_padding={self.output_padding}"
-        if self.groups != 1:
-            shown += f", groups={self.groups}"
+        shown += changed(self, padding=zeros, dilation=ones, output_padding=zeros, groups=1)
         if self.bias is None:
             shown += ", bias=False"
-        if self.padding_mode != "zeros":
-            shown += f", padding_mode={self.padding_mode}"
-        return shown
+        return shown + changed(self, padding_mode="zeros")
 
 
+@layer
 class _Conv(_ConvNd):
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        geometry = kernel_size, stride, padding, dilation, 0
-        super().__init__(in_channels, out_channels, geometry, groups, bias, padding_mode, device=device, dtype=dtype)
+    in_channels: int
+    out_channels: int
+    kernel_size: Any
+    stride: Any = 1
+    padding: Any = 0
+    dilation: Any = 1
+    groups: int = 1
+    bias: InitVar[bool] = True
+    padding_mode: str = "zeros"
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
 
     def forward(self, input: Tensor) -> Tensor:
         padding = self.padding
@@ -147,47 +111,40 @@ class _Conv(_ConvNd):
         if self.padding == "same":
             total = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
             return [side for each in reversed(total) for side in (each // 2, each - each // 2)]
-        return [side for each in reversed(self.padding) for side in (each, each)]  # type: ignore[misc]
+        return [side for each in reversed(self.padding) for side in (each, each)]
 
 
-class Conv1d(_Conv):
-    """Convolution of (N, C, L). Source: https://pytorch.org/docs/stable/generated/torch.nn.Conv1d.html"""
-
-    n = 1
+class Conv1d(_Conv, n=1):
+    """Convolution of (N, C, L)."""
 
 
-class Conv2d(_Conv):
-    """Convolution of (N, C, H, W). Source: https://pytorch.org/docs/stable/generated/torch.nn.Conv2d.html"""
-
-    n = 2
+class Conv2d(_Conv, n=2):
+    """Convolution of (N, C, H, W)."""
 
 
-class Conv3d(_Conv):
-    """Convolution of (N, C, D, H, W). Source: https://pytorch.org/docs/stable/generated/torch.nn.Conv3d.html"""
-
-    n = 3
+class Conv3d(_Conv, n=3):
+    """Convolution of (N, C, D, H, W)."""
 
 
+@layer
 class _ConvTransposeNd(_ConvNd):
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Any = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        if padding_mode != "zeros":
+    in_channels: int
+    out_channels: int
+    kernel_size: Any
+    stride: Any = 1
+    padding: Any = 0
+    output_padding: Any = 0
+    groups: int = 1
+    bias: InitVar[bool] = True
+    dilation: Any = 1
+    padding_mode: str = "zeros"
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
+
+    def __post_init__(self, bias: bool, device: Any, dtype: Any) -> None:
+        if self.padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        geometry = kernel_size, stride, padding, dilation, output_padding
-        super().__init__(in_channels, out_channels, geometry, groups, bias, padding_mode, device=device, dtype=dtype)
+        super().__post_init__(bias, device, dtype)
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         extra = self.output_padding if output_size is None else self._extra(input, output_size)
@@ -219,52 +176,22 @@ class _ConvTransposeNd(_ConvNd):
         return tuple(size - low for size, low in zip(wanted, smallest, strict=True))
 
 
-class ConvTranspose1d(_ConvTransposeNd):
+class ConvTranspose1d(_ConvTransposeNd, n=1):
     """Transposed convolution of (N, C, L)."""
 
-    n = 1
 
-
-class ConvTranspose2d(_ConvTransposeNd):
+class ConvTranspose2d(_ConvTransposeNd, n=2):
     """Transposed convolution of (N, C, H, W)."""
 
-    n = 2
 
-
-class ConvTranspose3d(_ConvTransposeNd):
+class ConvTranspose3d(_ConvTransposeNd, n=3):
     """Transposed convolution of (N, C, D, H, W)."""
 
-    n = 3
 
-
-class _LazyConv(LazyModuleMixin):
-    """Takes `in_channels` from its first input."""
-
-    def __init__(
-        self: Any,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)
-        self._leave_open(out_channels, bias, device, dtype)
-
-    def _leave_open(self: Any, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
-        self.out_channels = out_channels
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
-
-    def reset_parameters(self: Any) -> None:
-        if not self.has_uninitialized_params() and self.in_channels:
-            super().reset_parameters()  # type: ignore[misc]
+@layer
+class _LazyConv(LazyLayer):
+    size = "in_channels"
+    in_channels: int = field(init=False)
 
     def initialize_parameters(self: Any, input: Tensor, *args: Any, **kwargs: Any) -> None:
         if self.has_uninitialized_params():
@@ -282,57 +209,31 @@ class _LazyConv(LazyModuleMixin):
             self.reset_parameters()
 
 
-class LazyConv1d(_LazyConv, Conv1d):
+@layer
+class LazyConv1d(_LazyConv, Conv1d, cls_to_become=Conv1d):
     """A Conv1d that takes `in_channels` from its first input."""
 
-    cls_to_become = Conv1d
 
-
-class LazyConv2d(_LazyConv, Conv2d):
+@layer
+class LazyConv2d(_LazyConv, Conv2d, cls_to_become=Conv2d):
     """A Conv2d that takes `in_channels` from its first input."""
 
-    cls_to_become = Conv2d
 
-
-class LazyConv3d(_LazyConv, Conv3d):
+@layer
+class LazyConv3d(_LazyConv, Conv3d, cls_to_become=Conv3d):
     """A Conv3d that takes `in_channels` from its first input."""
 
-    cls_to_become = Conv3d
 
-
-class _LazyConvTranspose(_LazyConv):
-    def __init__(
-        self: Any,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Any = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        options = (stride, padding, output_padding, groups, False, dilation, padding_mode)
-        super(_LazyConv, self).__init__(0, 0, kernel_size, *options)
-        self._leave_open(out_channels, bias, device, dtype)
-
-
-class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
+@layer
+class LazyConvTranspose1d(_LazyConv, ConvTranspose1d, cls_to_become=ConvTranspose1d):
     """A ConvTranspose1d that takes `in_channels` from its first input."""
 
-    cls_to_become = ConvTranspose1d
 
-
-class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
+@layer
+class LazyConvTranspose2d(_LazyConv, ConvTranspose2d, cls_to_become=ConvTranspose2d):
     """A ConvTranspose2d that takes `in_channels` from its first input."""
 
-    cls_to_become = ConvTranspose2d
 
-
-class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
+@layer
+class LazyConvTranspose3d(_LazyConv, ConvTranspose3d, cls_to_become=ConvTranspose3d):
     """A ConvTranspose3d that takes `in_channels` from its first input."""
-
-    cls_to_become = ConvTranspose3d

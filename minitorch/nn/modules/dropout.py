@@ -5,62 +5,47 @@ Source: https://pytorch.org/docs/stable/nn.html#dropout-layers
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from minitorch import Tensor
 from minitorch.nn import functional as F
-from minitorch.nn.modules.module import Module
-from minitorch.tensor import Tensor
+from minitorch.nn.modules.layer import Layer, layer
 
 
-class _DropoutNd(Module):
-    __constants__ = ["p", "inplace"]
+@layer
+class _DropoutNd(Layer):
+    p: float = 0.5
+    inplace: bool = False
+    function: ClassVar[str]
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
-        self.inplace = inplace
+    def __post_init__(self) -> None:
+        if self.p < 0 or self.p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
+    def forward(self, input: Tensor) -> Tensor:
+        result: Tensor = getattr(F, self.function)(input, self.p, self.training, self.inplace)
+        return result
 
 
-class Dropout(_DropoutNd):
+class Dropout(_DropoutNd, function="dropout"):
     """Zeroes each element with probability p and divides the others by 1 − p; the identity in evaluation."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout(input, self.p, self.training, self.inplace)
 
-
-class Dropout1d(_DropoutNd):
+class Dropout1d(_DropoutNd, function="dropout1d"):
     """Dropout of whole channels of (N, C, L)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout1d(input, self.p, self.training, self.inplace)
 
-
-class Dropout2d(_DropoutNd):
+class Dropout2d(_DropoutNd, function="dropout2d"):
     """Dropout of whole channels of (N, C, H, W)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout2d(input, self.p, self.training, self.inplace)
 
-
-class Dropout3d(_DropoutNd):
+class Dropout3d(_DropoutNd, function="dropout3d"):
     """Dropout of whole channels of (N, C, D, H, W)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout3d(input, self.p, self.training, self.inplace)
 
-
-class AlphaDropout(_DropoutNd):
+class AlphaDropout(_DropoutNd, function="alpha_dropout"):
     """Dropout that keeps the mean and variance of what SELU gives."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.alpha_dropout(input, self.p, self.training, self.inplace)
 
-
-class FeatureAlphaDropout(_DropoutNd):
+class FeatureAlphaDropout(_DropoutNd, function="feature_alpha_dropout"):
     """AlphaDropout of whole channels."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)

@@ -4,34 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.nn.modules.module import Module
+from minitorch.nn.modules.layer import Layer, layer
 from minitorch.tensor import Tensor
 
 
-class Flatten(Module):
+@layer
+class Flatten(Layer):
     """Joins the dimensions from `start_dim` to `end_dim`."""
 
-    __constants__ = ["start_dim", "end_dim"]
-
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim = start_dim
-        self.end_dim = end_dim
+    start_dim: int = 1
+    end_dim: int = -1
 
     def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
+@layer
+class Unflatten(Layer):
+    """Splits a dimension into several."""
 
-class Unflatten(Module):
-    """Splits a dimension into several. Source: https://pytorch.org/docs/stable/generated/torch.nn.Unflatten.html"""
+    dim: int | str
+    unflattened_size: Any
 
-    __constants__ = ["dim", "unflattened_size"]
-
-    def __init__(self, dim: int | str, unflattened_size: Any) -> None:
-        super().__init__()
+    def __post_init__(self) -> None:
+        dim, unflattened_size = self.dim, self.unflattened_size
         if isinstance(dim, str):
             raise NotImplementedError("Unflatten: named tensors are not supported")
         if not isinstance(dim, int):
@@ -46,11 +42,6 @@ class Unflatten(Module):
                     f"unflattened_size must be tuple of ints, but found element of type {type(size).__name__} at pos "
                     f"{position}"
                 )
-        self.dim = dim
-        self.unflattened_size = unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -6,22 +6,18 @@ Source: https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from minitorch.autograd.function import Function
-from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.hooks import RemovableHandle
-from minitorch.nn.modules.node_hooks import watch_node
-from minitorch.tensor import Tensor
+from minitorch.nn.modules.backward_hooks import BackwardHook, watch_node
 
 if TYPE_CHECKING:
     from minitorch.nn.modules.module import Module
 
 Hook = Callable[..., Any]
-
-
 Hooks = OrderedDict[int, Hook]
 """Hooks by number, in the order in which they run."""
 Marks = OrderedDict[int, bool]
@@ -52,6 +48,24 @@ def _chosen(marks: Marks, wanted: bool) -> tuple[Marks, ...]:
     return (marks,) if wanted else ()
 
 
+def no_hooks() -> dict[str, Any]:
+    """The attributes of a module that has no hooks."""
+    return {
+        "_backward_pre_hooks": OrderedDict(),
+        "_backward_hooks": OrderedDict(),
+        "_is_full_backward_hook": None,
+        "_forward_hooks": OrderedDict(),
+        "_forward_hooks_with_kwargs": OrderedDict(),
+        "_forward_hooks_always_called": OrderedDict(),
+        "_forward_pre_hooks": OrderedDict(),
+        "_forward_pre_hooks_with_kwargs": OrderedDict(),
+        "_state_dict_hooks": OrderedDict(),
+        "_state_dict_pre_hooks": OrderedDict(),
+        "_load_state_dict_pre_hooks": OrderedDict(),
+        "_load_state_dict_post_hooks": OrderedDict(),
+    }
+
+
 def registered(hooks: Hooks, module: Module, name: str, value: Any) -> Any:
     """What becomes of a value that is about to be registered, after the global hooks for that have seen it."""
     for hook in hooks.values():
@@ -61,8 +75,37 @@ def registered(hooks: Hooks, module: Module, name: str, value: Any) -> Any:
     return value
 
 
+class _WrappedHook:
+    """A hook before loading, and the module that it is called with, if it is; it doesn't keep the module alive."""
+
+    def __init__(self, hook: Hook, module: Any = None) -> None:
+        self.__setstate__({"hook": hook, "with_module": module is not None, "module": module})
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.with_module:
+            return self.hook(*args, **kwargs)
+        module = self.module()
+        if module is None:
+            raise RuntimeError("You are trying to call the hook of a dead Module!")
+        return self.hook(module, *args, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {"hook": self.hook, "with_module": self.with_module}
+        return {**state, "module": self.module()} if self.with_module else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.hook, self.with_module = state["hook"], state["with_module"]
+        if self.with_module:
+            if state["module"] is None:
+                raise RuntimeError("You are trying to revive the hook of a dead Module!")
+            self.module = weakref.ref(state["module"])
+
+
+_WrappedHook.__module__ = "minitorch.nn.modules.module"  # its name in files
+
+
 class ModuleHooks:
-    """The part of Module that has hooks: how they are registered, and a call that runs them."""
+    """The part of Module that has hooks: how they are registered, and a call that runs those around it."""
 
     _forward_hooks: Hooks
     _forward_hooks_with_kwargs: Marks
@@ -72,6 +115,10 @@ class ModuleHooks:
     _backward_hooks: Hooks
     _backward_pre_hooks: Hooks
     _is_full_backward_hook: bool | None
+    _state_dict_hooks: Hooks
+    _state_dict_pre_hooks: Hooks
+    _load_state_dict_pre_hooks: Hooks
+    _load_state_dict_post_hooks: Hooks
     forward: Callable[..., Any]
 
     def register_forward_pre_hook(
@@ -125,6 +172,35 @@ class ModuleHooks:
         self._is_full_backward_hook = full
         return register(self._backward_hooks, hook, prepend)
 
+    def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Has `hook(module, prefix, keep_vars)` called before `state_dict` is filled."""
+        return register(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Has `hook(module, state_dict, prefix, local_metadata)` called after; it may change the dict."""
+        hook._from_public_api = True  # type: ignore[attr-defined]
+        return register(self._state_dict_hooks, hook)
+
+    def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously registered via "
+                "register_state_dict_post_hook"
+            )
+        return register(self._state_dict_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Has `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`
+        called before this module's tensors are loaded."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
+        return register(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
+
+    def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Has `hook(module, incompatible_keys)` called after this module is loaded; it may change the two lists."""
+        return register(self._load_state_dict_post_hooks, hook)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not (
             self._backward_hooks
@@ -145,7 +221,7 @@ class ModuleHooks:
         called: set[int] = set()
         try:
             args, kwargs = self._run_forward_pre_hooks(args, kwargs)
-            backward = BackwardHook.of(self)
+            backward = self._watching_backward()
             if backward is not None:
                 args = backward.watch_inputs(args)
             result = self.forward(*args, **kwargs)
@@ -178,6 +254,12 @@ class ModuleHooks:
                         )
             raise
 
+    def _watching_backward(self) -> BackwardHook | None:
+        own = self._backward_hooks if self._is_full_backward_hook else {}
+        hooks = [*backward_hooks.values(), *own.values()]
+        pre_hooks = [*backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
+        return BackwardHook(self, hooks, pre_hooks) if hooks or pre_hooks else None
+
     def _call_forward_hook(self, number: int, hook: Hook, args: Any, kwargs: dict[str, Any], result: Any) -> Any:
         if number in self._forward_hooks_with_kwargs or number in forward_hooks_with_kwargs:
             return hook(self, args, kwargs, result)
@@ -200,134 +282,6 @@ class ModuleHooks:
                         )
                     args, kwargs = replaced
         return args, kwargs
-
-
-class BackwardHookFunction(Function):
-    """The identity. It stands at the border of a module, so that hooks of its node see the gradients that cross it."""
-
-    @staticmethod
-    def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
-        ctx.mark_non_differentiable(*(each for each in args if not each.requires_grad))
-        return args
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
-        return grads
-
-
-class BackwardHook:
-    """One call of a module, between two nodes: one sees the gradients of its outputs, one those of its inputs."""
-
-    def __init__(self, module: Any, hooks: Sequence[Hook], pre_hooks: Sequence[Hook]) -> None:
-        self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
-        self.grad_outputs: Any = None
-        self.inputs: list[int] | None = None
-        self.outputs: list[int] | None = None
-        self.input_count = self.output_count = 0
-
-    @classmethod
-    def of(cls, module: Any) -> BackwardHook | None:
-        own = module._backward_hooks if module._is_full_backward_hook else {}
-        hooks = [*backward_hooks.values(), *own.values()]
-        pre_hooks = [*backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
-        return cls(module, hooks, pre_hooks) if hooks or pre_hooks else None
-
-    def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        args, self.inputs = _through_identity(args, self._at_inputs)
-        self.input_count = len(args)
-        return args
-
-    def watch_outputs(self, result: Any) -> Any:
-        if not isinstance(result, (Tensor, tuple)):
-            warnings.warn(
-                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors "
-                f"but received {type(result)}",
-                stacklevel=4,
-            )
-        values, self.outputs = _through_identity(result if isinstance(result, tuple) else (result,), self._at_outputs)
-        self.output_count = len(values)
-        return values if isinstance(result, tuple) else values[0]
-
-    def _at_outputs(self, _: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-        assert self.outputs is not None
-        seen: Any = _spread(self.outputs, grads, self.output_count)
-        for hook in self.pre_hooks:
-            replaced = hook(self.module, seen)
-            if replaced is None:
-                continue
-            if len(replaced) != self.output_count:
-                raise RuntimeError(
-                    "Backward pre hook returned an invalid number of grad_output, "
-                    f"got {len(replaced)}, but expected {self.output_count}"
-                )
-            seen = replaced
-        self.grad_outputs = seen
-        if self.inputs is None:
-            self._without_input_gradients()
-        return tuple(seen[index] for index in self.outputs)
-
-    def _without_input_gradients(self) -> None:
-        warnings.warn(
-            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
-            "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
-            "#torch.nn.Module.register_full_backward_hook for more details.",
-            stacklevel=5,
-        )
-        for hook in self.hooks:
-            replaced = hook(self.module, (None,) * self.input_count, self.grad_outputs)
-            if replaced is not None and not (isinstance(replaced, tuple) and all(each is None for each in replaced)):
-                raise RuntimeError(
-                    "Backward hook for Modules where no input requires gradient should always return None or None "
-                    "for all gradients."
-                )
-        self.grad_outputs = None
-
-    def _at_inputs(self, grads: tuple[Any, ...], _: Any) -> tuple[Any, ...] | None:
-        if self.grad_outputs is None or self.inputs is None:
-            return None  # the gradients came past the outputs, as those of second derivatives do
-        seen: Any = _spread(self.inputs, grads, self.input_count)
-        for hook in self.hooks:
-            replaced = hook(self.module, seen, self.grad_outputs)
-            if replaced is None:
-                continue
-            if len(replaced) != self.input_count:
-                raise RuntimeError(
-                    "Backward hook returned an invalid number of grad_input, "
-                    f"got {len(replaced)}, but expected {self.input_count}"
-                )
-            seen = replaced
-        self.grad_outputs = None
-        return tuple(seen[index] for index in self.inputs)
-
-
-def _spread(indices: Sequence[int], values: Sequence[Any], count: int) -> tuple[Any, ...]:
-    """A tuple of `count` with the values at the indices and None elsewhere."""
-    spread: list[Any] = [None] * count
-    for index, value in zip(indices, values, strict=True):
-        spread[index] = value
-    return tuple(spread)
-
-
-def _through_identity(values: tuple[Any, ...], observe: Hook) -> tuple[tuple[Any, ...], list[int] | None]:
-    """The values with their tensors led through a node whose gradients `observe` sees, and where these are.
-
-    Where no gradient can come the values are left alone, and there is no node to say where.
-    """
-    indices = [index for index, each in enumerate(values) if isinstance(each, Tensor)]
-    if not (grad_mode.enabled and any(values[index].requires_grad for index in indices)):
-        return values, None
-    tensors = BackwardHookFunction.apply(*(values[index] for index in indices))
-    node = next(each.grad_fn for each in tensors if each.grad_fn is not None)
-
-    def hook(inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Any:  # whose name errors tell
-        return observe(inputs, outputs)
-
-    node.register_hook(hook)
-    replaced = list(values)
-    for index, tensor in zip(indices, tensors, strict=True):
-        replaced[index] = tensor
-    kind: Any = type(values)  # a named tuple stays one
-    return (tuple(replaced) if kind is tuple else kind(*replaced)), indices
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:

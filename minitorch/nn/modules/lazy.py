@@ -6,10 +6,10 @@ Source: https://pytorch.org/docs/stable/generated/torch.nn.modules.lazy.LazyModu
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, ClassVar
 
 from minitorch.autograd.grad_mode import no_grad
-from minitorch.nn.parameter import is_lazy
+from minitorch.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
 
 class LazyModuleMixin:
@@ -19,6 +19,9 @@ class LazyModuleMixin:
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._await_input()
+
+    def _await_input(self: Any) -> None:
         self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
@@ -52,3 +55,25 @@ class LazyModuleMixin:
         del module._initialize_hook, module._load_hook
         if module.cls_to_become is not None:
             module.__class__ = module.cls_to_become
+
+
+class LazyLayer(LazyModuleMixin):
+    """Comes before a layer, whose argument `size` it takes from the first input."""
+
+    size: ClassVar[str]
+
+    def __post_init__(self: Any, *given: Any) -> None:
+        setattr(self, self.size, 0)
+        super().__post_init__(*given)  # type: ignore[misc]
+        self._forget_shapes()
+        self._await_input()
+
+    def _forget_shapes(self: Any) -> None:
+        for tensors, kind in ((self._parameters, UninitializedParameter), (self._buffers, UninitializedBuffer)):
+            for name, tensor in tensors.items():
+                if tensor is not None and tensor.dim():  # a number's shape is known
+                    tensors[name] = kind(device=tensor.device, dtype=tensor.dtype)
+
+    def reset_parameters(self: Any) -> None:
+        if not self.has_uninitialized_params() and getattr(self, self.size):
+            super().reset_parameters()  # type: ignore[misc]

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import InitVar
 from typing import Any
 
+from minitorch import Tensor, empty
 from minitorch.nn import functional as F
 from minitorch.nn import init
-from minitorch.nn.modules.lazy import LazyModuleMixin
+from minitorch.nn.modules.layer import Layer, layer
+from minitorch.nn.modules.lazy import LazyLayer
 from minitorch.nn.modules.module import Module
-from minitorch.nn.parameter import Parameter, UninitializedParameter
-from minitorch.ops.creation import empty
-from minitorch.tensor import Tensor
+from minitorch.nn.parameter import Parameter
+
+
+def parameter(shape: Any, present: bool, device: Any, dtype: Any) -> Parameter | None:
+    """A parameter that isn't filled yet, or None."""
+    return Parameter(empty(shape, device=device, dtype=dtype)) if present else None
 
 
 class Identity(Module):
-    """Returns its input; any arguments are ignored.
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.Identity.html
-    """
+    """Returns its input; any arguments are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -28,12 +31,7 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """y = x Wᵀ + b: (…, in_features) → (…, out_features). W and b start uniform in ±1/√in_features.
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.Linear.html
-    """
-
-    __constants__ = ["in_features", "out_features"]
+    """y = x Wᵀ + b: (…, in_features) → (…, out_features). W and b start uniform in ±1/√in_features."""
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -42,10 +40,7 @@ class Linear(Module):
         self.in_features = in_features
         self.out_features = out_features
         self.weight = Parameter(empty((out_features, in_features), device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(empty(out_features, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", parameter(out_features, bias, device, dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -66,31 +61,23 @@ class NonDynamicallyQuantizableLinear(Linear):
     """A Linear under the name that MultiheadAttention's repr shows."""
 
 
-class Bilinear(Module):
-    """yₖ = x₁ᵀ Wₖ x₂ + bₖ. Source: https://pytorch.org/docs/stable/generated/torch.nn.Bilinear.html"""
+@layer
+class Bilinear(Layer):
+    """yₖ = x₁ᵀ Wₖ x₂ + bₖ."""
 
-    __constants__ = ["in1_features", "in2_features", "out_features"]
+    in1_features: int
+    in2_features: int
+    out_features: int
+    bias: InitVar[bool] = True
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
 
-    def __init__(
-        self,
-        in1_features: int,
-        in2_features: int,
-        out_features: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        if in1_features <= 0:
-            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
-        self.in1_features = in1_features
-        self.in2_features = in2_features
-        self.out_features = out_features
-        self.weight = Parameter(empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(empty(out_features, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+    def __post_init__(self, bias: bool, device: Any, dtype: Any) -> None:
+        if self.in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got (in1_features={self.in1_features})")
+        shape = self.out_features, self.in1_features, self.in2_features
+        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
+        self.register_parameter("bias", parameter(self.out_features, bias, device, dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -110,21 +97,15 @@ class Bilinear(Module):
         )
 
 
-class LazyLinear(LazyModuleMixin, Linear):
+class LazyLinear(LazyLayer, Linear):
     """A Linear that takes `in_features` from its first input."""
 
     cls_to_become = Linear
+    size = "in_features"
 
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
-        super().__init__(0, 0, False)
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
-        self.out_features = out_features
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
-
-    def reset_parameters(self) -> None:
-        if not self.has_uninitialized_params() and self.in_features:
-            super().reset_parameters()
+        super().__init__(0, out_features, bias, device, dtype)
+        self._forget_shapes()
 
     def initialize_parameters(self, input: Tensor) -> None:
         if self.has_uninitialized_params():

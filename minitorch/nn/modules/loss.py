@@ -13,61 +13,30 @@ from minitorch.nn import functional as F
 from minitorch.nn.modules.linear import Linear
 from minitorch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 from minitorch.nn.modules.loss_base import _Loss, _WeightedLoss
-from minitorch.nn.modules.loss_margin import (
-    CosineEmbeddingLoss,
-    HingeEmbeddingLoss,
-    MarginRankingLoss,
-    MultiLabelMarginLoss,
-    MultiLabelSoftMarginLoss,
-    MultiMarginLoss,
-    SoftMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
-)
+from minitorch.nn.modules.loss_margin import *  # noqa: F403 - PyTorch has them here
 from minitorch.tensor import Tensor
 
 
-class L1Loss(_Loss):
+class L1Loss(_Loss, function="l1_loss"):
     """|input − target|."""
 
-    __constants__ = ["reduction"]
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.l1_loss(input, target, reduction=self.reduction)
-
-
-class MSELoss(_Loss):
+class MSELoss(_Loss, function="mse_loss"):
     """(input − target)²."""
 
-    __constants__ = ["reduction"]
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.mse_loss(input, target, reduction=self.reduction)
-
-
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_Loss, function="smooth_l1_loss", passed="reduction beta"):
     """d²/2β where d = |input − target| < β, d − β/2 elsewhere."""
 
-    __constants__ = ["reduction"]
-
     def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        beta: float = 1.0,
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
-
-class HuberLoss(_Loss):
+class HuberLoss(_Loss, function="huber_loss", passed="reduction delta"):
     """d²/2 where d = |input − target| < δ, δ (d − δ/2) elsewhere."""
-
-    __constants__ = ["reduction", "delta"]
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (float, int)):
@@ -75,14 +44,9 @@ class HuberLoss(_Loss):
         super().__init__(reduction=reduction)
         self.delta = delta
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
-
-class NLLLoss(_WeightedLoss):
+class NLLLoss(_WeightedLoss, function="nll_loss", passed="weight ignore_index reduction"):
     """− weight[target] · input[target] for log-probabilities."""
-
-    __constants__ = ["ignore_index", "reduction"]
 
     def __init__(
         self,
@@ -95,14 +59,9 @@ class NLLLoss(_WeightedLoss):
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
-
-class CrossEntropyLoss(_WeightedLoss):
+class CrossEntropyLoss(_WeightedLoss, function="cross_entropy", passed="weight ignore_index reduction label_smoothing"):
     """− log softmax(input)[target] for logits."""
-
-    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
 
     def __init__(
         self,
@@ -117,27 +76,12 @@ class CrossEntropyLoss(_WeightedLoss):
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
 
-
-class BCELoss(_WeightedLoss):
+class BCELoss(_WeightedLoss, function="binary_cross_entropy"):
     """Binary cross-entropy of probabilities."""
 
-    __constants__ = ["reduction"]
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
-
-
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_Loss, function="binary_cross_entropy_with_logits", passed="weight pos_weight reduction"):
     """Binary cross-entropy of logits."""
 
     weight: Tensor | None
@@ -155,16 +99,9 @@ class BCEWithLogitsLoss(_Loss):
         self.register_buffer("weight", weight)
         self.register_buffer("pos_weight", pos_weight)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(
-            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
-        )
 
-
-class KLDivLoss(_Loss):
+class KLDivLoss(_Loss, function="kl_div", passed="reduction log_target"):
     """target · (log target − input)."""
-
-    __constants__ = ["reduction"]
 
     def __init__(
         self,
@@ -176,12 +113,9 @@ class KLDivLoss(_Loss):
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
-
 
 class NLLLoss2d(NLLLoss):
-    """The old name of NLLLoss."""
+    """The old name of NLLLoss. Source: https://pytorch.org/docs/stable/generated/torch.nn.NLLLoss.html"""
 
     def __init__(
         self,
@@ -202,8 +136,6 @@ class NLLLoss2d(NLLLoss):
 
 class LinearCrossEntropyLoss(_WeightedLoss):
     """The cross-entropy of a linear layer of its own: (N, in_features) and classes (N, *out_features)."""
-
-    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
 
     def __init__(
         self,
@@ -255,10 +187,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         )
 
 
-class PoissonNLLLoss(_Loss):
+class PoissonNLLLoss(_Loss, function="poisson_nll_loss", passed="log_input full eps reduction"):
     """The negative log-likelihood of a Poisson distribution."""
-
-    __constants__ = ["log_input", "full", "eps", "reduction"]
 
     def __init__(
         self,
@@ -275,53 +205,33 @@ class PoissonNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return F.poisson_nll_loss(
-            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
-        )
+        return self._of(log_input, target)
 
 
-class GaussianNLLLoss(_Loss):
+class GaussianNLLLoss(_Loss, function="gaussian_nll_loss", passed="full eps reduction"):
     """The negative log-likelihood of a normal distribution."""
-
-    __constants__ = ["full", "eps", "reduction"]
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
         self.full = full
         self.eps = eps
 
-    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:  # type: ignore[override]
+        return self._of(input, target, var)
 
 
-class CTCLoss(_Loss):
+class CTCLoss(_Loss, function="ctc_loss", passed="blank reduction zero_infinity"):
     """The negative log-likelihood of a label sequence, summed over all its alignments with the inputs."""
-
-    __constants__ = ["blank", "reduction"]
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)
         self.blank = blank
         self.zero_infinity = zero_infinity
 
-    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
-        return F.ctc_loss(
-            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
-        )
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:  # type: ignore[override]
+        return self._of(log_probs, targets, input_lengths, target_lengths)
 
 
-_FROM_OTHER_FILES = (
-    _Loss,
-    _WeightedLoss,
-    HingeEmbeddingLoss,
-    MarginRankingLoss,
-    CosineEmbeddingLoss,
-    SoftMarginLoss,
-    MultiLabelMarginLoss,
-    MultiLabelSoftMarginLoss,
-    MultiMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
-)
-for _class in _FROM_OTHER_FILES:
-    _class.__module__ = __name__  # where pickles of PyTorch's have it
+for _class in list(globals().values()):
+    if getattr(_class, "__module__", "") in (f"{__name__}_base", f"{__name__}_margin"):
+        _class.__module__ = __name__  # where pickles of PyTorch's have it

@@ -5,21 +5,36 @@ Source: https://pytorch.org/docs/stable/nn.html#loss-functions
 
 from __future__ import annotations
 
-from minitorch.nn.modules.module import Module
-from minitorch.ops.loss import reduction_of
+from typing import Any, ClassVar
+
+from minitorch.nn import functional as F
+from minitorch.nn.modules.layer import Declared
+from minitorch.ops.loss.regression import reduction_of
 from minitorch.tensor import Tensor
 
 
-class _Loss(Module):
+class _Loss(Declared):
+    """Calls the function of `nn.functional` with the input, the target, and those attributes that `passed` names."""
+
     reduction: str
+    function: ClassVar[str]
+    passed: ClassVar[str] = "reduction"
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()
         deprecated = size_average is not None or reduce is not None
         self.reduction = reduction_of(reduction, size_average, reduce) if deprecated else reduction
 
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return self._of(input, target)
 
-class _WeightedLoss(_Loss):
+    def _of(self, *tensors: Any) -> Tensor:
+        function = getattr(F, self.function)
+        result: Tensor = function(*tensors, **{name: getattr(self, name) for name in self.passed.split()})
+        return result
+
+
+class _WeightedLoss(_Loss, passed="weight reduction"):
     def __init__(
         self,
         weight: Tensor | None = None,

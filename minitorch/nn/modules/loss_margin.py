@@ -7,100 +7,62 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.nn import functional as F
 from minitorch.nn.modules.distance import PairwiseDistance
 from minitorch.nn.modules.loss_base import _Loss, _WeightedLoss
 from minitorch.tensor import Tensor
 
+__all__ = [
+    "CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "SoftMarginLoss", "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
+]  # fmt: skip
 
-class HingeEmbeddingLoss(_Loss):
+
+class HingeEmbeddingLoss(_Loss, function="hinge_embedding_loss", passed="margin reduction"):
     """input where target is 1, max(0, margin − input) where it is −1."""
 
-    __constants__ = ["margin", "reduction"]
-
     def __init__(
-        self,
-        margin: float = 1.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
+        self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+class _OfPairs(_Loss, passed="margin reduction"):
+    """A loss of two inputs, of which the target is 1 or −1."""
+
+    def __init__(
+        self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+        return self._of(input1, input2, target)
 
 
-class MarginRankingLoss(_Loss):
+class MarginRankingLoss(_OfPairs, function="margin_ranking_loss"):
     """max(0, −target · (input1 − input2) + margin)."""
 
-    __constants__ = ["margin", "reduction"]
 
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
-
-
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(_OfPairs, function="cosine_embedding_loss"):
     """1 − cos where target is 1, max(0, cos − margin) where it is −1."""
 
-    __constants__ = ["margin", "reduction"]
 
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
-
-
-class SoftMarginLoss(_Loss):
+class SoftMarginLoss(_Loss, function="soft_margin_loss"):
     """log(1 + exp(−target · input))."""
 
-    __constants__ = ["reduction"]
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
-
-
-class MultiLabelMarginLoss(_Loss):
+class MultiLabelMarginLoss(_Loss, function="multilabel_margin_loss"):
     """The hinge loss of several labels against all other classes."""
 
-    __constants__ = ["reduction"]
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
-
-
-class MultiLabelSoftMarginLoss(_WeightedLoss):
+class MultiLabelSoftMarginLoss(_WeightedLoss, function="multilabel_soft_margin_loss"):
     """The binary cross-entropy of every class, averaged over the classes."""
 
-    __constants__ = ["reduction"]
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
-
-
-class MultiMarginLoss(_WeightedLoss):
+class MultiMarginLoss(_WeightedLoss, function="multi_margin_loss", passed="p margin weight reduction"):
     """The hinge loss of the target against all other classes."""
-
-    __constants__ = ["p", "margin", "reduction"]
 
     def __init__(
         self,
@@ -119,16 +81,9 @@ class MultiMarginLoss(_WeightedLoss):
         self.p = p
         self.margin = margin
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(
-            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
-        )
 
-
-class TripletMarginLoss(_Loss):
+class TripletMarginLoss(_Loss, function="triplet_margin_loss", passed="margin p eps swap reduction"):
     """max(0, d(anchor, positive) − d(anchor, negative) + margin)."""
-
-    __constants__ = ["margin", "p", "eps", "swap", "reduction"]
 
     def __init__(
         self,
@@ -148,23 +103,14 @@ class TripletMarginLoss(_Loss):
         self.eps = eps
         self.swap = swap
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
+        return self._of(anchor, positive, negative)
 
 
-class TripletMarginWithDistanceLoss(_Loss):
+class TripletMarginWithDistanceLoss(
+    _Loss, function="triplet_margin_with_distance_loss", passed="distance_function margin swap reduction"
+):
     """The triplet loss with a distance of one's own."""
-
-    __constants__ = ["margin", "swap", "reduction"]
 
     def __init__(
         self, *, distance_function: Any = None, margin: float = 1.0, swap: bool = False, reduction: str = "mean"
@@ -178,13 +124,5 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.margin = margin
         self.swap = swap
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
+        return self._of(anchor, positive, negative)

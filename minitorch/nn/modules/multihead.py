@@ -5,78 +5,56 @@ Source: https://pytorch.org/docs/stable/nn.html#transformer-layers
 
 from __future__ import annotations
 
+from dataclasses import InitVar
 from typing import Any
 
+from minitorch import Tensor
 from minitorch.nn import functional as F
 from minitorch.nn import init
-from minitorch.nn.modules.linear import NonDynamicallyQuantizableLinear
-from minitorch.nn.modules.module import Module
-from minitorch.nn.parameter import Parameter
-from minitorch.ops.creation import empty
-from minitorch.tensor import Tensor
+from minitorch.nn.modules.layer import Layer, layer
+from minitorch.nn.modules.linear import NonDynamicallyQuantizableLinear, parameter
 
 
-class MultiheadAttention(Module):
-    """Attention in several subspaces at once.
+@layer
+class MultiheadAttention(Layer, shown=""):
+    """Attention in several subspaces at once."""
 
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html
-    """
+    embed_dim: int
+    num_heads: int
+    dropout: float = 0.0
+    bias: InitVar[bool] = True
+    add_bias_kv: InitVar[bool] = False
+    add_zero_attn: bool = False
+    kdim: int | None = None
+    vdim: int | None = None
+    batch_first: bool = False
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
 
-    __constants__ = ["batch_first"]
-
-    bias_k: Parameter | None
-    bias_v: Parameter | None
-
-    def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        dropout: float = 0.0,
-        bias: bool = True,
-        add_bias_kv: bool = False,
-        add_zero_attn: bool = False,
-        kdim: int | None = None,
-        vdim: int | None = None,
-        batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        if embed_dim <= 0 or num_heads <= 0:
+    def __post_init__(self, bias: bool, add_bias_kv: bool, device: Any, dtype: Any) -> None:
+        size, heads = self.embed_dim, self.num_heads
+        if size <= 0 or heads <= 0:
             raise ValueError(
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
-                "instead"
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={size} and num_heads={heads} instead"
             )
-        where = {"device": device, "dtype": dtype}
-        self.embed_dim = embed_dim
-        self.kdim = embed_dim if kdim is None else kdim
-        self.vdim = embed_dim if vdim is None else vdim
-        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
-        self.num_heads = num_heads
-        self.dropout = dropout
-        self.batch_first = batch_first
-        self.head_dim = embed_dim // num_heads
-        if self.head_dim * num_heads != embed_dim:
+        self.kdim = size if self.kdim is None else self.kdim
+        self.vdim = size if self.vdim is None else self.vdim
+        self._qkv_same_embed_dim = together = self.kdim == self.vdim == size
+        self.head_dim = size // heads
+        if self.head_dim * heads != size:
             raise AssertionError("embed_dim must be divisible by num_heads")
-        together = self._qkv_same_embed_dim
-        shapes = {
-            "q_proj_weight": None if together else (embed_dim, embed_dim),
-            "k_proj_weight": None if together else (embed_dim, self.kdim),
-            "v_proj_weight": None if together else (embed_dim, self.vdim),
-            "in_proj_weight": (3 * embed_dim, embed_dim) if together else None,
-            "in_proj_bias": (3 * embed_dim,) if bias else None,
-        }
-        if together:
-            order = ["in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight", "in_proj_bias"]
-        else:
-            order = ["q_proj_weight", "k_proj_weight", "v_proj_weight", "in_proj_weight", "in_proj_bias"]
-        for name in order:
-            shape = shapes[name]
-            self.register_parameter(name, None if shape is None else Parameter(empty(shape, **where)))
-        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, **where)
+
+        def register(name: str, shape: tuple[int, ...], present: bool) -> None:
+            self.register_parameter(name, parameter(shape, present, device, dtype))
+
+        register("q_proj_weight", (size, size), not together)
+        register("k_proj_weight", (size, self.kdim), not together)
+        register("v_proj_weight", (size, self.vdim), not together)
+        register("in_proj_weight", (3 * size, size), together)
+        register("in_proj_bias", (3 * size,), bias)
+        self.out_proj = NonDynamicallyQuantizableLinear(size, size, bias, device=device, dtype=dtype)
         for name in ("bias_k", "bias_v"):
-            setattr(self, name, Parameter(empty((1, 1, embed_dim), **where)) if add_bias_kv else None)
-        self.add_zero_attn = add_zero_attn
+            setattr(self, name, parameter((1, 1, size), add_bias_kv, device, dtype))
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import InitVar, field
 from typing import Any
 
+from minitorch import Tensor
 from minitorch.nn import functional as F
 from minitorch.nn import init
-from minitorch.nn.modules.module import Module
+from minitorch.nn.modules.layer import Applied, Layer, layer
+from minitorch.nn.modules.linear import parameter
 from minitorch.nn.parameter import Parameter
-from minitorch.ops.creation import empty
-from minitorch.tensor import Tensor
 
 
-def _parameter(shape: Any, present: bool, device: Any, dtype: Any) -> Parameter | None:
-    return Parameter(empty(shape, device=device, dtype=dtype)) if present else None
-
-
-class _Affine(Module):
+class _Affine(Layer):
     """Has a weight and a bias, either of which may be missing."""
 
     weight: Parameter | None
@@ -31,27 +28,25 @@ class _Affine(Module):
             init.zeros_(bias)
 
 
+def _as_shape(sizes: Any) -> tuple[int, ...]:
+    return (sizes,) if isinstance(sizes, int) else tuple(sizes)
+
+
+@layer
 class LayerNorm(_Affine):
-    """Normalizes over the last dimensions. Source: https://pytorch.org/docs/stable/generated/torch.nn.LayerNorm.html"""
+    """Normalizes over the last dimensions."""
 
-    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+    normalized_shape: Any
+    eps: float = 1e-5
+    elementwise_affine: bool = True
+    bias: InitVar[bool] = True
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
 
-    def __init__(
-        self,
-        normalized_shape: Any,
-        eps: float = 1e-5,
-        elementwise_affine: bool = True,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        shape = self.normalized_shape
-        self.register_parameter("weight", _parameter(shape, elementwise_affine, device, dtype))
-        self.register_parameter("bias", _parameter(shape, elementwise_affine and bias, device, dtype))
+    def __post_init__(self, bias: bool, device: Any, dtype: Any) -> None:
+        self.normalized_shape = shape = _as_shape(self.normalized_shape)
+        self.register_parameter("weight", parameter(shape, self.elementwise_affine, device, dtype))
+        self.register_parameter("bias", parameter(shape, self.elementwise_affine and bias, device, dtype))
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
@@ -64,31 +59,23 @@ class LayerNorm(_Affine):
         )
 
 
+@layer
 class GroupNorm(_Affine):
-    """Normalizes groups of channels. Source: https://pytorch.org/docs/stable/generated/torch.nn.GroupNorm.html"""
+    """Normalizes groups of channels."""
 
-    __constants__ = ["num_groups", "num_channels", "eps", "affine"]
+    num_groups: int
+    num_channels: int
+    eps: float = 1e-5
+    affine: bool = True
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
+    bias: InitVar[bool] = field(default=True, kw_only=True)
 
-    def __init__(
-        self,
-        num_groups: int,
-        num_channels: int,
-        eps: float = 1e-5,
-        affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__()
-        if num_channels % num_groups:
-            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
-        self.num_groups = num_groups
-        self.num_channels = num_channels
-        self.eps = eps
-        self.affine = affine
-        self.register_parameter("weight", _parameter(num_channels, affine, device, dtype))
-        self.register_parameter("bias", _parameter(num_channels, affine and bias, device, dtype))
+    def __post_init__(self, device: Any, dtype: Any, bias: bool) -> None:
+        if self.num_channels % self.num_groups:
+            raise ValueError(f"num_channels ({self.num_channels}) must be divisible by num_groups ({self.num_groups})")
+        self.register_parameter("weight", parameter(self.num_channels, self.affine, device, dtype))
+        self.register_parameter("bias", parameter(self.num_channels, self.affine and bias, device, dtype))
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
@@ -99,27 +86,19 @@ class GroupNorm(_Affine):
         return f"{sizes}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
 
 
+@layer
 class RMSNorm(_Affine):
-    """Divides by the root of the mean square.
+    """Divides by the root of the mean square."""
 
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.RMSNorm.html
-    """
+    normalized_shape: Any
+    eps: float | None = None
+    elementwise_affine: bool = True
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
 
-    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
-
-    def __init__(
-        self,
-        normalized_shape: Any,
-        eps: float | None = None,
-        elementwise_affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        self.register_parameter("weight", _parameter(self.normalized_shape, elementwise_affine, device, dtype))
+    def __post_init__(self, device: Any, dtype: Any) -> None:
+        self.normalized_shape = _as_shape(self.normalized_shape)
+        self.register_parameter("weight", parameter(self.normalized_shape, self.elementwise_affine, device, dtype))
         self.reset_parameters()
 
     def forward(self, x: Tensor) -> Tensor:
@@ -129,26 +108,21 @@ class RMSNorm(_Affine):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class LocalResponseNorm(Module):
+@layer
+class LocalResponseNorm(Applied, function="local_response_norm"):
     """Divides by the energy of neighbouring channels (Krizhevsky et al. 2012)."""
 
-    __constants__ = ["size", "alpha", "beta", "k"]
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class CrossMapLRN2d(Module):
+@layer
+class CrossMapLRN2d(Layer):
     """input / (k + α / size · Σ input²)^β for (N, C, H, W), the sum being over the `size` channels around each.
 
     As PyTorch's, it never takes the first channel out of the sum again. The gradient is that of what is computed;
@@ -157,12 +131,10 @@ class CrossMapLRN2d(Module):
     torch/nn/modules/_functions.py
     """
 
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:

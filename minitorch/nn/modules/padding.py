@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+from minitorch import Tensor
 from minitorch.nn import functional as F
-from minitorch.nn.modules.module import Module
-from minitorch.tensor import Tensor
+from minitorch.nn.modules.layer import Layer, layer
 
 
-class _PadNd(Module):
+@layer
+class _PadNd(Layer):
     """`padding` is one number for all sides, or (before, after) of the last dimension first."""
 
-    __constants__ = ["padding"]
-    n: int
-    mode: str
+    mode: ClassVar[str]
+    padding: Any
 
-    def __init__(self, padding: Any) -> None:
-        super().__init__()
-        self.padding = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * (2 * self.n)
+    def __post_init__(self) -> None:
+        given = self.padding
+        self.padding = tuple(given) if isinstance(given, (tuple, list)) else (given,) * (2 * self.n)
 
     def forward(self, input: Tensor) -> Tensor:
         if self.mode == "circular" and input.dim() not in (self.n + 1, self.n + 2):
@@ -30,13 +29,9 @@ class _PadNd(Module):
         return f"{self.padding}"
 
 
-class _ConstantPadNd(_PadNd):
-    __constants__ = ["padding", "value"]
-    mode = "constant"
-
-    def __init__(self, padding: Any, value: float) -> None:
-        super().__init__(padding)
-        self.value = value
+@layer
+class _ConstantPadNd(_PadNd, mode="constant"):
+    value: float
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "constant", self.value)
@@ -53,21 +48,61 @@ class _ZeroPadNd(_ConstantPadNd):
         return f"{self.padding}"
 
 
-def _classes(base: type[Any], name: str, also: Sequence[type[Any]] = (), **attributes: Any) -> list[type[Any]]:
-    """The class for one, two and three dimensions; `also` has another base for each."""
-    docs = f"https://pytorch.org/docs/stable/generated/torch.nn.{name}"
-    return [
-        type(
-            f"{name}{n}d",
-            (base, *also[n - 1 : n]),
-            {"n": n, "__module__": __name__, "__doc__": f"{docs}{n}d.html", **attributes},
-        )
-        for n in (1, 2, 3)
-    ]
+class ConstantPad1d(_ConstantPadNd, n=1):
+    """(N, C, L) with `value` around it."""
 
 
-ConstantPad1d, ConstantPad2d, ConstantPad3d = _CONSTANT = _classes(_ConstantPadNd, "ConstantPad")
-ZeroPad1d, ZeroPad2d, ZeroPad3d = _classes(_ZeroPadNd, "ZeroPad", _CONSTANT)
-ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _classes(_PadNd, "ReflectionPad", mode="reflect")
-ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _classes(_PadNd, "ReplicationPad", mode="replicate")
-CircularPad1d, CircularPad2d, CircularPad3d = _classes(_PadNd, "CircularPad", mode="circular")
+class ConstantPad2d(_ConstantPadNd, n=2):
+    """(N, C, H, W) with `value` around it."""
+
+
+class ConstantPad3d(_ConstantPadNd, n=3):
+    """(N, C, D, H, W) with `value` around it."""
+
+
+class ZeroPad1d(_ZeroPadNd, ConstantPad1d):
+    """(N, C, L) with zeros around it."""
+
+
+class ZeroPad2d(_ZeroPadNd, ConstantPad2d):
+    """(N, C, H, W) with zeros around it."""
+
+
+class ZeroPad3d(_ZeroPadNd, ConstantPad3d):
+    """(N, C, D, H, W) with zeros around it."""
+
+
+class ReflectionPad1d(_PadNd, mode="reflect", n=1):
+    """(N, C, L) continued as in a mirror."""
+
+
+class ReflectionPad2d(_PadNd, mode="reflect", n=2):
+    """(N, C, H, W) continued as in a mirror."""
+
+
+class ReflectionPad3d(_PadNd, mode="reflect", n=3):
+    """(N, C, D, H, W) continued as in a mirror."""
+
+
+class ReplicationPad1d(_PadNd, mode="replicate", n=1):
+    """(N, C, L) with its border continued."""
+
+
+class ReplicationPad2d(_PadNd, mode="replicate", n=2):
+    """(N, C, H, W) with its border continued."""
+
+
+class ReplicationPad3d(_PadNd, mode="replicate", n=3):
+    """(N, C, D, H, W) with its border continued."""
+
+
+class CircularPad1d(_PadNd, mode="circular", n=1):
+    """(N, C, L) with what lies at the other end."""
+
+
+class CircularPad2d(_PadNd, mode="circular", n=2):
+    """(N, C, H, W) with what lies at the other end."""
+
+
+class CircularPad3d(_PadNd, mode="circular", n=3):
+    """(N, C, D, H, W) with what lies at the other end."""

@@ -9,11 +9,10 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, KeysView, Mapping
 from typing import Any
 
+from minitorch import Tensor, typename
 from minitorch.nn.modules.container_checks import as_pairs, check_iterable, place
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter
-from minitorch.settings import typename
-from minitorch.tensor import Tensor
 
 
 def _described(name: str, value: Any, kind: str) -> str:
@@ -31,10 +30,7 @@ def _as_parameter(value: Any) -> Any:
 
 
 class ParameterList(Module):
-    """A list in which tensors become parameters.
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.ParameterList.html
-    """
+    """A list in which tensors become parameters."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -82,10 +78,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict in which tensors become parameters.
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.ParameterDict.html
-    """
+    """A dict in which tensors become parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """Recurrent layers: RNN, LSTM, GRU, and their cells.
 
-A layer projects all inputs at once and then walks through time; `minitorch.ops.recurrent` has the formulas.
+A layer projects all inputs at once and then walks through time; `minitorch.ops.nn.recurrent` has the formulas.
 Source: https://pytorch.org/docs/stable/nn.html#recurrent-layers
 """
 
@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.dtypes import bfloat16, float32
+from minitorch import Tensor, bfloat16, float32
 from minitorch.nn.modules.rnn_base import RNNBase, RNNCellBase
-from minitorch.ops.recurrent import State, lstm_layer
-from minitorch.tensor import Tensor
+from minitorch.ops.nn.recurrent import State, lstm_layer
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
@@ -20,7 +19,6 @@ class RNN(RNNBase):
     """h' = tanh(W x + b + U h + c), or ReLU of it.
 
     Its fourth argument is `nonlinearity`, "tanh" or "relu"; the others are those of all recurrent layers.
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.RNN.html
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -36,10 +34,7 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory. Its state is (h, c).
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.LSTM.html
-    """
+    """Long short-term memory. Its state is (h, c)."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
@@ -54,12 +49,6 @@ class LSTM(RNNBase):
         for number, size in enumerate(sizes):
             self.check_hidden_size(hidden[number], size, f"Expected hidden[{number}] size {{}}, got {{}}")
 
-    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        return self._each(hx, lambda state: super(LSTM, self).permute_hidden(state, permutation))
-
-    def _check_packed(self, data: Tensor, hx: Any, sizes: Tensor) -> None:
-        """PyTorch leaves it to the first product that doesn't fit."""
-
     def _check_dimensions(self, hx: Any, dimensions: int, kind: str) -> None:
         if hx[0].dim() != dimensions or hx[1].dim() != dimensions:
             raise RuntimeError(
@@ -69,12 +58,6 @@ class LSTM(RNNBase):
 
     def _zeros(self, input: Tensor, sizes: Tensor | None) -> Any:
         return super()._zeros(input, sizes), input.new_zeros(self.get_expected_cell_size(input, sizes))
-
-    def _each(self, hx: Any, change: Any) -> Any:
-        return change(hx[0]), change(hx[1])
-
-    def _as_tuple(self, hx: Any) -> State:
-        return tuple(hx)
 
     def _layer(
         self, data: Tensor, sizes: list[int] | None, first: State, names: list[str], weights: Any, direction: int
@@ -86,7 +69,7 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent unit. Source: https://pytorch.org/docs/stable/generated/torch.nn.GRU.html"""
+    """Gated recurrent unit."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse_projection(kwargs)
@@ -99,9 +82,7 @@ def _refuse_projection(kwargs: dict[str, Any]) -> None:
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN. Source: https://pytorch.org/docs/stable/generated/torch.nn.RNNCell.html"""
-
-    __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
+    """One step of an RNN."""
 
     def __init__(
         self,
@@ -123,7 +104,7 @@ class RNNCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU. Source: https://pytorch.org/docs/stable/generated/torch.nn.GRUCell.html"""
+    """One step of a GRU."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -136,10 +117,7 @@ class GRUCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM; its state is (h, c).
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.LSTMCell.html
-    """
+    """One step of an LSTM; its state is (h, c)."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None

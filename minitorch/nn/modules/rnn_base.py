@@ -7,44 +7,42 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
+from dataclasses import InitVar
 from typing import Any
 
+from minitorch import Tensor, cat, empty, stack
+from minitorch.dispatch.autocast import state as autocast
 from minitorch.nn import functional as F
 from minitorch.nn import init
-from minitorch.nn.modules.module import Module
+from minitorch.nn.modules.layer import Layer, layer
+from minitorch.nn.modules.linear import parameter
+from minitorch.nn.modules.utils import changed
 from minitorch.nn.parameter import Parameter
 from minitorch.nn.utils.rnn import PackedSequence
-from minitorch.ops.autocast import state as autocast
-from minitorch.ops.creation import empty
-from minitorch.ops.joining import cat, stack
-from minitorch.ops.recurrent import GATES, State, cell, layer
-from minitorch.tensor import Tensor
+from minitorch.ops.nn import recurrent
+from minitorch.ops.nn.recurrent import GATES, State
 
 
-class RNNBase(Module):
+@layer
+class RNNBase(Layer):
     """What all recurrent layers share."""
 
-    __constants__ = [
-        "mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional",
-        "proj_size",
-    ]  # fmt: skip
+    mode: str
+    input_size: int
+    hidden_size: int
+    num_layers: int = 1
+    bias: bool = True
+    batch_first: bool = False
+    dropout: float = 0.0
+    bidirectional: bool = False
+    proj_size: int = 0
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
 
-    def __init__(
-        self,
-        mode: str,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        probability = float(dropout)
+    def __post_init__(self, device: Any, dtype: Any) -> None:
+        dropout, num_layers = self.dropout, self.num_layers
+        self.dropout = float(dropout)
         if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
             raise ValueError(
                 "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
@@ -53,33 +51,24 @@ class RNNBase(Module):
             warnings.warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                 f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
-                stacklevel=3,
+                stacklevel=4,
             )
-        for name, flag in {"bias": bias, "batch_first": batch_first}.items():
-            if not isinstance(flag, bool):
+        for name in ("bias", "batch_first"):
+            if not isinstance(flag := getattr(self, name), bool):
                 raise TypeError(f"{name} should be of type bool, got: {type(flag).__name__}")
-        for name, size in {"input_size": input_size, "hidden_size": hidden_size}.items():
-            if not isinstance(size, int):
+        for name in ("input_size", "hidden_size"):
+            if not isinstance(size := getattr(self, name), int):
                 raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
             if size <= 0:
                 raise ValueError(f"{name} must be greater than zero")
         if num_layers <= 0:
             raise ValueError("num_layers must be greater than zero")
-        if proj_size < 0:
+        if self.proj_size < 0:
             raise ValueError("proj_size should be a positive integer or zero to disable projections")
-        if proj_size >= hidden_size:
+        if self.proj_size >= self.hidden_size:
             raise ValueError("proj_size has to be smaller than hidden_size")
-        if mode not in GATES:
-            raise ValueError("Unrecognized RNN mode: " + mode)
-        self.mode = mode
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.num_layers = num_layers
-        self.bias = bias
-        self.batch_first = batch_first
-        self.dropout = probability
-        self.bidirectional = bidirectional
-        self.proj_size = proj_size
+        if self.mode not in GATES:
+            raise ValueError("Unrecognized RNN mode: " + self.mode)
         self._all_weights: list[list[str]] = []
         self._make_weights({"device": device, "dtype": dtype})
         self.reset_parameters()
@@ -166,15 +155,18 @@ class RNNBase(Module):
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         """The state of the sequences in another order."""
-        return hx if permutation is None else hx.index_select(1, permutation)
+        if permutation is None:
+            return hx
+        return self._each(hx, lambda state: state.index_select(1, permutation))
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The last layer's output at every step, and the last states of all layers (num_layers · directions, N, H)."""
         if isinstance(input, PackedSequence):
             data, sizes, order, back = input
             hx = self._zeros(data, sizes) if hx is None else self.permute_hidden(hx, order)
-            self._check_packed(data, hx, sizes)
-            output, state = self._run(data, sizes.tolist(), self._as_tuple(hx))
+            if self.mode != "LSTM":  # of which PyTorch leaves that to the first product
+                self.check_forward_args(data, hx, sizes)
+            output, state = self._run(data, sizes.tolist(), hx)
             return PackedSequence(output, sizes, order, back), self.permute_hidden(state, back)
         name = "RNN" if self.mode.startswith("RNN") else self.mode
         if input.dim() not in (2, 3):
@@ -191,15 +183,12 @@ class RNNBase(Module):
         self.check_forward_args(input, hx, None)
         if not input.size(1 if self.batch_first else 0):
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        output, state = self._run(input.transpose(0, 1) if self.batch_first else input, None, self._as_tuple(hx))
+        output, state = self._run(input.transpose(0, 1) if self.batch_first else input, None, hx)
         if self.batch_first:
             output = output.transpose(0, 1)
         if not batched:
             output, state = output.squeeze(batch_dim), self._each(state, lambda each: each.squeeze(1))
         return output, state
-
-    def _check_packed(self, data: Tensor, hx: Any, sizes: Tensor) -> None:
-        self.check_forward_args(data, hx, sizes)
 
     def _check_dimensions(self, hx: Any, dimensions: int, kind: str) -> None:
         if hx.dim() != dimensions:
@@ -210,14 +199,12 @@ class RNNBase(Module):
     def _zeros(self, input: Tensor, sizes: Tensor | None) -> Any:
         return input.new_zeros(self.get_expected_hidden_size(input, sizes))
 
-    def _each(self, hx: Any, change: Any) -> Any:
-        return change(hx)
+    def _each(self, hx: Any, change: Callable[[Tensor], Tensor]) -> Any:
+        return (change(hx[0]), change(hx[1])) if self.mode == "LSTM" else change(hx)
 
-    def _as_tuple(self, hx: Any) -> State:
-        return (hx,)
-
-    def _run(self, data: Tensor, sizes: list[int] | None, state: State) -> tuple[Tensor, Any]:
+    def _run(self, data: Tensor, sizes: list[int] | None, hx: Any) -> tuple[Tensor, Any]:
         """All layers over (L, N, features), or over packed rows of which step t has sizes[t]."""
+        state: State = hx if self.mode == "LSTM" else (hx,)
         last: list[State] = []
         names = [name.partition("_l")[0] for name in self._all_weights[0]]
         for number in range(0, len(self._all_weights), self._directions):
@@ -236,42 +223,30 @@ class RNNBase(Module):
     def _layer(
         self, data: Tensor, sizes: list[int] | None, first: State, names: list[str], weights: Any, direction: int
     ) -> tuple[Tensor, State]:
-        return layer(self.mode, data, sizes, first, dict(zip(names, weights, strict=True)), direction == 1)
+        return recurrent.layer(self.mode, data, sizes, first, dict(zip(names, weights, strict=True)), direction == 1)
 
     def extra_repr(self) -> str:
-        shown = f"{self.input_size}, {self.hidden_size}"
-        defaults = {
-            "proj_size": 0,
-            "num_layers": 1,
-            "bias": True,
-            "batch_first": False,
-            "dropout": 0,
-            "bidirectional": False,
-        }
-        for name, default in defaults.items():
-            if getattr(self, name) != default:
-                shown += f", {name}={getattr(self, name)}"
-        return shown
+        shown = changed(self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0, bidirectional=False)
+        return f"{self.input_size}, {self.hidden_size}{shown}"
 
 
-class RNNCellBase(Module):
+@layer
+class RNNCellBase(Layer):
     """One step of a recurrent layer."""
 
-    __constants__ = ["input_size", "hidden_size", "bias"]
+    input_size: int
+    hidden_size: int
+    bias: bool
+    num_chunks: InitVar[int]
+    device: InitVar[Any] = None
+    dtype: InitVar[Any] = None
 
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__()
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.bias = bias
-        rows = num_chunks * hidden_size
-        where = {"device": device, "dtype": dtype}
-        self.weight_ih = Parameter(empty((rows, input_size), **where))
-        self.weight_hh = Parameter(empty((rows, hidden_size), **where))
+    def __post_init__(self, num_chunks: int, device: Any, dtype: Any) -> None:
+        rows = num_chunks * self.hidden_size
+        self.weight_ih = Parameter(empty((rows, self.input_size), device=device, dtype=dtype))
+        self.weight_hh = Parameter(empty((rows, self.hidden_size), device=device, dtype=dtype))
         for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, Parameter(empty(rows, **where)) if bias else None)
+            self.register_parameter(name, parameter(rows, self.bias, device, dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -279,16 +254,12 @@ class RNNCellBase(Module):
         _draw(self)
 
     def extra_repr(self) -> str:
-        shown = f"{self.input_size}, {self.hidden_size}"
-        if not self.bias:
-            shown += f", bias={self.bias}"
-        if getattr(self, "nonlinearity", "tanh") != "tanh":
-            shown += f", nonlinearity={self.nonlinearity}"
-        return shown
+        nonlinearity = changed(self, nonlinearity="tanh") if hasattr(self, "nonlinearity") else ""
+        return f"{self.input_size}, {self.hidden_size}{changed(self, bias=True)}{nonlinearity}"
 
     def _step(self, mode: str, input: Tensor, state: list[Tensor] | None) -> State:
         weights = {name: each for name, each in self._parameters.items() if each is not None}
-        return cell(mode, input, state, weights, self.hidden_size)
+        return recurrent.cell(mode, input, state, weights, self.hidden_size)
 
     def _check(self, input: Tensor, hx: Tensor | None) -> None:
         for name, each in (("input", input), ("hidden", hx)):

@@ -10,7 +10,7 @@ import math
 import warnings
 from typing import Any
 
-from minitorch.autograd.grad_mode import is_grad_enabled
+from minitorch import Tensor, full, is_grad_enabled
 from minitorch.backends import mha
 from minitorch.dtypes import bool_
 from minitorch.nn import functional as F
@@ -24,8 +24,6 @@ from minitorch.nn.modules.transformer_layers import (
     TransformerEncoderLayer,
     _get_activation_fn,  # noqa: F401 - programs import it from here, as from PyTorch's
 )
-from minitorch.ops.creation import full
-from minitorch.tensor import Tensor
 
 
 def _get_clones(module: Module, N: int) -> ModuleList:
@@ -65,10 +63,7 @@ class TransformerEncoder(Module):
 
     In eval mode, without gradients, and with the padding at the ends of the sequences, PyTorch leaves out the padding
     and returns zeros in its places, unless `enable_nested_tensor=False`. So does this class.
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html
     """
-
-    __constants__ = ["norm"]
 
     def __init__(
         self,
@@ -125,9 +120,7 @@ def _is_masked(mask: Tensor) -> Tensor:
 
 
 class TransformerDecoder(Module):
-    """A stack of decoder layers. Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerDecoder.html"""
-
-    __constants__ = ["norm"]
+    """A stack of decoder layers."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -162,7 +155,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Encoder and decoder. Source: https://pytorch.org/docs/stable/generated/torch.nn.Transformer.html"""
+    """Encoder and decoder."""
 
     def __init__(
         self,

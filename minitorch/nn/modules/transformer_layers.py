@@ -6,13 +6,13 @@ Source: https://pytorch.org/docs/stable/nn.html#transformer-layers
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from minitorch.nn import functional as F
 from minitorch.nn.modules.activation import GELU, ReLU
 from minitorch.nn.modules.dropout import Dropout
+from minitorch.nn.modules.layer import Declared
 from minitorch.nn.modules.linear import Linear
-from minitorch.nn.modules.module import Module
 from minitorch.nn.modules.multihead import MultiheadAttention
 from minitorch.nn.modules.normalization import LayerNorm
 from minitorch.tensor import Tensor
@@ -35,42 +35,47 @@ def _is_relu_or_gelu(activation: Callable[[Tensor], Tensor]) -> int:
     return 2 if activation is F.gelu or isinstance(activation, GELU) else 0
 
 
-class _Layer(Module):
+class _Layer(Declared):
     """What encoder and decoder layers share: a feed-forward block, norms, and residual connections."""
 
+    attentions: ClassVar[tuple[str, ...]]
+    self_attn: MultiheadAttention
     norm_first: bool
     activation: Callable[[Tensor], Tensor]
     linear1: Linear
     linear2: Linear
 
-    def _make(
+    def __init__(
         self,
-        attentions: tuple[str, ...],
         d_model: int,
         nhead: int,
-        dim_feedforward: int,
-        dropout: float,
-        activation: Activation,
-        layer_norm_eps: float,
-        batch_first: bool,
-        norm_first: bool,
-        bias: bool,
-        where: dict[str, Any],
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
-        for name in attentions:
-            setattr(
-                self, name, MultiheadAttention(d_model, nhead, dropout, bias=bias, batch_first=batch_first, **where)
-            )
+        super().__init__()
+        where = {"device": device, "dtype": dtype}
+        options = {"bias": bias, "batch_first": batch_first, **where}
+        for name in self.attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, **options))
         self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
         self.norm_first = norm_first
-        blocks = range(1, len(attentions) + 2)
+        blocks = range(1, len(self.attentions) + 2)
         for number in blocks:
             setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **where))
         for number in blocks:
             setattr(self, f"dropout{number}", Dropout(dropout))
         self.activation = _get_activation_fn(activation)
+        if len(self.attentions) == 1:
+            self.activation_relu_or_gelu = _is_relu_or_gelu(self.activation)
 
     def _residual(self, x: Tensor, number: int, block: Callable[[Tensor], Tensor]) -> Tensor:
         """x + block(x), normalized before or after."""
@@ -83,37 +88,8 @@ class _Layer(Module):
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
-class TransformerEncoderLayer(_Layer):
-    """Self-attention and a feed-forward block.
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoderLayer.html
-    """
-
-    __constants__ = ["norm_first"]
-
-    self_attn: MultiheadAttention
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        where = {"device": device, "dtype": dtype}
-        self._make(
-            ("self_attn",), d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
-            norm_first, bias, where,
-        )  # fmt: skip
-        self.activation_relu_or_gelu = _is_relu_or_gelu(self.activation)
+class TransformerEncoderLayer(_Layer, attentions=("self_attn",)):
+    """Self-attention and a feed-forward block."""
 
     def forward(
         self,
@@ -123,50 +99,15 @@ class TransformerEncoderLayer(_Layer):
         is_causal: bool = False,
     ) -> Tensor:
         def attend(x: Tensor) -> Tensor:
-            return self.self_attn(
-                x,
-                x,
-                x,
-                attn_mask=src_mask,
-                key_padding_mask=src_key_padding_mask,
-                need_weights=False,
-                is_causal=is_causal,
-            )[0]
+            return self.self_attn(x, x, x, src_key_padding_mask, False, src_mask, is_causal=is_causal)[0]
 
         return self._residual(self._residual(src, 1, attend), 2, self._feed_forward)
 
 
-class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to an encoder's output, and a feed-forward block.
+class TransformerDecoderLayer(_Layer, attentions=("self_attn", "multihead_attn")):
+    """Self-attention, attention to an encoder's output, and a feed-forward block."""
 
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerDecoderLayer.html
-    """
-
-    __constants__ = ["norm_first"]
-
-    self_attn: MultiheadAttention
     multihead_attn: MultiheadAttention
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        where = {"device": device, "dtype": dtype}
-        self._make(
-            ("self_attn", "multihead_attn"), d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
-            batch_first, norm_first, bias, where,
-        )  # fmt: skip
 
     def forward(
         self,

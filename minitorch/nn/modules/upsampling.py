@@ -5,36 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.nn import functional as F
-from minitorch.nn.modules.module import Module
+from minitorch.nn.modules.layer import Layer, layer
 from minitorch.tensor import Tensor
 
 
-class Upsample(Module):
-    """(N, C, *spatial) resized to `size` or by `scale_factor`; see `F.interpolate` for the modes.
+@layer
+class Upsample(Layer):
+    """(N, C, *spatial) resized to `size` or by `scale_factor`; see `F.interpolate` for the modes."""
 
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.Upsample.html
-    """
+    size: Any = None
+    scale_factor: Any = None
+    mode: str = "nearest"
+    align_corners: bool | None = None
+    recompute_scale_factor: bool | None = None
 
-    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
-
-    def __init__(
-        self,
-        size: Any = None,
-        scale_factor: Any = None,
-        mode: str = "nearest",
-        align_corners: bool | None = None,
-        recompute_scale_factor: bool | None = None,
-    ) -> None:
-        super().__init__()
+    def __post_init__(self) -> None:
         self.name = type(self).__name__
-        self.size = size
-        if isinstance(scale_factor, tuple):
-            self.scale_factor: Any = tuple(map(float, scale_factor))
+        if isinstance(self.scale_factor, tuple):
+            self.scale_factor = tuple(map(float, self.scale_factor))
         else:
-            self.scale_factor = float(scale_factor) if scale_factor else None
-        self.mode = mode
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
+            self.scale_factor = float(self.scale_factor) if self.scale_factor else None
 
     def forward(self, input: Tensor) -> Tensor:
         return F.interpolate(

@@ -29,6 +29,12 @@ def _reverse_repeat_tuple(t: Sequence[int], n: int) -> tuple[int, ...]:
     return tuple(x for x in reversed(t) for _ in range(n))
 
 
+def changed(module: Any, **defaults: Any) -> str:
+    """The attributes that aren't these, as a module's repr lists them: ", name=value" each."""
+    values = {name: getattr(module, name) for name in defaults}
+    return "".join(f", {name}={value}" for name, value in values.items() if value != defaults[name])
+
+
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Takes `prefix` off the names in a state dict, in place: a wrapped model's state for the model itself."""
     for key in list(state_dict):

@@ -7,8 +7,13 @@ import importlib
 from typing import Any
 
 from minitorch.nn.parallel.data_parallel import DataParallel, data_parallel
+from minitorch.nn.parallel.parallel_apply import parallel_apply
+from minitorch.nn.parallel.replicate import replicate
+from minitorch.nn.parallel.scatter_gather import gather, scatter
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+__all__ = [
+    "DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

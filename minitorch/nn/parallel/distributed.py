@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import minitorch
+from minitorch.cuda.selection import index_of as gpu_index
 from minitorch.distributed import distributed_c10d as c10d
 from minitorch.distributed.algorithms.join import Join, Joinable, JoinHook
 from minitorch.distributed.buckets import FIRST_BUCKET_BYTES, GradBucket, bucket_assignment
@@ -23,6 +24,7 @@ from minitorch.futures import Future
 from minitorch.nn.modules.batchnorm import SyncBatchNorm
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parallel.outputs import tensors_in, through_sink
+from minitorch.nn.parallel.scatter_gather import scatter_kwargs
 from minitorch.nn.parameter import UninitializedParameter
 from minitorch.tensor import Tensor
 
@@ -61,9 +63,10 @@ class DistributedDataParallel(Module, Joinable):
     copies parameters and buffers of process 0 to the others, and before each forward pass the buffers again, unless
     `forward_sync_buffers` is False. Gradients are reduced in buckets of `bucket_cap_mb` (25) megabytes, as soon as one
     is full. `find_unused_parameters` is for modules that don't use all parameters each time, `static_graph` for those
-    that never use some; `gradient_as_bucket_view` has each `.grad` lie in its bucket. The names in its state dict begin
-    with "module.". Raises RuntimeError where no parameter needs a gradient or the modules differ, and at the next
-    forward pass when a parameter got none. `batched_grad_copy` changes nothing here.
+    that never use some; `gradient_as_bucket_view` has each `.grad` lie in its bucket. With `device_ids`, of one GPU,
+    inputs are moved there. The names in its state dict begin with "module.". Raises RuntimeError where no parameter
+    needs a gradient or the modules differ, and at the next forward pass when a parameter got none. `batched_grad_copy`
+    changes nothing here.
     """
 
     def __init__(
@@ -105,8 +108,10 @@ class DistributedDataParallel(Module, Joinable):
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         parameters = [each for name, each in module.named_parameters() if name not in self.parameters_to_ignore]
         _check_parameters(parameters, device_ids, output_device)
-        self.device_ids = None
+        self.device_ids = [gpu_index(each) for each in device_ids] if device_ids else None
         self.output_device = None
+        if self.device_ids is not None:
+            self.output_device = self.device_ids[0] if output_device is None else gpu_index(output_device)
         self.dim = dim
         self.module = module
         self.device = parameters[0].device
@@ -219,6 +224,8 @@ class DistributedDataParallel(Module, Joinable):
             self._broadcast(self.modules_buffers, self._common_rank(candidate=True) if self._join_config.enable else 0)
         if self._join_config.enable:
             self._somebody_syncs(here=self.require_backward_grad_sync)
+        if self.device_ids is not None and (inputs or kwargs):
+            (inputs,), (kwargs,) = scatter_kwargs(inputs, kwargs, self.device_ids)
         output = self.module(*inputs, **kwargs)
         self.require_forward_param_sync = syncs
         if syncs:
@@ -269,10 +276,7 @@ class DistributedDataParallel(Module, Joinable):
     # Uneven inputs.
 
     def join(
-        self,
-        divide_by_initial_world_size: bool = True,
-        enable: bool = True,
-        throw_on_early_termination: bool = False,
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Join:
         """A block in which the processes may have different numbers of batches.
 
@@ -280,10 +284,7 @@ class DistributedDataParallel(Module, Joinable):
         those that have inputs still. With `throw_on_early_termination` all raise RuntimeError when one runs out.
         """
         return Join(
-            [self],
-            enable,
-            throw_on_early_termination,
-            divide_by_initial_world_size=divide_by_initial_world_size,
+            [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
         )
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
@@ -325,8 +326,14 @@ def _check_parameters(parameters: Sequence[Tensor], device_ids: Any, output_devi
         )
     if device_ids is not None and len(device_ids) > 1:
         raise ValueError("device_ids can only be None or contain a single element.")
-    if device_ids or output_device:
-        devices = {each.device for each in parameters}
+    devices = {each.device for each in parameters}
+    kinds = {each.type for each in devices}
+    if len(kinds) > 1:
+        raise ValueError(
+            "DistributedDataParallel's input module must be on the same type of devices, but input module parameters "
+            f"locate in {kinds}."
+        )
+    if (device_ids or output_device) and (not device_ids or kinds == {"cpu"} or len(devices) > 1):
         raise ValueError(
             "DistributedDataParallel device_ids and output_device arguments only work with single-device/multiple-"
             f"device GPU modules or CPU modules, but got device_ids {device_ids}, output_device {output_device}, and "

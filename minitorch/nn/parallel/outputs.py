@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from minitorch.autograd.engine import queue_callback
 from minitorch.autograd.function import Function
 from minitorch.tensor import Tensor
+from minitorch.utils._pytree import tree_flatten, tree_unflatten
 
 if TYPE_CHECKING:
     from minitorch.nn.parallel.distributed import DistributedDataParallel
@@ -38,37 +39,19 @@ class _DDPSink(Function):
 
 def through_sink(ddp: DistributedDataParallel, output: Any) -> Any:
     """The output, with the sink behind those of its tensors that have a history."""
-    leaves: list[Any] = []
-    rebuild = _flattened(output, leaves)
+    leaves, shape = tree_flatten(output)
     passed = _DDPSink.apply(weakref.ref(ddp), *leaves)
     pairs = zip(leaves, passed, strict=True)
-    return rebuild(old if isinstance(old, Tensor) and old.grad_fn is None else new for old, new in pairs)
+    chosen = [old if isinstance(old, Tensor) and old.grad_fn is None else new for old, new in pairs]
+    return tree_unflatten(chosen, shape)
 
 
 def tensors_in(value: Any) -> Iterator[Tensor]:
     """The tensors in lists, tuples, dictionaries and data classes."""
     if isinstance(value, Tensor):
         yield value
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from tensors_in(each)
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from tensors_in(each)
     elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            yield from tensors_in(getattr(value, field.name))
-
-
-def _flattened(value: Any, leaves: list[Any]) -> Callable[[Iterator[Any]], Any]:
-    """Adds what is in lists, tuples and dictionaries to `leaves`; the function makes the same of others."""
-    if isinstance(value, dict):
-        parts = {key: _flattened(each, leaves) for key, each in value.items()}
-        return lambda others: type(value)((key, part(others)) for key, part in parts.items())
-    if isinstance(value, (list, tuple)):
-        pieces = [_flattened(each, leaves) for each in value]
-        if hasattr(value, "_fields"):
-            return lambda others: type(value)(*(piece(others) for piece in pieces))
-        return lambda others: type(value)(piece(others) for piece in pieces)
-    leaves.append(value)
-    return next
+        yield from tensors_in([getattr(value, field.name) for field in dataclasses.fields(value)])
+    elif isinstance(value, (list, tuple, dict)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from tensors_in(each)

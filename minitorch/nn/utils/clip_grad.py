@@ -6,11 +6,8 @@ import types
 import warnings
 from collections.abc import Iterable
 
-from minitorch.autograd.grad_mode import no_grad
-from minitorch.ops.creation import zeros
-from minitorch.ops.joining import stack
-from minitorch.ops.norms import vector_norm
-from minitorch.tensor import Tensor
+from minitorch import Tensor, no_grad, stack, zeros
+from minitorch.ops.linalg.norms import vector_norm
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -40,8 +37,8 @@ def get_total_norm(
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
-            "clipped. To "
-            "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`"
         )
     return total
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from minitorch.ops.joining import cat
-from minitorch.tensor import Tensor
+from minitorch import Tensor, cat
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from minitorch import ones_like, zeros_like
+from minitorch import Tensor, ones_like, zeros_like
 from minitorch.nn.parameter import Parameter
-from minitorch.tensor import Tensor
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
@@ -82,13 +81,7 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 
 
 def fuse_linear_bn_weights(
-    linear_w: Tensor,
-    linear_b: Tensor | None,
-    bn_rm: Tensor,
-    bn_rv: Tensor,
-    bn_eps: float,
-    bn_w: Tensor,
-    bn_b: Tensor,
+    linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor, bn_b: Tensor
 ) -> tuple[Parameter, Parameter]:
     """Weight and bias of the fused linear layer: w γ/√(σ² + ε) and (b − μ) γ/√(σ² + ε) + β."""
     bias = zeros_like(bn_rm) if linear_b is None else linear_b

@@ -7,20 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch import eye, zeros_like
-from minitorch.autograd.grad_mode import no_grad
-from minitorch.dtypes import finfo
+from minitorch import Tensor, allclose, cat, eye, finfo, geqrf, matrix_exp, no_grad, randn, zeros_like
 from minitorch.linalg import householder_product, solve
 from minitorch.nn.modules.module import Module
 from minitorch.nn.utils.parametrize import register_parametrization
 from minitorch.nn.utils.spectral_norm import default_dim, first_dim
-from minitorch.ops.comparison import allclose
-from minitorch.ops.joining import cat
-from minitorch.ops.matrix_functions import geqrf, matrix_exp
-from minitorch.ops.normalization import normalize
-from minitorch.ops.sampling import randn
-from minitorch.ops.weight_norm import _weight_norm, norm_except_dim
-from minitorch.tensor import Tensor
+from minitorch.ops.nn.normalization import normalize
+from minitorch.ops.nn.weight_norm import _weight_norm, norm_except_dim
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 

@@ -12,21 +12,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Tensor, no_grad
 from minitorch.nn.modules.container import ModuleDict, ModuleList
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter
-from minitorch.tensor import Tensor
 
 __all__ = [
-    "ParametrizationList",
-    "cached",
-    "is_parametrized",
-    "register_parametrization",
-    "remove_parametrizations",
-    "transfer_parametrizations_and_params",
-    "type_before_parametrizations",
-]
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
+    "transfer_parametrizations_and_params", "type_before_parametrizations",
+]  # fmt: skip
 
 _cache: dict[tuple[int, str], Tensor] = {}
 _caching = 0
@@ -77,47 +71,19 @@ class ParametrizationList(ModuleList):
                 if hasattr(module, "right_inverse"):
                     with suppress(NotImplementedError):  # then the tensor itself is the unconstrained one
                         new = module.right_inverse(new)
-        if not isinstance(new, (Tensor, Sequence)):
-            raise ValueError(
-                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
-                f"Got {type(new).__name__}"
-            )
-        self.is_tensor = isinstance(new, Tensor)
-        self.ntensors = 1 if isinstance(new, Tensor) else len(new)
-        if isinstance(new, Tensor):
-            self._adopt(original, new)
-        else:
-            self._adopt_several(original, new)
+        self.is_tensor = not isinstance(new, Sequence)
+        self.ntensors = 1 if self.is_tensor else len(new)
+        if self.is_tensor:
+            _check(_INVERSE, new, dtype=original.dtype, device=original.device)
+            with no_grad():
+                original.set_(new)
+            _register(self, "original", original)
+        for i, each in enumerate(() if self.is_tensor else new):
+            _check(_INVERSE, each)
+            made = Parameter(each, original.requires_grad) if isinstance(original, Parameter) else each
+            _register(self, f"original{i}", made.requires_grad_(original.requires_grad))
         if not unsafe:
-            _check_tensor("A parametrization must return a tensor. Got {}.", result := self())
-            for word, before, after in (("dtype", dtype, result.dtype), ("shape", shape, result.shape)):
-                if before != after:
-                    raise ValueError(
-                        f"Registering a parametrization may not change the {word} of the tensor, unless `unsafe` flag "
-                        f"is enabled.\nunparametrized {word}: {before}\nparametrized {word}: {after}"
-                    )
-
-    def _adopt(self, original: Tensor, new: Tensor) -> None:
-        for word, before, after in (("dtype", original.dtype, new.dtype), ("device", original.device, new.device)):
-            if before != after:
-                raise ValueError(
-                    f"When `right_inverse` outputs one tensor, it may not change the {word}.\n"
-                    f"original.{word}: {before}\nright_inverse(original).{word}: {after}"
-                )
-        with no_grad():
-            original.set_(new)
-        _register(self, "original", original)
-
-    def _adopt_several(self, original: Tensor, new: Sequence[Any]) -> None:
-        for i, each in enumerate(new):
-            if not isinstance(each, Tensor):
-                raise ValueError(
-                    "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
-                    f"Got element {i} of the sequence with type {type(each).__name__}."
-                )
-            if isinstance(original, Parameter):
-                each = Parameter(each, original.requires_grad)
-            _register(self, f"original{i}", each.requires_grad_(original.requires_grad))
+            _check("A parametrization", self(), dtype=dtype, shape=shape)
 
     def _originals(self) -> list[Tensor]:
         return [self.original] if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
@@ -133,33 +99,11 @@ class ParametrizationList(ModuleList):
             if not hasattr(module, "right_inverse"):
                 raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
             value = module.right_inverse(value)
-        if self.is_tensor:
-            _check_tensor("`right_inverse` should return a tensor. Got {}", value)
-            if value.dtype != self.original.dtype:
-                raise ValueError(
-                    f"The tensor returned by `right_inverse` has dtype {value.dtype} "
-                    f"while `original` has dtype {self.original.dtype}"
-                )
-            self.original.set_(value)
-            return
-        if not isinstance(value, Sequence):
-            raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(value).__name__}.")
-        if len(value) != self.ntensors:
-            raise ValueError(
-                f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. "
-                f"Got a sequence of length {len(value)}."
-            )
-        for i, (original, each) in enumerate(zip(self._originals(), value, strict=True)):
-            if not isinstance(each, Tensor):
-                raise ValueError(
-                    "'right_inverse' must return a sequence of tensors or reference-type opaques. "
-                    f"Got element {i} of type {type(each).__name__}."
-                )
-            if original.dtype != each.dtype:
-                raise ValueError(
-                    f"Tensor {i} returned by `right_inverse` has dtype {each.dtype} "
-                    f"while `original{i}` has dtype {original.dtype}"
-                )
+        values = [value] if self.is_tensor else value
+        if not isinstance(values, Sequence) or len(values) != self.ntensors:
+            raise ValueError(f"{_INVERSE} must return a sequence of tensors of length {self.ntensors}.")
+        for original, each in zip(self._originals(), values, strict=True):
+            _check(_INVERSE, each, dtype=original.dtype)
             original.set_(each)
 
     def forward(self) -> Tensor:
@@ -171,9 +115,19 @@ class ParametrizationList(ModuleList):
         return result
 
 
-def _check_tensor(message: str, value: Any) -> None:
-    if not isinstance(value, Tensor):
-        raise ValueError(message.format(type(value).__name__))
+_INVERSE = "The `right_inverse` of a parametrization"
+
+
+def _check(what: str, result: Any, **before: Any) -> None:
+    """Raises ValueError unless `what` has returned a tensor that has these attributes still."""
+    if not isinstance(result, Tensor):
+        raise ValueError(f"{what} must return a tensor. Got {type(result).__name__}.")
+    for word, value in before.items():
+        if getattr(result, word) != value:
+            raise ValueError(
+                f"{what} may not change the {word} of the tensor, unless `unsafe` allows it: it was {value} and has "
+                f"become {getattr(result, word)}."
+            )
 
 
 def _deepcopy(self: Module, memo: dict[int, Any]) -> Module:
@@ -250,28 +204,10 @@ def _check_kept(module: Module, name: str, parametrization: Any) -> None:
     """Raises ValueError where a further parametrization, or its right inverse, changes the dtype or the shape."""
     before = getattr(module, name)
     after = parametrization(before)
-    _check_tensor("A parametrization must return a tensor. Got {}.", after)
-    for word in ("dtype", "shape"):
-        if getattr(before, word) != getattr(after, word):
-            raise ValueError(
-                f"Registering a parametrization may not change the {word} of the tensor, unless the `unsafe` flag is "
-                f"enabled.\nmodule.{name}.{word}: {getattr(before, word)}\n"
-                f"parametrization(module.{name}).{word}: {getattr(after, word)}"
-            )
-    if not hasattr(parametrization, "right_inverse"):
-        return
-    try:
-        inverse = parametrization.right_inverse(after)
-    except NotImplementedError:
-        return
-    _check_tensor("parametrization.right_inverse must return a tensor. Got: {}", inverse)
-    for word in ("dtype", "shape"):
-        if getattr(before, word) != getattr(inverse, word):
-            raise ValueError(
-                f"The tensor returned by parametrization.right_inverse must have the same {word} as module.{name}, "
-                f"unless the `unsafe` flag is enabled.\nmodule.{name}.{word}: {getattr(before, word)}\n"
-                f"returned {word}: {getattr(inverse, word)}"
-            )
+    _check("A parametrization", after, dtype=before.dtype, shape=before.shape)
+    if hasattr(parametrization, "right_inverse"):
+        with suppress(NotImplementedError):
+            _check(_INVERSE, parametrization.right_inverse(after), dtype=before.dtype, shape=before.shape)
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:

@@ -11,32 +11,15 @@ from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any
 
-from minitorch.layout import contiguous_format
+from minitorch import Tensor, contiguous_format, ones_like, rand, rand_like, zeros_like
 from minitorch.nn.modules.module import Module
 from minitorch.nn.utils.convert_parameters import parameters_to_vector
-from minitorch.ops.creation import ones_like, zeros_like
-from minitorch.ops.sampling import rand, rand_like
-from minitorch.tensor import Tensor
 
 __all__ = [
-    "BasePruningMethod",
-    "CustomFromMask",
-    "Identity",
-    "L1Unstructured",
-    "LnStructured",
-    "PruningContainer",
-    "RandomStructured",
-    "RandomUnstructured",
-    "custom_from_mask",
-    "global_unstructured",
-    "identity",
-    "is_pruned",
-    "l1_unstructured",
-    "ln_structured",
-    "random_structured",
-    "random_unstructured",
-    "remove",
-]
+    "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
+    "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned",
+    "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove",
+]  # fmt: skip
 
 
 class BasePruningMethod(ABC):

@@ -8,24 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from minitorch import dtypes
-from minitorch.dtypes import int64
-from minitorch.ops.creation import empty_like
-from minitorch.ops.data import as_tensor, tensor
-from minitorch.ops.joining import cat, stack
-from minitorch.ops.ranges import arange
-from minitorch.tensor import Tensor
+from minitorch import Tensor, arange, as_tensor, cat, dtypes, empty_like, int64, stack, tensor
 
 __all__ = [
-    "PackedSequence",
-    "invert_permutation",
-    "pack_padded_sequence",
-    "pack_sequence",
-    "pad_packed_sequence",
-    "pad_sequence",
-    "unpack_sequence",
-    "unpad_sequence",
-]
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+    "pad_sequence", "unpack_sequence", "unpad_sequence",
+]  # fmt: skip
 
 
 class _Packed(NamedTuple):
@@ -33,6 +21,11 @@ class _Packed(NamedTuple):
     batch_sizes: Tensor
     sorted_indices: Tensor | None = None
     unsorted_indices: Tensor | None = None
+
+
+def _to(dtype: Any) -> Any:
+    """A method that converts the data."""
+    return lambda self: self.to(dtype)
 
 
 class PackedSequence(_Packed):
@@ -74,29 +67,9 @@ class PackedSequence(_Packed):
     def cuda(self, device: Any = None) -> PackedSequence:
         return self.to("cuda" if device is None else device)
 
-    def double(self) -> PackedSequence:
-        return self.to(dtypes.float64)
-
-    def float(self) -> PackedSequence:
-        return self.to(dtypes.float32)
-
-    def half(self) -> PackedSequence:
-        return self.to(dtypes.float16)
-
-    def long(self) -> PackedSequence:
-        return self.to(dtypes.int64)
-
-    def int(self) -> PackedSequence:
-        return self.to(dtypes.int32)
-
-    def short(self) -> PackedSequence:
-        return self.to(dtypes.int16)
-
-    def char(self) -> PackedSequence:
-        return self.to(dtypes.int8)
-
-    def byte(self) -> PackedSequence:
-        return self.to(dtypes.uint8)
+    double, float, half = map(_to, (dtypes.float64, dtypes.float32, dtypes.float16))
+    long, int, short = map(_to, (dtypes.int64, dtypes.int32, dtypes.int16))
+    char, byte = map(_to, (dtypes.int8, dtypes.uint8))
 
     def pin_memory(self) -> PackedSequence:
         indices = (None if each is None else each.pin_memory() for each in self[2:])
@@ -105,9 +78,7 @@ class PackedSequence(_Packed):
     def is_pinned(self) -> bool:
         return self.data.is_pinned()
 
-    @property
-    def is_cuda(self) -> bool:
-        return self.data.is_cuda
+    is_cuda = property(lambda self: self.data.is_cuda)
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
@@ -147,8 +118,7 @@ def pack_padded_sequence(
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
-            "do not "
-            "need ONNX exportability."
+            "do not need ONNX exportability."
         )
     counts = [sum(size > step for size in sizes) for step in range(sizes[0])]
     data = cat([input[step, :count] for step, count in enumerate(counts)])

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.autograd.grad_mode import no_grad
+from minitorch import Tensor, no_grad
 from minitorch.linalg import multi_dot
 from minitorch.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter, is_lazy
-from minitorch.ops.normalization import normalize
-from minitorch.tensor import Tensor
+from minitorch.ops.nn.normalization import normalize
 
 __all__ = [
-    "SpectralNorm",
-    "SpectralNormLoadStateDictPreHook",
-    "SpectralNormStateDictHook",
-    "remove_spectral_norm",
+    "SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStateDictHook", "remove_spectral_norm",
     "spectral_norm",
-]
+]  # fmt: skip
 
 
 def first_dim(weight: Tensor, dim: int) -> Tensor:

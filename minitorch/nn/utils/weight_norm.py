@@ -8,10 +8,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from minitorch import Tensor, _weight_norm, norm_except_dim
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter, is_lazy
-from minitorch.ops.weight_norm import _weight_norm, norm_except_dim
-from minitorch.tensor import Tensor
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 

@@ -5,15 +5,12 @@ rate is computed from the group's present one, so that several schedulers may ac
 Source: https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
 """
 
+# ruff: noqa: I001
+
 from minitorch.optim.lr_scheduler.base import EPOCH_DEPRECATION_WARNING, LRScheduler, _LRScheduler
 from minitorch.optim.lr_scheduler.chainable import (
-    ConstantLR,
-    ExponentialLR,
-    LinearLR,
-    MultiStepLR,
-    PolynomialLR,
-    StepLR,
-)
+    ConstantLR, ExponentialLR, LinearLR, MultiStepLR, PolynomialLR, StepLR,
+)  # fmt: skip
 from minitorch.optim.lr_scheduler.composed import ChainedScheduler, SequentialLR
 from minitorch.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
 from minitorch.optim.lr_scheduler.cyclic import CyclicLR, OneCycleLR
@@ -21,23 +18,10 @@ from minitorch.optim.lr_scheduler.functional import LambdaLR, MultiplicativeLR
 from minitorch.optim.lr_scheduler.plateau import ReduceLROnPlateau
 
 __all__ = [
-    "ChainedScheduler",
-    "ConstantLR",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
-    "CyclicLR",
-    "ExponentialLR",
-    "LRScheduler",
-    "LambdaLR",
-    "LinearLR",
-    "MultiStepLR",
-    "MultiplicativeLR",
-    "OneCycleLR",
-    "PolynomialLR",
-    "ReduceLROnPlateau",
-    "SequentialLR",
-    "StepLR",
-]
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+    "ReduceLROnPlateau", "SequentialLR", "StepLR",
+]  # fmt: skip
 
 for _name in __all__:
     globals()[_name].__module__ = __name__  # one module in PyTorch

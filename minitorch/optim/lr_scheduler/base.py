@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 import warnings
 import weakref
 from collections.abc import Iterator
@@ -78,6 +79,8 @@ class LRScheduler:
     A `last_epoch` other than −1 continues a training: then the groups must know their "initial_lr" already (KeyError).
     """
 
+    _state_only = ""
+    """The attribute that holds schedulers or functions, of which only the state is saved: their attributes."""
     _get_lr_called_within_step = False
     _is_initial = False
     _last_lr: Rates
@@ -169,12 +172,35 @@ class LRScheduler:
             )
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
-        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
+        """Everything but the optimizer; of functions of the user, only the attributes of callable objects."""
+        state = {name: value for name, value in self.__dict__.items() if name != "optimizer"}
+        if self._state_only:
+            others = state.pop(self._state_only)
+            state[self._state_only] = list(map(_state_of, others)) if _are_several(others) else _state_of(others)
+        return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over what `state_dict` returned."""
+        others: Any = self.__dict__.get(self._state_only)
         self.__dict__.update(state_dict)
+        if self._state_only:
+            saved = state_dict[self._state_only]
+            setattr(self, self._state_only, others)
+            for other, state in zip(others, saved, strict=False) if _are_several(others) else [(others, saved)]:
+                if hasattr(other, "load_state_dict"):
+                    other.load_state_dict(state)
+                elif state is not None:
+                    other.__dict__.update(state)
+
+
+def _are_several(others: Any) -> bool:
+    return isinstance(others, (list, tuple))
+
+
+def _state_of(other: Any) -> Any:
+    if hasattr(other, "state_dict"):
+        return other.state_dict()
+    return None if other is None or isinstance(other, types.FunctionType) else other.__dict__.copy()
 
 
 class _LRScheduler(LRScheduler):

@@ -6,11 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 
-from minitorch.optim.lr_scheduler.base import (
-    LRScheduler,
-    Rates,
-    values_of,
-)
+from minitorch.optim.lr_scheduler.base import LRScheduler, Rates, values_of
 from minitorch.optim.optimizer import Optimizer
 
 

@@ -6,11 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from minitorch.optim.lr_scheduler.base import (
-    LRScheduler,
-    set_option,
-    values_of,
-)
+from minitorch.optim.lr_scheduler.base import LRScheduler, set_option, values_of
 from minitorch.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from minitorch.optim.optimizer import Optimizer
 
@@ -18,6 +14,7 @@ from minitorch.optim.optimizer import Optimizer
 class Composed(LRScheduler):
     """A scheduler that is made of others, whose state it saves with its own."""
 
+    _state_only = "_schedulers"
     _schedulers: Sequence[LRScheduler]
 
     def _check(self, schedulers: Sequence[Any], optimizer: Optimizer) -> None:
@@ -36,19 +33,6 @@ class Composed(LRScheduler):
                     f"{type(scheduler).__name__} at index {number} has {scheduler.optimizer}, which is different from "
                     f"{type(optimizer).__name__}."
                 )
-
-    def state_dict(self) -> dict[str, Any]:
-        state = super().state_dict()
-        del state["_schedulers"]
-        state["_schedulers"] = [each.state_dict() for each in self._schedulers]
-        return state
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        schedulers = self._schedulers
-        super().load_state_dict(state_dict)
-        self._schedulers = schedulers
-        for number, state in enumerate(state_dict["_schedulers"]):
-            schedulers[number].load_state_dict(state)
 
 
 class SequentialLR(Composed):

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import math
 
-from minitorch.optim.lr_scheduler.base import (
-    LRScheduler,
-    Rates,
-    values_of,
-)
+from minitorch.optim.lr_scheduler.base import LRScheduler, Rates, values_of
 from minitorch.optim.optimizer import Optimizer
 
 

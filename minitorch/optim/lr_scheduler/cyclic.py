@@ -6,14 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.optim.lr_scheduler.base import (
-    LRScheduler,
-    Rates,
-    check_optimizer,
-    per_group,
-    set_option,
-)
-from minitorch.optim.lr_scheduler.functional import attributes_of
+from minitorch.optim.lr_scheduler.base import LRScheduler, Rates, check_optimizer, per_group, set_option
 from minitorch.optim.optimizer import Optimizer
 from minitorch.optim.update import Group
 
@@ -25,17 +18,18 @@ class MomentumCycle:
     cycle_momentum: bool
     use_beta1: bool
 
-    def _start_momentum(self, lowest: Rates, highest: Rates, fresh: bool) -> None:
-        for low, high, group in zip(lowest, highest, self.optimizer.param_groups, strict=True):
-            if fresh:
-                self._set_momentum(group, high)
-                group["max_momentum"], group["base_momentum"] = high, low
-
-    def _check_momentum(self) -> None:
+    def _start_momentum(self, lowest: Any, highest: Any, fresh: bool) -> tuple[Rates, Rates]:
+        """Both limits for each group. Raises ValueError for an optimizer without momentum."""
         defaults = self.optimizer.defaults
         if "momentum" not in defaults and "betas" not in defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         self.use_beta1 = "betas" in defaults
+        limits = per_group("base_momentum", self.optimizer, lowest), per_group("max_momentum", self.optimizer, highest)
+        for low, high, group in zip(*limits, self.optimizer.param_groups, strict=True):
+            if fresh:
+                self._set_momentum(group, high)
+                group["max_momentum"], group["base_momentum"] = high, low
+        return limits
 
     def _set_momentum(self, group: Group, value: Any) -> None:
         if self.use_beta1:
@@ -49,6 +43,8 @@ class CyclicLR(MomentumCycle, LRScheduler):
 
     Source: Smith 2017, arXiv:1506.01186
     """
+
+    _state_only = "_scale_fn_custom"
 
     def __init__(
         self,
@@ -86,10 +82,8 @@ class CyclicLR(MomentumCycle, LRScheduler):
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._check_momentum()
-            self.base_momentums = per_group("base_momentum", optimizer, base_momentum)
-            self.max_momentums = per_group("max_momentum", optimizer, max_momentum)
-            self._start_momentum(self.base_momentums, self.max_momentums, last_epoch == -1)
+            limits = self._start_momentum(base_momentum, max_momentum, last_epoch == -1)
+            self.base_momentums, self.max_momentums = limits
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
@@ -112,20 +106,6 @@ class CyclicLR(MomentumCycle, LRScheduler):
             for group, low, high in limits:
                 self._set_momentum(group, high - (high - low) * height * scale)
         return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of `scale_fn` only the attributes of a callable object."""
-        state = super().state_dict()
-        function = state.pop("_scale_fn_custom")
-        state["_scale_fn_custom"] = None if function is None else attributes_of(function)
-        return state
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        function = self._scale_fn_custom
-        super().load_state_dict(state_dict)
-        self._scale_fn_custom = function
-        if state_dict["_scale_fn_custom"] is not None:
-            function.__dict__.update(state_dict["_scale_fn_custom"])
 
 
 class OneCycleLR(MomentumCycle, LRScheduler):
@@ -183,10 +163,7 @@ class OneCycleLR(MomentumCycle, LRScheduler):
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._check_momentum()
-            base_momentums = per_group("base_momentum", optimizer, base_momentum)
-            max_momentums = per_group("max_momentum", optimizer, max_momentum)
-            self._start_momentum(base_momentums, max_momentums, last_epoch == -1)
+            self._start_momentum(base_momentum, max_momentum, last_epoch == -1)
         super().__init__(optimizer, last_epoch)
 
     def _annealed(self, start: Any, end: Any, progress: float) -> Any:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import types
 from typing import Any
 
-from minitorch.optim.lr_scheduler.base import (
-    LRScheduler,
-    Rates,
-    values_of,
-)
+from minitorch.optim.lr_scheduler.base import LRScheduler, Rates, values_of
 from minitorch.optim.optimizer import Optimizer
 
 
 class _OfFunctions(LRScheduler):
     """Has a function for each group."""
+
+    _state_only = "lr_lambdas"
 
     def _keep_functions(self, optimizer: Optimizer, lr_lambda: Any) -> None:
         self.optimizer = optimizer
@@ -25,29 +22,6 @@ class _OfFunctions(LRScheduler):
             self.lr_lambdas = list(lr_lambda)
         else:
             self.lr_lambdas = [lr_lambda] * count
-        self._check_functions()
-
-    def _check_functions(self) -> None:
-        """Here they aren't called before the first step, which then fails."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of the functions only the attributes of callable objects."""
-        state = super().state_dict()
-        del state["lr_lambdas"]
-        state["lr_lambdas"] = [attributes_of(each) for each in self.lr_lambdas]
-        return state
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        functions = self.lr_lambdas
-        self.__dict__.update(state_dict)
-        self.lr_lambdas = functions
-        for number, attributes in enumerate(state_dict["lr_lambdas"]):
-            if attributes is not None:
-                functions[number].__dict__.update(attributes)
-
-
-def attributes_of(function: Any) -> dict[str, Any] | None:
-    return None if isinstance(function, types.FunctionType) else function.__dict__.copy()
 
 
 class LambdaLR(_OfFunctions):
@@ -67,12 +41,10 @@ class MultiplicativeLR(_OfFunctions):
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         self._keep_functions(optimizer, lr_lambda)
-        super().__init__(optimizer, last_epoch)
-
-    def _check_functions(self) -> None:
         for each in self.lr_lambdas:
             if not callable(each):
                 raise TypeError(f"lr_lambda should be a function, but got {type(each).__name__}")
+        super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> Rates:
         self._warn_outside_step()

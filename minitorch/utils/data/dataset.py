@@ -11,9 +11,9 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from minitorch.backend import Array
+from minitorch.arrays import Array
+from minitorch.kernels.sampling import randperm
 from minitorch.random import Generator, default_generator
-from minitorch.sampling import randperm
 from minitorch.tensor import Tensor, make_tensor
 
 T_co = TypeVar("T_co", covariant=True)

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from minitorch.kernels.sampling import randperm
 from minitorch.random import Generator
-from minitorch.sampling import randperm
 from minitorch.utils.data.sampler import Sampler
 
 

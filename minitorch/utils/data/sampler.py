@@ -11,9 +11,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from minitorch.dtypes import float64
-from minitorch.random import Generator, default_generator
-from minitorch.sampling import random_, randperm
+from minitorch import Generator, as_tensor, default_generator, float64, multinomial
+from minitorch.kernels.sampling import random_, randperm
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -115,14 +114,8 @@ class WeightedRandomSampler(Sampler[int]):
     """Indices drawn with probabilities in proportion to `weights`. Raises ValueError for wrong arguments."""
 
     def __init__(
-        self,
-        weights: Sequence[float],
-        num_samples: int,
-        replacement: bool = True,
-        generator: Generator | None = None,
+        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Generator | None = None
     ) -> None:
-        from minitorch import as_tensor
-
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
         if not isinstance(replacement, bool):
@@ -137,8 +130,6 @@ class WeightedRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        from minitorch import multinomial
-
         drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
         yield from drawn.tolist()
 

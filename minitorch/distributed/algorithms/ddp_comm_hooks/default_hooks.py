@@ -17,12 +17,8 @@ from minitorch.futures import Future
 from minitorch.tensor import Tensor
 
 __all__ = [
-    "allreduce_hook",
-    "bf16_compress_hook",
-    "bf16_compress_wrapper",
-    "fp16_compress_hook",
-    "fp16_compress_wrapper",
-]
+    "allreduce_hook", "bf16_compress_hook", "bf16_compress_wrapper", "fp16_compress_hook", "fp16_compress_wrapper",
+]  # fmt: skip
 
 torch: Any = minitorch
 

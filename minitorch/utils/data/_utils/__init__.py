@@ -1,5 +1,5 @@
 """The parts of the loader."""
 
-from minitorch.utils.data._utils import collate, fetch, worker
+from minitorch.utils.data._utils import collate, fetch, pin_memory, worker
 
-__all__ = ["collate", "fetch", "worker"]
+__all__ = ["collate", "fetch", "pin_memory", "worker"]

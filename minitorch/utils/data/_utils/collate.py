@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minitorch.dtypes import float64
-from minitorch.tensor import Tensor
+from minitorch import Tensor, as_tensor, float64, stack
 from minitorch.utils.data.dataset import Rows
 
 CollateMap = dict[Any, Callable[..., Any]]
@@ -86,35 +85,25 @@ def _like_sequence(original: Any, parts: list[Any]) -> Any:
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     """The tensors stacked along a new first dimension."""
-    from minitorch import stack
-
     return stack(batch)
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     """The arrays, as tensors, stacked. Raises TypeError for arrays of strings or objects."""
-    from minitorch import as_tensor
-
     if batch[0].dtype.kind in "SUO":
         raise TypeError(_ERROR.format(batch[0].dtype))
     return collate([as_tensor(each) for each in batch], collate_fn_map=collate_fn_map)
 
 
 def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    from minitorch import as_tensor
-
     return as_tensor(list(batch))
 
 
 def collate_float_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    from minitorch import as_tensor
-
     return as_tensor(list(batch), dtype=float64)
 
 
 def collate_int_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    from minitorch import as_tensor
-
     return as_tensor(list(batch))
 
 
@@ -138,14 +127,17 @@ def default_convert(data: Any) -> Any:
 
     Source: https://pytorch.org/docs/stable/data.html#torch.utils.data.default_convert
     """
-    from minitorch import as_tensor
-
     if isinstance(data, (np.ndarray, np.generic)):
         return data if data.dtype.kind in "SUO" else as_tensor(data)
+    return mapped(default_convert, data)
+
+
+def mapped(function: Callable[[Any], Any], data: Any) -> Any:
+    """A mapping, a named tuple or a sequence with the function of its parts; all else as it is."""
     if isinstance(data, Mapping):
-        return _like_mapping(data, {key: default_convert(value) for key, value in data.items()})
+        return _like_mapping(data, {key: function(value) for key, value in data.items()})
     if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return type(data)(*map(default_convert, data))
+        return type(data)(*map(function, data))
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
-        return _like_sequence(data, [default_convert(each) for each in data])
+        return _like_sequence(data, [function(each) for each in data])
     return data

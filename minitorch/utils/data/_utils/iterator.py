@@ -9,8 +9,10 @@ import itertools
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from minitorch.arrays import gpus
 from minitorch.autograd.profiler import record_function
 from minitorch.utils.data._utils.fetch import Fetcher
+from minitorch.utils.data._utils.pin_memory import pin_memory
 from minitorch.utils.data._utils.pool import WorkerPool
 from minitorch.utils.data._utils.worker import Exhausted, WorkerError
 from minitorch.utils.data.sampler import draw_seed
@@ -23,6 +25,7 @@ class _BaseDataLoaderIter:
     """What both kinds of passes share. `_next_data` makes the next batch."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
+        self._pins = loader.pin_memory and gpus.library() is not None
         _warn_of_pinning(loader)
         self._dataset = loader.dataset
         self._num_workers = loader.num_workers
@@ -39,6 +42,8 @@ class _BaseDataLoaderIter:
     def __next__(self) -> Any:
         with self._profiled:
             batch = self._next_data()
+            if self._pins:
+                batch = pin_memory(batch)
         self._num_yielded += 1
         if self._reported_length is not None and self._num_yielded > self._reported_length:
             self._warn_of_length()
@@ -165,7 +170,7 @@ def _warn_of_pinning(loader: DataLoader[Any]) -> None:
             f"ignore pin_memory_device='{loader.pin_memory_device}'.",
             stacklevel=5,
         )
-    if loader.pin_memory:
+    if loader.pin_memory and gpus.library() is None:
         warnings.warn(
             "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
             "used.",

@@ -13,8 +13,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler, recv_handle, send_handle
 from typing import Any
 
+from minitorch.arrays.shared import SharedMemory, allocate
 from minitorch.devices import cpu
-from minitorch.shared_memory import SharedMemory, allocate, check_sendable, rebuild_tensor
+from minitorch.shared_memory import check_sendable, rebuild_tensor
 from minitorch.tensor import Tensor
 
 _ALIGNMENT = 64  # bytes: a cache line

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
+from minitorch.random import manual_seed
 from minitorch.utils.data._utils.fetch import Fetcher
 from minitorch.utils.data._utils.transfer import send
 
@@ -163,8 +164,6 @@ def _send(connection: Connection, number: Any, batch: Any, where: str) -> None:
 def _seed_all(seed: int, task: WorkerTask) -> None:
     """Seeds all generators. NumPy's gets other numbers, derived from the same."""
     import numpy as np
-
-    from minitorch.random import manual_seed
 
     random.seed(seed)
     manual_seed(seed)

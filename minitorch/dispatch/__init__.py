@@ -1,0 +1,1 @@
+"""How any op runs: `declaration` says what one is, `apply` is where all of them run."""

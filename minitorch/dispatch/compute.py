@@ -1,0 +1,138 @@
+"""What an op computes: its arguments' arrays are read, their types promoted, and the kernel runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minitorch.arrays import gpus
+from minitorch.arrays.errors import NoDataError
+from minitorch.devices import cpu, device
+from minitorch.dispatch import errors, promotion
+from minitorch.dispatch.op import Op
+from minitorch.dtypes import dtype
+from minitorch.layout import contiguous_format, copy_in, preserve_format
+from minitorch.tensor import Tensor, make_tensor
+
+FAILURES = (ValueError, TypeError, RuntimeError)
+
+
+def compute(op: Op, args: Sequence[Any], target: Tensor | None = None) -> tuple[Any, device, int]:
+    """The kernel's result on the arguments' arrays, the device, and the bit set of arguments that require gradients.
+
+    `target` is the tensor that the op is to overwrite, if any: its first argument.
+    """
+    if len(args) < op.count:
+        args = (*args, *op.defaults[len(args) :])
+    if op.is_view and isinstance(args[0], Tensor) and not args[0]._array.size:
+        args[0].untyped_storage()  # which settles where it is: the view begins there
+    values = [*args]
+    where: device | None = None
+    common: dtype | None = None
+    mask = 0
+    mixed = False
+    number = None
+    promoted = op.promoted
+    for position in op.tensors:
+        value = values[position]
+        if isinstance(value, Tensor):
+            if value._bits and not op.is_view:
+                return compute(op, [_resolved(each) for each in args], target)
+            if value._requires_grad or (value._base is not None and value._base._requires_grad):
+                mask |= 1 << position
+            if value._device is not where:
+                if where is None:
+                    where = value._device
+                elif not _is_number_elsewhere(op, value, where):
+                    if target is not None or not _is_number_elsewhere(op, args[op.tensors[0]], value._device):
+                        raise errors.devices_differ(where, value._device)
+                    where = value._device
+            if value._dtype is not common and position in promoted:
+                mixed = common is not None
+                common = value._dtype
+            values[position] = value._array
+        elif value is None:
+            if position not in op.optional:
+                raise errors.not_a_tensor(op, position, value)
+        elif position in op.scalars and promotion.is_number(value):
+            mixed = mixed or number is not None
+            number = value
+        else:
+            raise errors.not_a_tensor(op, position, value)
+    for position in op.sequences:
+        tensors = errors.check_sequence(op, position, args[position])
+        for tensor in tensors:
+            if tensor is None:
+                continue
+            if tensor._bits:
+                return compute(op, [_resolved(each) for each in args], target)
+            if tensor._requires_grad or (tensor._base is not None and tensor._base._requires_grad):
+                mask |= 1 << position
+            if where is not None and tensor._device is not where:
+                raise errors.devices_differ(where, tensor._device)
+            where = tensor._device
+            if position in promoted:
+                mixed = mixed or (common is not None and tensor._dtype is not common)
+                common = tensor._dtype
+        values[position] = [None if tensor is None else tensor._array for tensor in tensors]
+    if where is None:
+        raise errors.no_tensor(op, args)
+    if where is not cpu:
+        values = [where.xp.asarray(each) if isinstance(each, cpu.array_type) else each for each in values]
+    if op.edits and target is None:
+        kept = preserve_format if op.elementwise else contiguous_format
+        values[0] = copy_in(where.xp, values[0], values[0].dtype, kept)
+    restored = None
+    if common is not None:
+        mixed = mixed or (number is not None and not promotion.fits(number, common))
+        if mixed and op.check is not None:
+            op.check(*args)
+        if mixed or common not in op.computes_in:
+            restored = promotion.convert(where.xp, op, values, args)
+    try:
+        result = op.kernel(where.xp, *values)
+    except FAILURES as error:
+        raise explained(op, args, error) from None
+    except MemoryError as error:
+        raise gpus.out_of_memory(error) from None
+    return (result if restored is None else _restore(where.xp, result, restored)), where, mask
+
+
+def _is_number_elsewhere(op: Op, value: Any, where: device) -> bool:
+    """Whether a tensor may be used on a GPU though it lies on the CPU: one of no dimensions, elementwise."""
+    return (
+        op.elementwise
+        and isinstance(value, Tensor)
+        and value._device is cpu
+        and not value._array.ndim
+        and where is not cpu
+    )
+
+
+def explained(op: Op, args: Sequence[Any], error: Exception) -> Exception:
+    """What PyTorch says where a kernel has failed."""
+    if len(args) < op.count:
+        args = (*args, *op.defaults[len(args) :])
+    if isinstance(error, ValueError):
+        return errors.translate(op, args, error)
+    if isinstance(error, NoDataError):
+        return errors.no_data(op)
+    return errors.unsupported(op, args, error) if isinstance(error, TypeError) else error
+
+
+def _resolved(value: Any) -> Any:
+    """An argument as kernels see it: tensors with elements in place of conjugate and negative views."""
+    if isinstance(value, Tensor) and value._bits:
+        tensor = make_tensor(value._elements, value._dtype, value._device)
+        tensor._requires_grad = value.requires_grad
+        return tensor
+    if isinstance(value, (tuple, list)) and any(isinstance(each, Tensor) for each in value):
+        return [_resolved(each) for each in value]
+    return value
+
+
+def _restore(xp: Any, result: Any, target: dtype) -> Any:
+    """Casts what a kernel computed in float32 on behalf of a two-byte float back to that."""
+    if isinstance(result, (tuple, list)):
+        return tuple(_restore(xp, each, target) for each in result)
+    return promotion.cast(xp, result, target) if result.dtype == "float32" else result

@@ -1,0 +1,260 @@
+"""How an op is declared: once, as a kernel with its derivatives.
+
+    @pointwise(derivatives={
+        "self": lambda grad, other: grad * other.conj(),
+        "other": lambda grad, self: grad * self.conj(),
+    })
+    def mul(xp: Any, self: Array, other: Array | Number) -> Array:
+        return xp.multiply(self, other)
+
+The kernel's signature is PyTorch's, after `xp`, the device's array module. A parameter annotated `Array` receives the
+tensor's strided array. A derivative is a formula in the vocabulary of PyTorch's `derivatives.yaml`: its own parameter
+names say what it needs, and only that is saved for it:
+
+    grad, grads      the gradient of the (first) output; of all outputs, as a tuple with None for those that got none
+    self, other, …   the argument of that name
+    self_shape, …    only the shape of that tensor; likewise self_stride and self_dtype
+    result, result0… the output, or one of several
+    output_mask      which of the inputs that the formula serves need a gradient
+    memory           the array of `grad`, to be overwritten, where it is large and nobody else will read it; else None
+    unseen           whether nobody will see how the gradient lies in memory: it may be expanded
+
+One formula may serve several inputs: the key "input, weight" returns a tuple. The `variants` generate every public
+form: function, method, in-place method, `out=`. What is common to all ops happens in `minitorch.dispatch.apply`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from minitorch.dispatch import apply, iteration, signatures
+from minitorch.dispatch.autocast import applied
+from minitorch.dispatch.formulas import Formula
+from minitorch.dispatch.op import KEEP, Op
+from minitorch.tensor import Tensor
+
+if TYPE_CHECKING:
+    from minitorch.tensor import Tensor
+
+NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {}
+"""The generated functions by PyTorch module: "torch", "nn.functional", "linalg", "special"."""
+
+METHODS: dict[str, Callable[..., Any]] = {}
+"""The generated methods of Tensor."""
+
+OPS: dict[str, Op] = {}
+"""Every declared op by name."""
+
+
+def declare(
+    *,
+    derivatives: Mapping[str, Formula] | None = None,
+    variants: str = "function method",
+    namespace: str = "torch",
+    aliases: str = "",
+    operators: str = "",
+    autocast: str = "",
+    autocast_on_gpu: str | None = None,
+    row_major: bool = False,
+    format_from: tuple[str, ...] = (),
+    **options: Any,
+) -> Callable[[Any], Callable[..., Any]]:
+    """Declares an op and generates its public forms. Returns the function, also for variants without one.
+
+    `variants` is a subset of "function method inplace out"; `aliases` are further names of all forms; `operators` are
+    special methods ("__add__"), of which reflected ones ("__radd__") get their arguments swapped. `autocast` is how the
+    function takes part in mixed precision (`autocast.POLICIES`), on GPUs `autocast_on_gpu`. Other options are the op's:
+
+    *Types.* `promotion` is KEEP, TO_FLOAT or NONE; `promoted` names the parameters that take part in it, where that is
+    not all tensors; an op that can `upcast` computes two-byte floats in float32; numbers among these are rounded to
+    them first, but for the parameters that are `exact`. `check` is called with the arguments before they are promoted,
+    if their types differ, and may refuse them.
+
+    *Results.* `outputs` makes the result of several outputs, for instance a type of `minitorch.return_types`; one that
+    `is_view` shares the memory of the first argument. Of a `row_major` op they are contiguous, however the arguments
+    lie in memory; those of an op with `format_from` have their channels last if one of these arguments has; that of an
+    `elementwise` op lies in memory as the arguments do; `order` is another rule. `out_type` is what another type of
+    `out=` means: CASTS, which elementwise ops do unless it is SAME_TYPE.
+
+    *Writing.* The kernel of an op that `edits` writes into its first array and returns it: it is given a copy, or in
+    place the tensor's own memory. `overlap` is what it doesn't look at in shared memory, `written_value` the parameter
+    that may share it, `on_expanded` what a warning says in place of an error, `unchanged` tells from the arguments
+    that all elements keep their values, `instead` gives the op that a call amounts to.
+
+    *Recording.* `node` names the node, or says how from the arguments. To an op whose `number_is_parameter` a number is
+    no operand, of which PyTorch makes a tensor.
+
+    *Calls.* `number_first` is the factor that stood before the operands, x.addcmul_(value, tensor1, tensor2), which
+    PyTorch still takes; `no_tensors` what the error says of an empty list.
+    """
+
+    def generate(kernel: Any) -> Callable[..., Any]:
+        if row_major:
+            options["order"] = iteration.row_major
+        elif format_from:
+            options["order"] = iteration.channels_last
+        elif options.get("elementwise") and not options.get("edits"):
+            options.setdefault("order", iteration.arranged)
+        prefix = f"{namespace}_" if namespace in ("linalg", "special") else ""  # as errors and nodes name it
+        op = Op(kernel, derivatives or {}, prefix=prefix, format_from=format_from, **options)
+        op.autocast_on_gpu = "" if autocast else autocast_on_gpu or ""  # what `apply` does
+        OPS[kernel.__name__] = op
+        public = apply.function_of(op, with_out="out" in variants)
+        function = applied(public, autocast, autocast_on_gpu, op.parameters) if autocast else public
+        signatures.describe_op(function, op, keywords={"out": None} if "out" in variants else {})
+        register(function, kernel, (kernel.__name__, *aliases.split()), variants, namespace)
+        if "inplace" in variants:
+            in_place = apply.in_place_of(op)
+            in_place.__name__ = in_place.__qualname__ = kernel.__name__ + "_"
+            signatures.describe_op(in_place, op, "self")
+            for name in (kernel.__name__, *aliases.split()):
+                METHODS[name + "_"] = in_place
+        for operator in operators.split():
+            method = METHODS[operator] = apply.operator_of(op, operator)
+            method.__name__ = method.__qualname__ = operator
+            signatures.place(method, kernel)
+        return function
+
+    return generate
+
+
+def register(function: Callable[..., Any], source: Any, names: tuple[str, ...], variants: str, namespace: str) -> None:
+    """Makes a function public under its names: in a namespace, as method, or both."""
+    function.__name__ = function.__qualname__ = names[0]
+    function.__doc__ = _with_page(source.__doc__, names[0], variants, namespace)
+    function.__module__ = _module(namespace)
+    for name in names:
+        if "function" in variants:
+            NAMESPACES.setdefault(namespace, {})[name] = function
+        if "method" in variants:
+            METHODS[name] = function
+
+
+_ELSEWHERE = "pytorch.org", "`nn.functional.", "has no page"
+
+
+def _with_page(text: str | None, name: str, variants: str, namespace: str) -> str | None:
+    """A docstring with the address of PyTorch's page about the function, unless it names one, or there is none."""
+    if not text or name[0] == "_" or name[-1] == "_" or any(each in text for each in _ELSEWHERE):
+        return text
+    place = {"torch": "torch" if "function" in variants else "torch.Tensor"}.get(namespace, f"torch.{namespace}")
+    page = f"special.html#{place}.{name}" if namespace == "special" else f"generated/{place}.{name}.html"
+    return f"{text.rstrip()}\n\n    https://pytorch.org/docs/stable/{page}\n    "
+
+
+def _module(namespace: str) -> str:
+    """Where functions of a namespace say they are from, which is how pickles name them."""
+    return "minitorch" if namespace == "torch" else f"minitorch.{namespace}"
+
+
+def pointwise(*, promotion: str = KEEP, upcast: bool = True, **options: Any) -> Callable[[Any], Callable[..., Any]]:
+    """Declares an elementwise op: its arguments are promoted and broadcast; float16 and bfloat16 compute in float32."""
+    options.setdefault("variants", "function method inplace out")
+    elementwise = not options.get("row_major", False)
+    return declare(promotion=promotion, upcast=upcast, elementwise=elementwise, **options)
+
+
+def private(**options: Any) -> Callable[[Any], Callable[..., Any]]:
+    """Declares an op that only other functions and gradients call; it computes two-byte floats in float32."""
+    return declare(variants="", promotion=KEEP, upcast=True, **options)
+
+
+def flat(grad: Tensor, self_shape: tuple[int, ...]) -> Tensor:
+    """The derivative in an input `self` on which a result doesn't depend, or only by jumps: zeros.
+
+    PyTorch's backward ops have an edge to the input of the forward pass that sends such zeros, so that a gradient made
+    with `create_graph=True` requires a gradient also where the op is linear.
+    """
+    zeros: Tensor = grad.new_zeros(self_shape)
+    return zeros
+
+
+def zero_gradient(grad: Tensor) -> Tensor:
+    """The same for an elementwise op: zeros of the shape of its result."""
+    zeros: Tensor = grad.new_zeros(grad.shape)
+    return zeros
+
+
+def view(**options: Any) -> Callable[[Any], Callable[..., Any]]:
+    """Declares an op whose result is a view of its first argument's memory: the kernel must not copy."""
+    return declare(is_view=True, **options)
+
+
+def composite(
+    *,
+    variants: str = "function method",
+    namespace: str = "torch",
+    aliases: str = "",
+    operators: str = "",
+    autocast: str = "",
+    autocast_on_gpu: str | None = None,
+    out_type: str = "",
+    named: str = "",
+) -> Callable[[Any], Any]:
+    """Makes a function written with other ops public. It has no kernel and no derivative of its own: autograd sees
+    the ops it calls. Its first parameter is named `self` or `input`, as PyTorch's.
+
+    `variants` is a subset of "function method out": with "out" the function, though not the method, takes the tensor,
+    or the tuple of tensors, that its result is written into. `autocast`, `autocast_on_gpu` and `out_type` are as in
+    `declare`; `named` is what errors call the function, if not by its name.
+    """
+
+    def generate(function: Any) -> Any:
+        method = applied(function, autocast, autocast_on_gpu)
+        public = method
+        if "function" in variants:
+            with_out = _with_out(function, out_type) if "out" in variants else function
+            public = applied(_asking_for_tensors(with_out, named or function.__name__), autocast, autocast_on_gpu)
+        public.__module__ = _module(namespace)
+        public.__doc__ = method.__doc__ = _with_page(function.__doc__, function.__name__, variants, namespace)
+        for name in (function.__name__, *aliases.split()):
+            if "function" in variants:
+                NAMESPACES.setdefault(namespace, {})[name] = public
+            if "method" in variants:
+                METHODS[name] = method
+        for operator in operators.split():
+            METHODS[operator] = method
+        return public
+
+    return generate
+
+
+def _asking_for_tensors(function: Callable[..., Any], called: str) -> Callable[..., Any]:
+    """The same function, but when it fails on an argument that should have been a tensor, it says so."""
+    expected = [name for name, kind in function.__annotations__.items() if kind == "Tensor" and name != "return"]
+    if not expected:
+        return function
+
+    @functools.wraps(function)
+    def asking(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (AttributeError, TypeError) as error:
+            inner, says_which, _ = str(error).partition("(): argument")
+            if says_which and not {inner, f"_{inner}"} & OPS.keys():
+                raise
+            names = list(inspect.signature(function).parameters)
+            given = {**dict(zip(names, args, strict=False)), **kwargs}
+            for name in expected:
+                if name in given and not isinstance(given[name], Tensor):
+                    raise TypeError(
+                        f"{called}(): argument '{name}' (position {names.index(name) + 1}) must be Tensor, "
+                        f"not {type(given[name]).__name__}"
+                    ) from None
+            raise
+
+    signatures.place(asking, function)
+    return asking
+
+
+def _with_out(function: Callable[..., Any], out_type: str) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        return result if out is None else apply.write_out(function.__name__, out, result, out_type)
+
+    signatures.describe(with_out, function, keywords={"out": None})
+    return with_out

@@ -1,0 +1,169 @@
+"""What ops say when they can't run: PyTorch's exception types, in its words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any
+
+from minitorch.dispatch.op import Op
+from minitorch.dispatch.promotion import common_type, is_number
+from minitorch.dtypes import SCALAR_TYPES, dtype
+from minitorch.tensor import Tensor
+
+
+def not_a_tensor(op: Op, position: int, value: Any) -> Exception:
+    name = op.parameters[position]
+    public = "input" if name == "self" else name
+    return TypeError(
+        f"{op.name.lstrip('_')}(): argument '{public}' (position {position + 1}) must be Tensor, not "
+        f"{type(value).__name__}"
+    )
+
+
+def no_tensor(op: Op, args: Sequence[Any]) -> Exception:
+    if op.sequences and isinstance(args[op.sequences[0]], (tuple, list)):
+        if op.no_tensors:
+            return ValueError(op.no_tensors)
+        return RuntimeError(f"{op.name} expects a non-empty TensorList")
+    return not_a_tensor(op, 0, args[0])
+
+
+def check_sequence(op: Op, position: int, value: Any) -> list[Tensor | None]:
+    """The tensors of a sequence argument. Raises TypeError for anything else."""
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(
+            f"{op.name}(): argument '{op.parameters[position]}' (position {position + 1}) must be tuple of Tensors, "
+            f"not {type(value).__name__}"
+        )
+    for index, each in enumerate(value):
+        if not isinstance(each, Tensor) and not (each is None and position in op.optional):
+            raise TypeError(f"expected Tensor as element {index} in argument {position}, but got {type(each).__name__}")
+    return list(value)
+
+
+def check_out(name: str, out: Any, several: bool) -> tuple[Tensor, ...]:
+    """The tensors given as `out=`: one, or a tuple. Raises TypeError for anything else."""
+    if not several:
+        if not isinstance(out, Tensor):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        return (out,)
+    if not isinstance(out, (tuple, list)) or not all(isinstance(each, Tensor) for each in out):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+    return tuple(out)
+
+
+def devices_differ(one: Any, other: Any) -> Exception:
+    if "meta" in (one.type, other.type):
+        return RuntimeError(f"Tensor on device {other} is not on the expected device {one}!")
+    return RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, {one} and {other}!"
+    )
+
+
+def translate(op: Op, args: Sequence[Any], error: ValueError) -> Exception:
+    """PyTorch's error for an array library's ValueError: the shapes that could not be broadcast, where that is it."""
+    clash = _common_shape(args)
+    if isinstance(clash, Exception) and "broadcast" in str(error):
+        return clash
+    return RuntimeError(f"{op.name}(): {error}")
+
+
+def _common_shape(args: Sequence[Any]) -> tuple[int, ...] | RuntimeError:
+    """The shape that all tensors among the arguments expand to, or why there is none."""
+    common: tuple[int, ...] = ()
+    for shape in [tuple(each.shape) for each in args if isinstance(each, Tensor)]:
+        clash = broadcast_clash(common, shape)
+        if clash is not None:
+            return clash
+        common = tuple(b if a == 1 else a for a, b in zip_longest(reversed(common), reversed(shape), fillvalue=1))[::-1]
+    return common
+
+
+_NUMBERS: dict[str, tuple[tuple[type, ...], str]] = {"int": ((int,), "int"), "float": ((int, float), "Number")}
+"""By a parameter's annotation, the types of its values and how errors call them."""
+
+
+def unsupported(op: Op, args: Sequence[Any], error: TypeError) -> Exception:
+    """PyTorch's error for an argument that is no number where one is wanted, or for a dtype that the array library's
+    function doesn't take; other errors as they are.
+    """
+    if "(): argument '" in str(error):  # the kernel has said it in PyTorch's words
+        return error
+    for position, name in enumerate(op.parameters):
+        types, wanted = _NUMBERS.get(op.kernel.__annotations__.get(name, ""), ((object,), ""))
+        if not isinstance(args[position], types) and not hasattr(args[position], "__index__"):
+            return TypeError(
+                f"{op.name.lstrip('_')}(): argument '{name}' (position {position + 1}) must be {wanted}, not "
+                f"{type(args[position]).__name__}"
+            )
+    if "ufunc" not in str(error) and "numpy boolean" not in str(error):
+        return error
+    operands = [args[position] for position in op.promoted or op.tensors]
+    common = common_type(each for each in operands if isinstance(each, Tensor) or is_number(each))
+    return not_implemented(f"{op.name}_cpu", common.name)
+
+
+def not_implemented(kernel: str, dtype: str) -> NotImplementedError:
+    """The error of a kernel that doesn't exist for a dtype, which is given by its name."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_TYPES[dtype]}'")
+
+
+def no_data(op: Op) -> NotImplementedError:
+    """The error of an op that needs elements on the meta device, which has none."""
+    return NotImplementedError(
+        f"aten::{op.name}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "
+        "registered. You may have run into this message while using an operator with PT2 compilation APIs "
+        "(torch.compile/torch.export); in order to use this operator with those APIs you'll need to add a fake impl. "
+        "Please see the following for next steps:  https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html"
+    )
+
+
+def no_derivative(name: str) -> Any:
+    """The formula of an op that PyTorch can't differentiate: it raises RuntimeError."""
+
+    def formula(grad: Tensor) -> Tensor:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return formula
+
+
+def no_formula(name: str) -> Any:
+    """The same for ops of which PyTorch's table of derivatives says so: it raises NotImplementedError."""
+
+    def formula(grads: Any) -> Tensor:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return formula
+
+
+def floating(array: Any, kernel: str) -> Any:
+    """The array itself, for kernels that exist for real floating point numbers only. Raises NotImplementedError."""
+    if array.dtype.kind != "f" and array.dtype != "bfloat16":
+        raise not_implemented(kernel, array.dtype.name)
+    return array
+
+
+def broadcast_clash(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError | None:
+    """The error for two shapes that can't be broadcast together; None if they can."""
+    longest = max(len(a), len(b))
+    for dim in range(longest - 1, -1, -1):
+        size_a = a[dim - longest + len(a)] if dim - longest + len(a) >= 0 else 1
+        size_b = b[dim - longest + len(b)] if dim - longest + len(b) >= 0 else 1
+        if size_a != size_b and 1 not in (size_a, size_b):
+            return RuntimeError(
+                f"The size of tensor a ({size_a}) must match the size of tensor b ({size_b}) at non-singleton "
+                f"dimension {dim}"
+            )
+    return None
+
+
+def does_not_fit(target: Tensor, shape: tuple[int, ...]) -> RuntimeError:
+    """The error for a tensor that is written to and is smaller than the result."""
+    return RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
+
+
+def cannot_cast(source: dtype, target: dtype) -> Exception:
+    return RuntimeError(
+        f"result type {SCALAR_TYPES[source.name]} can't be cast to the desired output type {SCALAR_TYPES[target.name]}"
+    )

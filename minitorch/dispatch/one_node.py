@@ -1,0 +1,87 @@
+"""Functions made of several ops that are one op to autograd, as they are in PyTorch.
+
+Their node keeps the arguments, not what lies between the steps, and takes the steps once more in the backward pass.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from minitorch.autograd.grad_mode import no_grad
+from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.dispatch import autocast
+from minitorch.dispatch.apply import record
+from minitorch.dispatch.derived import gradients
+from minitorch.dispatch.op import Op
+from minitorch.tensor import Tensor, make_tensor
+
+
+def one_node(
+    node: str | Callable[..., str],
+    inputs: str,
+    saves: str = "",
+    outputs: Callable[..., Any] | None = None,
+    differentiable: int | None = None,
+) -> Callable[[Any], Any]:
+    """Makes a function of tensors one op, whose node has this name and gives gradients to these `inputs`.
+
+    `saves` names the results that PyTorch's node keeps, "result" or "result0 result1": it refuses a backward pass after
+    one of them was changed. `outputs` makes the result of several outputs, of which the first are `differentiable`.
+    """
+
+    def generate(function: FunctionType) -> Any:
+        op = Op(_copy(function), {inputs: Again(inputs, saves)}, node=node, outputs=outputs)
+        again: Any = op.formulas[inputs]
+        again.op = op
+
+        @functools.wraps(function)
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            bound = op.bind(args, kwargs)
+            mask = sum(1 << i for i in op.tensors if isinstance(bound[i], Tensor) and bound[i].requires_grad)
+            with no_grad():
+                result = op.kernel(*bound)
+            results = result if isinstance(result, tuple) else (result,)
+            # A view of what the steps made is, of this op, a result.
+            found = [make_tensor(each._elements, each._dtype, each._device) for each in results]
+            if mask and grad_mode.enabled:
+                record(op, bound, found[:differentiable], mask)
+            return found[0] if results is not result else tuple(found) if outputs is None else outputs(*found)
+
+        return recorded
+
+    return generate
+
+
+def _copy(function: FunctionType) -> FunctionType:
+    """A function like it, since an op's kernel is made to take its arguments by position."""
+    copy = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__, copy.__annotations__ = function.__kwdefaults__, function.__annotations__
+    return copy
+
+
+class Again:
+    """The derivatives of such a function: it runs again, recorded, and a backward pass goes through its steps."""
+
+    op: Op
+
+    def __init__(self, inputs: str, saves: str) -> None:
+        self.inputs, self.saves = [name.strip() for name in inputs.split(",")], saves.split()
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """What the formula asks for, as if these were its parameters."""
+        return (*self.op.parameters, "grads", "output_mask", *self.saves)
+
+    def __call__(self, *values: Any) -> Any:
+        args, (grads, mask) = list(values[: self.op.count]), values[self.op.count : self.op.count + 2]
+        positions = [self.op.positions[name] for name in self.inputs]
+        wanted = [position for position, needed in zip(positions, mask, strict=True) if needed]
+        with autocast.switched_off():
+            results = iter(gradients(self.op.kernel, args, wanted, grads))
+        found = tuple([next(results) if needed else None for needed in mask])
+        return found if len(found) > 1 else found[0]

@@ -1,0 +1,131 @@
+"""What an op's formulas need: worked out from the names of their parameters, and from which inputs need gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Number
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from minitorch.autograd.attributes import node_class
+from minitorch.dispatch.formulas import (
+    ARGUMENT,
+    GRAD,
+    GRADS,
+    MASK,
+    MEMORY,
+    NOT_IMPLEMENTED,
+    PLAIN,
+    RESULT,
+    SAVED,
+    STRIDE,
+    UNSEEN,
+    Derivative,
+    Formula,
+    passed_on,
+)
+
+if TYPE_CHECKING:
+    from minitorch.dispatch.op import Op
+
+
+class Plan:
+    """The formulas to run for one set of inputs that need gradients, and the values to save for them, each once.
+
+    What is saved for one input's gradient alone, PyTorch saves only if this input needs one; everything else always.
+    """
+
+    __slots__ = (
+        *("asks_unseen", "calls", "edges", "inputs", "keeps", "kept", "may_save_number"),
+        *("node", "overwrites", "passed_on", "saved", "saves_tensors", "sequence"),
+    )
+
+    def __init__(self, op: Op, mask: int, args: Sequence[Any]) -> None:
+        name = op.node_name(*args) if callable(op.node_name) else op.node_name
+        positions = [i for i in op.differentiable if _is_input(op, name, i, args, mask)]
+        derivatives = [each for each in op.derivatives or () if any(i in positions for i in each.inputs)]
+        if name == NOT_IMPLEMENTED:
+            derivatives = [Derivative(op, op.parameters[i], _not_implemented(op.name)) for i in positions]
+        self.node = op.nodes.get(name) or op.nodes.setdefault(name, node_class(op, name, derivatives))
+        needed = [each for each in derivatives if each.mask & mask]
+        sources = dict.fromkeys(source for each in derivatives for source in each.sources if source[0] in SAVED)
+        tensors = {*op.tensors, *op.sequences}
+        plain = [each for each in sources if each[0] == ARGUMENT and each[1] not in tensors]
+        others = [each for each in sources if each not in plain]
+        others = [each for each in others if _is_saved(op, each, derivatives, len(positions), mask)]
+        # What is no tensor stays when the node is freed, and comes first.
+        kept = [each for each in others if each[0] not in (ARGUMENT, RESULT)]
+        others = kept + [each for each in others if each not in kept]
+        saved = plain + others
+        # Formulas take their values from a list of what was saved, then what `OpNode.apply` adds.
+        places = {source: place for place, source in enumerate(saved)} | {(MASK, 0): -3, (GRADS, 0): -2, (GRAD, 0): -1}
+        places |= {(MEMORY, 0): -4, (UNSEEN, 0): -5}
+        last = needed[-1:]  # after which nobody reads the gradient: the others get None as `memory`
+        before = places | {(MEMORY, 0): -6}
+        self.overwrites = any((MEMORY, 0) in each.sources for each in last)
+        self.asks_unseen = any((UNSEEN, 0) in each.sources for each in last)
+        self.inputs = frozenset(i for each in needed for i in each.inputs if mask >> i & 1)
+        self.sequence = op.gradient_sequence
+        self.edges = tuple(i if i in self.inputs else None for i in positions) if self.sequence is None else ()
+        self.saved = tuple(saved)
+        self.keeps = tuple((PLAIN, index) for _, index in plain) + tuple(others)  # the same; what is no tensor, marked
+        self.kept = len(plain) + len(kept)
+        self.may_save_number = op.saves_number
+        self.saves_tensors = any(kind == RESULT or (kind == ARGUMENT and index in tensors) for kind, index in saved)
+        is_list = self.sequence is not None
+        passed = [] if is_list else [each for each in needed if each.formula is passed_on]
+        self.passed_on = tuple(positions.index(each.inputs[0]) for each in passed)
+        self.calls = tuple(
+            (
+                each.formula,
+                _getter([(places if each in last else before)[source] for source in each.sources]),
+                None if is_list else tuple(positions.index(i) for i in each.inputs if i in positions),
+                tuple(bool(mask >> i & 1) for i in each.inputs),
+            )
+            for each in needed
+            if each not in passed
+        )
+
+    def saves(self, position: int) -> bool:
+        """Whether the argument at `position` is saved itself, not only its shape."""
+        return (ARGUMENT, position) in self.saved
+
+
+def _getter(places: Sequence[int]) -> Callable[[Any], Sequence[Any]]:
+    """A function that takes what is at these places out of a list. `itemgetter` of one place would give no sequence."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return itemgetter(slice(places[0], places[0] + 1 or None) if places else slice(0))
+
+
+def _not_implemented(name: str) -> Formula:
+    def formula() -> None:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return formula
+
+
+def _is_saved(op: Op, source: tuple[int, int], derivatives: Sequence[Derivative], inputs: int, mask: int) -> bool:
+    """Whether a value is saved, of an op with so many `inputs`: unless only a gradient that nobody needs asks for it.
+
+    PyTorch looks for that only with tensors, not with results, lists and the ops of a backward pass, and only where
+    the derivative is that of one input among several.
+    """
+    kind, index = source
+    users = [each for each in derivatives if source in each.sources]
+    may_be_left_out = (
+        kind in (ARGUMENT, STRIDE)
+        and index in op.tensors
+        and len(users) == len(users[0].inputs) == 1 < inputs
+        and op.gradient_sequence is None
+        and "backward" not in op.name
+    )
+    return not may_be_left_out or bool(users[0].mask & mask)
+
+
+def _is_input(op: Op, name: str, position: int, args: Sequence[Any], mask: int) -> bool:
+    """Whether the node has an edge for this argument: not in an overload for numbers, unless it is a tensor."""
+    if name == NOT_IMPLEMENTED:
+        return bool(mask >> position & 1)
+    takes_numbers = op.is_overloaded and any(isinstance(args[i], Number) for i in op.differentiable)
+    return not takes_numbers or not (args[position] is None or isinstance(args[position], Number))

@@ -1,0 +1,85 @@
+"""Softmax along a dimension, for blocks of rows that stay in the processor's cache.
+
+Each formula writes its result into `out`, which is also the memory that it computes in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from minitorch.arrays import Array
+from minitorch.arrays.kernel import on_gpu
+
+BLOCK = 2**16
+"""How many elements are worked on at once: 256 KiB of float32."""
+
+
+def _blocks(xp: Any, first: Array, *others: Array) -> Iterator[tuple[Array, ...]]:
+    """The same rows of several arrays, a block at a time; on a GPU all at once."""
+    rows = len(first)
+    step = max(BLOCK // max(first.shape[-1], 1), 1) if xp.__name__ == "numpy" else max(rows, 1)
+    for start in range(0, rows, step):
+        yield tuple(each[start : start + step] for each in (first, *others))
+
+
+def _rows(array: Array, dim: int) -> Array:
+    """The array with `dim` last and all others flattened into one."""
+    if dim != array.ndim - 1:
+        array = array.swapaxes(dim, -1)
+    return array.reshape(-1, array.shape[-1])
+
+
+def by_rows(xp: Any, dim: int, compute: Any, *arrays: Array) -> Array:
+    """Has `compute(xp, out, *arrays)` write its result for each block of rows along `dim`."""
+    first = arrays[0]
+    dim %= max(first.ndim, 1)
+    if not first.ndim:
+        return by_rows(xp, 0, compute, *(each.reshape(1) for each in arrays)).reshape(())
+    if dim == first.ndim - 1 or first.size == 0:
+        out = xp.empty(first.shape, first.dtype)
+        if first.size:
+            for block in _blocks(xp, _rows(out, dim), *(_rows(each, dim) for each in arrays)):
+                compute(xp, -1, *block)
+        return out
+    out = xp.empty(first.shape, first.dtype)
+    compute(xp, dim, out, *arrays)
+    return out
+
+
+def _by_row(axis: int, out: Array, *arrays: Array) -> tuple[int, tuple[Any, ...]]:
+    """A block of threads for each row of `softmax.cu`."""
+    length = out.shape[axis]
+    return out.size // length, (out, *arrays, length, math.prod(out.shape[axis % out.ndim + 1 :]))
+
+
+@on_gpu("softmax.cu", _by_row)
+def softmax(xp: Any, axis: int, out: Array, x: Array) -> None:
+    """exp(x − max x) / Σ exp(x − max x): the maximum keeps the exponentials from overflowing."""
+    xp.subtract(x, x.max(axis=axis, keepdims=True), out=out)
+    xp.exp(out, out=out)
+    out *= 1 / out.sum(axis=axis, keepdims=True)
+
+
+@on_gpu("softmax.cu", _by_row)
+def log_softmax(xp: Any, axis: int, out: Array, x: Array) -> None:
+    """x − max x − ln Σ exp(x − max x)."""
+    xp.subtract(x, x.max(axis=axis, keepdims=True), out=out)
+    out -= xp.log(xp.exp(out).sum(axis=axis, keepdims=True))
+
+
+@on_gpu("softmax.cu", _by_row)
+def softmax_gradient(xp: Any, axis: int, out: Array, grad: Array, y: Array) -> None:
+    """y (grad − Σ grad · y), y being the softmax."""
+    xp.multiply(grad, y, out=out)
+    xp.subtract(grad, out.sum(axis=axis, keepdims=True), out=out)
+    out *= y
+
+
+@on_gpu("softmax.cu", _by_row)
+def log_softmax_gradient(xp: Any, axis: int, out: Array, grad: Array, y: Array) -> None:
+    """grad − exp(y) Σ grad, y being the log-softmax."""
+    xp.exp(y, out=out)
+    out *= grad.sum(axis=axis, keepdims=True)
+    xp.subtract(grad, out, out=out)

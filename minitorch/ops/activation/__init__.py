@@ -1,0 +1,1 @@
+"""The nonlinearities of neural networks."""

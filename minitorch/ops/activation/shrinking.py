@@ -1,0 +1,77 @@
+"""The nonlinearities that are made of straight lines: hard versions of the smooth ones, and those that shrink.
+
+Source: https://pytorch.org/docs/stable/nn.functional.html#non-linear-activation-functions
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.arrays import Array
+from minitorch.dispatch.declaration import composite, pointwise
+from minitorch.dispatch.errors import floating
+from minitorch.dispatch.out_types import SAME_TYPE
+from minitorch.dispatch.rounding import RoundedOnce
+from minitorch.dtypes import type_name
+from minitorch.kernels.blocks import clipped
+from minitorch.ops.activation.common import activation
+from minitorch.ops.pointwise.masking import keep, masked
+from minitorch.tensor import Tensor
+
+_SIXTH = 11184811 / 2**26  # in single precision, also for doubles, as in PyTorch
+
+
+@activation(derivatives={"self": lambda grad, self: masked(grad * _SIXTH, self, (self > -3) & (self < 3))})
+def hardsigmoid(xp: Any, self: Array) -> Array:
+    """x/6 + ½, clamped to [0, 1]."""
+    return clipped(xp, floating(self, "hardsigmoid_cpu") + 3, 0, 6) / 6
+
+
+def _hardswish_gradient(grad: Tensor, self: Tensor) -> Any:
+    return (grad * (self / 3 + 0.5)).where(self < 3, grad).masked_fill(self <= -3, 0)
+
+
+@activation(derivatives={"self": RoundedOnce(_hardswish_gradient)})
+def hardswish(xp: Any, self: Array) -> Array:
+    """x · hardsigmoid(x). Howard et al. 2019, https://arxiv.org/abs/1905.02244"""
+    return self * clipped(xp, floating(self, "hardswish_cpu") + 3, 0, 6) / 6
+
+
+@pointwise(
+    out_type=SAME_TYPE,
+    variants="function method out",
+    derivatives={"self": lambda grad, self, lambd: masked(grad, self, ~((self >= -lambd) & (self <= lambd)))},
+)
+def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Array:
+    """x where |x| > lambd, else 0. https://pytorch.org/docs/stable/generated/torch.nn.functional.hardshrink.html"""
+    floating(self, "hardshrink_cpu")
+    return keep(xp, self, ~((self >= -lambd) & (self <= lambd)))
+
+
+composite(variants="function", namespace="nn.functional")(hardshrink)
+
+
+@pointwise(
+    variants="function out",
+    namespace="nn.functional",
+    derivatives={"self": lambda grad, self, lambd: masked(grad, self, ~((self >= -lambd) & (self <= lambd)))},
+)
+def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Array:
+    """x drawn towards 0 by lambd."""
+    floating(self, "softshrink")
+    if lambd < 0:
+        kind = type_name(self)
+        raise RuntimeError(f"lambda must be in range [0, 3.40282e+38] for input dtype {kind}, but found {lambd:g}")
+    return self - clipped(xp, self, -lambd, lambd)
+
+
+@composite(variants="function", namespace="nn.functional")
+def tanhshrink(input: Tensor) -> Tensor:
+    """x − tanh x."""
+    return input - input.tanh()
+
+
+@composite(variants="function", namespace="nn.functional")
+def softsign(input: Tensor) -> Tensor:
+    """x/(1 + |x|)."""
+    return input / (input.abs() + 1)

@@ -1,0 +1,1 @@
+"""Ops that make tensors: of sizes, of data, of other tensors."""

@@ -1,0 +1,187 @@
+"""What all creation functions share: the arguments dtype, size, device, out=, and numbers cast to a dtype.
+
+A factory is a function `(xp, dtype, ...) -> array`; `factory` adds the keyword arguments that all of them share.
+Source: https://pytorch.org/docs/stable/torch.html#creation-ops
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minitorch import dtypes
+from minitorch.arrays import Array, pinned
+from minitorch.devices import cpu as CPU
+from minitorch.devices import tensor_device
+from minitorch.dispatch import signatures
+from minitorch.dispatch.declaration import composite
+from minitorch.dtypes import C_NAMES, COMPLEX, FLOATING, FROM_NUMPY, dtype, get_default_dtype, int32, int64
+from minitorch.layout import check_layout, strided, strides_of
+from minitorch.size import checked_ints
+from minitorch.tensor import Tensor, make_tensor
+
+Number = Any
+PYTHON_TYPES = {float: dtypes.float64, int: int64, bool: dtypes.bool_, complex: dtypes.complex128}
+
+
+def checked_dtype(function: str, requested: Any) -> dtype | None:
+    """The argument `dtype` of a factory: a dtype, a Python type or None. Raises TypeError for anything else."""
+    if requested is None or isinstance(requested, dtype):
+        return requested
+    try:
+        return PYTHON_TYPES[requested]
+    except (KeyError, TypeError):
+        raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(requested).__name__}") from None
+
+
+CANNOT_CREATE = "Trying to create tensor with negative dimension {0}: {1}"
+
+
+def checked_size(
+    function: str, sizes: Sequence[Any], position: int = 1, negative: str = "{2}: Dimension size must be non-negative."
+) -> tuple[int, ...]:
+    """A shape given as one sequence or as several ints. Raises TypeError or RuntimeError when it is none.
+
+    `negative` is what the error says of a negative size {0} in a shape {1}; the function's name is {2}.
+    """
+    shape = checked_ints(function, sizes, position)
+    if shape and min(shape) < 0:
+        first = next(each for each in shape if each < 0)
+        raise RuntimeError(negative.format(first, list(shape), function))
+    return shape
+
+
+def python_number(value: Any) -> Any:
+    """A number, also where it is given as a tensor of one element."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def finish(array: Array, where: Any, requires_grad: bool, pin_memory: bool = False) -> Tensor:
+    """A new leaf on an array. Raises RuntimeError where its dtype can't have gradients."""
+    if pin_memory and where.type != "meta":
+        array = _pinned(array, where)
+    tensor = make_tensor(array, FROM_NUMPY[array.dtype], where)
+    if requires_grad:
+        if tensor._dtype.category < FLOATING:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        tensor._requires_grad = True
+    return tensor
+
+
+def _pinned(array: Array, where: Any) -> Array:
+    """The array in page-locked memory."""
+    if where.type != "cpu":
+        raise RuntimeError("Only dense CPU tensors can be pinned")
+    try:
+        memory = pinned.allocate(where.backend.as_bytes(array).size)
+    except RuntimeError:
+        raise RuntimeError(
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on "
+            "this system."
+        ) from None
+    copy = where.backend.strided(memory, array.dtype, 0, array.shape, strides_of(array))
+    copy[...] = array
+    return copy
+
+
+def write_out(out: Tensor, array: Array) -> Tensor:
+    """Puts a factory's array into the tensor that was given as `out=`."""
+    if out._array.shape != array.shape:
+        out._resize_output(array)
+    out._put(array)
+    out._bump_version()
+    return out
+
+
+FACTORY_KEYWORDS: dict[str, Any] = {
+    "out": None,
+    "layout": strided,
+    "device": None,
+    "requires_grad": False,
+    "pin_memory": False,
+}
+
+
+def factory(function: Callable[..., Array]) -> Any:
+    """Makes `function(xp, dtype, ...)` public, with the keywords out, dtype, layout, device, requires_grad, pin_memory.
+
+    What it gets as dtype is None when nobody asked for one.
+    """
+    return composite(variants="function")(tensor_of(function))
+
+
+def tensor_of(function: Callable[..., Array]) -> Callable[..., Tensor]:
+    """The same function of a `factory`, but not public."""
+    name = function.__name__
+
+    def create(
+        *args: Any,
+        out: Tensor | None = None,
+        dtype: Any = None,
+        layout: Any = strided,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        **named: Any,
+    ) -> Tensor:
+        # What most tensors don't need isn't called: for small ones, calls are most of the time.
+        if layout is not strided:
+            check_layout(name, layout)
+        kind = None if dtype is None else checked_dtype(name, dtype)
+        if out is None:
+            where = tensor_device(device)
+            if where is CPU:  # which is always active
+                array = function(where.xp, kind, *args, **named)
+            else:
+                with where.active():
+                    array = function(where.xp, kind, *args, **named)
+            if requires_grad or pin_memory:
+                return finish(array, where, requires_grad, pin_memory)
+            return make_tensor(array, FROM_NUMPY[array.dtype], where)
+        if kind is not None and kind is not out._dtype:
+            raise RuntimeError(f"dtype {kind} does not match dtype of out parameter ({out._dtype})")
+        with out._device.active():
+            write_out(out, function(out._device.xp, out._dtype, *args, **named))
+        return out.requires_grad_() if requires_grad else out
+
+    functools.update_wrapper(create, function)
+    signatures.describe(create, function, skip=2, keywords={"dtype": None, **FACTORY_KEYWORDS})
+    return create
+
+
+def default(requested: dtype | None) -> Any:
+    """The NumPy type of a requested dtype, or of the default one."""
+    return (requested or get_default_dtype()).numpy
+
+
+def cast_number(value: Number, kind: dtype) -> Any:
+    """A number as a dtype can hold it. Raises RuntimeError when it is out of range."""
+    if kind.category == dtypes.BOOL:
+        return bool(value)
+    if kind.category == dtypes.INTEGER:
+        limits = dtypes.iinfo(kind)
+        value = value.real if isinstance(value, complex) and not value.imag else value
+        lowest = -limits.max if isinstance(value, int) and not kind.is_signed else limits.min
+        if isinstance(value, complex) or value != value or not lowest <= value < limits.max + 1:
+            raise overflow(kind)
+        return int(value) % (limits.max + 1) if int(value) < limits.min else int(value)
+    if isinstance(value, complex) and kind.category < COMPLEX:
+        if value.imag:
+            raise overflow(kind)
+        return value.real
+    return value
+
+
+def check_range(value: Any, target: Array) -> None:
+    """Raises RuntimeError for a number too large for the target's floats."""
+    kind = FROM_NUMPY[target.dtype]
+    if kind.category == FLOATING and dtypes.finfo(kind).max < abs(value) < math.inf:
+        raise overflow(kind)
+
+
+def overflow(kind: dtype) -> Exception:
+    """The error for a number that a dtype can't hold."""
+    name = "int" if kind is int32 else f"{kind.name}_t" if kind.category == dtypes.INTEGER else C_NAMES[kind.name]
+    return RuntimeError(f"value cannot be converted to type {name} without overflow")

@@ -1,0 +1,236 @@
+"""Tensors of given shapes: constants, and memory without content.
+
+Source: https://pytorch.org/docs/stable/torch.html#creation-ops
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minitorch.arrays import Array
+from minitorch.devices import tensor_device
+from minitorch.dispatch import signatures
+from minitorch.dispatch.declaration import composite
+from minitorch.dtypes import FROM_NUMPY, dtype, get_default_dtype, scalar_type
+from minitorch.layout import check_layout, contiguous_format, empty_as, empty_in, memory_format, preserve_format
+from minitorch.ops.creation.factory import (
+    CANNOT_CREATE,
+    Number,
+    cast_number,
+    check_range,
+    checked_dtype,
+    checked_size,
+    default,
+    factory,
+    finish,
+    python_number,
+)
+from minitorch.ops.naming import called
+from minitorch.tensor import Tensor
+
+
+@factory
+def zeros(xp: Any, dtype: dtype | None, *sizes: Any, size: Any = None) -> Array:
+    """zeros(*size): zeros. https://pytorch.org/docs/stable/generated/torch.zeros.html"""
+    return xp.zeros(_size("zeros", sizes, size), default(dtype))
+
+
+@factory
+def ones(xp: Any, dtype: dtype | None, *sizes: Any, size: Any = None) -> Array:
+    """ones(*size): ones. https://pytorch.org/docs/stable/generated/torch.ones.html"""
+    return xp.ones(_size("ones", sizes, size, CANNOT_CREATE), default(dtype))
+
+
+@factory
+def empty(
+    xp: Any, dtype: dtype | None, *sizes: Any, size: Any = None, memory_format: memory_format | None = None
+) -> Array:
+    """empty(*size): memory as it was found. https://pytorch.org/docs/stable/generated/torch.empty.html"""
+    return empty_in(xp, _size("empty", sizes, size, CANNOT_CREATE), default(dtype), memory_format or contiguous_format)
+
+
+def _size(function: str, sizes: tuple[Any, ...], size: Any, *negative: str) -> tuple[int, ...]:
+    if size is not None:
+        sizes = (size,)
+    elif not sizes:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
+    return checked_size(function, sizes, 1, *negative)
+
+
+@factory
+def full(xp: Any, dtype: dtype | None, size: Any, fill_value: Number) -> Array:
+    """full(size, fill_value): one number everywhere; its type decides the dtype.
+
+    https://pytorch.org/docs/stable/generated/torch.full.html
+    """
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+    return filled(xp, checked_size("full", (size,), negative=CANNOT_CREATE), fill_value, dtype)
+
+
+def filled(xp: Any, shape: tuple[int, ...], fill_value: Number, dtype: dtype | None) -> Array:
+    """An array of one number, which is cast to the dtype as PyTorch does."""
+    value = python_number(fill_value)
+    kind = dtype or scalar_type(value)
+    result = xp.empty(shape, kind.numpy)
+    _fill(result, value)
+    return result
+
+
+def _fill(array: Array, number: Number) -> None:
+    value = cast_number(number, FROM_NUMPY[array.dtype])
+    if array.size != 1:  # PyTorch's short way for one element doesn't look
+        check_range(value, array)
+    array.fill(value)
+
+
+@factory
+def scalar_tensor(xp: Any, dtype: dtype | None, s: Number) -> Array:
+    """scalar_tensor(s): a 0-dim tensor, by default of the default dtype. PyTorch has no page about it."""
+    return filled(xp, (), s, dtype or get_default_dtype())
+
+
+@factory
+def eye(xp: Any, dtype: dtype | None, n: int, m: int | None = None) -> Array:
+    """eye(n, m=n): ones on the diagonal. https://pytorch.org/docs/stable/generated/torch.eye.html"""
+    for name, size in (("n", n), ("m", m)):
+        if size is not None and size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    return xp.eye(n, m, dtype=default(dtype))
+
+
+@factory
+def empty_strided(xp: Any, dtype: dtype | None, size: Sequence[int], stride: Sequence[int]) -> Array:
+    """empty_strided(size, stride): memory as it was found, seen through the given strides.
+
+    https://pytorch.org/docs/stable/generated/torch.empty_strided.html
+    """
+    shape = checked_size("empty_strided", (size,))
+    if len(shape) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    kind = xp.dtype(default(dtype))
+    span = sum((n - 1) * step for n, step in zip(shape, stride, strict=True)) + 1 if 0 not in shape else 0
+    memory = xp.empty(span, kind)
+    return xp.lib.stride_tricks.as_strided(memory, shape, [step * kind.itemsize for step in stride])
+
+
+@factory
+def empty_permuted(xp: Any, dtype: dtype | None, size: Sequence[int], physical_layout: Sequence[int]) -> Array:
+    """empty_permuted(size, physical_layout): memory as it was found, whose dimensions lie in it in the given order.
+
+    https://pytorch.org/docs/stable/generated/torch.empty_permuted.html
+    """
+    shape = checked_size("empty_permuted", (size,))
+    if len(physical_layout) != len(shape):
+        raise RuntimeError(
+            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(shape)} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
+    for place, dim in enumerate(physical_layout):
+        if not 0 <= dim < len(shape):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(shape) - 1}, but got {dim} at index "
+                f"{place}).  NB: negative dims not currently supported; file an issue if you want it."
+            )
+        if dim in physical_layout[:place]:
+            raise RuntimeError("Duplicate dim not allowed")
+    memory = xp.empty([shape[dim] for dim in physical_layout], default(dtype))
+    return memory.transpose([list(physical_layout).index(dim) for dim, _ in enumerate(shape)])
+
+
+LIKE_KEYWORDS: dict[str, Any] = {
+    "dtype": None,
+    "layout": None,
+    "device": None,
+    "requires_grad": False,
+    "pin_memory": False,
+    "memory_format": None,
+}
+
+
+def like(fill: Callable[..., Any]) -> Any:
+    """Makes `fill(xp, array, ...)` public: a new tensor of the shape of another, and of its dtype, device and strides
+    where the keywords give no others.
+    """
+    name = fill.__name__
+
+    def create(
+        input: Tensor,
+        *args: Any,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        memory_format: memory_format | None = None,
+        **named: Any,
+    ) -> Tensor:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        check_layout(name, layout)
+        kind = checked_dtype(name, dtype) or input._dtype
+        where = input._device if device is None else tensor_device(device)
+        kept = memory_format in (None, preserve_format)
+        if kept and where is input._device:
+            array = empty_as(where.xp, input._array, kind.numpy)
+        else:
+            format = contiguous_format if kept or memory_format is None else memory_format
+            array = empty_in(where.xp, input._array.shape, kind.numpy, format)
+        with where.active():
+            fill(where.xp, array, *args, **named)
+        return finish(array, where, requires_grad, pin_memory)
+
+    functools.update_wrapper(create, fill)
+    signatures.describe(create, fill, skip=2, first="input", keywords=LIKE_KEYWORDS)
+    return composite(variants="function")(create)
+
+
+@like
+def empty_like(xp: Any, array: Array) -> None:
+    """empty_like(input): memory as it was found."""
+
+
+@like
+def zeros_like(xp: Any, array: Array) -> None:
+    """zeros_like(input): zeros."""
+    array.fill(0)
+
+
+@like
+def ones_like(xp: Any, array: Array) -> None:
+    """ones_like(input): ones."""
+    array.fill(1)
+
+
+@like
+def full_like(xp: Any, array: Array, fill_value: Number) -> None:
+    """full_like(input, fill_value): one number everywhere."""
+    _fill(array, python_number(fill_value))
+
+
+def _new(name: str, create: Any) -> None:
+    """The method `new_zeros` and its like: a factory whose defaults for dtype and device are the tensor's."""
+
+    @called(name, f"{create.__name__} of this tensor's dtype, on its device, unless others are given.")
+    def new(input: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+        return create(
+            *args,
+            dtype=input._dtype if dtype is None else dtype,
+            device=input._device if device is None else device,
+            **options,
+        )
+
+    signatures.describe(new, create, first="self")
+    composite(variants="method")(new)
+
+
+for _name, _create in (
+    ("new_zeros", zeros),
+    ("new_ones", ones),
+    ("new_empty", empty),
+    ("new_full", full),
+    ("new_empty_strided", empty_strided),
+):
+    _new(_name, _create)

@@ -1,0 +1,1 @@
+"""Ops that read, write, join or rearrange elements by where they are."""

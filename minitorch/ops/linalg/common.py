@@ -1,0 +1,80 @@
+"""What functions of matrices share: how they are declared, what they refuse, and how their results lie in memory."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from minitorch.arrays import Array
+from minitorch.dispatch.declaration import declare
+from minitorch.dtypes import type_name
+from minitorch.layout import contiguous_format, laid_out
+from minitorch.tensor import Tensor
+
+linalg = functools.partial(declare, variants="function out", namespace="linalg", autocast="float32")
+"""Declares an op of `torch.linalg`, which computes in float32 under autocast."""
+
+
+def check_square(name: str, array: Any) -> None:
+    if array.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    rows, columns = array.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+
+
+def check_float(name: str, array: Array) -> None:
+    if array.dtype.kind not in "fc" or array.dtype.itemsize == 2:
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {type_name(array)}")
+
+
+def check_square_float(name: str, array: Array) -> None:
+    check_square(name, array)
+    check_float(name, array)
+
+
+class LinAlgError(RuntimeError):
+    """What factorizations raise that can't be completed."""
+
+
+LinAlgError.__name__ = "_LinAlgError"  # as PyTorch's calls itself
+
+SINGULAR = "The solver failed because the input matrix is singular."
+NOT_INVERTIBLE = (
+    "The diagonal element {0} is zero, the inversion could not be completed because the input matrix is singular."
+)
+NOT_POSITIVE = (
+    "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+    "{0} is not positive-definite)."
+)
+
+
+def check_completed(function: str, fault: str, info: Any, error: type[Exception] = LinAlgError) -> None:
+    """Raises an error for the first matrix whose `info`, an array or a tensor, isn't zero: {0} in `fault` stands for
+    that number.
+    """
+    if isinstance(info, Tensor):
+        if info.is_meta:
+            return
+        info = info._device.backend.to_host(info._array)
+    if not info.any():  # as of the meta device, whose arrays have no numbers to list
+        return
+    for number, place in enumerate(info.reshape(-1).tolist()):
+        if place:
+            where = f"(Batch element {number}): " if info.ndim else ""
+            raise error(f"{function}: {where}{fault.format(place)}")
+
+
+def by_columns(xp: Any, matrices: Array) -> Array:
+    """The same matrices with their columns in one piece, as LAPACK leaves them and PyTorch returns them."""
+    return laid_out(xp, matrices.swapaxes(-1, -2).copy(), contiguous_format).swapaxes(-1, -2)
+
+
+def copied_by_columns(x: Tensor) -> Tensor:
+    """`by_columns` of a tensor."""
+    return x.mT.clone(memory_format=contiguous_format).mT
+
+
+def adjoint(x: Tensor) -> Tensor:
+    transposed = x.transpose(-2, -1)
+    return transposed.conj() if x.is_complex() else transposed

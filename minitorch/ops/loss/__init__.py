@@ -1,0 +1,1 @@
+"""Losses. `minitorch.nn.functional` is their public face."""

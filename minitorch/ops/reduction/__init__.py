@@ -1,0 +1,1 @@
+"""Ops that fold dimensions away, or walk along them: sums, extrema, statistics, order."""

@@ -1,0 +1,235 @@
+"""Ops that count elements, tell them apart, or find their place among sorted ones.
+
+Source: https://pytorch.org/docs/stable/generated/torch.unique.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch import return_types
+from minitorch.arrays import Array, Number
+from minitorch.dispatch.declaration import composite, declare
+from minitorch.dispatch.errors import no_derivative, no_formula, not_implemented
+from minitorch.dispatch.promotion import is_number
+from minitorch.dtypes import FLOATING, FROM_NUMPY, c_type_name, int64, scalar_type
+from minitorch.ops.creation.filled import scalar_tensor
+from minitorch.size import check_dim
+from minitorch.tensor import Tensor
+
+
+@declare(
+    variants="",
+    node=lambda self, dim: "Unique2Backward0" if dim is None else "UniqueDimBackward0",
+    derivatives={"self": no_formula("unique")},
+)
+def different(xp: Any, self: Array, dim: int | None) -> tuple[Array, Array, Array]:
+    if self.dtype.kind == "c":
+        raise not_implemented("unique", self.dtype.name)
+    dim = None if dim is None else check_dim(dim, self.ndim)
+    values, inverse, counts = xp.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    return values, inverse.reshape(self.shape if dim is None else -1), counts
+
+
+def _requested(results: tuple[Tensor, ...], return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = results
+    chosen = [values] + [inverse] * return_inverse + [counts] * return_counts
+    return chosen[0] if len(chosen) == 1 else tuple(chosen)
+
+
+@composite()
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The different elements (or slices along `dim`) in order; where each is among them; how often each occurs."""
+    return _requested(different(input, dim), return_inverse, return_counts)
+
+
+@declare(variants="", node="UniqueConsecutiveBackward0", derivatives={"self": no_formula("unique_consecutive")})
+def unique_runs(xp: Any, self: Array, dim: int | None, with_inverse: bool) -> tuple[Array, Array, Array]:
+    rows = self.reshape(-1) if dim is None else xp.moveaxis(self, check_dim(dim, self.ndim), 0)
+    size = rows.shape[0]
+    differs = rows[1:] != rows[:-1]
+    differs = differs.any(axis=tuple(range(1, rows.ndim))) if rows.ndim > 1 else differs
+    starts = xp.concatenate([xp.ones(min(size, 1), bool), differs])
+    first = xp.flatnonzero(starts)
+    counts = xp.diff(xp.concatenate([first, xp.asarray([size])]))
+    values = rows[first] if dim is None else xp.moveaxis(rows[first], 0, dim)
+    if not with_inverse:  # most don't ask for it, and it takes longer than the rest
+        return values, first, counts
+    inverse = xp.cumsum(starts) - 1
+    return values, inverse if dim is not None else inverse.reshape(self.shape), counts
+
+
+@composite()
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """One element for each run of equal ones."""
+    return _requested(unique_runs(input, dim, return_inverse), return_inverse, return_counts)
+
+
+@declare()
+def bincount(xp: Any, self: Array, weights: Array | None = None, minlength: int = 0) -> Array:
+    """How often each of 0, 1, … occurs, or the sum of its weights."""
+    kind = FROM_NUMPY[self.dtype]
+    if kind.category >= FLOATING or kind.category == 0:
+        raise not_implemented("bincount_cpu", kind.name)
+    if self.ndim != 1 or (self.size and int(self.min()) < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if weights is None:
+        return xp.bincount(self, minlength=minlength)
+    if weights.shape != self.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    sums = xp.bincount(self, weights.astype("float64"), minlength)
+    return sums.astype("float32") if weights.dtype == "float32" else sums
+
+
+def _ends(xp: Any, self: Array, bins: int, range: Any, of_none: Any, margin: float) -> tuple[float, float]:
+    """The ends of a histogram: the range, or the numbers' own, or that of no numbers; `margin` parts equal ones."""
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    if range is not None and len(range) != 2:
+        raise RuntimeError(
+            f"torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but got {len(range)}"
+        )
+    low, high = (float(each) for each in range or ((self.min(), self.max()) if self.size else of_none))
+    if not (xp.isfinite(low) and xp.isfinite(high)):
+        raise RuntimeError(f"torch.histogramdd: dimension 0's range [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension 0"
+        )
+    return (low, high) if low < high else (low - margin, high + margin)
+
+
+@declare(variants="function method out")
+def histc(xp: Any, self: Array, bins: int = 100, min: Number = 0, max: Number = 0) -> Array:
+    """How many elements fall in each of `bins` equal parts of [min, max]."""
+    kind = FROM_NUMPY[self.dtype]
+    if not kind.is_floating_point:
+        raise not_implemented("histogram_cpu", kind.name)
+    low, high = _ends(xp, self, bins, (min, max) if min != max else None, (min, max), 1)
+    inside = self[(self >= low) & (self <= high)]
+    number = self.dtype.type  # PyTorch rounds to the elements' type after each step
+    places = (inside - number(low)) * number(bins) / number(number(high) - number(low))
+    places = xp.minimum(places.astype(xp.int64), bins - 1)
+    return xp.bincount(places, minlength=bins).astype(self.dtype)
+
+
+@declare(variants="")
+def insertion_points(xp: Any, boundaries: Array, self: Array, right: bool) -> Array:
+    side = "right" if right else "left"
+    if boundaries.ndim == 1:
+        return xp.searchsorted(boundaries, self, side)
+    rows = zip(boundaries.reshape(-1, boundaries.shape[-1]), self.reshape(-1, self.shape[-1]), strict=True)
+    return xp.stack([xp.searchsorted(each, values, side) for each, values in rows]).reshape(self.shape)
+
+
+@composite(variants="function out")
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where the values belong in sorted rows: before equal elements, or after them (`right`)."""
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
+    if is_number(input):
+        input = scalar_tensor(input, dtype=scalar_type(input), device=sorted_sequence.device)
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
+    if sorted_sequence.dim() > 1 and sorted_sequence.shape[:-1] != input.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(sorted_sequence.shape)} and "
+            f"input value tensor {list(input.shape)}"
+        )
+    result = insertion_points(sorted_sequence, input, right or side == "right")
+    return result.int() if out_int32 else result.to(int64)
+
+
+@composite(variants="function out")
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The index of the bucket that each value falls in."""
+    if boundaries.dim() != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+def _check_bins(self: Array, bins: Array) -> None:
+    if bins.dtype != self.dtype:
+        one, other = (c_type_name(each) for each in (self, bins))
+        raise RuntimeError(
+            "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+            f"{one} and bins for dimension 0 with dtype {other}"
+        )
+    if bins.ndim != 1:
+        raise RuntimeError(
+            f"torch.histogramdd: bins tensor should have one dimension, but got {bins.ndim} dimensions in the bins "
+            "tensor for dimension 0"
+        )
+    if not bins.size:
+        raise RuntimeError(
+            "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for "
+            "dimension 0"
+        )
+
+
+@declare(
+    variants="function method out",
+    outputs=return_types.histogram,
+    node="torch::autograd::NotImplemented",
+    derivatives={"self, bins, weight": no_derivative("histogram")},
+)
+def histogram(
+    xp: Any,
+    self: Array,
+    bins: Array | Number = 100,
+    *,
+    range: Any = None,
+    weight: Array | None = None,
+    density: bool = False,
+) -> tuple[Array, Array]:
+    """How many elements, or what weight, fall between neighbouring edges, the last of which is included; and the edges.
+
+    `bins` are the edges, or how many equal parts there are. With `density` the integral over all bins is 1.
+    """
+    kind = FROM_NUMPY[self.dtype]
+    if not kind.is_floating_point or kind.is_low_precision:
+        raise not_implemented("histogramdd", kind.name)
+    if weight is not None and weight.shape != self.shape:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+            f"excluding its innermost dimension, but got input with shape {[self.size, 1]} and weight with shape "
+            f"{list(weight.shape)}"
+        )
+    if isinstance(bins, int):
+        low, high = _ends(xp, self, bins, range, (0, 1), 0.5)
+        edges = xp.linspace(low, high, bins + 1).astype(self.dtype)
+    else:
+        _check_bins(self, bins)
+        edges = bins.copy()
+    values = self.reshape(-1)
+    inside = (values >= edges[0]) & (values <= edges[-1])
+    count = len(edges) - 1
+    places = xp.minimum(xp.searchsorted(edges, values[inside], "right") - 1, count - 1)
+    weights = None if weight is None else weight.reshape(-1)[inside]
+    totals = xp.bincount(places, weights, minlength=count).astype(self.dtype)
+    if density:
+        totals = totals / (totals.sum() * xp.diff(edges))
+    return totals, edges

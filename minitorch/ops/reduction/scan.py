@@ -1,0 +1,236 @@
+"""Ops that fold a dimension step by step and keep every step; and differences, which undo them.
+
+Source: https://pytorch.org/docs/stable/generated/torch.cumsum.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minitorch import return_types
+from minitorch.arrays import Array
+from minitorch.dispatch.apply import in_place_of, write_out
+from minitorch.dispatch.declaration import METHODS, OPS, composite, declare
+from minitorch.dispatch.errors import not_implemented
+from minitorch.dispatch.op import CASTS
+from minitorch.dtypes import C_NAMES, bool_, c_type_name, finfo, float32
+from minitorch.dtypes import dtype as DType
+from minitorch.kernels.running import running
+from minitorch.ops.creation.filled import zeros_like
+from minitorch.ops.indexing.joining import cat
+from minitorch.ops.naming import called
+from minitorch.ops.pointwise.arithmetic import times_number
+from minitorch.ops.pointwise.division import over_number
+from minitorch.ops.reduction.sums import sum_type
+from minitorch.ops.views.slicing import select, slice_
+from minitorch.size import check_dim
+from minitorch.tensor import Tensor, holds_somewhere
+
+OUT = "function method out"
+
+
+def _scan(accumulate: Callable[[Array], Array], self: Array, dim: int, dtype: DType | None) -> Array:
+    kind = sum_type(self, dtype)
+    check_dim(dim, self.ndim)
+    wide = self.astype((float32 if kind.is_low_precision else kind).numpy, copy=False)
+    if not self.ndim:
+        return wide.astype(kind.numpy)
+    return accumulate(wide).astype(kind.numpy, copy=False)
+
+
+@declare(
+    out_type=CASTS,
+    row_major=True,
+    variants=OUT,
+    derivatives={"self": lambda grad, dim: _sum_of_later(grad, dim)},
+    autocast_on_gpu="float32 results",
+)
+def cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
+    """y_i = Σ_{j ≤ i} x_j."""
+    result = _scan(lambda wide: wide.cumsum(dim), self, dim, dtype)
+    if result.dtype.kind in "fc" and result.ndim and not xp.moveaxis(result, dim, 0)[:1].all():
+        result += 0  # PyTorch adds to 0, so that no sum is −0
+    return result
+
+
+def _in_place(name: str) -> Any:
+    """The in-place form of a scan, which computes in the tensor's own dtype."""
+    scan = in_place_of(OPS[name])
+
+    def method(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+        if dtype is not None and dtype is not self._dtype:
+            raise RuntimeError(
+                f"Bad in-place call: input tensor dtype {c_type_name(self)} and output tensor dtype "
+                f"{C_NAMES[dtype.name]} should match"
+            )
+        if self._dtype is bool_ and self.dim() and self.numel():
+            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+        return scan(self, dim, dtype=self._dtype)
+
+    return method
+
+
+def _sum_of_later(grad: Tensor, dim: int) -> Tensor:
+    """Σ_{j ≥ i} g_j."""
+    return grad.flip(dim).cumsum(dim).flip(dim) if grad.dim() else grad
+
+
+@declare(
+    out_type=CASTS,
+    row_major=True,
+    variants=OUT,
+    derivatives={"self": lambda grad, self, result, dim: _cumprod_backward(grad, self, result, dim)},
+    autocast_on_gpu="float32 results",
+)
+def cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Array:
+    """y_i = ∏_{j ≤ i} x_j."""
+    return _scan(lambda wide: wide.cumprod(dim), self, dim, dtype)
+
+
+def _cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """Σ_{j ≥ i} g_j y_j / x_i; where there are zeros, with the products of all factors but x_i, one i after another."""
+    if not self.dim() or not self.numel() or self.shape[dim] == 1:
+        return grad
+    self = self.to(grad.dtype)
+    if not holds_somewhere(self.eq(0)):
+        return _sum_of_later(grad * result.conj(), dim) / self.conj()
+    size = self.shape[dim]
+    grads = []
+    for i in range(size):
+        before = slice_(self, dim, 0, i).prod(dim, keepdim=True)
+        later = slice_(self, dim, i + 1, size)
+        ones = before.new_ones(before.shape)
+        products = before * cat([ones, later], dim).cumprod(dim)
+        grads.append((slice_(grad, dim, i, size) * products.conj()).sum(dim, keepdim=True))
+    return cat(grads, dim)
+
+
+METHODS["cumsum_"] = _in_place("cumsum")
+METHODS["cumprod_"] = _in_place("cumprod")
+
+
+@declare(
+    row_major=True,
+    promotion="keep",
+    upcast=True,
+    variants=OUT,
+    derivatives={"self": lambda grad, self, result, dim: _logcumsumexp_backward(grad, self, result, dim)},
+)
+def logcumsumexp(xp: Any, self: Array, dim: int) -> Array:
+    """y_i = log Σ_{j ≤ i} exp(x_j)."""
+    dim = check_dim(dim, self.ndim)
+    if self.dtype.kind not in "fc":
+        raise not_implemented("logcumsumexp_out_cpu", self.dtype.name)
+    if not self.ndim:
+        return self.copy()
+    if self.dtype.kind == "c":
+        result = self.copy()
+        moved = xp.moveaxis(result, dim, 0)
+        for here in range(1, len(moved)):
+            moved[here] = OPS["logaddexp"].kernel(xp, moved[here - 1], moved[here])  # its angles grow beyond π
+        return result
+    return running(xp.logaddexp, self, dim)
+
+
+def _logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """exp(x_i) Σ_{j ≥ i} g_j exp(−y_j), in logarithms; of real numbers, positive and negative gradients apart."""
+    if not self.dim() or not self.numel():
+        return grad
+    if grad.is_complex():
+        return ((grad.conj().log() - result).flip(dim).logcumsumexp(dim).flip(dim) + self).exp().conj()
+
+    lowest = finfo(grad.dtype).min
+
+    def part(sign: int) -> Tensor:
+        counts = grad * sign > 0
+        logs = (grad * sign).where(counts, 1).log().where(counts, lowest)  # the logarithm of 0 would have no slope
+        return ((logs - result).flip(dim).logcumsumexp(dim).flip(dim) + self).exp()
+
+    return part(1) - part(-1)
+
+
+def _running_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
+    return grad.new_zeros(grad.shape).scatter_add(dim, indices, grad) if grad.numel() else grad
+
+
+def _extreme_so_far(name: str, best: str) -> Any:
+    """`cummax` or `cummin`: of equal elements the latest counts, and NaN stays."""
+
+    @declare(
+        row_major=True,
+        variants=OUT,
+        outputs=getattr(return_types, name),
+        derivatives={"self": lambda grad, self, result1, dim: _running_backward(grad, result1, dim)},
+    )
+    @called(name, f"The {'largest' if name == 'cummax' else 'smallest'} element so far, and where it is.")
+    def scan(xp: Any, self: Array, dim: int) -> tuple[Array, Array]:
+        dim = check_dim(dim, self.ndim)
+        if self.dtype.kind == "c":
+            raise not_implemented(name, self.dtype.name)
+        if not self.ndim or not self.size:
+            return self.copy(), xp.zeros(self.shape, xp.int64)
+        values = running(getattr(xp, best), self, dim)
+        positions = xp.arange(self.shape[dim]).reshape([-1 if d == dim else 1 for d in range(self.ndim)])
+        return values, running(xp.maximum, ((values == self) | (self != self)) * positions, dim)
+
+    return scan
+
+
+cummax, cummin = _extreme_so_far("cummax", "maximum"), _extreme_so_far("cummin", "minimum")
+
+
+@composite()
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The n-th differences of neighbours along `dim`."""
+    if not input.dim():
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    dim = check_dim(dim, input.dim())
+    if n == 0:
+        return zeros_like(input).copy_(input) if out is None else write_out("diff", out, input)
+    parts = [each for each in (prepend, input, append) if each is not None]
+    result = cat(parts, dim) if len(parts) > 1 else input
+    for _ in range(min(n, result.shape[dim])):
+        later, earlier = slice_(result, dim, 1, None), slice_(result, dim, 0, -1)
+        result = later ^ earlier if result._dtype.category == 0 else later - earlier
+    if out is not None:
+        return write_out("diff", out, result)
+    return result
+
+
+def _widths(x: Tensor, dim: int, ndim: int) -> Tensor:
+    """The distances of neighbouring points along `dim`."""
+    return diff(x, dim=dim) if x.dim() > 1 else diff(x).reshape([-1 if d == dim else 1 for d in range(ndim)])
+
+
+@composite(variants="function", aliases="trapz")
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The integral along `dim` by the trapezoidal rule."""
+    if x is not None and dx is not None:
+        raise RuntimeError("trapezoid(): only one of x and dx may be given")
+    dim = check_dim(dim, y.dim())
+    if x is None:
+        inner = y.sum(dim) - times_number(select(y, dim, 0) + select(y, dim, -1), 0.5)
+        return times_number(inner, 1 if dx is None else dx)
+    doubled = ((slice_(y, dim, 1, None) + slice_(y, dim, 0, -1)) * _widths(x, dim, y.dim())).sum(dim)
+    return over_number(doubled, 2.0)
+
+
+@composite(variants="function")
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The integrals up to each point."""
+    dim = check_dim(dim, y.dim())
+    pairs = slice_(y, dim, 1, None) + slice_(y, dim, 0, -1)
+    if x is None:
+        return times_number(pairs, (1 if dx is None else dx) / 2.0).cumsum(dim)
+    return over_number((pairs * _widths(x, dim, y.dim())).cumsum(dim), 2.0)

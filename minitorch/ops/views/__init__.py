@@ -1,0 +1,1 @@
+"""Ops whose result shares the memory of their argument."""

@@ -1,0 +1,32 @@
+"""Static graphs: a small TensorFlow 1 on minitorch, to set beside eager execution.
+
+First a graph is built, out of symbols; then a session runs as much of it as is asked for.
+Source: https://www.tensorflow.org/api_docs/python/tf/compat/v1
+"""
+
+# ruff: noqa: I001
+
+from minitorch.static import train
+from minitorch.static.control_flow import cond, while_loop
+from minitorch.static.errors import (
+    FailedPreconditionError, InvalidArgumentError, OperatorNotAllowedInGraphError, OpError, TracerWarning,
+)  # fmt: skip
+from minitorch.static.gradients import gradients
+from minitorch.static.graph import (
+    Graph, Operation, Tensor, control_dependencies, get_default_graph, name_scope, reset_default_graph,
+)  # fmt: skip
+from minitorch.static.listing import draw, edges, listing
+from minitorch.static.operations import (
+    abs, add, add_n, constant, cos, divide, exp, greater, greater_equal, group, identity, less, less_equal, log,
+    matmul, maximum, multiply, negative, no_op, ones_like, placeholder, reduce_mean, reduce_sum, relu, reshape,
+    sigmoid, sin, sqrt, square, stop_gradient, subtract, tanh, transpose, where, zeros_like,
+)  # fmt: skip
+from minitorch.static.session import Session
+from minitorch.static.simplify import fold_constants, prune
+from minitorch.static.tracing import Traced, trace
+from minitorch.static.variables import (
+    AUTO_REUSE, Variable, VariableScope, constant_initializer, get_variable, get_variable_scope, global_variables,
+    global_variables_initializer, glorot_uniform_initializer, ones_initializer, random_normal,
+    random_normal_initializer, random_uniform, random_uniform_initializer, trainable_variables, variable_scope,
+    zeros_initializer,
+)  # fmt: skip
