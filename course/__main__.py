@@ -1,11 +1,15 @@
 """The command `course`."""
 
+import importlib.util
+import signal
 import sys
 from pathlib import Path
 
 import click
 
 from course.files import Course
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.group()
@@ -14,6 +18,10 @@ from course.files import Course
 def main(context: click.Context, root: Path | None) -> None:
     """Build, check and grade the notebooks of the course, and follow your progress."""
     context.obj = Course(root.resolve()) if root else Course.find()
+    if context.invoked_subcommand in ("hint", "mine", "next", "progress", "reset"):
+        from course.package import ensure
+
+        ensure(context.obj)
 
 
 @main.command()
@@ -32,36 +40,89 @@ def build(course: Course, chapters: tuple[str, ...], check: bool) -> None:
             click.echo("\n".join(found) if found else "Every notebook is what its source makes.")
             sys.exit(bool(found))
         for path in build_notebooks(course, chapters):
-            click.echo(path.relative_to(course.root))
+            kept = "kept a copy: " if path.is_relative_to(course.mine) else ""
+            click.echo(f"{kept}{path.relative_to(course.root)}")
     except SourceError as error:
         raise click.ClickException(str(error)) from error
 
 
 @main.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write the report to FILE.")
+@click.option("--json", "json_path", type=_FILE, help="Write the report to FILE.")
+@click.option("--resume", is_flag=True, help="Do not grade again what FILE holds.")
+@click.option("--junit", type=_FILE, help="Write the report as JUnit's XML.")
+@click.option("--csv", type=_FILE, help="Write a gradebook with nbgrader's columns.")
+@click.option("--gradescope", type=_FILE, help="Write Gradescope's results.json.")
+@click.option("--html", type=click.Path(file_okay=False, path_type=Path), help="Write a page for each learner.")
 @click.option("--seed", type=click.IntRange(min=0), help="Repeat the grade that had this seed.")
 @click.option("-j", "jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Grade so many at a time.")
+@click.option("--dask", metavar="ADDRESS", help="Grade on the Dask cluster at ADDRESS (tcp://HOST:8786).")
 @click.option("--untrusted", is_flag=True, help="Submissions of people you do not trust.")
 @click.pass_obj
 def grade(
-    course: Course, paths: tuple[Path, ...], json_path: Path | None, seed: int | None, jobs: int, untrusted: bool
+    course: Course,
+    paths: tuple[Path, ...],
+    json_path: Path | None,
+    resume: bool,
+    junit: Path | None,
+    csv: Path | None,
+    gradescope: Path | None,
+    html: Path | None,
+    seed: int | None,
+    jobs: int,
+    dask: str | None,
+    untrusted: bool,
 ) -> None:
     """Grade the notebooks PATHS, or those in folders, on fresh inputs."""
     from rich.console import Console
 
+    from course import sandbox
     from course.files import write_atomically
+    from course.grade import Report
     from course.grade import grade as grade_notebooks
-    from course.report import print_report
+    from course.report import print_report, progress_bar, write_reports
+    from course.report_gradescope import NotGradedError
 
-    if untrusted:
-        raise click.UsageError(
-            "--untrusted needs a sandbox, and there is none here: resource limits do not stop an attacker"
-        )
-    report = grade_notebooks(paths, course, seed, jobs)
-    if json_path is not None:
-        write_atomically(json_path, report.to_json())
+    if untrusted and (trouble := sandbox.trouble()):
+        raise click.UsageError(f"--untrusted needs a sandbox: {trouble}")
+    if dask and not importlib.util.find_spec("distributed"):
+        raise click.UsageError("--dask needs Dask: pip install distributed")
+    if resume and (json_path is None or seed is not None):
+        raise click.UsageError("--resume goes on with the report and the seed of --json FILE: give FILE, and no --seed")
+    before = None
+    if resume and json_path is not None and json_path.exists():
+        try:
+            before = Report.from_json(json_path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise click.ClickException(f"{json_path}: {error}") from error
+
+    bar, moved = progress_bar(paths)
+
+    def keep(report: Report) -> None:
+        if json_path is not None:
+            write_atomically(json_path, report.to_json())
+        moved(report)
+
+    handlers = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with bar:
+            report = grade_notebooks(paths, course, seed, jobs, before=before, keep=keep, dask=dask)
+    except KeyboardInterrupt:
+        click.echo(f"stopped{f'; course grade --json {json_path} --resume goes on' if json_path else ''}", err=True)
+        sys.exit(130)
+    except OSError as error:
+        if not dask:
+            raise
+        raise click.ClickException(f"the cluster at {dask}: {error}") from error
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    keep(report)
     print_report(report, Console())
+    try:
+        write_reports(report, course, junit, csv, gradescope, html)
+    except NotGradedError as error:
+        click.echo(f"{gradescope} is not written, so that nobody takes it for a score: {error}", err=True)
     sys.exit(any(result.status != "graded" for result in report.submissions))
 
 
@@ -120,29 +181,49 @@ def hint(course: Course, exercise: str) -> None:
 
 
 @main.command()
-@click.argument("name")
+@click.argument("chapter")
 @click.pass_obj
-def reset(course: Course, name: str) -> None:
-    """Give an exercise's cell, or a whole notebook, back as it was; a copy of yours is kept."""
+def read(course: Course, chapter: str) -> None:
+    """Show the parts of minitorch to read with CHAPTER: 06, or 06_computation_graph."""
+    from course.read import shown
+
+    text = shown(course.root, chapter)
+    if not text:
+        raise click.ClickException(f"docs/reading.md has nothing to read with chapter {chapter}.")
+    click.echo_via_pager(text) if sys.stdout.isatty() else click.echo(text)
+
+
+@main.command()
+@click.argument("names", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every notebook.")
+@click.pass_obj
+def reset(course: Course, names: tuple[str, ...], everything: bool) -> None:
+    """Give the exercises, or whole notebooks, NAMES back as they were; a copy of yours is kept."""
     from course.practice import UnknownExerciseError
     from course.progress import reset as reset_exercise
 
+    if bool(names) == everything:
+        raise click.UsageError("say which exercises or notebooks, or --all")
+    if everything:
+        names = tuple(path.stem for path in sorted(course.pristine.glob("*.ipynb")))
     try:
-        for path in reset_exercise(course, name):
-            click.echo(f"kept a copy: {path.relative_to(course.root)}")
+        for name in names:
+            for path in reset_exercise(course, name):
+                click.echo(f"kept a copy: {path.relative_to(course.root)}")
     except UnknownExerciseError as error:
         raise click.ClickException(str(error)) from error
 
 
 @main.command()
-@click.argument("archive", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("archive", type=_FILE)
+@click.option("--grader", is_flag=True, help="What grades, with the solutions, in place of what students get.")
 @click.pass_obj
-def release(course: Course, archive: Path) -> None:
+def release(course: Course, archive: Path, grader: bool) -> None:
     """Write the zip file ARCHIVE for students: everything in git, without the solutions."""
     from course.release import release as write_release
 
     try:
-        click.echo(f"{archive}: {write_release(course, archive)} files")
+        click.echo(f"{archive}: {write_release(course, archive, grader)} files")
     except FileNotFoundError as error:
         raise click.ClickException(str(error)) from error
 
@@ -151,7 +232,10 @@ def release(course: Course, archive: Path) -> None:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def mine(course: Course, arguments: tuple[str, ...]) -> None:
-    """Run the package's tests on your code, or a script: course mine [PYTEST ARGUMENTS | SCRIPT.py ARGUMENTS]."""
+    """Run the tests of your parts, or others, or a script on your code: course mine [ARGUMENTS | SCRIPT.py ARGUMENTS].
+
+    ARGUMENTS are pytest's. In a script `import mytorch` gives your package.
+    """
     from course.mine import SolutionError, run_script, run_tests
 
     script = Path(arguments[0]) if arguments else None

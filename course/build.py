@@ -1,4 +1,4 @@
-"""`course build`: notebooks from the chapters' sources, the same bytes on every run."""
+"""`course build`: notebooks from the chapters' sources, the same bytes on every run; the learner's work stays."""
 
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -7,10 +7,13 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from course import execute, notebook
+from course import bundle, execute, notebook, package, rebuild
+from course.assemble import as_of, read
 from course.check import PRACTICE_SEED
 from course.files import Course, write_atomically
-from course.notebook import v4
+from course.image import without_pixels
+from course.notebook import OURS, v4
+from course.parts import PartError
 from course.source import Cell, SourceError, read_cells, read_exercises
 
 WORKERS = 2
@@ -20,23 +23,25 @@ def build(course: Course, chapters: Iterable[str] = (), to: Course | None = None
     """Build the named chapters (all, if none is named) into the folders of `to` (the course's own).
 
     Returns:
-        The notebooks written.
+        The files written: notebooks, and those of the reference of mytorch that changed.
 
     Raises:
         SourceError: a source breaks a rule, a cell raised, a mutant passed; all such messages, a line each.
     """
-    folders = _folders(course, list(chapters))
     target = to or course
-    jobs = [job for folder in folders for job in _jobs(course, target, folder)]
-    written, errors = [], []
+    reference = course.chapters / "mytorch"
+    folders, taken = _folders(course, list(chapters))
+    jobs = [job for folder in folders for job in _jobs(course, target, folder, taken)]
+    written, errors = package.copy(read(reference), target.reference) if reference.is_dir() else [], []
     for result in execute.run(*jobs, workers=WORKERS):
-        if isinstance(result, SourceError):
+        if isinstance(result, (SourceError, PartError)):
             errors.append(str(result))
         elif isinstance(result, BaseException):
             raise result
         else:
             for path, text in result.items():
-                write_atomically(path, text)
+                if text is not None:
+                    write_atomically(path, text)
                 written.append(path)
     if errors:
         raise SourceError("\n".join(errors))
@@ -44,27 +49,33 @@ def build(course: Course, chapters: Iterable[str] = (), to: Course | None = None
 
 
 def differences(course: Course, chapters: Iterable[str] = ()) -> list[str]:
-    """The built notebooks that a new build would change, one would add or one has left behind, images aside."""
+    """The built notebooks that a new build would change, one would add or one has left behind, images aside.
+
+    A notebook in which the learner has solved an exercise is as it should be, whatever it holds.
+    """
     chapters = list(chapters)
     with tempfile.TemporaryDirectory(prefix="course-build-") as name:
         fresh = Course(Path(name))
         built = {path.relative_to(fresh.root) for path in build(course, chapters, to=fresh)}
         if not chapters:
-            folders = (course.notebooks, course.exercises, course.pristine, course.solutions)
+            folders = (course.notebooks, course.pristine, course.solutions)  # in exercises/ the learner may add some
             built |= {path.relative_to(course.root) for folder in folders for path in folder.glob("*.ipynb")}
+            built |= {path.relative_to(course.root) for path in course.reference.rglob("*.py")}
         return [
             f"{path}: {message}"
             for path in sorted(built)
-            if (message := _difference(course.root / path, fresh.root / path))
+            if (message := _difference(course, course.root / path, fresh.root / path))
         ]
 
 
-def _folders(course: Course, chapters: list[str]) -> list[Path]:
+def _folders(course: Course, chapters: list[str]) -> tuple[list[Path], dict[str, str]]:
+    """The folders of these chapters; and the parts that the learner writes in any chapter, with their exercises."""
     folders = sorted(folder for folder in course.chapters.glob("[0-9][0-9]_*") if folder.is_dir())
     for chapter in chapters:
         if not any(chapter in (folder.name, folder.name[:2]) for folder in folders):
             raise SourceError(f"{course.chapters}: no chapter {chapter!r}")
     chosen = [folder for folder in folders if not chapters or folder.name in chapters or folder.name[:2] in chapters]
+    taken: dict[str, str] = {}
     names: dict[str, Cell] = {}  # unique in the whole course, so every chapter is read
     for folder in folders:
         if (path := folder / "exercises.py").exists():
@@ -74,44 +85,55 @@ def _folders(course: Course, chapters: list[str]) -> list[Path]:
                     raise cell.error(f"duplicate exercise {name!r}, also at {names[name].path}:{names[name].line}")
                 if name is not None:
                     names[name] = cell
-    return chosen
+                    taken |= dict.fromkeys(str(cell.metadata.get("part", "")).split(), name)
+    return chosen, taken
 
 
-def _jobs(course: Course, target: Course, folder: Path) -> Iterator[Any]:
+def _jobs(course: Course, target: Course, folder: Path, taken: dict[str, str]) -> Iterator[Any]:
     if (folder / "lesson.py").exists():
-        yield _lesson(course, target.notebooks / f"{folder.name}.ipynb", folder / "lesson.py")
+        yield _lesson(course, target.notebooks / f"{folder.name}.ipynb", folder / "lesson.py", taken)
     if (folder / "exercises.py").exists():
         yield _exercises(course, target, folder / "exercises.py")
 
 
-async def _lesson(course: Course, path: Path, source: Path) -> dict[Path, str]:
+async def _lesson(course: Course, path: Path, source: Path, taken: dict[str, str]) -> dict[Path, str]:
     cells = read_cells(source)
-    built = notebook.lesson(source.parent.name, cells)
+    reference, chapter = course.chapters / "mytorch", source.parent.name
+    built = notebook.lesson(chapter, cells, as_of(read(reference), int(chapter[:2])), taken)
     course.notebooks.mkdir(exist_ok=True)
     try:
-        await execute.execute(built, course.notebooks, course.root, PRACTICE_SEED)
+        await execute.execute(built, course.notebooks, course.root, PRACTICE_SEED, reference)
     except execute.CellError as error:
         raise cells[error.index].error(str(error)) from error
     _refuse_machine_text(built, cells, course)
     return {path: notebook.write(built)}
 
 
-async def _exercises(course: Course, target: Course, path: Path) -> dict[Path, str]:
+async def _exercises(course: Course, target: Course, path: Path) -> dict[Path, str | None]:
+    """The texts of the notebooks; None for a copy that was kept of what the learner had written."""
     source = read_exercises(path)
     built = notebook.reference(source)
     kept = [cell for cell in source.cells if cell.role not in ("hint", "mutant")]
     course.solutions.mkdir(exist_ok=True)
     try:
-        says = await execute.execute_reference(built, course.solutions, course.root, PRACTICE_SEED)
+        says = await execute.execute_reference(
+            built, course.solutions, course.root, PRACTICE_SEED, course.chapters / "mytorch"
+        )
     except execute.CellError as error:
         raise kept[error.index].error(str(error)) from error
     except execute.WeakCheckError as error:
         raise next(cell for cell in kept if cell.metadata.get("check") == error.exercise).error(str(error)) from error
     _refuse_machine_text(built, kept, course)
+    notebook.scroll_long_outputs(built)
     exercises = notebook.learners(built, says)
     name = f"{source.chapter}.ipynb"
-    texts = {target.solutions / name: built, target.exercises / name: exercises, target.pristine / name: exercises}
-    return {place: notebook.write(made) for place, made in texts.items()}
+    learners, copies = rebuild.learners_text(target, exercises, name)
+    return {
+        target.solutions / name: notebook.write(built),
+        target.exercises / name: learners,
+        target.pristine / name: notebook.write(exercises),
+        **dict.fromkeys(copies),
+    }
 
 
 def _refuse_machine_text(built: NotebookNode, cells: list[Cell], course: Course) -> None:
@@ -119,12 +141,18 @@ def _refuse_machine_text(built: NotebookNode, cells: list[Cell], course: Course)
         raise cells[index].error(f"the output holds {text!r}, which differs on another machine")
 
 
-def _difference(old: Path, new: Path) -> str:
+def _difference(course: Course, old: Path, new: Path) -> str:
+    if old.parent == course.exercises:
+        return rebuild.outdated(old, v4.reads(new.read_text(encoding="utf-8")))
     if not old.exists():
         return "missing"
     if not new.exists():
         return "has no source"
-    before, after = (_without_images(v4.reads(path.read_text(encoding="utf-8"))) for path in (old, new))
+    if old.suffix == ".py":
+        return "" if old.read_bytes() == new.read_bytes() else "differs from its source"
+    before, after = (_comparable(v4.reads(path.read_text(encoding="utf-8"))) for path in (old, new))
+    for was, now in zip(before.cells, after.cells, strict=False):
+        _forget_last_digits(was, now)
     if before == after:
         return ""
     for place, (was, now) in enumerate(zip(before.cells, after.cells, strict=False)):
@@ -134,9 +162,34 @@ def _difference(old: Path, new: Path) -> str:
     return "differs in its metadata or number of cells"
 
 
-def _without_images(built: NotebookNode) -> NotebookNode:
+def _forget_last_digits(was: NotebookNode, now: NotebookNode) -> None:
+    """Where both show the same values within the check's tolerance, `now` gets the output of `was`.
+
+    Another processor adds in another order, so the last digits differ.
+    """
+    outputs = zip(was.get("outputs", []), now.get("outputs", []), strict=False)
+    for place, (old, new) in enumerate(outputs):
+        shown, again = (output.get("data", {}).get(bundle.MIME) for output in (old, new))
+        same_tolerance = shown and again and (shown["rtol"], shown["atol"]) == (again["rtol"], again["atol"])
+        if same_tolerance and not bundle.difference(shown, again):
+            now.outputs[place] = old
+
+
+def _comparable(built: NotebookNode) -> NotebookNode:
+    """The notebook without images, and without what JupyterLab changes when somebody runs it and saves it."""
+    built.metadata = {OURS: built.metadata.get(OURS)}
     for cell in built.cells:
+        cell.pop("execution_count", None)
+        for key in ("collapsed", "execution", "scrolled"):
+            cell.metadata.pop(key, None)
+        ours = cell.metadata.get(OURS, {})
+        if isinstance(ours.get("mutants"), dict):
+            ours["mutants"] = sorted(ours["mutants"].values())  # their keys depend on last digits
         for output in cell.get("outputs", []):
+            output.pop("execution_count", None)
+            output.pop("traceback", None)
             for mime in [mime for mime in output.get("data", {}) if mime.startswith("image/")]:
                 output.data[mime] = ""
+            if "text/html" in output.get("data", {}):
+                output.data["text/html"] = without_pixels(output.data["text/html"])
     return built

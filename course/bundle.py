@@ -12,7 +12,7 @@ none
 sequence   items (encoded)
 mapping    items (encoded, by name)
 exception  type, message
-secret     digest (of the encoded value)
+secret     digest (of all values together)
 =========  ==========================================================
 
 JSON has no NaN, infinities or complex numbers: they are the strings "nan", "inf", "-inf" and pairs [real, imaginary].
@@ -28,12 +28,13 @@ import numpy as np
 
 MIME = "application/vnd.minitorch.check+json"
 MAX_ELEMENTS = 20_000
+MALFORMED = "the values shown are not of the course's format"
 
 Bundle = dict[str, Any]
 
 
-def bundle(values: dict[str, Any], rtol: float, atol: float, secret: bool) -> Bundle:
-    """Encode named values.
+def bundle(values: dict[str, Any], rtol: float, atol: float, secret: bool, salt: str = "") -> Bundle:
+    """Encode named values. `secret` ones become one digest, which is slow to compute and another for each `salt`.
 
     Raises:
         TypeError: a value is of a kind that a check cannot show, or a name is no string.
@@ -41,7 +42,8 @@ def bundle(values: dict[str, Any], rtol: float, atol: float, secret: bool) -> Bu
     """
     encoded = {_name(name): encode(value) for name, value in values.items()}
     if secret:
-        encoded = {name: _seal(name, value) for name, value in encoded.items()}
+        digest = _digest(encoded, salt)
+        encoded = {name: {"kind": "secret", "digest": digest} for name in encoded}
     return {"version": 1, "rtol": rtol, "atol": atol, "values": encoded}
 
 
@@ -70,32 +72,35 @@ def encode(value: Any) -> dict[str, Any]:
             return {"kind": "array", **_elements(value, value.dtype)}
     if type(value).__name__ in ("dtype", "device") or isinstance(value, np.dtype):
         return {"kind": "string", "data": str(value).rpartition(".")[2]}
-    if all(hasattr(value, name) for name in ("detach", "tolist", "dtype", "device", "shape")):
-        return {"kind": "tensor", "device": str(value.device), **_elements(value.detach(), value.dtype)}
+    if all(hasattr(value, name) for name in ("tolist", "dtype", "device", "shape")):
+        return {"kind": "tensor", "device": str(value.device), **_elements(value, value.dtype)}
     raise TypeError(f"a check cannot show a {type(value).__name__}")
 
 
 def difference(expected: Bundle, actual: Bundle) -> str:
     """What is wrong with `actual`, in words; empty if nothing is. The tolerances are those of `expected`."""
-    wanted, given = expected["values"], actual.get("values")
-    if actual.get("version") != 1 or not isinstance(given, dict):
-        return "the values shown are not of the course's format"
+    wanted, given = expected["values"], actual.get("values") if isinstance(actual, dict) else None
+    if not isinstance(given, dict) or actual.get("version") != 1:
+        return MALFORMED
     if set(wanted) != set(given):
         return f"expected the values {', '.join(wanted)}; got {', '.join(map(str, given)) or 'none'}"
     try:
+        if all(value["kind"] == "secret" for value in wanted.values()):
+            right = "not the right value" if len(wanted) == 1 else "not all of them are right"
+            return "" if wanted == given else f"{', '.join(wanted)}: {right}"
         return "\n".join(
             f"{name}: {message}"
             for name in wanted
             if (message := _differ(wanted[name], given[name], expected["rtol"], expected["atol"]))
         )
-    except (KeyError, TypeError, ValueError, AttributeError):  # the learner's process may have shown anything
-        return "the values shown are not of the course's format"
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
+        return MALFORMED  # the learner's process may have shown anything
 
 
 def fingerprint(shown: Bundle) -> str:
-    """A digest of the values, the floating-point numbers rounded to six digits."""
+    """A digest of the values, the floating-point numbers rounded to four digits, the same on most machines."""
     text = json.dumps(shown["values"], sort_keys=True)
-    rounded = json.loads(text, parse_float=lambda number: f"{float(number):.6g}")
+    rounded = json.loads(text, parse_float=lambda number: f"{round(float(number), 6):.4g}")
     return hashlib.sha256(json.dumps(rounded, sort_keys=True).encode()).hexdigest()
 
 
@@ -133,9 +138,10 @@ def _flatten(nested: Any, depth: int) -> Iterator[Any]:
             yield from _flatten(item, depth - 1)
 
 
-def _seal(name: str, encoded: dict[str, Any]) -> dict[str, Any]:
-    text = json.dumps(_exact(encoded), sort_keys=True)
-    return {"kind": "secret", "digest": hashlib.sha256(f"{name}:{text}".encode()).hexdigest()}
+def _digest(encoded: dict[str, Any], salt: str) -> str:
+    """One digest of all values, so that they cannot be found one by one, and slow, so that few guesses can be tried."""
+    text = json.dumps({name: _exact(value) for name, value in encoded.items()}, sort_keys=True)
+    return hashlib.scrypt(text.encode(), salt=salt.encode(), n=1 << 14, r=8, p=4, maxmem=64 << 20).hex()
 
 
 def _exact(encoded: dict[str, Any]) -> dict[str, Any]:
@@ -162,8 +168,6 @@ def _differ(expected: dict[str, Any], actual: dict[str, Any], rtol: float, atol:
             exact = isinstance(expected["data"], int) and isinstance(actual["data"], int)
             same = expected["data"] == actual["data"] if exact else _close(expected["data"], actual["data"], rtol, atol)
             return "" if same else f"expected {expected['data']}, got {actual['data']}"
-        case "secret":
-            return "" if expected == actual else "not the right value"
     return "" if expected == actual else f"expected {_summary(expected)}, got {_summary(actual)}"
 
 

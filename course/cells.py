@@ -45,6 +45,14 @@ def free(text: str) -> set[str]:
     return used - {name for node in nodes for name in _bound(node)} - set(dir(builtins)) - {"display", "get_ipython"}
 
 
+def imported(text: str) -> set[str]:
+    """The packages that a cell imports, by the first word of their names."""
+    nodes = list(ast.walk(ast.parse(plain(text))))
+    modules = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    modules += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {module.partition(".")[0] for module in modules}
+
+
 def replacement_name(replaces: str, names: list[str]) -> str:
     """Which of a solution's names stands for the part "module:path": the last that is in the path, or empty."""
     path = replaces.partition(":")[2].split(".")

@@ -6,17 +6,24 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from course import bundle as _bundle
-from course import practice
+from course import magic, nbgrader, package, practice
 from course.files import Course
+from course.lock import locked
 
 PRACTICE_SEED = 20260101
 SEED_VARIABLE = "MINITORCH_COURSE_SEED"
+deliver: Callable[[_bundle.Bundle], None] | None = None
+"""Takes what a check shows, in a grade."""
+made: Callable[[str], None] | None = None
+"""Takes each of the learner's parts once it is in the package, in a grade."""
+_CELLS: list[str] = []  # what ran since this module was imported: nbval leaves no history
 
 
 def seed() -> int:
@@ -37,17 +44,23 @@ def show(values: Any, *, rtol: float = 1e-5, atol: float = 1e-6, text: str = "",
         rtol: relative tolerance for floating-point data.
         atol: absolute tolerance for floating-point data.
         text: what the values mean, in words.
-        secret: store a digest in place of the values.
+        secret: show one digest of all values in their place.
 
     Raises:
         TypeError: a value of a kind that cannot be shown.
         ValueError: too many elements, or a secret value that is not exact.
     """
-    shown = _bundle.bundle(values if isinstance(values, dict) else {"value": values}, rtol, atol, secret)
+    shown = _bundle.bundle(values if isinstance(values, dict) else {"value": values}, rtol, atol, secret, str(seed()))
+    if deliver is not None:
+        deliver(shown)
+        return
+    for_nbgrader = nbgrader.is_running()
+    if not for_nbgrader and SEED_VARIABLE not in os.environ:
+        _verdict(shown)  # first, since the values may fill pages
     plain = "\n".join(filter(None, (text, _bundle.describe(shown["values"]))))
     _display({_bundle.MIME: shown, "text/plain": plain})
-    if SEED_VARIABLE not in os.environ:
-        _verdict(shown)
+    if for_nbgrader:
+        nbgrader.require(shown, _history()[-1], Course.find())
 
 
 def error(call: Callable[..., Any], *arguments: Any, **keywords: Any) -> Exception | None:
@@ -60,26 +73,23 @@ def error(call: Callable[..., Any], *arguments: Any, **keywords: Any) -> Excepti
 
 
 @contextmanager
-def install(mine: Any, target: str) -> Iterator[None]:
-    """Put `mine` in the place of `target` while the context is open.
+def install(mine: Any, target: str, lock: bool = True) -> Iterator[None]:
+    """Put `mine` in the place of `target` while the context is open. The original cannot be called meanwhile.
 
     Args:
         mine: a function, class or value.
         target: "module:attribute", where the attribute may be a path through classes, objects and dicts
-            ("minitorch.optim.sgd:SGD.step", "minitorch.ops.declaration:OPS.mul.kernel"). What stands at a module's
+            ("minitorch.optim.sgd:SGD.step", "minitorch.dispatch.declaration:OPS.mul.kernel"). What stands at a module's
             top level is also replaced in every global of the same package that holds the original.
+        lock: see `course.lock`. Without it the original can still be called by whoever holds it.
 
     Raises:
         ImportError: no such module.
         AttributeError, LookupError: no such attribute or item.
     """
     module_name, _, path = target.partition(":")
-    *outer, last = path.split(".")
-    module = importlib.import_module(module_name)
-    holder = functools.reduce(_child, outer, module)
-    original = _child(holder, last)
-    if isinstance(holder, type):
-        original = vars(holder).get(last, original)  # a static method itself, not what it gives
+    module, last = importlib.import_module(module_name), path.rpartition(".")[2]
+    holder, original = _find(target)
     places = [(holder, last)]
     if holder is module:
         package = module_name.partition(".")[0]
@@ -90,13 +100,28 @@ def install(mine: Any, target: str) -> Iterator[None]:
             for name, value in list(vars(other).items())
             if value is original and (other, name) != (module, last)
         ]
-    for place, name in places:
-        _put(place, name, mine)
-    try:
-        yield
-    finally:
-        for place, name in places:
-            _put(place, name, original)
+    with locked(original, target) if lock else nullcontext():
+        try:
+            for place, name in places:
+                _put(place, name, mine)
+            yield
+        finally:
+            for place, name in places:
+                _put(place, name, original)
+
+
+def find_part(target: str) -> Any:
+    """The part "module:attribute" of a package (see `install`)."""
+    return _find(target)[1]
+
+
+def _find(target: str) -> tuple[Any, Any]:
+    """What holds a part, and the part."""
+    module, _, path = target.partition(":")
+    *outer, last = path.split(".")
+    holder = functools.reduce(_child, outer, importlib.import_module(module))
+    part = _child(holder, last)
+    return holder, vars(holder).get(last, part) if isinstance(holder, type) else part  # a static method itself
 
 
 def _child(holder: Any, name: str) -> Any:
@@ -112,6 +137,28 @@ def _put(holder: Any, name: str, value: Any) -> None:
         setattr(holder, name, value)
 
 
+def mytorch(*parts: str, chapter: int) -> ModuleType:
+    """Import mytorch as of a chapter, in which these parts are the learner's and everything else is the reference's.
+
+    The learner's text is the last cell run that defines them all. `import mytorch` gives this package from now on.
+
+    Raises:
+        LookupError: no such part, or no cell that was run defines them.
+    """
+    mine: dict[str, str] = {}
+    if parts:
+        text = practice.solution_in(_history(), [], list(parts))
+        if text is None:
+            names = ", ".join(part.partition(":")[2] for part in parts)
+            raise LookupError(f"no cell that was run defines {names}: run the cell with your solution, then this one")
+        mine = dict.fromkeys(parts, text)
+    module = package.with_parts(Course.find(), chapter, mine)
+    if made is not None:
+        for part in parts:
+            made(part)
+    return module
+
+
 def hint(exercise: str) -> None:
     """Print the next hint of an exercise."""
     print(practice.next_hint(Course.find(), exercise))
@@ -119,21 +166,34 @@ def hint(exercise: str) -> None:
 
 def _verdict(shown: _bundle.Bundle) -> None:
     """Tell the learner at once whether the values are right, and keep the solution if they are. No grade reads this."""
-    from IPython.core.getipython import get_ipython
-
-    shell: Any = get_ipython()
-    if shell is None:
-        return
-    history: list[str] = shell.history_manager.input_hist_raw
-    exercise = practice.exercise_of_check(history[-1])
+    history = _history()
+    exercise = practice.exercise_of_check(history[-1]) if history else None
     if exercise is None:
         return
     if wrong := _bundle.difference(exercise.expected, shown):
         message = "\n".join(filter(None, ("✗ Not yet.", wrong, exercise.mutants.get(_bundle.fingerprint(shown)))))
     else:
         message = f"✓ Right ({exercise.name}).{practice.keep(exercise, history)}"
-    style = f"color:{'#b3261e' if wrong else '#1b7f3b'};border-left:4px solid;padding-left:.6em;white-space:pre-wrap"
+    color = "var(--jp-error-color1, #b3261e)" if wrong else "var(--jp-success-color1, #1b7f3b)"  # the theme's own
+    style = f"color:{color};border-left:4px solid;padding-left:.6em;white-space:pre-wrap"
     _display({"text/plain": message, "text/html": f'<div style="{style}">{html.escape(message)}</div>'})
+    if exercise.parts and not wrong:
+        package.write(Course.find())
+
+
+def _history() -> list[str]:
+    """The text of every cell that this kernel ran, the one that runs now included."""
+    shell = _shell()
+    history: list[str] = [] if shell is None else shell.history_manager.input_hist_raw
+    return _CELLS if _CELLS and (not history or history[-1] != _CELLS[-1]) else history
+
+
+def _shell() -> Any:
+    """IPython's shell, or None outside it."""
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython  # its module has no type hints
+    return shell()
 
 
 def _display(data: dict[str, Any]) -> None:
@@ -141,3 +201,14 @@ def _display(data: dict[str, Any]) -> None:
 
     publish: Any = publish_display_data
     publish(data)
+
+
+if "ipykernel" in sys.modules and _shell() is not None:
+    magic.load(_shell())
+    _shell().events.register("pre_run_cell", lambda info: _CELLS.append(info.raw_cell))
+    if nbgrader.is_running():
+        nbgrader.prepare(Course.find())
+    try:
+        package.ensure(Course.find())  # `import mytorch` shall find the learner's package
+    except LookupError as reason:  # kept solutions that do not fit together are no reason to stop here
+        print(f"my/mytorch could not be written: {reason}")

@@ -4,6 +4,8 @@ import asyncio
 import os
 import re
 import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +36,12 @@ class WeakCheckError(Exception):
         self.exercise = exercise
 
 
-async def execute(notebook: NotebookNode, working_folder: Path, path: Path, seed: int) -> None:
+async def execute(notebook: NotebookNode, working_folder: Path, path: Path, seed: int, package: Path) -> None:
     """Run every cell and store its outputs, in a form that is the same on every run.
+
+    Args:
+        path: a folder on the import path.
+        package: the folder of the package mytorch.
 
     Raises:
         CellError: a cell raised that is not tagged `raises-exception`.
@@ -51,7 +57,9 @@ async def execute(notebook: NotebookNode, working_folder: Path, path: Path, seed
             store_widget_state=False,
             coalesce_streams=True,
         )
-        await client.async_execute(cwd=str(working_folder), env=environment(folder, seed, path), cleanup_kc=True)
+        await client.async_execute(
+            cwd=str(working_folder), env=environment(folder, seed, path, package), cleanup_kc=True
+        )
     notebook.metadata["language_info"] = {"name": "python"}
     for index, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", []):
@@ -64,7 +72,7 @@ async def execute(notebook: NotebookNode, working_folder: Path, path: Path, seed
 
 
 async def execute_reference(
-    notebook: NotebookNode, working_folder: Path, path: Path, seed: int
+    notebook: NotebookNode, working_folder: Path, path: Path, seed: int, package: Path
 ) -> dict[str, dict[str, str]]:
     """Run the reference and then, in the same kernel, every mutant with its check.
 
@@ -80,7 +88,7 @@ async def execute_reference(
     for exercise, mutant in runs:
         for text in (mutant["source"], check_cells[exercise].source):
             notebook.cells.append(v4.new_code_cell(text, metadata={"tags": ["raises-exception"]}))
-    await execute(notebook, working_folder, path, seed)
+    await execute(notebook, working_folder, path, seed, package)
     tail = notebook.cells[length:]
     del notebook.cells[length:]
     expected = {exercise: _bundles(cell) for exercise, cell in check_cells.items()}
@@ -121,9 +129,16 @@ def expected_bundle(cell: NotebookNode) -> bundle.Bundle:
 
 
 def run(*notebooks: Any, workers: int) -> list[Any]:
-    """Await coroutines, at most `workers` at a time; their results or exceptions, in order."""
+    """Await coroutines, at most `workers` at a time; their results or exceptions, in order.
+
+    They run in a thread of their own, where nbclient takes no signal: Ctrl-C cancels them all, and their kernels end.
+    """
+    cancel: list[Callable[[], Any]] = []
 
     async def together() -> list[Any]:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        cancel.append(lambda: loop.call_soon_threadsafe(task.cancel))
         turn = asyncio.Semaphore(workers)
 
         async def one(coroutine: Any) -> Any:
@@ -132,7 +147,14 @@ def run(*notebooks: Any, workers: int) -> list[Any]:
 
         return await asyncio.gather(*map(one, notebooks), return_exceptions=True)
 
-    return asyncio.run(together())
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(asyncio.run, together())
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            for each in cancel:
+                each()
+            raise
 
 
 def _bundles(cell: NotebookNode) -> list[bundle.Bundle]:

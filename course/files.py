@@ -48,6 +48,11 @@ class Course:
         return self.root / "solutions"
 
     @property
+    def reference(self) -> Path:
+        """The package mytorch as the solutions have it: a copy of the one in `chapters`, made by the build."""
+        return self.solutions / "mytorch"
+
+    @property
     def mine(self) -> Path:
         """The learner's own solutions and progress."""
         return self.root / "my"

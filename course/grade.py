@@ -1,34 +1,39 @@
 """Grade submissions: run each on inputs nobody saw before, and compare outside the process that ran it."""
 
+import functools
 import json
-import os
+import re
 import secrets
-import sys
 import tempfile
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nbformat import NotebookNode
 
-from course import execute, kernel, sandbox
+from course import judge
 from course.check import PRACTICE_SEED
-from course.files import Course, write_atomically
-from course.merge import (
-    RejectedError,
-    Submission,
-    chapter_of,
-    has_code,
-    merge,
-    read,
-    solutions_of,
-    stubs_of,
-)
-from course.notebook import OURS, role, tasks, v4, write
+from course.execute import WeakCheckError
+from course.files import Course
+from course.find import RejectedError, digest, notebooks, read
+from course.kit import Kits
+from course.merge import Submission, chapter_of, solutions_of
+from course.notebook import OURS, role, tasks, v4
+from course.printable import printable, printable_path
+from course.reference import Reference, stored
+from course.reference import run as run_reference
+from course.sandbox import Limits, SandboxError
+from course.warm import Pool
 
+T = TypeVar("T")
 SCHEMA_VERSION = 1
+_DRAWS = 3
+_WARM = 8  # sandboxes that wait for the next submission, for each that is graded at a time
+_UNDEFINED = re.compile(r"\bNameError: name '(\w+)' is not defined")
 
 
 @dataclass
@@ -44,7 +49,10 @@ class Item:
 
 @dataclass
 class Result:
-    """The result of one submission. `status`: graded, not graded (a fault of the machine) or rejected."""
+    """The result of one submission. `status`: graded, not graded (a fault of the machine) or rejected.
+
+    `digest` is the SHA-256 of the file that was graded.
+    """
 
     path: str
     chapter: str | None = None
@@ -53,6 +61,7 @@ class Result:
     score: int = 0
     max_score: int = 0
     seconds: float = 0.0
+    digest: str = ""
     items: list[Item] = field(default_factory=list)
 
 
@@ -67,14 +76,33 @@ class Report:
         """The report in the versioned format of docs/grading.md."""
         return json.dumps({"schema_version": SCHEMA_VERSION, **asdict(self)}, indent=1, ensure_ascii=False) + "\n"
 
+    @classmethod
+    def from_json(cls, text: str) -> "Report":
+        """The report that `to_json` wrote.
+
+        Raises:
+            ValueError: it is of another format.
+        """
+        try:
+            read = json.loads(text)
+            results = [Result(**{**each, "items": [Item(**i) for i in each["items"]]}) for each in read["submissions"]]
+            if read["schema_version"] == SCHEMA_VERSION:
+                return cls(int(read["seed"]), results)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError("not a report of `course grade`") from error
+        raise ValueError(f"a report of version {read['schema_version']}, not {SCHEMA_VERSION}")
+
 
 def grade(
     paths: Iterable[Path],
     course: Course,
     seed: int | None = None,
     jobs: int = 1,
-    limits: sandbox.Limits | None = None,
+    limits: Limits | None = None,
     explain: bool = True,
+    before: Report | None = None,
+    keep: Callable[[Report], None] = lambda report: None,
+    dask: str | None = None,
 ) -> Report:
     """Grade submissions on inputs drawn from a fresh seed (see docs/grading.md).
 
@@ -85,187 +113,191 @@ def grade(
         jobs: how many notebooks run at a time.
         limits: what one submission may use.
         explain: run the known wrong answers too, to recognise them in a submission.
+        before: an earlier report. What is graded in it is kept, and graded again only if the file has changed since;
+            its seed is this grade's.
+        keep: is called with the report so far, whenever a submission has been graded.
+        dask: the address of a Dask cluster whose workers grade; see `course.cluster`.
     """
-    seed = secrets.randbelow(2**31) if seed is None else seed
-    references = {path.stem: path for path in sorted(course.solutions.glob("*.ipynb"))}
-    read_in = [_read(path, list(references)) for path in _notebooks(paths)]
+    held = [result for result in before.submissions if result.status == "graded"] if before else []
+    if before:
+        seed = before.seed
+    draws = [seed] if seed is not None else [secrets.randbelow(2**31) for _ in range(_DRAWS)]
+    sources = {path.stem: path for path in sorted(course.solutions.glob("*.ipynb"))}
+    known = {(result.path, result.digest) for result in held}
+    read_in = [_read(path, list(sources)) for path in notebooks(paths)]
+    read_in = [pair for pair in read_in if (pair[0].path, pair[0].digest) not in known]
+    again = {result.path for result, _ in read_in}
+    held = [result for result in held if result.path not in again]
     needed = sorted({result.chapter for result, _ in read_in if result.chapter})
-    executed = _execute([references[chapter] for chapter in needed], course, seed, jobs, explain)
-    return _run_all(read_in, dict(zip(needed, executed, strict=True)), course, seed, jobs, limits or sandbox.Limits())
+    stop = threading.Event()
+    with tempfile.TemporaryDirectory(prefix="course-") as folder:
+        ready = [_made(sources[chapter], course, Path(folder)) for chapter in needed]
+        for drawn in draws:  # inputs on which a known wrong answer looks right are no good
+            references = _run_references(ready, drawn, jobs, explain, stop)
+            if not any(isinstance(each, WeakCheckError) for each in references):
+                break
+
+        def keep_all(new: list[Result]) -> None:
+            keep(Report(drawn, held + new))
+
+        by_chapter = dict(zip(needed, references, strict=True))
+        if dask:
+            from course.cluster import run_all
+
+            return Report(drawn, held + run_all(dask, read_in, by_chapter, drawn, limits or Limits(), keep_all))
+        return Report(drawn, held + _run_all(read_in, by_chapter, drawn, jobs, limits or Limits(), stop, keep_all))
 
 
-def practise(path: Path, course: Course, limits: sandbox.Limits | None = None) -> Report:
+def practise(path: Path, course: Course, limits: Limits | None = None) -> Report:
     """Check one notebook against the outputs that were stored for the practice seed; needs no solutions."""
     pristine = {path.stem: path for path in sorted(course.pristine.glob("*.ipynb"))}
-    read_in = [_read(path, list(pristine))]
-    executed = {name: v4.reads(pristine[name].read_text(encoding="utf-8")) for name in [read_in[0][0].chapter] if name}
-    for notebook in executed.values():
-        for cell in notebook.cells:
-            if role(cell) == "solution":
-                cell.metadata[OURS]["stub"] = cell.source
-    return _run_all(read_in, executed, course, PRACTICE_SEED, 1, limits or sandbox.Limits())
-
-
-def _notebooks(paths: Iterable[Path]) -> list[Path]:
-    """The files themselves, and the notebooks below the folders, hidden folders aside."""
-    found: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            below = (
-                file
-                for file in path.rglob("*.ipynb")
-                if not any(p.startswith(".") for p in file.relative_to(path).parts)
-            )
-            found += sorted(below)
-        else:
-            found.append(path)
-    return found
+    result, notebook = _read(path, list(pristine))
+    with tempfile.TemporaryDirectory(prefix="course-") as folder:
+        references: dict[str, Reference | Exception] = {}
+        if result.chapter:
+            built, kits = _with_kits(pristine[result.chapter], course, Path(folder))
+            for cell in built.cells:
+                if role(cell) == "solution":
+                    cell.metadata[OURS]["stub"] = cell.source
+            references[result.chapter] = stored(built, kits)
+        stop = threading.Event()
+        return Report(
+            PRACTICE_SEED, _run_all([(result, notebook)], references, PRACTICE_SEED, 1, limits or Limits(), stop)
+        )
 
 
 def _read(path: Path, chapters: list[str]) -> tuple[Result, NotebookNode | None]:
+    name = printable_path(path)
     try:
         notebook = read(path)
-        return Result(str(path), chapter_of(notebook, path, chapters)), notebook
-    except (RejectedError, OSError) as error:
-        return Result(str(path), reason=str(error)), None
+        return Result(name, chapter_of(notebook, path, chapters), digest=digest(path)), notebook
+    except RejectedError as error:
+        return Result(name, reason=printable(str(error))), None
+    except (OSError, ValueError) as error:
+        return Result(name, reason=printable(f"cannot be read: {getattr(error, 'strerror', None) or error}")), None
 
 
-def _execute(
-    paths: list[Path], course: Course, seed: int, jobs: int, explain: bool
-) -> list[NotebookNode | BaseException]:
+def _with_kits(path: Path, course: Course, folder: Path) -> tuple[NotebookNode, Kits]:
+    notebook = v4.reads(path.read_text(encoding="utf-8"))
+    return notebook, Kits(folder / path.stem, course, notebook)
+
+
+def _made(path: Path, course: Course, folder: Path) -> tuple[NotebookNode, Kits] | Exception:
+    try:
+        return _with_kits(path, course, folder)
+    except Exception as error:
+        return error
+
+
+def _run_references(
+    ready: list[tuple[NotebookNode, Kits] | Exception], seed: int, jobs: int, explain: bool, stop: threading.Event
+) -> list[Reference | Exception]:
     """Run the references with this seed; an exception in the place of one that fails, which is no learner's fault."""
 
-    async def one(path: Path) -> NotebookNode:
-        notebook: NotebookNode = v4.reads(path.read_text(encoding="utf-8"))
-        about = tasks(notebook)
-        if not explain:
-            for each in about.values():
-                each["mutants"] = []
-        part = v4.new_notebook(cells=[cell for cell in notebook.cells if role(cell)])  # the same cells, not copies
-        with tempfile.TemporaryDirectory(prefix="course-") as folder:
-            says = await execute.execute_reference(part, Path(folder), course.root, seed)
-        for name, each in about.items():
-            each["mutants"] = says[name]
-        return notebook
+    def one(made: tuple[NotebookNode, Kits] | Exception) -> Reference | Exception:
+        if isinstance(made, Exception):
+            return made
+        try:
+            return run_reference(*made, seed, explain, stop)
+        except Exception as error:
+            return error
 
-    return execute.run(*map(one, paths), workers=jobs)
+    return [future.result() for future in _each([functools.partial(one, each) for each in ready], jobs, stop)]
 
 
 def _run_all(
     read_in: list[tuple[Result, NotebookNode | None]],
-    executed: dict[str, Any],
-    course: Course,
+    references: dict[str, Any],
     seed: int,
     jobs: int,
-    limits: sandbox.Limits,
-) -> Report:
-    def one(result: Result, notebook: NotebookNode | None) -> Result:
-        if notebook is None:
-            return result
-        reference = executed[str(result.chapter)]
-        if isinstance(reference, BaseException):
-            result.status, result.reason = "not graded", f"the reference could not be run: {reference}"
-            return result
-        return _grade_one(result, notebook, reference, course, seed, limits)
+    limits: Limits,
+    stop: threading.Event,
+    keep: Callable[[list[Result]], None] = lambda results: None,
+) -> list[Result]:
+    def one(result: Result, notebook: NotebookNode | None) -> Result | None:
+        if notebook is not None:
+            grade_one(result, notebook, references[str(result.chapter)], pool)
+        return None if stop.is_set() else result
 
+    def so_far(futures: list[Future[Result | None]]) -> list[Result]:
+        done = [future.result() for future in futures if future.done() and not future.cancelled()]
+        return [result for result in done if result is not None]
+
+    calls: list[Callable[[], Result | None]] = [functools.partial(one, *pair) for pair in read_in]
+    with Pool(seed, limits, stop, size=_WARM * jobs) as pool:
+        return so_far(_each(calls, jobs, stop, lambda futures: keep(so_far(futures))))
+
+
+def _each(
+    calls: list[Callable[[], T]],
+    jobs: int,
+    stop: threading.Event,
+    after: Callable[[list[Future[T]]], None] = lambda futures: None,
+) -> list[Future[T]]:
+    """Run all calls, `jobs` at a time, and `after` whenever one is done. An interrupt sets `stop` and waits."""
     with ThreadPoolExecutor(jobs) as pool:
-        return Report(seed, list(pool.map(lambda pair: one(*pair), read_in)))
+        futures = [pool.submit(call) for call in calls]
+        try:
+            for _ in as_completed(futures):
+                after(futures)
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            after(futures)
+            raise
+    return futures
+
+
+_parsing = threading.Lock()  # Python 3.11 can't parse in two threads: https://github.com/python/cpython/issues/106905
+
+
+def grade_one(result: Result, notebook: NotebookNode, reference: Reference | Exception, pool: Pool) -> None:
+    """Fill in the result of one submission, whatever happens to it."""
+    try:
+        _grade_one(result, notebook, reference, pool)
+    except SandboxError as error:
+        result.status, result.reason = "not graded", str(error)
+    except Exception as error:
+        result.status, result.reason = "not graded", f"{type(error).__name__}: {error}"
+    result.reason = printable(result.reason)
+    for item in result.items:
+        item.message = printable(item.message)
 
 
 def _grade_one(
-    result: Result, notebook: NotebookNode, reference: NotebookNode, course: Course, seed: int, limits: sandbox.Limits
-) -> Result:
-    submission = solutions_of(notebook, reference)
+    result: Result,
+    notebook: NotebookNode,
+    reference: Reference | Exception,
+    pool: Pool,
+) -> None:
+    if isinstance(reference, Exception):
+        result.status, result.reason = "not graded", f"the reference could not be run: {reference}"
+        return
+    with _parsing:
+        submission = solutions_of(notebook, reference.notebook)
+        asked = reference.tasks(submission.solutions)
+    result.max_score = sum(about["points"] for about in tasks(reference.notebook).values())
     result.reason = "; ".join(submission.notes)
-    with tempfile.TemporaryDirectory(prefix="grade-") as name:
-        folder = Path(name)
-        path, report = folder / "notebook" / f"{submission.chapter}.ipynb", folder / "report.jsonl"
-        write_atomically(path, write(merge(reference, submission)))
-        environment = {**kernel.environment(folder, seed, course.root), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-        ended = sandbox.run(_pytest(path, report, limits), folder, environment, limits)
-        lines = report.read_text(encoding="utf-8", errors="replace").splitlines() if report.exists() else []
-    result.seconds = round(ended.seconds, 2)
-    result.max_score = sum(about["points"] for about in tasks(reference).values())
-    if fault := machine_fault(ended, lines):
-        result.status, result.reason = "not graded", fault
-        return result
+    started = time.monotonic()
+    outcomes = pool.run(asked, reference.expected, lambda name, it: reference.verdict(name, it)[0] == "passed")
+    result.seconds = round(time.monotonic() - started, 2)
     result.status = "graded"
-    result.items = score(submission, reference, lines, ended)
+    result.items = score(submission, reference, outcomes)
     result.score = sum(item.points for item in result.items)
-    return result
 
 
-def _pytest(path: Path, report: Path, limits: sandbox.Limits) -> list[str]:
-    """nbval alone, and nothing from the folder or the user: no conftest.py, no configuration, no other plugin."""
-    plugins = ["-p", "course.nbval_plugin", "-p", "nbval.plugin", "-p", "no:cacheprovider"]
-    isolation = ["--noconftest", "-c", os.devnull, "--rootdir", str(path.parent), "--color=no", "-q"]
-    timeouts = ["--nbval-cell-timeout", str(limits.cell_seconds), "--nbval-kernel-startup-timeout", "60"]
-    return [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--nbval",
-        *plugins,
-        *isolation,
-        *timeouts,
-        "--course-report",
-        str(report),
-        str(path),
-    ]
-
-
-def machine_fault(ended: sandbox.Ended, lines: list[str]) -> str:
-    """Why nothing can be said about the submission: pytest or the first kernel never started; empty if they did."""
-    if not lines and ended.returncode in (1, 2, 3, 4, 5):
-        return f"pytest could not run (exit code {ended.returncode}): {ended.output[-500:].strip()}"
-    if lines and (first := _line(lines[0])) and first["when"] == "setup":
-        return f"the kernel could not be started: {first['message']}"
-    return ""
-
-
-def _line(text: str) -> dict[str, Any] | None:
-    """A line of the report; None if the run ended within it."""
-    try:
-        return dict(json.loads(text))
-    except ValueError:
-        return None
-
-
-def score(submission: Submission, reference: NotebookNode, lines: list[str], ended: sandbox.Ended) -> list[Item]:
+def score(submission: Submission, reference: Reference, outcomes: dict[str, judge.Outcome]) -> list[Item]:
     """Points come from one explicit pass of the exercise's check, and from nothing else."""
-    reports = [report for line in lines if (report := _line(line)) is not None]
-    stubs = stubs_of(reference)
     items = []
-    for name, about in tasks(reference).items():
-        checks = [report for report in reports if report["exercise"] == name and report["role"] == "check"]
-        solution = next(
-            (report for report in reports if report["exercise"] == name and report["role"] == "solution"), None
-        )
-        status, message = _judge(checks, solution, ended)
-        if name not in submission.solutions:
-            status, message = "missing", "the solution cell is not in the notebook"
-        elif status != "passed" and not has_code(submission.solutions[name], stubs[name]):
+    parts = {name: about.get("parts") or [] for name, about in tasks(reference.notebook).items()}
+    for name, about in tasks(reference.notebook).items():
+        if name in outcomes:
+            status, message = reference.verdict(name, outcomes[name])
+        elif name in submission.solutions:
             status, message = "skipped", "not solved yet"
+        else:
+            status, message = "missing", "the solution cell is not in the notebook"
+        if unknown := _UNDEFINED.search(message):
+            message += submission.about_undefined(unknown[1], name, parts)
         items.append(Item(name, about["points"] if status == "passed" else 0, about["points"], status, message))
     return items
-
-
-def _judge(checks: list[dict[str, Any]], solution: dict[str, Any] | None, ended: sandbox.Ended) -> tuple[str, str]:
-    if ended.returncode not in (0, 1, None):
-        return "error", f"the run ended with code {ended.returncode}, which says nothing about the exercises"
-    if len(checks) != 1:
-        return (
-            ("timeout", "the whole run took too long")
-            if ended.returncode is None
-            else ("error", "the check did not run")
-        )
-    check = checks[0]
-    if check["outcome"] == "passed" and check["status"] == "passed" and check["compared"] is True:
-        return "passed", ""
-    if solution is not None and solution["status"] != "passed":
-        return solution["status"], f"the solution cell: {solution['message']}"
-    status = check["status"] if check["status"] in ("failed", "timeout") else "error"
-    message = check["message"] or f"the check was {check['outcome']}"
-    if message.startswith("NameError"):
-        message += " (cells that you added do not run in a grade: the solution cell holds all that it needs)"
-    return status, message

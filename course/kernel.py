@@ -10,10 +10,20 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 
 from course.check import SEED_VARIABLE
 from course.files import CODE
+from course.package import VARIABLE
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-_KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "VIRTUAL_ENV")
-_MATPLOTLIB = Path.home() / ".cache" / "minitorch-course" / "matplotlib"
+_KEPT = (
+    "PATH",
+    "OPENBLAS_CORETYPE",
+    "LANG",
+    "LC_ALL",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "SYSTEMROOT",
+    "VIRTUAL_ENV",
+)
+MATPLOTLIB = Path.home() / ".cache" / "minitorch-course" / "matplotlib"
 
 
 class KernelSpecs(KernelSpecManager):
@@ -25,26 +35,40 @@ class KernelSpecs(KernelSpecManager):
 
 def manager_options(folder: Path) -> dict[str, Any]:
     """Arguments of a `KernelManager` whose files and sockets lie in `folder`."""
-    options: dict[str, Any] = {"kernel_spec_manager": KernelSpecs(), "connection_file": str(folder / "kernel.json")}
+    options: dict[str, Any] = {
+        "kernel_spec_manager": KernelSpecs(),
+        "connection_file": str(folder / "kernel.json"),
+    }
     if os.name != "nt":  # sockets in a folder of our own: no two kernels ever race for a port
         options |= {"transport": "ipc", "ip": str(folder / "socket")}
     return options
 
 
-def environment(folder: Path, seed: int, path: Path) -> dict[str, str]:
-    """The environment of a kernel: the least it needs, the seed of its checks, and `path` on the import path."""
-    threads = dict.fromkeys(
-        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
-    )
+def environment(folder: Path, seed: int, path: Path, package: Path) -> dict[str, str]:
+    """The environment of a kernel.
+
+    Args:
+        folder: where its temporary files go.
+        seed: of its checks.
+        path: a folder on the import path.
+        package: the folder of the package mytorch, which is on the import path too.
+    """
+    return plain_environment(str(folder)) | {
+        "MPLCONFIGDIR": str(MATPLOTLIB),  # not the user's settings, but kept: its list of fonts takes seconds to make
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys(map(str, (CODE, path, package.parent)))),
+        SEED_VARIABLE: str(seed),
+        VARIABLE: str(package),
+    }
+
+
+def plain_environment(folder: str) -> dict[str, str]:
+    """What the environment of every process with cells has in common; `folder` is its home."""
+    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
     return {
         **{name: os.environ[name] for name in _KEPT if name in os.environ},
-        **threads,
+        **dict.fromkeys(threads, "1"),
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
-        "HOME": str(folder),
-        "IPYTHONDIR": str(folder / "ipython"),
-        "MPLCONFIGDIR": str(_MATPLOTLIB),  # not the user's settings, but kept: its list of fonts takes seconds to make
-        "TMPDIR": str(folder),
-        "PYTHONPATH": os.pathsep.join(dict.fromkeys((str(CODE), str(path)))),
+        **dict.fromkeys(("HOME", "TMPDIR"), folder),
+        "IPYTHONDIR": os.path.join(folder, "ipython"),
         "PYTHONHASHSEED": "0",
-        SEED_VARIABLE: str(seed),
     }

@@ -1,21 +1,14 @@
 """From a submission take the text of the solution cells, and nothing else; everything else is the reference's."""
 
-import copy
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import nbformat
 from nbformat import NotebookNode
 
-from course.notebook import OURS, exercise_of, role, tasks
-
-MAX_BYTES = 20 << 20
-
-
-class RejectedError(Exception):
-    """A submission that cannot be graded; the message says why."""
+from course.cells import defined
+from course.find import RejectedError
+from course.notebook import OURS, exercise_of, role
+from course.parts import short
 
 
 @dataclass
@@ -25,28 +18,24 @@ class Submission:
     chapter: str
     solutions: dict[str, str]
     notes: list[str] = field(default_factory=list)
+    names: list[tuple[str, str, set[str]]] = field(default_factory=list)  # cell, its exercise, what it defines
 
+    def about_undefined(self, name: str, exercise: str, parts: dict[str, list[str]]) -> str:
+        """Which cell defines a name that an exercise lacks, other than its own solution, and what to do; or nothing.
 
-def read(path: Path) -> NotebookNode:
-    """Read a submitted notebook.
-
-    Raises:
-        RejectedError: no such file, too large, or not a valid notebook.
-    """
-    if not path.is_file():
-        raise RejectedError("no such file")
-    if path.stat().st_size > MAX_BYTES:
-        raise RejectedError(f"{path.stat().st_size >> 20} MiB is too large: a notebook has at most {MAX_BYTES >> 20}")
-    reads: Any = nbformat.reads
-    try:
-        text = path.read_text(encoding="utf-8")
-        notebook: NotebookNode = reads(text, as_version=4)
-        nbformat.validate(notebook)
-        json.dumps(notebook, ensure_ascii=False).encode()  # a lone surrogate could not be written again
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, nbformat.ValidationError) as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise RejectedError(f"not a valid notebook: {reason[:200]}") from error
-    return notebook
+        Args:
+            name: what is not defined.
+            exercise: where.
+            parts: the parts of mytorch that each exercise is about, if it is about some.
+        """
+        found = next(((cell, owner) for cell, owner, names in self.names if name in names and owner != exercise), None)
+        if found is None:
+            return ""
+        cell, owner = found
+        part = next((part for part in parts.get(owner, []) if short(part) == name), "")
+        if part and parts.get(exercise):  # what it does hold is the package's file, not the notebook
+            return f" ({cell}, defines it, in another file: from {part.partition(':')[0]} import {name})"
+        return f" ({cell}, defines it; the solution cell itself must hold all that it needs)"
 
 
 def chapter_of(notebook: NotebookNode, path: Path, chapters: list[str]) -> str:
@@ -72,22 +61,39 @@ def solutions_of(notebook: NotebookNode, reference: NotebookNode) -> Submission:
     found: dict[str, list[str]] = {name: [] for name in stubs}
     unknown = 0
     ours = {cell.id for cell in reference.cells}
-    for cell in notebook.cells:
+    checking = {cell.id for cell in reference.cells if role(cell) == "check"}
+    submission = Submission(reference.metadata[OURS]["chapter"], {})
+    for number, cell in enumerate(notebook.cells, 1):
+        if cell.cell_type != "code":
+            continue
         about = cell.metadata.get("nbgrader")
         name = about.get("grade_id") if isinstance(about, dict) else None
-        if cell.cell_type == "code" and isinstance(name, str) and name in found:
-            found[name].append(cell.source)
-        elif cell.cell_type == "code" and cell.get("id") not in ours:
+        exercise = name if isinstance(name, str) and name in found else ""
+        if exercise:
+            found[exercise].append(cell.source)
+        elif cell.get("id") not in ours:
             unknown += 1
-    submission = Submission(reference.metadata[OURS]["chapter"], {})
+        if cell.get("id") in checking:
+            continue  # what a check defines is not there for solutions
+        first = next(iter(cell.source.strip().splitlines()), "")
+        submission.names.append((f"cell {number}, `{first[:60]}`", exercise, _names(cell.source)))
     for name, sources in found.items():
         if len(sources) > 1:
-            submission.notes.append(f"{name}: {len(sources)} cells; the first with code counts")
+            submission.notes.append(f"{name}: {len(sources)} cells, joined in order")
         if sources:
-            submission.solutions[name] = next((text for text in sources if has_code(text, stubs[name])), sources[0])
+            with_code = [text for text in sources if has_code(text, stubs[name])]
+            submission.solutions[name] = "\n\n".join(with_code or sources[:1])
     if unknown:
         submission.notes.append(f"{unknown} code cell{'s' * (unknown > 1)} that the learner added not run")
     return submission
+
+
+def _names(text: str) -> set[str]:
+    """The names that a cell defines; none if it is no Python."""
+    try:
+        return defined(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
 
 
 def stubs_of(reference: NotebookNode) -> dict[str, str]:
@@ -99,23 +105,3 @@ def has_code(text: str, stub: str) -> bool:
     """Whether a solution cell is more than empty, comments, or the stub."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     return bool(lines) and text.strip() != stub.strip()
-
-
-def graded_part(reference: NotebookNode) -> NotebookNode:
-    """The cells that a grade runs: setup, solutions and checks."""
-    notebook = copy.deepcopy(reference)
-    notebook.cells = [cell for cell in notebook.cells if role(cell) in ("setup", "solution", "check")]
-    return notebook
-
-
-def merge(executed: NotebookNode, submission: Submission) -> NotebookNode:
-    """The executed reference's cells and outputs with the submission's solutions; the stub where there is none."""
-    notebook = graded_part(executed)
-    about = tasks(executed)
-    for cell in notebook.cells:
-        if role(cell) == "solution":
-            name = exercise_of(cell)
-            cell.source = submission.solutions.get(name, cell.metadata[OURS]["stub"])
-        elif role(cell) == "check":
-            cell.metadata[OURS]["mutants"] = about[exercise_of(cell)]["mutants"]
-    return notebook

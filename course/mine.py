@@ -1,8 +1,10 @@
-"""The learner's code as the package: install what `my/` holds, then run tests or a script.
+"""The learner's code as the packages: tests and scripts on what `my/` holds.
 
+In mytorch the learner's parts are text, written to `my/mytorch`; into minitorch they are installed when it is imported.
 As a pytest plugin (`pytest -p course.mine`) it installs before the first test module is imported.
 """
 
+import os
 import runpy
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from types import ModuleType
 
 import pytest
 
-from course import practice
+from course import package, practice
 from course.cells import plain, replacement_name
 from course.check import install
 from course.files import Course
@@ -37,22 +39,53 @@ def install_all(course: Course, stack: ExitStack) -> list[str]:
     """
     parts = []
     for exercise in practice.exercises(course):
-        path = practice.solution_path(course, exercise.name)
-        if exercise.replaces is not None and path.exists():
-            module = _load(exercise, path)
+        if exercise.replaces is not None and practice.is_kept(course, exercise):
+            module = _load(exercise, practice.solution_path(course, exercise.name))
             solution = getattr(module, replacement_name(exercise.replaces, exercise.names))
-            stack.enter_context(install(solution, exercise.replaces))
+            stack.enter_context(install(solution, exercise.replaces, lock=False))
             parts.append(exercise.replaces)
     return parts
 
 
 def run_tests(course: Course, arguments: list[str]) -> int:
-    """Run pytest with the learner's parts installed; its exit code."""
-    return subprocess.call([sys.executable, "-m", "pytest", "-p", "course.mine", *arguments], cwd=course.root)
+    """Run pytest on the learner's code; its exit code.
+
+    Without arguments: the tests of each part of mytorch that is theirs, and those of the packages of minitorch that a
+    part of theirs stands in; last, how much of mytorch is theirs.
+    """
+    package.ensure(course)
+    if arguments:
+        return _pytest(course, "course.mine", *arguments)
+    theirs = package.solved(course)
+    replaced = [e.replaces for e in practice.exercises(course) if e.replaces and practice.is_kept(course, e)]
+    codes = []
+    if theirs and (course.root / "tests" / "mytorch").is_dir():  # on minitorch as it is: it says what is right
+        codes.append(_pytest(course, "course.selected", "-q", "tests/mytorch"))
+    if replaced:
+        codes.append(_pytest(course, "course.mine", "-q", *sorted({_tests_of(course, part) for part in replaced})))
+    if not codes:
+        print("Nothing is yours yet: `course next` says where to begin.")
+    if course.reference.is_dir():
+        print(package.share(course))
+    return max(codes, default=0)
+
+
+def _pytest(course: Course, plugin: str, *arguments: str) -> int:
+    own = package.folder(course)
+    environment = os.environ | ({package.VARIABLE: str(own)} if own.is_dir() else {})
+    return subprocess.call([sys.executable, "-m", "pytest", "-p", plugin, *arguments], cwd=course.root, env=environment)
+
+
+def _tests_of(course: Course, part: str) -> str:
+    """The tests of the package of minitorch, or of its module, that holds a part."""
+    name = part.partition(":")[0].split(".")[1]
+    found = (f"tests/{name}", f"tests/test_{name}.py")
+    return next((path for path in found if (course.root / path).exists()), "tests")
 
 
 def run_script(course: Course, script: Path, arguments: list[str]) -> None:
-    """Run a Python script with the learner's parts installed."""
+    """Run a Python script with the learner's parts installed; `import mytorch` is theirs."""
+    package.ensure(course)
     sys.argv = [str(script), *arguments]
     sys.path.insert(0, str(script.resolve().parent))
     with ExitStack() as stack:

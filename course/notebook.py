@@ -2,22 +2,36 @@
 
 import copy
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
+from course.assemble import Files
 from course.cells import cut, solved
+from course.core import quoted
 from course.kernel import KERNELSPEC
-from course.source import Cell, Exercise, Source
+from course.parts import PartError
+from course.source import Cell, Exercise, Source, is_core_setup
 
 v4: Any = nbformat.v4
 OURS = "minitorch"  # the key of our metadata, of the notebook and of cells
+_HIDDEN = {"jupyter": {"source_hidden": True}}  # JupyterLab folds the cell
+_MOST_LINES = 20  # that the output of a check takes of the page
 
 
-def lesson(chapter: str, cells: list[Cell]) -> NotebookNode:
-    """The lesson's notebook, not yet executed."""
-    return _notebook(chapter, [_plain(cell) for cell in cells])
+def lesson(chapter: str, cells: list[Cell], files: Files, taken: dict[str, str]) -> NotebookNode:
+    """The lesson's notebook, not yet executed.
+
+    Args:
+        files: the package as of the chapter, whose given parts are quoted.
+        taken: the parts that the learner writes, with their exercises.
+
+    Raises:
+        SourceError: a given part does not exist, or the learner writes it.
+    """
+    return _notebook(chapter, [_plain(_with_given(cell, files, taken)) for cell in cells])
 
 
 def reference(source: Source) -> NotebookNode:
@@ -29,7 +43,7 @@ def reference(source: Source) -> NotebookNode:
             case "":
                 cells.append(_plain(cell))
             case "setup":
-                cells.append(_setup(cell))
+                cells.append(_setup(cell, is_core_setup(source, cell)))
             case "exercise":
                 cells.append(_task(exercises[cell.metadata["exercise"]]))
             case "solution":
@@ -54,6 +68,14 @@ def learners(executed: NotebookNode, says: dict[str, dict[str, str]]) -> Noteboo
         if role(cell) == "task":
             cell.metadata[OURS]["mutants"] = says[exercise_of(cell)]
     return notebook
+
+
+def scroll_long_outputs(executed: NotebookNode) -> None:
+    """Has JupyterLab show what checks print in a box of its own that scrolls, where it is long."""
+    for cell in checks(executed).values():
+        lines = sum(output.get("data", {}).get("text/plain", "").count("\n") for output in cell.outputs)
+        if lines >= _MOST_LINES:
+            cell.metadata["scrolled"] = True
 
 
 def role(cell: NotebookNode) -> str:
@@ -100,12 +122,25 @@ def _cell(cell_type: str, text: str, metadata: dict[str, Any], identifier: str =
     return made
 
 
+def _with_given(cell: Cell, files: Files, taken: dict[str, str]) -> Cell:
+    given = str(cell.metadata.get("given", "")).split()
+    if not given:
+        return cell
+    try:
+        return replace(cell, text=f"{cell.text}\n\n{quoted(files, given, taken)}".strip())
+    except PartError as error:
+        raise cell.error(str(error)) from error
+
+
 def _plain(cell: Cell) -> NotebookNode:
-    return _cell(cell.cell_type, cell.text, {"tags": cell.metadata["tags"]} if "tags" in cell.metadata else {})
+    metadata = {"tags": cell.metadata["tags"]} if "tags" in cell.metadata else {}
+    return _cell(cell.cell_type, cell.text, metadata | (_HIDDEN if cell.metadata.get("hidden") else {}))
 
 
-def _setup(cell: Cell) -> NotebookNode:
-    made = _cell("code", cell.text, {OURS: {"role": "setup"}, "deletable": False, "editable": False})
+def _setup(cell: Cell, core: bool) -> NotebookNode:
+    """A setup cell; `core` says whether it runs for core exercises too."""
+    about = {"role": "setup", "core": core}
+    made = _cell("code", cell.text, {OURS: about, "deletable": False, "editable": False, **_HIDDEN})
     made.metadata["nbgrader"] = _nbgrader("code", f"setup-{made.id}", locked=True)
     return made
 
@@ -113,19 +148,21 @@ def _setup(cell: Cell) -> NotebookNode:
 def _task(exercise: Exercise) -> NotebookNode:
     points = f"{exercise.points} point" + "s" * (exercise.points > 1)
     hint = f'`check.hint("{exercise.name}")` in a cell, or `course hint {exercise.name}`'
+    where = "".join(f" · `{part.partition(':')[2]}` in `{part.partition(':')[0]}`" for part in exercise.parts)
     about = {
         "role": "task",
         "exercise": exercise.name,
         "kind": exercise.kind,
         "points": exercise.points,
         "replaces": exercise.replaces,
+        "parts": exercise.parts,
         "names": exercise.names,
         "hints": exercise.hints,
         "mutants": [{"name": mutant.name, "says": mutant.says, "source": mutant.text} for mutant in exercise.mutants],
     }
     identifier = f"{exercise.name}-task"
     metadata = {OURS: about, "deletable": False, "nbgrader": _nbgrader("markdown", identifier, locked=True)}
-    text = f"{exercise.task.text}\n\n*{points} · a hint: {hint}*"
+    text = f"{exercise.task.text}\n\n*{points}{where} · a hint: {hint}*"
     return _cell("markdown", text, metadata, _short(identifier))
 
 

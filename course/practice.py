@@ -11,6 +11,7 @@ from typing import Any
 from course.bundle import MIME, Bundle
 from course.cells import defined
 from course.files import Course, write_atomically
+from course.parts import defines
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Exercise:
     kind: str
     points: int
     replaces: str | None
+    parts: list[str]
     names: list[str]
     hints: list[str]
     mutants: dict[str, str]
@@ -62,18 +64,33 @@ def exercise_of_check(source: str) -> Exercise | None:
 
 def keep(exercise: Exercise, history: list[str]) -> str:
     """Keep the learner's solution, the last cell run that defines its names, in `my/`; says what was done."""
-    solution = next((text for text in reversed(history[:-1]) if _defines(text, exercise.names)), None)
+    solution = solution_in(history[:-1], exercise.names, exercise.parts)
     if solution is None:
         return ""
     path = solution_path(Course.find(), exercise.name)
     write_atomically(path, solution.rstrip() + "\n")
     part = f"; it stands for {exercise.replaces}" if exercise.replaces else ""
+    be = "is" if len(exercise.parts) == 1 else "are"
+    part += f"; in my/mytorch {' and '.join(exercise.parts)} {be} yours" if exercise.parts else ""
     return f" Kept in my/{path.name}{part}."
+
+
+def solution_in(history: list[str], names: list[str], parts: list[str]) -> str | None:
+    """The last of the cells run that defines all that is asked for: parts of mytorch, or names."""
+    for text in reversed(history):
+        if all(defines(text, part) for part in parts) if parts else _defines(text, names):
+            return text
+    return None
 
 
 def solution_path(course: Course, name: str) -> Path:
     """Where the learner's solution of an exercise is kept."""
     return course.mine / f"{name}.py"
+
+
+def is_kept(course: Course, exercise: Exercise) -> bool:
+    """Whether a solution passed the practice check and is kept."""
+    return solution_path(course, exercise.name).exists()
 
 
 def hints_given(course: Course) -> dict[str, int]:
@@ -125,6 +142,7 @@ def _read(path: Path) -> list[Exercise]:
             check=texts["check", name],
             expected=expected[name],
             **{key: about[key] for key in ("kind", "points", "replaces", "names", "hints", "mutants")},
+            parts=about.get("parts", []),
         )
         for name, about in tasks.items()
     ]

@@ -1,22 +1,57 @@
-"""A grader's report as a table for people."""
+"""A grader's report as a table for people, and in the formats of other programs."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from course.files import Course, write_atomically
+from course.find import notebooks
 from course.grade import Report, Result
-from course.sandbox import DESCRIPTION
+from course.report_csv import to_csv
+from course.report_gradescope import to_gradescope
+from course.report_html import write_html
+from course.report_junit import to_junit
+from course.sandbox import description
 
+_WITH_TABLES = 10  # submissions; the tables of a class would scroll away
 _COLOURS = {"passed": "green", "skipped": "dim", "graded": "bold", "not graded": "yellow", "rejected": "red"}
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Print each submission with its exercises, and the seed that repeats the grade."""
+    """Print each submission, of a few their exercises too, and the seed that repeats the grade."""
     for result in report.submissions:
         console.print(_headline(result), soft_wrap=True)
-        if result.items:
+        if result.items and len(report.submissions) <= _WITH_TABLES:
             console.print(_table(result))
-    console.print(f"seed {report.seed} · {DESCRIPTION}", style="dim")
+    console.print(f"seed {report.seed} · {description()}", style="dim")
+
+
+def write_reports(
+    report: Report, course: Course, junit: Path | None, csv: Path | None, gradescope: Path | None, html: Path | None
+) -> None:
+    """Write the formats that a path is given for; Gradescope's last.
+
+    Raises:
+        NotGradedError: a submission that the machine could not grade is no result for Gradescope.
+    """
+    if html is not None:
+        write_html(report, html, course)
+    for path, convert in ((junit, to_junit), (csv, to_csv), (gradescope, to_gradescope)):
+        if path is not None:
+            write_atomically(path, convert(report))
+
+
+def progress_bar(paths: Iterable[Path]) -> tuple[Progress, Callable[[Report], None]]:
+    """A bar on stderr, shown on a terminal alone, and what moves it."""
+    console = Console(stderr=True)
+    columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=console, disable=not console.is_terminal)
+    task = bar.add_task("grading", total=len(notebooks(paths)))
+    return bar, lambda report: bar.update(task, completed=len(report.submissions))
 
 
 def _headline(result: Result) -> str:

@@ -2,15 +2,18 @@
 
 import ast
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import jupytext
 
-from course.cells import SOLUTION, STUB, defined, free, plain, replacement_name
+from course import core
+from course.assemble import REFUSED, Files, as_of, read
+from course.cells import SOLUTION, STUB, defined, free, imported, plain, replacement_name
+from course.parts import PartError, defines, short
 
-KINDS = ("predict", "build", "repair", "measure")
+KINDS = ("predict", "core", "build", "repair", "measure")
 _NBVAL_MARKER = re.compile(r"^\s*#+\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)\s*$", re.MULTILINE)
 _OUR_KEYS = ("setup", "exercise", "solution", "check", "hint", "mutant")
 
@@ -54,6 +57,7 @@ class Exercise:
     kind: str
     points: int
     replaces: str | None
+    parts: list[str]
     task: Cell
     solution: Cell | None = None
     check: Cell | None = None
@@ -64,6 +68,8 @@ class Exercise:
     def names(self) -> list[str]:
         """What the check needs from the solution: how a learner's cell is recognised as one."""
         assert self.solution is not None and self.check is not None
+        if self.parts:
+            return [short(part) for part in self.parts]
         return sorted(defined(self.solution.text) & free(self.check.text))
 
 
@@ -74,6 +80,11 @@ class Source:
     chapter: str
     cells: list[Cell]
     exercises: list[Exercise]
+
+    @property
+    def number(self) -> int:
+        """The chapter's number."""
+        return int(self.chapter[:2])
 
 
 def read_cells(path: Path) -> list[Cell]:
@@ -101,7 +112,7 @@ def read_exercises(path: Path) -> Source:
     by_name: dict[str, Exercise] = {}
     for cell in source.cells:
         _expect(cell, sum(key in cell.metadata for key in _OUR_KEYS) <= 1, "a cell has one role")
-        unknown = set(cell.metadata) - {*_OUR_KEYS, "kind", "points", "replaces", "tags"}
+        unknown = set(cell.metadata) - {*_OUR_KEYS, "kind", "points", "replaces", "part", "tags", "hidden"}
         _expect(cell, not unknown, f"unknown cell metadata: {', '.join(sorted(unknown))}")
         if cell.role in ("", "setup"):
             continue
@@ -114,6 +125,7 @@ def read_exercises(path: Path) -> Source:
         if name not in by_name:
             raise cell.error(f"{cell.role} of {name!r}, but no exercise of that name stands before it")
         _add(by_name[name], cell)
+    _complete_core(source, path.parent.parent / "mytorch")
     for exercise in source.exercises:
         _validate(exercise)
     _validate_independence(source)
@@ -141,7 +153,9 @@ def _open(cell: Cell) -> Exercise:
         replaces is None or re.fullmatch(r"[\w.]+:[\w.]+", str(replaces)) is not None,
         f"exercise {name!r}: replaces= is spelled MODULE:ATTRIBUTE, not {replaces!r}",
     )
-    return Exercise(str(name), str(kind), int(str(points)), replaces, cell)
+    parts = str(cell.metadata.get("part", "")).split()
+    _expect(cell, bool(parts) == (kind == "core"), f"exercise {name!r}: a core exercise names its parts, no other does")
+    return Exercise(str(name), str(kind), int(str(points)), replaces, parts, cell)
 
 
 def _add(exercise: Exercise, cell: Cell) -> None:
@@ -175,6 +189,66 @@ def _mutant(cell: Cell) -> Mutant:
     return Mutant(comments[0], " ".join(comments[1:]), "\n".join(lines[len(comments) :]).strip("\n"))
 
 
+def _complete_core(source: Source, reference: Path) -> None:
+    """Make what the author of a core exercise does not write: its solution cell, the first line of its check."""
+    exercises = [exercise for exercise in source.exercises if exercise.parts]
+    if not exercises:
+        return
+    files, shared = as_of(read(reference), source.number), core_names(source)
+    first = next((cell for cell in source.cells if cell.role == "setup"), exercises[0].task)
+    _expect(
+        first,
+        "from __future__ import annotations" in first.text and "check" in shared,
+        "with core exercises the first setup cell begins with `from __future__ import annotations`, "
+        "and one that imports no minitorch imports `check`",
+    )
+    names: dict[str, str] = {}
+    for exercise in exercises:
+        for part in exercise.parts:
+            other = names.setdefault(short(part), exercise.name)
+            _expect(exercise.task, other == exercise.name, f"{short(part)} is a part of {other!r} too")
+        try:
+            _complete(source, exercise, files, shared)
+        except PartError as error:
+            raise exercise.task.error(f"exercise {exercise.name!r}: {error}") from error
+
+
+def _complete(source: Source, exercise: Exercise, files: Files, shared: set[str]) -> None:
+    task, check = exercise.task, exercise.check
+    _expect(
+        task, exercise.solution is None, f"exercise {exercise.name!r}: the build makes the solution of a core exercise"
+    )
+    if check is None:
+        raise task.error(f"exercise {exercise.name!r} has no check cell")
+    _expect(check, not imported(check.text) & {*REFUSED}, "the check of a core exercise imports no minitorch")
+    text = core.solution(files, exercise.parts, shared)
+    exercise.solution = Cell(task.path, task.line, "code", text, {"solution": exercise.name})
+    exercise.check = replace(check, text=f"{core.check_line(exercise.parts, source.number)}\n{check.text}")
+    place = source.cells.index(check)
+    source.cells[place : place + 1] = [exercise.solution, exercise.check]
+    for mutant in exercise.mutants:
+        ours = any(defines(mutant.text, part) for part in exercise.parts)
+        _expect(task, ours, f"mutant {mutant.name!r} of {exercise.name!r} defines no part of the exercise")
+        mutant.text = core.completed(files, exercise.parts, mutant.text, shared)
+
+
+def core_names(source: Source) -> set[str]:
+    """The names that the setup of core exercises defines."""
+    return set().union(*(defined(cell.text) for cell in source.cells if is_core_setup(source, cell)))
+
+
+def is_core_setup(source: Source, cell: Cell) -> bool:
+    """Whether a setup cell runs for core exercises too: it imports no minitorch and uses no name of one that does."""
+    known: set[str] = set()
+    for setup in (each for each in source.cells if each.role == "setup"):
+        own = defined(setup.text)
+        fits = not imported(setup.text) & {*REFUSED} and free(setup.text) <= known | own
+        if setup is cell:
+            return fits
+        known |= own if fits else set()
+    return False
+
+
 def _validate(exercise: Exercise) -> None:
     task, name = exercise.task, exercise.name
     if exercise.solution is None:
@@ -206,6 +280,8 @@ def _validate(exercise: Exercise) -> None:
     if exercise.replaces is not None:
         part = replacement_name(exercise.replaces, exercise.names)
         _expect(exercise.solution, part, f"replaces {exercise.replaces}, but the check uses no solution of such a name")
+        delegates = any(mutant.name.startswith("Delegates") for mutant in exercise.mutants)
+        _expect(task, delegates, f"exercise {name!r} replaces a part: one mutant 'Delegates...' calls the original")
 
 
 def _validate_independence(source: Source) -> None:
@@ -217,7 +293,8 @@ def _validate_independence(source: Source) -> None:
     for exercise in source.exercises:
         assert exercise.solution is not None and exercise.check is not None
         own = defined(exercise.solution.text)
-        for cell, known in ((exercise.solution, shared), (exercise.check, shared | own)):
+        cells = [(exercise.solution, shared), (exercise.check, shared | own)]
+        for cell, known in [(exercise.check, core_names(source) | {"mytorch"})] if exercise.parts else cells:
             if missing := free(cell.text) - known:
                 raise cell.error(
                     f"the {cell.role} of {exercise.name!r} uses {', '.join(sorted(missing))}, "

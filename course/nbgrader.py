@@ -1,0 +1,46 @@
+"""Checks inside nbgrader, which gives a check cell its points unless the cell raises.
+
+nbgrader runs the practice inputs, with the rights of whoever grades: it suits a class that one trusts. `course grade`
+draws fresh inputs and has a sandbox.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+
+from course import bundle, practice
+from course.files import Course
+from course.package import VARIABLE
+
+EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it to "autograde" or "validate"
+
+
+def is_running() -> bool:
+    """Whether nbgrader runs this notebook, to grade or to validate it."""
+    return EXECUTION in os.environ
+
+
+def prepare(course: Course) -> None:
+    """Make `import mytorch` the reference's, not that of whoever grades."""
+    os.environ.setdefault(VARIABLE, str(course.reference))
+    sys.path.append(str(course.solutions))
+
+
+def require(shown: bundle.Bundle, check: str, course: Course) -> None:
+    """Raise unless the check cell with this text shows the right values.
+
+    Raises:
+        AssertionError: they are wrong, or the course has no such cell; the message is for the learner.
+    """
+    exercise = next((each for each in practice.exercises(course) if each.check.strip() == check.strip()), None)
+    if exercise is None:
+        raise AssertionError("This check cell was changed: it is none of the course's.")
+    if wrong := bundle.difference(exercise.expected, shown):
+        raise AssertionError("\n".join(_told(wrong, exercise.mutants.get(bundle.fingerprint(shown)))))
+
+
+def _told(wrong: str, mistake: str | None) -> Iterator[str]:
+    yield "Not yet."
+    yield wrong
+    if mistake:
+        yield mistake

@@ -1,0 +1,127 @@
+"""mytorch in a course: the reference, the learner's own in `my/mytorch`, and the copy that the build makes.
+
+The learner's own package is written as files, so that `import mytorch` finds it in notebooks and scripts. It is the
+reference's text with the kept solutions of the core exercises in it. Where `MINITORCH_COURSE_MYTORCH` names a folder
+(in builds, tests and grades), that package takes the place of both.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from course import parts, practice
+from course.assemble import Files, assemble, load, read
+from course.files import Course, write_atomically
+
+VARIABLE = "MINITORCH_COURSE_MYTORCH"
+given: Files | None = None
+"""The package that a grader gives in memory: it takes the place of the reference's files."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much of mytorch is the learner's."""
+
+    definitions: int
+    all_definitions: int
+    lines: int
+    all_lines: int
+
+    def __str__(self) -> str:
+        percent = 100 * self.lines / max(1, self.all_lines)
+        return (
+            f"{self.definitions} of {self.all_definitions} definitions of mytorch are yours, "
+            f"{self.lines} of {self.all_lines} lines ({percent:.0f} %)"
+        )
+
+
+def reference(course: Course) -> Path:
+    """The folder of the reference: a build's or a grader's own, or the one among the solutions."""
+    return Path(os.environ.get(VARIABLE, course.reference))
+
+
+def is_learners() -> bool:
+    """Whether the learner's parts count here; in builds, tests and grades they do not."""
+    return VARIABLE not in os.environ
+
+
+def with_parts(course: Course, chapter: int, mine: Mapping[str, str]) -> ModuleType:
+    """Import mytorch as of a chapter: these parts are the learner's, everything else is the reference's."""
+    return load(assemble(reference(course) if given is None else given, chapter, mine))
+
+
+def solved(course: Course, chapter: int | None = None) -> dict[str, str]:
+    """The learner's parts of all chapters, or of those up to one: the text of the kept solution, by part."""
+    files = read(reference(course))
+    kept: dict[str, str] = {}
+    for exercise in practice.exercises(course):
+        is_in_reach = chapter is None or int(exercise.chapter[:2]) <= chapter
+        if exercise.parts and is_in_reach and practice.is_kept(course, exercise):
+            text = practice.solution_path(course, exercise.name).read_text(encoding="utf-8")
+            if all(parts.defines(text, part) and parts.has(files, part) for part in exercise.parts):
+                kept |= dict.fromkeys(exercise.parts, text)
+    return kept
+
+
+def folder(course: Course) -> Path:
+    """Where the learner's own package is."""
+    return course.mine / "mytorch"
+
+
+def write(course: Course) -> None:
+    """Write the learner's own package, if the course has one. Each file is written whole, and only if it changes."""
+    source = reference(course)
+    if not source.is_dir():
+        return
+    files = read(source)
+    mine = solved(course)
+    marks = {
+        part: f"# yours (exercise {exercise.name})" if part in mine else "# the reference's"
+        for exercise in practice.exercises(course)
+        for part in exercise.parts
+        if parts.has(files, part)
+    }
+    copy(assemble(files, None, mine, marks), folder(course))
+    os.utime(folder(course) / "__init__.py")  # up to date from now on
+
+
+def ensure(course: Course) -> None:
+    """Write the learner's own package where it is missing or older than what it is made of, and make it importable."""
+    source, own = reference(course), folder(course) / "__init__.py"
+    if not (is_learners() and source.is_dir()):
+        return
+    made = own.stat().st_mtime if own.exists() else 0.0
+    if any(path.stat().st_mtime > made for path in (*source.rglob("*.py"), *course.mine.glob("*.py"))):
+        write(course)
+    others = [place for place in sys.path if Path(place).name != course.mine.name]  # not another course's
+    sys.path[:] = [*others, str(course.mine)]  # last: what is kept there has any name
+
+
+def share(course: Course) -> Share:
+    """How many definitions, and non-blank lines, of the whole package are the learner's."""
+    mine, original = solved(course), read(reference(course))
+    files = assemble(original, None, mine)
+    theirs, lines = (sum(map(_lines, texts)) for texts in (set(mine.values()), files.values()))
+    return Share(len(mine), len(parts.names(original)), theirs, lines)
+
+
+def copy(files: Files, target: Path) -> list[Path]:
+    """Make a folder hold these files and no other Python file; gives the files that changed."""
+    old = read(target)
+    for name in old.keys() - files.keys():
+        (target / name).unlink()
+    changed = [target / name for name, text in files.items() if old.get(name) != text]
+    for path in changed:
+        write_atomically(path, files[path.relative_to(target).as_posix()])
+    return changed
+
+
+def _lines(text: str) -> int:
+    return sum(bool(line.strip()) for line in text.splitlines())
+
+
+if __name__ == "__main__":
+    write(Course.find())

@@ -1,0 +1,282 @@
+"""Parts of a package's source text: finding them, taking a learner's text in their place, and cutting them out.
+
+A part is a top-level function, class or assignment, a statement such as `derivative("mul", ...)`, or a method. It is
+named "package.module:name", "package.module:derivative.mul" or "package.module:Class.method". The package is a dict of
+texts by the file's path below the package's folder: {"autograd/engine.py": "..."}.
+"""
+
+import ast
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from course.cells import plain
+
+CALLS = ("derivative",)  # functions whose calls at a file's top level are parts, named by their first argument
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+class PartError(LookupError):
+    """A part that is not there, is there twice, or overlaps another."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a part stands in a file; lines count from 1, `start` and `end` are both its own."""
+
+    node: ast.stmt
+    outer: ast.stmt  # the top-level statement that holds it: itself, or the class of a method
+    tail: int = 0  # lines below it that belong to it: comments at the end of its body
+
+    @property
+    def start(self) -> int:
+        """The first line, which may be a decorator's."""
+        return _start(self.node)
+
+    @property
+    def end(self) -> int:
+        """The last line."""
+        return _end(self.node) + self.tail
+
+    @property
+    def lines(self) -> slice:
+        """The place as a slice of the file's lines."""
+        return slice(self.start - 1, self.end)
+
+
+def file_of(files: Mapping[str, str], part: str) -> str:
+    """The file that holds a part.
+
+    Raises:
+        PartError: the package has no such module.
+    """
+    module, colon, path = part.partition(":")
+    folders = module.split(".")[1:]
+    candidates = ["/".join([*folders, "__init__.py"]), *(["/".join(folders) + ".py"] if folders else [])]
+    for name in candidates:
+        if colon and path and name in files:
+            return name
+    raise PartError(f"{part}: there is no module {module}")
+
+
+def find(text: str, path: str) -> Place:
+    """Where the part of this path ("name", "derivative.mul", "Class.method") stands in a file's text.
+
+    Raises:
+        PartError: it is not there, or more than once.
+    """
+    found = list(_search(ast.parse(text).body, path))
+    if len(found) != 1:
+        raise PartError(f"{path}: defined {len(found)} times" if found else f"{path}: no such definition")
+    return found[0]
+
+
+def has(files: Mapping[str, str], part: str) -> bool:
+    """Whether a package holds a part, once."""
+    try:
+        find(files[file_of(files, part)], part.partition(":")[2])
+    except PartError:
+        return False
+    return True
+
+
+def text_of(files: Mapping[str, str], part: str, decorators: bool = True) -> str:
+    """The text of a part, without the indentation of its class."""
+    text = files[file_of(files, part)]
+    place = find(text, part.partition(":")[2])
+    lines = shifted(text.split("\n"), place, -place.node.col_offset)
+    return "\n".join(lines if decorators else lines[place.node.lineno - place.start :])
+
+
+def names(files: Mapping[str, str], package: str = "mytorch") -> list[str]:
+    """Every part of a package, in the order of the files; of a class with methods its members, not itself."""
+    return [f"{_module(name, package)}:{path}" for name, text in files.items() for path in _paths(ast.parse(text).body)]
+
+
+def short(part: str) -> str:
+    """What a part is called in a cell of its own: a method is a plain function there."""
+    path = part.partition(":")[2]
+    return path if path.partition(".")[0] in CALLS else path.rpartition(".")[2]
+
+
+def defines(text: str, part: str) -> bool:
+    """Whether a learner's cell holds a part, as a top-level statement."""
+    try:
+        return any(_named(statement) == short(part) for statement in ast.parse(plain(text)).body)
+    except (SyntaxError, ValueError):  # the learner's cells may hold anything
+        return False
+
+
+def shifted(lines: list[str], place: Place, by: int) -> list[str]:
+    """The lines of a place, indented by so many spaces more or less; but strings stay, docstrings aside."""
+    fixed = _inside_strings(place.node)
+    return [
+        line if number in fixed else _shift(line, by) for number, line in enumerate(lines[place.lines], place.start)
+    ]
+
+
+def swap(text: str, cell: str, paths: list[str], mark: str = "", elsewhere: Iterable[str] = ()) -> str:
+    """A file's text with a learner's cell in the place of some parts.
+
+    What else the cell holds (functions, assignments, imports, comments) comes along, at the file's top level: before
+    the part if it stands before it in the cell, else after it. Decorators stay the file's unless the cell has its own.
+
+    Args:
+        text: the file.
+        cell: the learner's text, which holds every part as a top-level statement.
+        paths: the parts' paths in this file.
+        mark: a comment line that comes before each piece of the learner's.
+        elsewhere: what the cell holds for other files, by its names there.
+
+    Raises:
+        PartError: a part is missing in the file or the cell.
+    """
+    cell = plain(cell)
+    statements = ast.parse(cell).body
+    lines, own = text.split("\n"), cell.split("\n")
+    last = {short(f":{path}"): path for path in paths}
+    chosen = {last[name]: statement for statement in statements if (name := _named(statement)) in last}
+    if absent := [path for path in paths if path not in chosen]:
+        raise PartError(f"the cell does not define {', '.join(short(f':{path}') for path in absent)}")
+    idle = [statement for statement in statements if _is_idle(statement) or _named(statement) in (*last, *elsewhere)]
+    edits: list[tuple[int, int, list[str]]] = []  # first line, last line, what comes there instead
+    ordered = sorted(chosen, key=lambda path: chosen[path].lineno)
+    begin = 1
+    for path in ordered:
+        place, mine = find(text, path), Place(chosen[path], chosen[path], _tail(own, chosen[path]))
+        before = _helpers(own, idle, begin, mine.start - 1)
+        if before:
+            start = _start(place.outer)
+            edits.append((start, start - 1, [*([mark] if mark else []), *before, "", ""]))
+        edits.append((place.start, place.end, _fitted(lines, place, own, mine, mark)))
+        begin = mine.end + 1
+    if after := _helpers(own, idle, begin, len(own)):
+        end = max(_end(find(text, path).outer) for path in ordered)
+        edits.append((end + 1, end, ["", "", *([mark] if mark else []), *after]))
+    return "\n".join(_edited(lines, edits))
+
+
+def replaced(text: str, path: str, new: str) -> str:
+    """A file's text with these lines, indented as the part is, in the place of a part; its decorators stay."""
+    lines, place = text.split("\n"), find(text, path)
+    indented = [_shift(line, place.node.col_offset) for line in new.split("\n")]
+    return "\n".join(_edited(lines, [(place.node.lineno, place.end, indented)]))
+
+
+def marked(text: str, path: str, mark: str) -> str:
+    """A file's text with a comment line before a part."""
+    lines, place = text.split("\n"), find(text, path)
+    return "\n".join(_edited(lines, [(place.start, place.start - 1, [" " * place.node.col_offset + mark])]))
+
+
+def _fitted(lines: list[str], place: Place, own: list[str], mine: Place, mark: str) -> list[str]:
+    """A learner's statement as it stands in the file: with mark, the file's decorators and the class's indentation."""
+    indent = place.node.col_offset
+    kept = [] if isinstance(mine.node, Definition) and mine.node.decorator_list else lines[place.lines][: _head(place)]
+    return [*([" " * indent + mark] if mark else []), *kept, *shifted(own, mine, indent)]
+
+
+def _tail(lines: list[str], statement: ast.stmt) -> int:
+    """How many indented comments follow a statement."""
+    return sum(1 for _ in itertools.takewhile(lambda line: re.match(r"\s+#", line), lines[_end(statement) :]))
+
+
+def _head(place: Place) -> int:
+    """How many lines the decorators take."""
+    return place.node.lineno - place.start
+
+
+def _helpers(own: list[str], idle: list[ast.stmt], begin: int, end: int) -> list[str]:
+    """The lines of a cell from `begin` to `end`, but for the idle statements."""
+    dropped = {number for statement in idle for number in range(_start(statement), _end(statement) + 1)}
+    kept = [own[number - 1] for number in range(begin, end + 1) if number not in dropped]
+    return "\n".join(kept).strip("\n").split("\n") if any(line.strip() for line in kept) else []
+
+
+def _is_idle(statement: ast.stmt) -> bool:
+    """Trials (bare expressions), `pass`, and imports of `mytorch`'s names as they are: the module has those already."""
+    match statement:
+        case ast.Expr() | ast.Pass():
+            return True
+        case ast.ImportFrom(module=str(module), names=aliases):
+            own = module.partition(".")[0] == "mytorch" and all(alias.asname is None for alias in aliases)
+            return own or module == "__future__"
+    return False
+
+
+def _edited(lines: list[str], edits: list[tuple[int, int, list[str]]]) -> list[str]:
+    made, position = [], 1
+    for start, end, new in sorted(
+        edits, key=lambda edit: edit[:2]
+    ):  # an insertion before a line comes before its change
+        if start < position:
+            raise PartError("two parts overlap")
+        made += [*lines[position - 1 : start - 1], *new]
+        position = end + 1
+    return [*made, *lines[position - 1 :]]
+
+
+def _search(body: list[ast.stmt], path: str, outer: ast.stmt | None = None) -> Iterator[Place]:
+    head, _, rest = path.partition(".")
+    for statement in body:
+        if _named(statement) == path:
+            yield Place(statement, outer or statement)
+        elif isinstance(statement, ast.ClassDef) and statement.name == head and rest:
+            yield from _search(statement.body, rest, outer or statement)
+
+
+def _paths(body: list[ast.stmt]) -> Iterator[str]:
+    for statement in body:
+        inner = list(_paths(statement.body)) if isinstance(statement, ast.ClassDef) else []
+        if name := _named(statement):
+            yield from (f"{name}.{path}" for path in inner) if inner else [name]
+
+
+def _named(statement: ast.stmt) -> str:
+    """The name of a statement that is a part; empty if it is none."""
+    match statement:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return name
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name
+        case ast.Expr(value=ast.Call(func=ast.Name(id=function), args=[ast.Constant(value=str(first)), *_])) if (
+            function in CALLS
+        ):
+            return f"{function}.{first}"
+    return ""
+
+
+def _module(name: str, package: str) -> str:
+    return ".".join([package, *name.removesuffix(".py").removesuffix("__init__").strip("/").split("/")]).strip(".")
+
+
+def _start(node: ast.stmt) -> int:
+    decorators = node.decorator_list if isinstance(node, Definition) else []
+    return min(node.lineno, *(decorator.lineno for decorator in decorators), node.lineno)
+
+
+def _end(node: ast.stmt) -> int:
+    assert node.end_lineno is not None
+    return node.end_lineno
+
+
+def _shift(line: str, by: int) -> str:
+    if not line.strip():
+        return line
+    return " " * by + line if by >= 0 else line.removeprefix(" " * -by)
+
+
+def _inside_strings(node: ast.AST) -> set[int]:
+    """The lines that begin inside a string, docstrings aside."""
+    fixed: set[int] = set()
+    docstrings = {
+        id(inner.body[0].value)
+        for inner in ast.walk(node)
+        if isinstance(inner, Definition) and inner.body and isinstance(inner.body[0], ast.Expr)
+    }
+    for inner in ast.walk(node):
+        is_text = isinstance(inner, ast.JoinedStr) or (isinstance(inner, ast.Constant) and isinstance(inner.value, str))
+        if is_text and id(inner) not in docstrings and inner.end_lineno is not None:  # type: ignore[attr-defined]
+            fixed.update(range(inner.lineno + 1, inner.end_lineno + 1))  # type: ignore[attr-defined]
+    return fixed

@@ -1,0 +1,142 @@
+"""What all pictures have in common: one palette, one font size, a light card that reads on any page."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib
+import numpy as np
+from cycler import cycler
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+from PIL import Image
+
+from course.image import DENSITY, Picture
+
+# Okabe and Ito's palette, which people with any colour vision can tell apart: https://jfly.uni-koeln.de/color/
+BLUE, VERMILLION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+ORANGE, SKY = "#e69f00", "#56b4e9"
+INK, QUIET, CARD = "#1a1a1a", "#6b6b6b", "#ffffff"
+
+COLOURS: dict[str, str] = {
+    "data": BLUE,
+    "result": VERMILLION,
+    "weight": GREEN,
+    "index": PURPLE,
+    "gradient": ORANGE,
+    "saved": SKY,
+}
+"""Colours by the role that a tensor has. Tensors without a role take them in this order."""
+
+_SHADES = 128  # few enough to make a notebook a third as large, and no eye sees it
+MARKERS = "os^Dvx"
+SIZE = 10.5  # points: 14 pixels, as JupyterLab's text
+
+_SETTINGS: Any = {
+    "font.size": SIZE,
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so it is the same everywhere
+    "axes.labelsize": SIZE,
+    "axes.titlesize": SIZE,
+    "axes.titlelocation": "left",
+    "xtick.labelsize": SIZE,
+    "ytick.labelsize": SIZE,
+    "legend.fontsize": SIZE,
+    "legend.frameon": False,
+    "figure.titlesize": SIZE,
+    "figure.figsize": (6, 3.2),
+    "figure.facecolor": CARD,
+    "figure.constrained_layout.use": True,
+    "savefig.facecolor": CARD,
+    "axes.facecolor": CARD,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": cycler(color=list(COLOURS.values()), marker=list(MARKERS)),
+    "lines.markersize": 5,
+    "hatch.linewidth": 0.8,
+}
+_assigned: dict[str, str] = {}
+
+
+def style() -> None:
+    """Gives matplotlib the course's settings, for figures that a lesson draws itself."""
+    matplotlib.rcParams.update(_SETTINGS)
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """The course's settings while one picture is drawn, whatever the notebook has set."""
+    with matplotlib.rc_context(_SETTINGS):
+        yield
+
+
+def assign(roles: Mapping[str, str] | None = None, /, **more: str) -> None:
+    """Gives names their colours in all pictures from here on: `assign(w="weight", x="data")`.
+
+    A value is a role of `COLOURS` or a colour. Raises ValueError for what is neither.
+    """
+    for name, role in {**(roles or {}), **more}.items():
+        _assigned[name] = to_hex(COLOURS.get(role, role))
+
+
+def colours(names: list[str]) -> list[str]:
+    """A colour for each name: the assigned one, else the first that no other name here has."""
+    free = [each for each in COLOURS.values() if each not in {_assigned.get(name) for name in names}]
+    free = free or list(COLOURS.values())
+    unassigned = [name for name in dict.fromkeys(names) if name not in _assigned]
+    chosen = {name: free[place % len(free)] for place, name in enumerate(unassigned)}
+    return [_assigned[name] if name in _assigned else chosen[name] for name in names]
+
+
+def tint(colour: str, strength: float = 0.22) -> str:
+    """A light version of a colour, on which ink reads well."""
+    red, green, blue = (strength * each + 1 - strength for each in to_rgb(colour))
+    return to_hex((red, green, blue))
+
+
+def shade(colour: str) -> str:
+    """A dark version of a colour, which reads well as text on the card."""
+    red, green, blue = (0.65 * each for each in to_rgb(colour))
+    return to_hex((red, green, blue))
+
+
+def axes(width: float = 6.0, height: float = 3.2) -> Axes:
+    """The axes of a new figure, sizes in inches of 96 pixels. `publish(axes, alt)` shows it."""
+    with styled():
+        return Figure(figsize=(width, height), layout="constrained").subplots()
+
+
+def publish(figure: Figure | Axes, alt: str) -> Picture:
+    """A matplotlib figure as a picture, with the text that says what it shows. The figure is closed."""
+    figure = figure.get_figure(root=True) if isinstance(figure, Axes) else figure  # type: ignore[assignment]
+    assert isinstance(figure, Figure)
+    drawn, packed = io.BytesIO(), io.BytesIO()
+    with styled():
+        figure.savefig(drawn, dpi=96 * DENSITY, format="png", facecolor=CARD, bbox_inches="tight", pad_inches=0.12)
+    pyplot.close(figure)  # or IPython would show a figure of pyplot's a second time
+    Image.open(drawn).convert("RGB").quantize(_SHADES).save(packed, "png", optimize=True)
+    return Picture(packed.getvalue(), " ".join(alt.split()))
+
+
+def numbers(values: Any) -> np.ndarray[Any, Any]:
+    """Numbers as an array: of NumPy's, of a tensor of either library, of lists."""
+    values = values.detach() if hasattr(values, "detach") else values
+    return np.asarray(values.tolist() if hasattr(values, "tolist") else values)
+
+
+def words(array: np.ndarray[Any, Any]) -> list[str]:
+    """Each number of an array as short text, row by row."""
+    if array.dtype.kind in "fc":
+        return [f"{each:.3g}" for each in array.ravel().tolist()]
+    return [str(each) for each in array.ravel().tolist()]

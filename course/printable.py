@@ -1,0 +1,16 @@
+"""Text from learners and from file systems, so that it can be written and printed anywhere and shows what it holds."""
+
+from pathlib import Path
+
+MAX_MESSAGE = 2000
+"""Characters of a message from a learner's code."""
+
+
+def printable(text: str, kept: str = "\n\t") -> str:
+    """`text` with control, bidirectional and other invisible characters, and lone surrogates, as escapes."""
+    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text)
+
+
+def printable_path(path: Path) -> str:
+    """A path as text, a different one for each path; a byte of the name that is not UTF-8 is `\\udc80` to `\\udcff`."""
+    return printable(path.as_posix().replace("\\", "\\\\"), kept="")

@@ -1,0 +1,123 @@
+"""What the checks of a chapter should show: from a run of the reference, or from what the build stored."""
+
+import functools
+import threading
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+
+from course import bundle, compare, judge
+from course.bundle import Bundle
+from course.execute import WeakCheckError, expected_bundle
+from course.judge import Outcome, Task
+from course.kit import Kits
+from course.merge import has_code, stubs_of
+from course.notebook import OURS, checks, role, tasks
+from course.sandbox import Limits
+
+_LIMITS = Limits(cell_seconds=600, wall_seconds=3600)
+
+
+class ReferenceFailedError(Exception):
+    """A cell of the reference raised, which is no learner's fault."""
+
+
+@dataclass
+class Reference:
+    """A chapter's exercises, the values that their checks should show, and what known wrong values tell."""
+
+    notebook: NotebookNode
+    kits: Kits
+    expected: dict[str, Bundle]
+    says: dict[str, dict[str, str]]  # by exercise, by fingerprint
+    calls: set[str]  # exercises whose check calls what the learner writes
+
+    def tasks(self, solutions: dict[str, str]) -> list[Task]:
+        """What runs for a submission: the exercises that it solves."""
+        stubs = stubs_of(self.notebook)
+        return [
+            task(self.notebook, self.kits, name, text)
+            for name, text in solutions.items()
+            if has_code(text, stubs[name])
+        ]
+
+    def verdict(self, exercise: str, outcome: Outcome) -> tuple[str, str]:
+        """The status of an exercise, and why.
+
+        It passes if its check called the learner's function and showed one bundle, of the expected values.
+        """
+        if outcome.status != "shown":
+            return outcome.status, outcome.message
+        if outcome.heard is None or outcome.heard.wrong is None:
+            return "error", outcome.solution or "the check did not run"
+        if not outcome.heard.wrong:
+            if exercise in self.calls and outcome.heard.called is False:
+                return "failed", "the values are right, but the check did not call your function"
+            return "passed", ""
+        if outcome.solution:
+            return "error", outcome.solution
+        known = self.says[exercise].get(outcome.heard.fingerprint, "")
+        return "failed", "\n".join(filter(None, (outcome.heard.wrong, known)))
+
+
+def task(notebook: NotebookNode, kits: Kits, exercise: str, solution: str, key: str = "") -> Task:
+    """One exercise with one solution; `key` is what the task is called, if not as the exercise."""
+    about = tasks(notebook)[exercise]
+    setup = [cell for cell in notebook.cells if role(cell) == "setup"]
+    is_core = bool(about.get("parts"))
+    return Task(
+        key or exercise,
+        solution,
+        checks(notebook)[exercise].source,
+        () if is_core else tuple(about["names"]),
+        kits.packages(exercise),
+        tuple(cell.source for cell in setup if cell.metadata[OURS].get("core") or not is_core),
+        kits.shared(exercise),
+        kits.own(exercise),
+    )
+
+
+def stored(notebook: NotebookNode, kits: Kits) -> Reference:
+    """The reference of a learner's notebook, whose checks hold the values of the practice seed."""
+    expected = {name: expected_bundle(cell) for name, cell in checks(notebook).items()}
+    says = {name: about["mutants"] for name, about in tasks(notebook).items()}
+    return Reference(notebook, kits, expected, says, set())
+
+
+def run(notebook: NotebookNode, kits: Kits, seed: int, explain: bool, stop: threading.Event) -> Reference:
+    """Run the reference, and if `explain` the known wrong answers, as submissions are run.
+
+    Raises:
+        ReferenceFailedError: a cell raised.
+        WeakCheckError: a known wrong answer got the reference's values, or a check did not show one bundle.
+    """
+    about = tasks(notebook)
+    solutions = {cell.metadata[OURS]["exercise"]: cell.source for cell in notebook.cells if role(cell) == "solution"}
+    mutants = {
+        f"{name} {number}": (name, mutant)
+        for name in about
+        for number, mutant in enumerate(about[name]["mutants"] if explain else [])
+    }
+    every = [task(notebook, kits, name, text) for name, text in solutions.items()]
+    every += [task(notebook, kits, name, mutant["source"], key) for key, (name, mutant) in mutants.items()]
+    hear = functools.partial(compare.hear, keep=True)
+    outcomes = judge.run(every, seed, _LIMITS, stop, hear, {})
+    expected: dict[str, Bundle] = {}
+    calls: set[str] = set()
+    for name in solutions:
+        outcome = outcomes.get(name, Outcome("error", "stopped"))
+        if outcome.heard is None:
+            raise ReferenceFailedError(f"{name}: {outcome.message}")
+        if len(outcome.heard.shown) != 1:
+            raise WeakCheckError(name, "the check should show one bundle of values")
+        expected[name] = outcome.heard.shown[0]
+        if outcome.heard.called:
+            calls.add(name)
+    says: dict[str, dict[str, str]] = {name: {} for name in about}
+    for key, (name, mutant) in mutants.items():
+        heard = outcomes[key].heard if key in outcomes else None
+        for shown in heard.shown if heard else ():
+            if not bundle.difference(expected[name], shown):
+                raise WeakCheckError(name, f"mutant {mutant['name']!r} passes the check")
+            says[name][bundle.fingerprint(shown)] = mutant["says"]
+    return Reference(notebook, kits, expected, says, calls)

@@ -1,0 +1,85 @@
+"""What the welcome notebook shows of the learner's progress."""
+
+import io
+from typing import Any
+
+from rich.console import Console
+
+from course import package, practice
+from course.files import Course
+from course.progress import following, table
+
+WIDTH = 80
+
+
+def progress() -> None:
+    """Show a bar for each chapter, the points, and what comes next; where widgets are missing, a table.
+
+    In a build of the course nothing is counted: the notebook is the same whoever builds it.
+    """
+    from IPython.display import publish_display_data
+
+    publish: Any = publish_display_data
+    course = Course.find()
+    if not package.is_learners():
+        publish({"text/plain": "Run this cell to see your progress."})
+        return
+    text = as_text(course)
+    try:
+        import ipywidgets
+
+        shown: dict[str, Any] = ipywidgets.VBox(_Bars(course, ipywidgets).children)._repr_mimebundle_()
+    except ImportError:
+        shown = {}
+    publish({**shown, "text/plain": text})
+
+
+def as_text(course: Course, width: int = WIDTH) -> str:
+    """The table of `course progress`, and what comes next."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_jupyter=False)
+    console.print(table(course))
+    console.print(_next(course), soft_wrap=True)
+    return str(console.file.getvalue())  # type: ignore[attr-defined]
+
+
+def by_chapter(course: Course) -> dict[str, tuple[int, int, int, int]]:
+    """For each chapter: exercises done, exercises, points earned, points."""
+    counts: dict[str, tuple[int, int, int, int]] = {}
+    for exercise in practice.exercises(course):
+        done, of, earned, points = counts.get(exercise.chapter, (0, 0, 0, 0))
+        is_done = practice.is_kept(course, exercise)
+        new = (done + is_done, of + 1, earned + is_done * exercise.points, points + exercise.points)
+        counts[exercise.chapter] = new
+    return counts
+
+
+class _Bars:
+    """The widgets: they can be brought up to date while the notebook is open."""
+
+    def __init__(self, course: Course, widgets: Any) -> None:
+        self.course, self.widgets = course, widgets
+        again = widgets.Button(description="Bring up to date", icon="refresh")
+        again.on_click(lambda _: self.fill())
+        self.rows, self.total, self.next = widgets.VBox(), widgets.HTML(), widgets.HTML()
+        self.children = [self.total, self.rows, self.next, again]
+        self.fill()
+
+    def fill(self) -> None:
+        """Read what is done, and show it."""
+        counts = by_chapter(self.course)
+        self.rows.children = [self._row(chapter, *count) for chapter, count in counts.items()]
+        done, of, earned, points = (sum(column) for column in zip(*counts.values(), strict=True)) if counts else [0] * 4
+        self.total.value = f"<b>{earned} of {points} points</b>, {done} of {of} exercises"
+        self.next.value = _next(self.course)
+
+    def _row(self, chapter: str, done: int, of: int, earned: int, points: int) -> Any:
+        bar = self.widgets.IntProgress(value=earned, max=points, bar_style="success" if done == of else "info")
+        label = self.widgets.Label(chapter.replace("_", " "), layout={"width": "20em"})
+        return self.widgets.HBox([label, bar, self.widgets.Label(f"{earned}/{points}")])
+
+
+def _next(course: Course) -> str:
+    exercise = following(course)
+    if exercise is None:
+        return "Every exercise is done."
+    return f"Next: {exercise.name} in exercises/{exercise.chapter}.ipynb"
