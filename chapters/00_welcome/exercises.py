@@ -1,14 +1,50 @@
 # %% [markdown]
 # # Exercises · Welcome
-# Two small exercises, 2 points, to see how it works. Run the cells from the top with Shift+Enter. In a cell that says
+# Seven exercises, 14 points, about an hour. Run the cells from the top with Shift+Enter. In a cell that says
 # `# YOUR CODE HERE`, put your answer in place of that line and of the `raise` below it, run it, and run the check below
-# it. Green means right. A wrong answer is told what was expected and what came; stuck, you ask for a hint.
+# it. Green means right. Otherwise the check says what it expected and what it got. The first two cells are folded; they
+# import `math`, `np`, `torch` (minitorch) and `check`, and hold the lesson's `Number`.
 
 # %% setup=true
+import math
+
 import numpy as np
 
 import minitorch as torch
 from course import check
+
+
+# %% setup=true
+class Number:
+    """A number of the lesson: its value, its gradient, and a note for each sum and product."""
+
+    def __init__(self, value):
+        self.value, self.grad = value, 0.0
+
+    def __add__(self, other):
+        return noted(self.value + other.value, [(self, 1.0), (other, 1.0)])
+
+    def __mul__(self, other):
+        return noted(self.value * other.value, [(self, other.value), (other, self.value)])
+
+
+notes = []
+
+
+def noted(value, inputs):
+    """A new Number with this value, and a note: what was made, and a list of (input, slope)."""
+    result = Number(value)
+    notes.append((result, inputs))
+    return result
+
+
+def backward(result):
+    """Reads all notes in reverse, and adds to the `grad` of each number that `result` was made from."""
+    result.grad = 1.0
+    for made, inputs in reversed(notes):
+        for number, slope in inputs:
+            number.grad += slope * made.grad
+
 
 # %% [markdown] exercise="welcome_first_derivative" kind="predict" points=1
 # ### Exercise 1 · Predict
@@ -16,47 +52,70 @@ from course import check
 # 1.5`.
 #
 # ```python
-# x = torch.tensor(3.0, requires_grad=True)
-# y = x * x + 2 * x
+# x = torch.tensor(2.0, requires_grad=True)
+# y = x
+# while y < 10:
+#     y = y * y
 # y.backward()
 # print(x.grad.item())
 # ```
 
 # %% solution="welcome_first_derivative"
 ### BEGIN SOLUTION
-answer = 8.0
+answer = 32.0
 ### END SOLUTION
 
 # %% check="welcome_first_derivative"
 check.show({"answer": float(answer)}, text="What x.grad holds (noted, not shown).", secret=True)
 
 # %% [markdown] hint="welcome_first_derivative"
-# `x.grad` is the derivative of `y` with respect to `x`, at `x = 3`. It is not `y`.
+# How often does the loop run? Write down `y` after each round.
 
 # %% [markdown] hint="welcome_first_derivative"
-# The derivative of $x^2$ is $2x$, that of $2x$ is $2$.
+# 2, 4, 16: two rounds. Near 2 the program computes $(x^2)^2$. Which power of x is that?
 
 # %% [markdown] hint="welcome_first_derivative"
-# $2 \cdot 3 + 2$.
+# $x^4$ has the derivative $4 x^3$, at $x = 2$.
 
 # %% mutant="welcome_first_derivative"
 # The value, not the derivative
-# 15 is `y` itself. `backward` puts the derivative of `y` into `x.grad`.
-answer = 15.0
+# 16 is `y` itself. `backward` puts the derivative of `y` into `x.grad`.
+answer = 16.0
 
 # %% mutant="welcome_first_derivative"
-# Forgets the second term
-# 6 is the derivative of x * x alone; 2 * x adds 2 to it.
-answer = 6.0
+# The last round alone
+# 8 is the slope of the second product, at its input 4. The input depends on x too: multiply by the slope of the first
+# round.
+answer = 8.0
+
+# %% mutant="welcome_first_derivative"
+# The first round alone
+# 4 is the slope of x * x. The loop ran once more on its result.
+answer = 4.0
+
+# %% mutant="welcome_first_derivative"
+# Adds the slopes of the rounds
+# 12 is 4 + 8. One round works on the result of the other: along a path, slopes are multiplied.
+answer = 12.0
+
+# %% mutant="welcome_first_derivative"
+# One round too many
+# 1024 is the derivative of x to the 8th. The loop stops at 16, after two rounds.
+answer = 1024.0
+
+# %% mutant="welcome_first_derivative"
+# The loop of the lesson
+# 64 is the derivative in the lesson, of a loop that doubles. This one squares.
+answer = 64.0
 
 # %% [markdown] exercise="welcome_squared_distance" kind="build" points=1
-# ### Exercise 2 · Build
+# ### Exercise 2 · A distance
 # Write `squared_distance(a, b)`: the sum of the squared differences of two tensors of the same shape, $\sum_i (a_i -
 # b_i)^2$, as a tensor with a single number. `squared_distance(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))` is
 # `tensor(9.)`.
 #
-# The check draws random tensors, and asks for the gradient as well: it comes for nothing if you compute with tensors
-# only.
+# The check draws random tensors and also looks at both gradients. They come by themselves as long as you compute with
+# tensors only.
 
 
 # %% solution="welcome_squared_distance"
@@ -70,9 +129,11 @@ def squared_distance(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 generator = check.rng()
 a, b = (torch.tensor(generator.normal(size=(2, 3)).astype(np.float32)) for _ in range(2))
 a.requires_grad_()
+b.requires_grad_()
 distance = squared_distance(a, b)
 distance.backward()
-check.show({"a": a, "b": b, "squared distance": distance, "its gradient at a": a.grad}, rtol=1e-4)
+gradients = {"its gradient at a": a.grad, "its gradient at b": b.grad}
+check.show({"a": a.detach(), "b": b.detach(), "squared distance": distance, **gradients}, rtol=1e-4)
 
 # %% [markdown] hint="welcome_squared_distance"
 # Tensors are added, subtracted and raised to a power element by element, with the signs of Python: `+`, `-`, `**`.
@@ -82,6 +143,20 @@ check.show({"a": a, "b": b, "squared distance": distance, "its gradient at a": a
 
 # %% [markdown] hint="welcome_squared_distance"
 # `return (... ** 2).sum()`
+
+
+# %% mutant="welcome_squared_distance"
+# The distance itself
+# This is the distance: the square root of what was asked. Leave out the root.
+def squared_distance(a, b):
+    return ((a - b) ** 2).sum().sqrt()
+
+
+# %% mutant="welcome_squared_distance"
+# One side without a gradient
+# `b` lost its history: a detached tensor, or one made from plain numbers, gets no gradient.
+def squared_distance(a, b):
+    return ((a - b.detach()) ** 2).sum()
 
 
 # %% mutant="welcome_squared_distance"
@@ -103,3 +178,521 @@ def squared_distance(a, b):
 # The square comes first, for each element, and the sum after it; otherwise differences cancel before they are squared.
 def squared_distance(a, b):
     return (a - b).sum() ** 2
+
+
+# %% [markdown] exercise="welcome_more_operations" kind="build" points=3
+# ### Exercise 3 · Three more operations
+# The lesson's `Number` can do `+` and `*`. Its class is in a folded cell at the top, with `noted` and `backward`. Write three
+# functions that return a `Number`. Each leaves exactly one note, made by `noted`:
+#
+# - `divide(a, b)`: $a / b$, with both slopes;
+# - `power(a, n)`: $a^n$ for a Python number `n`, which is not a `Number` and has no slope;
+# - `exp(a)`: $e^a$.
+#
+# `divide(Number(6.0), Number(2.0))` has the value 3.0 and leaves the slopes 0.5 and −1.5.
+
+
+# %% solution="welcome_more_operations"
+def divide(a: Number, b: Number) -> Number:
+    ### BEGIN SOLUTION
+    return noted(a.value / b.value, [(a, 1 / b.value), (b, -a.value / b.value**2)])
+    ### END SOLUTION
+
+
+def power(a: Number, n: float) -> Number:
+    ### BEGIN SOLUTION
+    return noted(a.value**n, [(a, n * a.value ** (n - 1))])
+    ### END SOLUTION
+
+
+def exp(a: Number) -> Number:
+    ### BEGIN SOLUTION
+    value = math.exp(a.value)
+    return noted(value, [(a, value)])
+    ### END SOLUTION
+
+
+# %% check="welcome_more_operations"
+u, v = (round(float(each), 2) for each in check.rng().uniform(1.2, 2.5, size=2))
+n = int(check.rng().integers(3, 6))
+steps = {
+    "divide(a, b)": lambda a, b: divide(a, b),
+    "power(a, n)": lambda a, b: power(a, n),
+    "power(b, 0.5)": lambda a, b: power(b, 0.5),
+    "exp(a)": lambda a, b: exp(a),
+    "exp(divide(power(a, 2), b)) * b": lambda a, b: exp(divide(power(a, 2), b)) * b,
+}
+values = {"a": u, "b": v, "n": n}
+for name, step in steps.items():
+    notes.clear()
+    a, b = Number(u), Number(v)
+    result = step(a, b)
+    backward(result)
+    values[name] = (result.value, a.grad, b.grad, len(notes))
+check.show(values, rtol=1e-9, text="The value, its derivatives by a and b, and how many notes were left.")
+
+# %% [markdown] hint="welcome_more_operations"
+# Write down the derivative of each on paper. How far does $a / b$ move when `a` moves by 1, and when `b` does?
+
+# %% [markdown] hint="welcome_more_operations"
+# $\frac{\partial}{\partial a} \frac{a}{b} = \frac{1}{b}$, $\frac{\partial}{\partial b} \frac{a}{b} = -\frac{a}{b^2}$,
+# $(a^n)' = n\, a^{n-1}$, $(e^a)' = e^a$.
+
+# %% [markdown] hint="welcome_more_operations"
+# `return noted(a.value / b.value, [(a, ...), (b, ...)])`. The slopes are plain floats, computed from `a.value` and
+# `b.value`.
+
+
+# %% mutant="welcome_more_operations"
+# Divides by b once
+# The slope of a / b by b is -a / b squared. You divided by b only once.
+def divide(a, b):
+    return noted(a.value / b.value, [(a, 1 / b.value), (b, -a.value / b.value)])
+
+
+def power(a, n):
+    return noted(a.value**n, [(a, n * a.value ** (n - 1))])
+
+
+def exp(a):
+    return noted(math.exp(a.value), [(a, math.exp(a.value))])
+
+
+# %% mutant="welcome_more_operations"
+# A quotient that grows with its divisor
+# When `b` grows, a / b shrinks: its slope by `b` is negative.
+def divide(a, b):
+    return noted(a.value / b.value, [(a, 1 / b.value), (b, a.value / b.value**2)])
+
+
+def power(a, n):
+    return noted(a.value**n, [(a, n * a.value ** (n - 1))])
+
+
+def exp(a):
+    return noted(math.exp(a.value), [(a, math.exp(a.value))])
+
+
+# %% mutant="welcome_more_operations"
+# Leaves out the factor n
+# The derivative of a to the n is n times a to the (n - 1). The factor n is missing.
+def divide(a, b):
+    return noted(a.value / b.value, [(a, 1 / b.value), (b, -a.value / b.value**2)])
+
+
+def power(a, n):
+    return noted(a.value**n, [(a, a.value ** (n - 1))])
+
+
+def exp(a):
+    return noted(math.exp(a.value), [(a, math.exp(a.value))])
+
+
+# %% mutant="welcome_more_operations"
+# An exponential with the slope of its input
+# The slope of the exponential is its own value. Yours is the number that went in.
+def divide(a, b):
+    return noted(a.value / b.value, [(a, 1 / b.value), (b, -a.value / b.value**2)])
+
+
+def power(a, n):
+    return noted(a.value**n, [(a, n * a.value ** (n - 1))])
+
+
+def exp(a):
+    return noted(math.exp(a.value), [(a, a.value)])
+
+
+# %% mutant="welcome_more_operations"
+# Multiplies by itself
+# Repeated products give the right numbers for whole exponents and leave many notes. The task asks for one, and
+# `power(b, 0.5)` can't be made of products at all.
+def divide(a, b):
+    return noted(a.value / b.value, [(a, 1 / b.value), (b, -a.value / b.value**2)])
+
+
+def power(a, n):
+    result = a
+    for _ in range(int(n) - 1):
+        result = result * a
+    return result
+
+
+def exp(a):
+    return noted(math.exp(a.value), [(a, math.exp(a.value))])
+
+
+# %% [markdown] exercise="welcome_newton" kind="build" points=2
+# ### Exercise 4 · Newton's method
+# To find where $f(x) = 0$, follow the tangent to where it crosses zero, and repeat:
+# $x \leftarrow x - \frac{f(x)}{f'(x)}$.
+#
+# Write `newton(f, start, steps)`. `f` takes a `Number` and gives a `Number`; the slope comes from `backward`. Return the
+# list of all x as floats, the start first. Each call of `f` must find the list `notes` empty, and no note may be left at
+# the end. For `f = lambda x: x * x + Number(-2.0)` and the start 1.0, the result begins with 1.0, 1.5, 1.4166….
+
+
+# %% solution="welcome_newton"
+def newton(f, start: float, steps: int) -> list[float]:
+    ### BEGIN SOLUTION
+    found = [start]
+    for _ in range(steps):
+        x = Number(found[-1])
+        y = f(x)
+        backward(y)
+        notes.clear()
+        found.append(x.value - y.value / x.grad)
+    return found
+    ### END SOLUTION
+
+
+# %% check="welcome_newton"
+number = round(float(check.rng().uniform(2.0, 9.0)), 2)
+lengths = []
+
+
+def cube_minus_number(x):
+    lengths.append(len(notes))
+    return x * x * x + Number(-number)
+
+
+notes.clear()
+found = newton(cube_minus_number, 3.0, 5)
+check.show(
+    {"number": number, "x": found, "notes before each run": lengths, "notes afterwards": len(notes)},
+    rtol=1e-9,
+    text="The way from 3 to the cube root of the number, and how many notes were on the list.",
+)
+
+# %% [markdown] hint="welcome_newton"
+# One step needs a value and a slope. What do you call `backward` on, and where is the slope afterwards?
+
+# %% [markdown] hint="welcome_newton"
+# A new `Number` in each step starts with `grad` 0. What about the notes of the step before?
+
+# %% [markdown] hint="welcome_newton"
+# In each step: `x = Number(found[-1])`, `y = f(x)`, `backward(y)`, `notes.clear()`, then append
+# `x.value - y.value / x.grad`.
+
+
+# %% mutant="welcome_newton"
+# Keeps the old gradient
+# You moved the same Number along, and its `grad` is the sum of all slopes so far. Start each step with a gradient of 0.
+def newton(f, start, steps):
+    x = Number(start)
+    found = [start]
+    for _ in range(steps):
+        y = f(x)
+        backward(y)
+        notes.clear()
+        x.value -= y.value / x.grad
+        found.append(x.value)
+    return found
+
+
+# %% mutant="welcome_newton"
+# Walks uphill
+# The sign is wrong: the tangent crosses zero at x minus f(x) / f'(x).
+def newton(f, start, steps):
+    found = [start]
+    for _ in range(steps):
+        x = Number(found[-1])
+        y = f(x)
+        backward(y)
+        notes.clear()
+        found.append(x.value + y.value / x.grad)
+    return found
+
+
+# %% mutant="welcome_newton"
+# Never clears the notes
+# The roots are right, and the list has grown with every step. `backward` reads all of it each time.
+def newton(f, start, steps):
+    found = [start]
+    for _ in range(steps):
+        x = Number(found[-1])
+        y = f(x)
+        backward(y)
+        found.append(x.value - y.value / x.grad)
+    return found
+
+
+# %% [markdown] exercise="welcome_read_the_record" kind="build" points=2
+# ### Exercise 5 · Read PyTorch's record
+# Write `operations(result)`: which operations made this tensor, and how many of each, as a dict from the node's name to a
+# count. Start at `result.grad_fn`; `node.next_functions` is a tuple of pairs, and the first of a pair is a node, or None
+# where no gradient goes. `node.name()` is a text such as `MulBackward0`.
+#
+# Leave out the ends of the paths: the nodes with a name that ends in `AccumulateGrad`. Several paths may meet in one node;
+# count it once. For `x * x + x` the answer is `{"AddBackward0": 1, "MulBackward0": 1}`, in any order.
+
+
+# %% solution="welcome_read_the_record"
+def operations(result: torch.Tensor) -> dict[str, int]:
+    ### BEGIN SOLUTION
+    counts, seen, waiting = {}, set(), [result.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen or node.name().endswith("AccumulateGrad"):
+            continue
+        seen.add(node)
+        counts[node.name()] = counts.get(node.name(), 0) + 1
+        waiting += [to for to, _ in node.next_functions]
+    return counts
+    ### END SOLUTION
+
+
+# %% check="welcome_read_the_record"
+start, factor = (round(float(each), 2) for each in check.rng().uniform(1.5, 3.0, size=2))
+x = torch.tensor(start, requires_grad=True)
+y = x
+rounds = 0
+while y < 200:
+    y = y * factor
+    if rounds % 2:
+        y = y + x
+    rounds += 1
+shared = (x * x).exp()
+results = {"loop": y, "shared": shared * shared + shared, "a constant's side": torch.tensor(3.0) * 2 - x.sin()}
+counts = {name: sorted(operations(result).items()) for name, result in results.items()}
+check.show({"start": start, "factor": factor, **counts}, text="Names and counts of the operations, sorted by name.")
+
+# %% [markdown] hint="welcome_read_the_record"
+# Keep a list of nodes that you still have to visit. It starts with one node. What do you do with each node that you take
+# from it?
+
+# %% [markdown] hint="welcome_read_the_record"
+# Skip None, skip the ends, and skip nodes that you've been to: keep them in a set.
+
+# %% [markdown] hint="welcome_read_the_record"
+# `while waiting: node = waiting.pop()`, then skip or count, then `waiting += [to for to, _ in node.next_functions]`.
+
+
+# %% mutant="welcome_read_the_record"
+# Counts a node once for each path
+# Where two paths meet, you went through the same node twice. Remember the nodes that you have seen.
+def operations(result):
+    counts, waiting = {}, [result.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is None or node.name().endswith("AccumulateGrad"):
+            continue
+        counts[node.name()] = counts.get(node.name(), 0) + 1
+        waiting += [to for to, _ in node.next_functions]
+    return counts
+
+
+# %% mutant="welcome_read_the_record"
+# Follows the first input alone
+# A node has as many `next_functions` as its operation has inputs. You followed the first and missed the branches.
+def operations(result):
+    counts, node = {}, result.grad_fn
+    while node is not None and not node.name().endswith("AccumulateGrad"):
+        counts[node.name()] = counts.get(node.name(), 0) + 1
+        node = node.next_functions[0][0]
+    return counts
+
+
+# %% mutant="welcome_read_the_record"
+# Counts the ends too
+# `AccumulateGrad` is no operation of the program: it is where a path ends, at a tensor that collects its gradient.
+def operations(result):
+    counts, seen, waiting = {}, set(), [result.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        counts[node.name()] = counts.get(node.name(), 0) + 1
+        waiting += [to for to, _ in node.next_functions]
+    return counts
+
+
+# %% mutant="welcome_read_the_record"
+# Remembers names in place of nodes
+# You skip every name that you have met before, so no operation counts twice. Two multiplications are two nodes.
+def operations(result):
+    counts, waiting = {}, [result.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is None or node.name() in counts or node.name().endswith("AccumulateGrad"):
+            continue
+        counts[node.name()] = 1
+        waiting += [to for to, _ in node.next_functions]
+    return counts
+
+
+# %% [markdown] exercise="welcome_repair_standardize" kind="repair" points=3
+# ### Exercise 6 · The values are right
+# `standardize(x)` subtracts the mean of `x` and divides by its standard deviation (that of the whole set: divide by the
+# count). The results are right. But the network that uses it learns badly, so somebody tests the gradient:
+#
+# ```text
+# x                         [1.0, 2.0, 6.0]
+# standardize(x)            [-0.9258, -0.4629, 1.3887]     right
+# shifting x changes nothing: the gradients of a loss must sum to 0
+# gradients of a loss       [1.1903, 0.2976, 2.6783]       sum 4.1662
+# ```
+#
+# Repair it. The values stay as they are.
+
+
+# %% solution="welcome_repair_standardize"
+def standardize(x):
+    ### BEGIN SOLUTION
+    centred = x - x.mean()
+    return centred / (centred * centred).mean().sqrt()
+    ### END SOLUTION
+    ### BEGIN STUB
+    # values = x.tolist()
+    # mean = sum(values) / len(values)
+    # spread = math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+    # return (x - mean) / spread
+    ### END STUB
+
+
+# %% check="welcome_repair_standardize"
+values = check.rng().normal(size=5).round(2)
+x = torch.tensor(values, requires_grad=True)
+y = standardize(x)
+(y**3).sum().backward()
+shown = {"x": values, "standardized": y, "gradients": x.grad, "sum": round(x.grad.sum().item(), 6) + 0.0}
+shown["gradients times x, summed"] = round((x.grad * x).sum().item(), 6) + 0.0
+check.show(
+    shown,
+    rtol=1e-6,
+    atol=1e-6,
+    text="Shifting or scaling x changes nothing, so the gradients sum to 0, and so do the gradients times x.",
+)
+
+# %% [markdown] hint="welcome_repair_standardize"
+# If one element of `x` grows, what else in the formula grows with it? Does `backward` know that?
+
+# %% [markdown] hint="welcome_repair_standardize"
+# Look at `y.grad_fn` and its inputs: which operations were recorded, and which ones were computed without leaving a note?
+
+# %% [markdown] hint="welcome_repair_standardize"
+# `tolist()` gives plain Python numbers, and the sums of those leave no notes. Compute both with operations on tensors: the
+# mean by `x.mean()`, the spread by the mean of the squares and `sqrt()`.
+
+
+# %% mutant="welcome_repair_standardize"
+# The spread still leaves no note
+# The gradients sum to 0 now, so the mean is right. The standard deviation depends on x as well, and yours is a float.
+def standardize(x):
+    centred = x - x.mean()
+    return centred / math.sqrt(sum(value * value for value in centred.tolist()) / len(x))
+
+
+# %% mutant="welcome_repair_standardize"
+# Wraps the numbers in tensors
+# `torch.tensor(mean)` makes a new tensor from a plain number. It has no history either: nothing leads back to x.
+def standardize(x):
+    values = x.tolist()
+    mean = torch.tensor(sum(values) / len(values), dtype=x.dtype)
+    spread = torch.tensor(sum((value - mean.item()) ** 2 for value in values) / len(values), dtype=x.dtype).sqrt()
+    return (x - mean) / spread
+
+
+# %% mutant="welcome_repair_standardize"
+# Divides by one less
+# `std()` divides by the count less one unless you pass `correction=0`. The values have to stay as they are.
+def standardize(x):
+    return (x - x.mean()) / x.std()
+
+
+# %% [markdown] exercise="welcome_measure_program" kind="measure" points=2
+# ### Exercise 7 · What is inside this program?
+# You get a program as a function from a tensor to a tensor. You can't see its code. You only know its form:
+#
+# ```python
+# while x < limit:
+#     x = x * factor
+# return x + offset
+# ```
+#
+# Find the three numbers by experiment: `limit` is a whole number from 2 to 60, `factor` is 2, 3 or 4, and `offset` is a
+# whole number. Call the program with positive starts of your choice (from 0 or below, the loop never ends), and look at
+# results and derivatives. `derivative(program, start)` is in the folded cell below. Return whole numbers.
+
+
+# %% setup=true
+def program_of(limit, factor, offset):
+    """The program with these three numbers."""
+
+    def program(x):
+        while x < limit:
+            x = x * factor
+        return x + offset
+
+    return program
+
+
+def derivative(program, start):
+    """The derivative of the program at this start, rounded to a whole number."""
+    x = torch.tensor(float(start), requires_grad=True)
+    program(x).backward()
+    return round(x.grad.item())
+
+
+# %% solution="welcome_measure_program"
+def measure(program) -> tuple[int, int, int]:
+    """(limit, factor, offset), found by calling `program` and `derivative(program, start)`."""
+    ### BEGIN SOLUTION
+    limit = next(start for start in range(1, 100) if derivative(program, start) == 1)
+    factor = derivative(program, limit - 1)
+    offset = round(program(torch.tensor(float(limit))).item()) - limit
+    return limit, factor, offset
+    ### END SOLUTION
+
+
+# %% check="welcome_measure_program"
+rng = check.rng()
+limits = [2, 60, *rng.integers(5, 60, size=3)]
+factors = [*rng.permutation([2, 3, 4]), *rng.integers(2, 5, size=2)]
+offsets = [*rng.permutation([-int(rng.integers(1, 20)), 0]), *rng.integers(-20, 20, size=3)]
+drawn = [tuple(int(each) for each in numbers) for numbers in zip(limits, factors, offsets, strict=True)]
+found = [[int(each) for each in measure(program_of(*numbers))] for numbers in drawn]
+check.show({"found": found}, secret=True)
+
+# %% [markdown] hint="welcome_measure_program"
+# What is the derivative at a start so large that the loop doesn't run at all?
+
+# %% [markdown] hint="welcome_measure_program"
+# Where the loop doesn't run the derivative is 1, and where it runs once it is the factor. Try one start after the other.
+
+# %% [markdown] hint="welcome_measure_program"
+# The limit is the smallest start with derivative 1. Just below it the loop runs once. At the limit itself, the result is
+# limit + offset.
+
+
+# %% mutant="welcome_measure_program"
+# One below the limit
+# This is the largest start at which the loop still runs. The condition is `x < limit`, so the limit is one more.
+def measure(program):
+    limit = next(start for start in range(1, 100) if derivative(program, start) == 1)
+    return limit - 1, derivative(program, limit - 1), round(program(torch.tensor(float(limit))).item()) - limit
+
+
+# %% mutant="welcome_measure_program"
+# Stops before 60
+# `range(2, 60)` ends at 59, and the limit may be 60.
+def measure(program):
+    limit = next((start for start in range(2, 60) if derivative(program, start) == 1), 59)
+    return limit, derivative(program, limit - 1), round(program(torch.tensor(float(limit))).item()) - limit
+
+
+# %% mutant="welcome_measure_program"
+# Takes the derivative at 1 for the factor
+# From 1 the loop may run several times, and the derivative is the factor to that power. Look where it runs once.
+def measure(program):
+    limit = next(start for start in range(1, 100) if derivative(program, start) == 1)
+    return limit, derivative(program, 1), round(program(torch.tensor(float(limit))).item()) - limit
+
+
+# %% mutant="welcome_measure_program"
+# Takes the result for the offset
+# The result at the limit is limit + offset. Subtract the limit.
+def measure(program):
+    limit = next(start for start in range(1, 100) if derivative(program, start) == 1)
+    return limit, derivative(program, limit - 1), round(program(torch.tensor(float(limit))).item())

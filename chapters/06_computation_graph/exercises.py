@@ -1,823 +1,1102 @@
 # %% [markdown]
 # # Exercises · The computation graph
-# Seven exercises, 17 points. Three of them write a part of the package: `topological_order`, `sum_to_size` and
-# `accumulate_grad` of `minitorch.autograd.engine`.
+# Seven exercises, 18 points. Three of them add to your library: with them solved, `import mytorch` trains on a backward
+# pass of yours.
 
 # %% setup=true
-import gc
+from __future__ import annotations
+
+import math
 
 import numpy as np
-from sklearn.datasets import load_digits
 
-import minitorch as torch
 from course import check
-from minitorch.autograd import engine
-from minitorch.autograd.node import AccumulateGrad, Node
 
 # %% setup=true
-DIGITS = load_digits()
+import minitorch as torch
+from minitorch.autograd import engine
 
 
-class Value:
-    """A number that remembers what it was made from: pairs of a value and the local derivative."""
-
-    def __init__(self, data, edges=()):
-        self.data, self.grad, self.edges = data, 0.0, edges
-
-    def __add__(self, other):
-        return Value(self.data + other.data, [(self, 1.0), (other, 1.0)])
-
-    def __mul__(self, other):
-        return Value(self.data * other.data, [(self, other.data), (other, self.data)])
-
-    def hand_on(self):
-        """Adds this value's share to the gradients of the values it was made from."""
-        for source, local in self.edges:
-            source.grad += local * self.grad
+def network(activation, depth: int, batch: int, width: int):
+    """The output of `depth` layers `h = activation(h @ w)` on a random batch, and the weights. Inputs are 3 times as wide."""
+    weights = [torch.randn(3 * width if place == 0 else width, width, requires_grad=True) for place in range(depth)]
+    h = torch.randn(batch, 3 * width)
+    for w in weights:
+        h = activation(h @ w)
+    return h, weights
 
 
-def digits_batch(generator, size):
-    """A random batch of handwritten digits: images as rows of 64 numbers from 0 to 1, and one-hot labels."""
-    chosen = generator.choice(len(DIGITS.target), size, replace=False)
-    images = torch.tensor((DIGITS.data[chosen] / 16).astype(np.float32))
-    labels = torch.tensor(np.eye(10, dtype=np.float32)[DIGITS.target[chosen]])
-    return images, labels
-
-
-def cross_entropy(logits, labels):
-    """The mean over the batch of log(sum(exp(logits))) - logits[label]."""
-    return (logits.exp().sum(1).log() - (logits * labels).sum(1)).mean()
-
-
-def weights(generator, *shapes):
-    """Small random parameters of the given shapes."""
-    return [torch.tensor(generator.normal(0, 0.2, shape).astype(np.float32), requires_grad=True) for shape in shapes]
-
-
-# %% [markdown] exercise="graph_predict_leaves" kind="predict" points=2
-# ### Exercise 1 · Leaf, requires grad, gradient
-# Without running it: for each of the eight tensors, is it a leaf, does it require grad, and is its `.grad` a tensor
-# after the last line?
-#
+# %% [markdown] exercise="graph_predict_gradient" kind="predict" points=1
+# ### Exercise 1 · Who gets a gradient?
 # ```python
-# a = torch.ones(2, requires_grad=True)
-# b = torch.ones(2)
-# c = a * b
-# d = c.detach()
-# e = torch.ones(2, requires_grad=True) + 0
+# a = torch.ones(2, requires_grad=True) * 0.1
+# b = (torch.ones(2) * 0.1).requires_grad_()
+# c = torch.ones(2, requires_grad=True).double()
+# d = torch.ones(2, requires_grad=True).to("cpu")
+# e = torch.ones(2)
+# f = torch.ones(2, requires_grad=True)
 # with torch.no_grad():
-#     f = a * 2
-# g = b * 2
-# h = torch.ones(2).requires_grad_()
-# c.retain_grad()
-# (c * d + e + f + g).sum().backward()
+#     extra = f * 2
+# (a + b.detach() + c + d + e + extra).sum().backward()
 # ```
-#
-# Three booleans for each, in this order. A tensor that requires grad, is no leaf and gets no gradient: `(False, True,
-# False)`.
+# Exactly one of a to f has a gradient afterwards. Set `prediction` to its letter, a string; don't run the code first.
 
-# %% solution="graph_predict_leaves"
-prediction = {
-    ### BEGIN SOLUTION
-    "a": (True, True, True),
-    "b": (True, False, False),
-    "c": (False, True, True),
-    "d": (True, False, False),
-    "e": (False, True, False),
-    "f": (True, False, False),
-    "g": (True, False, False),
-    "h": (True, True, False),
-    ### END SOLUTION
-    ### BEGIN STUB
-    # "a": ...,
-    # "b": ...,
-    # "c": ...,
-    # "d": ...,
-    # "e": ...,
-    # "f": ...,
-    # "g": ...,
-    # "h": ...,
-    ### END STUB
-}
-
-# %% check="graph_predict_leaves"
-check.show({name: list(prediction[name]) for name in "abcdefgh"}, secret=True)
-
-# %% [markdown] hint="graph_predict_leaves"
-# A leaf is a tensor without `grad_fn`. Whether somebody computed it does not matter.
-
-# %% [markdown] hint="graph_predict_leaves"
-# `.grad` is filled for leaves that require grad and that the loss depends on, and for whatever called `retain_grad`.
-
-# %% [markdown] hint="graph_predict_leaves"
-# `d`, `f` and `g` were made without recording. `e` is a sum, so its leaf is the nameless tensor of ones. The loss does
-# not depend on `h`.
-
-# %% mutant="graph_predict_leaves"
-# Leaves are what I created
-# A result of an operation that was not recorded has no grad_fn, and that makes it a leaf.
-prediction = {
-    "a": (True, True, True),
-    "b": (True, False, False),
-    "c": (False, True, True),
-    "d": (False, False, False),
-    "e": (False, True, False),
-    "f": (False, False, False),
-    "g": (False, False, False),
-    "h": (True, True, False),
-}
-
-# %% mutant="graph_predict_leaves"
-# Everything that requires grad gets one
-# A tensor in the middle gets a gradient only after retain_grad, and a leaf only if the loss depends on it.
-prediction = {
-    "a": (True, True, True),
-    "b": (True, False, False),
-    "c": (False, True, True),
-    "d": (True, False, False),
-    "e": (False, True, True),
-    "f": (True, False, False),
-    "g": (True, False, False),
-    "h": (True, True, True),
-}
-
-# %% [markdown] exercise="graph_predict_accumulation" kind="predict" points=1
-# ### Exercise 2 · Two names, one gradient
-# ```python
-# w = torch.tensor([1.0, 2.0], requires_grad=True)
-# (w * w).sum().backward()
-# kept = w.grad
-# (3 * w).sum().backward()
-# w.grad = None
-# (w * kept).sum().backward()
-# w.grad.mul_(10)
-# ```
-# Which numbers do `kept` and `w.grad` hold in the end? Two lists of two numbers.
-
-# %% solution="graph_predict_accumulation"
+# %% solution="graph_predict_gradient"
 ### BEGIN SOLUTION
-kept = [5, 7]
-grad = [50, 70]
+prediction = "d"
 ### END SOLUTION
 
-# %% check="graph_predict_accumulation"
-check.show({"kept": list(kept), "w.grad": list(grad)}, secret=True)
+# %% check="graph_predict_gradient"
+check.show({"the one with a gradient": str(prediction).strip().lower()}, secret=True)
 
-# %% [markdown] hint="graph_predict_accumulation"
-# The first pass leaves $2w$. What does the second do to the tensor that is there?
+# %% [markdown] hint="graph_predict_gradient"
+# `.grad` is filled for a leaf that requires grad, if the loss depends on it through recorded operations.
 
-# %% [markdown] hint="graph_predict_accumulation"
-# It adds in place, and `kept` is that tensor. `w.grad = None` takes the name away, not the tensor.
+# %% [markdown] hint="graph_predict_gradient"
+# Three of the six are out because the path is cut or was not there: find `detach`, `no_grad`, and a tensor that asks for
+# nothing.
 
-# %% [markdown] hint="graph_predict_accumulation"
-# The gradient of the third loss has the values of `kept`, in a tensor of its own.
+# %% [markdown] hint="graph_predict_gradient"
+# A multiplication and a conversion to another dtype are recorded, so their results aren't leaves. What does `to("cpu")`
+# do with a tensor that is on the CPU already?
 
-# %% mutant="graph_predict_accumulation"
-# `kept` as a snapshot
-# kept is not a copy: the second pass adds 3 to the very tensor that kept names.
-kept = [2, 4]
-grad = [20, 40]
+# %% mutant="graph_predict_gradient"
+# The scaled one
+# a is the result of a multiplication, so it isn't a leaf. The gradient passes through it and ends at the ones.
+prediction = "a"
 
-# %% mutant="graph_predict_accumulation"
-# The third gradient is `kept` itself
-# A product's gradient is a new tensor, so mul_ on w.grad leaves kept alone.
-kept = [50, 70]
-grad = [50, 70]
+# %% mutant="graph_predict_gradient"
+# The one that was detached
+# b is a leaf and requires grad, but the loss sees only b.detach(), and no gradient comes back through that.
+prediction = "b"
 
-# %% [markdown] exercise="graph_topological_order" kind="build" points=4 replaces="minitorch.autograd.engine:topological_order"
-# ### Exercise 3 · The order of the backward pass
-# Give the nodes that can be reached from `roots`, each once, every node before the nodes that its edges lead to. Of the
-# nodes that could be next, an `AccumulateGrad` comes first, and then the node with the largest `sequence_number`, the
-# one recorded last. That is PyTorch's order.
+# %% mutant="graph_predict_gradient"
+# The converted one
+# double() has something to convert, so it is a recorded operation and c is its result: the gradient ends at the float32 ones.
+prediction = "c"
+
+# %% mutant="graph_predict_gradient"
+# The one that asks for nothing
+# e doesn't require grad, so nobody computes a gradient for it.
+prediction = "e"
+
+# %% mutant="graph_predict_gradient"
+# The one used without recording
+# f is a leaf and requires grad, but f * 2 ran under no_grad: no path leads from the loss to f.
+prediction = "f"
+
+
+# %% [markdown] exercise="graph_walk_back" kind="core" points=4 part="mytorch.autograd.engine:count_arrivals mytorch.autograd.engine:walk_back"
+# ### Exercise 2 · The walk
+# Write the engine: count how many edges lead to each node, then walk. `node.edges` lists a node's edges, each a pair
+# (node, number of its output) or None; `node.outputs` has one entry for each output. You have
+# `arrive(buffers, edge, gradient)`: it adds a gradient to those that wait in the dict `buffers`, under the edge's node.
+# Nodes can be compared: of two, the one that was recorded last is smaller, so `heapq.heappop(ready)` gives it first.
+# `heapq` is imported in this file.
 #
-# `node.edges` has an entry for each input: a pair (node, output number), or `None`. One of the graphs is a chain of
-# 5,000 operations, so don't recurse.
-#
-# For `y = x.exp()` and `(y * y).sum()`, the names are `SumBackward0`, `MulBackward0`, `ExpBackward0` and
-# `torch::autograd::AccumulateGrad`; both edges of the product lead to `ExpBackward0`.
+# One of the graphs is 5,000 operations deep, and in one of them nothing arrives at some nodes.
 
-
-# %% solution="graph_topological_order"
-def topological_order(roots: list[Node]) -> list[Node]:
-    """The nodes reachable from the roots, every node before those that its gradients go to, in PyTorch's order."""
-    ### BEGIN SOLUTION
-    waiting = dict.fromkeys(roots, 0)
-    unvisited = list(waiting)
-    while unvisited:
-        for edge in unvisited.pop().edges:
-            if edge is not None:
-                if edge[0] not in waiting:
-                    waiting[edge[0]] = 0
-                    unvisited.append(edge[0])
-                waiting[edge[0]] += 1
-    ready = [node for node, count in waiting.items() if count == 0]
-    order = []
-    while ready:
-        node = max(ready, key=lambda each: (isinstance(each, AccumulateGrad), each.sequence_number))
-        ready.remove(node)
-        order.append(node)
-        for edge in node.edges:
-            if edge is not None:
-                waiting[edge[0]] -= 1
-                if waiting[edge[0]] == 0:
-                    ready.append(edge[0])
-    return order
-    ### END SOLUTION
-
-
-# %% check="graph_topological_order"
+# %% check="graph_walk_back"
+engine_part = mytorch.autograd.engine
 generator = check.rng()
-leaves = [torch.tensor([float(number)], requires_grad=True) for number in generator.integers(1, 4, 3)]
-tensors = list(leaves)
-for _ in range(12):
-    one, other = (tensors[number] for number in generator.integers(0, len(tensors), 2))
-    tensors.append((one + other * 0.5, (one * other).sin(), one.sin(), one - other)[generator.integers(4)])
-twice = tensors[-1].sin()
-leaves.append(torch.tensor([2.0], requires_grad=True))
-total = (twice * twice + twice.sin() + sum(tensors) + leaves[0] * leaves[0] + leaves[-1]).sum()
-mine = topological_order([total.grad_fn])
-recorded = sorted(engine.count_dependencies([total.grad_fn]), key=lambda node: node.sequence_number)
-place = {node: number for number, node in enumerate(mine)}
+leaves = [mytorch.tensor([float(number)], requires_grad=True) for number in generator.integers(1, 4, 3)]
+made = list(leaves)
+for _ in range(9):
+    one, other = (made[number] for number in generator.integers(0, len(made), 2))
+    made.append((one + other * 0.5, (one * other).sin(), one.sin(), one - other)[generator.integers(4)])
+shared = made[-1] * made[-1] + made[-1].sin()
+unused = shared.exp()
+total = shared
+for each in made:
+    total = total + each
+arrivals = engine_part.count_arrivals([total.grad_fn, shared.grad_fn])
+recorded = sorted((node for node in arrivals if node.edges), key=lambda node: node.sequence_number)
+names = {node: place for place, node in enumerate(recorded)} | {unused.grad_fn: "a root of its own"}
 
-chain = leaves[0]
+
+def walked(roots, silent=None):
+    """The nodes in the order of their visits. The silent one gives no gradients, nor does a node that got none."""
+    visited = []
+
+    def visit(node, arrived):
+        visited.append(names.get(node, "leaf"))
+        if arrived[0] is None:
+            visited.append({"arrived": list(arrived)})
+        return [None] * len(node.edges) if node is silent or arrived[0] is None else node.apply(*arrived)
+
+    ones = [mytorch.ones(1) for _ in roots]
+    problem = check.error(engine_part.walk_back, [(root.grad_fn, 0) for root in roots], ones, visit)
+    return visited if problem is None else repr(problem)
+
+
+orders = {
+    "one root": walked([total]),
+    "two roots": walked([shared, total]),
+    "two roots apart": walked([unused, total]),
+    "a root given twice": walked([total, total]),
+    "a silent node": walked([total], recorded[3]),
+    "a silent root": walked([shared], shared.grad_fn),
+}
+for leaf in leaves:
+    leaf.grad = None
+total.backward()
+gradients = [leaf.grad for leaf in leaves]
+shared.grad_fn.edges[0][0].outputs *= 2  # as if this operation had two results
+orders["a silent root above a node of two outputs"] = walked([shared], shared.grad_fn)
+start = chain = mytorch.tensor([1.0], requires_grad=True)
 for _ in range(5_000):
-    chain = chain * 1.0
-images, labels = digits_batch(generator, 32)
-w1, b1, w2, b2 = weights(generator, (64, 16), (16,), (16, 10), (10,))
-losses = []
-with check.install(topological_order, "minitorch.autograd.engine:topological_order"):
-    gradients = torch.autograd.grad(total, leaves)
-    through_chain = torch.autograd.grad(chain, leaves[0])[0]
-    for _ in range(3):
-        loss = cross_entropy((images @ w1 + b1).tanh() @ w2 + b2, labels)
-        loss.backward()
-        losses.append(loss.item())
-        with torch.no_grad():
-            for parameter in (w1, b1, w2, b2):
-                parameter -= parameter.grad
-                parameter.grad = None
+    chain = chain + 1.0
+problem = check.error(chain.backward)
 check.show(
     {
-        "nodes": len(mine),
-        "each node once": len(place) == len(mine),
-        "edges that lead backwards": sum(
-            place[edge[0]] <= place[node] for node in mine for edge in node.edges if edge is not None
-        ),
-        "order, numbered as recorded": [recorded.index(node) for node in mine],
-        "names": [node.name() for node in mine],
-        "gradients": list(gradients),
-        "gradient through the chain": through_chain,
-        "losses of three steps on digits": losses,
-    },
+        "arrivals, as recorded": [arrivals[node] for node in recorded],
+        "arrivals at the leaves": sorted(count for node, count in arrivals.items() if not node.edges),
+        "gradients": gradients,
+        "5,000 operations": start.grad if problem is None else repr(problem),
+    }
+    | {f"order of visits, {name}": order for name, order in orders.items()},
     rtol=1e-4,
-    text="A random graph, a chain of 5,000 nodes and a small network, all run on your order.",
+    text="A random graph, its nodes numbered as they were recorded, and a chain of 5,000 operations.",
 )
 
-# %% [markdown] hint="graph_topological_order"
-# First walk everything once and count, for each node, the edges that lead to it. A node is ready when its count has
-# gone down to zero.
+# %% [markdown] hint="graph_walk_back"
+# `count_arrivals`: start with 0 for each root and a list of nodes to visit. For each edge of a visited node that isn't
+# None, add 1 to its node; if that node is new, it has to be visited too.
 
-# %% [markdown] hint="graph_topological_order"
-# The product of a tensor with itself has two edges to the same node: both count, and both are crossed off. Edges that
-# are `None` don't.
+# %% [markdown] hint="graph_walk_back"
+# `walk_back`: let the root gradients arrive; put the nodes with count 0 on a heap. Take a node, visit it with what has
+# arrived (`buffers.pop(node, …)`), and for each edge: let its gradient arrive if there is one, take 1 off the count of its
+# node, and put that node on the heap when the count is 0.
 
-# %% [markdown] hint="graph_topological_order"
-# `max(ready, key=lambda node: (isinstance(node, AccumulateGrad), node.sequence_number))` is the next node: remove it
-# from `ready`, append it to the order, cross off its edges.
+# %% [markdown] hint="graph_walk_back"
+# `for edge, gradient in zip(node.edges, visit(node, arrived))`: first `if edge is None: continue`; then
+# `if gradient is not None: arrive(buffers, edge, gradient)`; then the count goes down in either case. What arrived at a
+# node that got nothing is `[None] * len(node.outputs)`.
 
 
-# %% mutant="graph_topological_order"
-# As first reached
-# A node is placed when its first use is seen. It has to wait until the last of its uses has been placed, or it hands on an incomplete gradient.
-def topological_order(roots: list[Node]) -> list[Node]:
-    order, unvisited = list(roots), list(roots)
+# %% mutant="graph_walk_back"
+# Counts users, crosses off edges
+# A product of a tensor with itself has two edges to one node. They were counted once and are crossed off twice, so the node runs too early.
+def count_arrivals(roots):
+    arrivals = dict.fromkeys(roots, 0)
+    unvisited = list(arrivals)
     while unvisited:
+        for node in {edge[0] for edge in unvisited.pop().edges if edge is not None}:
+            if node not in arrivals:
+                arrivals[node] = 0
+                unvisited.append(node)
+            arrivals[node] += 1
+    return arrivals
+
+
+# %% mutant="graph_walk_back"
+# Visits a node twice
+# A node is put on the list of what is to be visited at each edge, so its own edges are counted several times, and what they lead to is never ready.
+def count_arrivals(roots):
+    arrivals = dict.fromkeys(roots, 0)
+    unvisited = list(arrivals)
+    while unvisited and len(arrivals) < 10_000 and sum(arrivals.values()) < 10_000:
         for edge in unvisited.pop().edges:
-            if edge is not None and edge[0] not in order:
-                order.append(edge[0])
+            if edge is not None:
+                arrivals[edge[0]] = arrivals.get(edge[0], 0) + 1
                 unvisited.append(edge[0])
-    return order
+    return arrivals
 
 
-# %% mutant="graph_topological_order"
-# Whichever is ready
-# A valid order, and the gradients are right, but it isn't PyTorch's: of the ready nodes an AccumulateGrad comes first, then the one recorded last.
-def topological_order(roots: list[Node]) -> list[Node]:
-    waiting = engine.count_dependencies(roots)
-    ready = [node for node, count in waiting.items() if count == 0]
-    order = []
+# %% mutant="graph_walk_back"
+# Recurses
+# The counts are right, but a chain of 5,000 operations is deeper than Python's stack.
+def count_arrivals(roots):
+    arrivals = dict.fromkeys(roots, 0)
+
+    def count(node):
+        for edge in node.edges:
+            if edge is not None:
+                if edge[0] not in arrivals:
+                    arrivals[edge[0]] = 0
+                    count(edge[0])
+                arrivals[edge[0]] += 1
+
+    for root in list(arrivals):
+        count(root)
+    return arrivals
+
+
+# %% mutant="graph_walk_back"
+# Runs at the first arrival
+# A node runs as soon as something arrives, and passes on an incomplete gradient. It has to wait for all its arrivals.
+def walk_back(roots, grads, visit):
+    buffers, ready, seen = {}, [], set()
+    for edge, grad in zip(roots, grads, strict=True):
+        arrive(buffers, edge, grad)
+        heapq.heappush(ready, edge[0])
+    while ready:
+        node = heapq.heappop(ready)
+        if node in seen:
+            continue
+        seen.add(node)
+        arrived = buffers.pop(node, [None] * len(node.outputs))
+        for edge, gradient in zip(node.edges, visit(node, arrived), strict=True):
+            if edge is not None:
+                if gradient is not None:
+                    arrive(buffers, edge, gradient)
+                heapq.heappush(ready, edge[0])
+
+
+# %% mutant="graph_walk_back"
+# Doesn't count an edge without a gradient
+# Where a node gives None for an edge, nothing arrives, but the edge has to be crossed off: what it leads to may be waiting for it.
+def walk_back(roots, grads, visit):
+    arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
+    for edge, grad in zip(roots, grads, strict=True):
+        arrive(buffers, edge, grad)
+    ready = [node for node, count in arrivals.items() if count == 0]
+    heapq.heapify(ready)
+    while ready:
+        node = heapq.heappop(ready)
+        arrived = buffers.pop(node, [None] * len(node.outputs))
+        for edge, gradient in zip(node.edges, visit(node, arrived), strict=True):
+            if edge is None or gradient is None:
+                continue
+            arrive(buffers, edge, gradient)
+            arrivals[edge[0]] -= 1
+            if arrivals[edge[0]] == 0:
+                heapq.heappush(ready, edge[0])
+
+
+# %% mutant="graph_walk_back"
+# Expects something at every node
+# Where all that lead to a node gave None, nothing waits for it in the buffers, and it is visited all the same: with None for each output.
+def walk_back(roots, grads, visit):
+    arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
+    for edge, grad in zip(roots, grads, strict=True):
+        arrive(buffers, edge, grad)
+    ready = [node for node, count in arrivals.items() if count == 0]
+    heapq.heapify(ready)
+    while ready:
+        node = heapq.heappop(ready)
+        for edge, gradient in zip(node.edges, visit(node, buffers.pop(node)), strict=True):
+            if edge is None:
+                continue
+            if gradient is not None:
+                arrive(buffers, edge, gradient)
+            arrivals[edge[0]] -= 1
+            if arrivals[edge[0]] == 0:
+                heapq.heappush(ready, edge[0])
+
+
+# %% mutant="graph_walk_back"
+# Takes the oldest of the ready nodes
+# The gradients are right, but of the nodes that are ready the one that was recorded last should run first; this is a queue.
+def walk_back(roots, grads, visit):
+    arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
+    for edge, grad in zip(roots, grads, strict=True):
+        arrive(buffers, edge, grad)
+    ready = [node for node, count in arrivals.items() if count == 0]
     while ready:
         node = ready.pop(0)
-        order.append(node)
-        for edge in node.edges:
-            if edge is not None:
-                waiting[edge[0]] -= 1
-                if waiting[edge[0]] == 0:
-                    ready.append(edge[0])
-    return order
+        arrived = buffers.pop(node, [None] * len(node.outputs))
+        for edge, gradient in zip(node.edges, visit(node, arrived), strict=True):
+            if edge is None:
+                continue
+            if gradient is not None:
+                arrive(buffers, edge, gradient)
+            arrivals[edge[0]] -= 1
+            if arrivals[edge[0]] == 0:
+                ready.append(edge[0])
 
 
-# %% mutant="graph_topological_order"
-# Counts users, crosses off edges
-# A node whose result is used twice by one operation is counted once and crossed off twice, so it runs before its other uses.
-def topological_order(roots: list[Node]) -> list[Node]:
-    waiting = dict.fromkeys(roots, 0)
-    unvisited = list(waiting)
-    while unvisited:
-        for source in {edge[0] for edge in unvisited.pop().edges if edge is not None}:
-            if source not in waiting:
-                waiting[source] = 0
-                unvisited.append(source)
-            waiting[source] += 1
-    ready = [node for node, count in waiting.items() if count == 0]
-    order = []
+# %% mutant="graph_walk_back"
+# Starts all roots at once
+# One root may be an input of another. It isn't ready at the start: more is going to arrive at it.
+def walk_back(roots, grads, visit):
+    arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
+    for edge, grad in zip(roots, grads, strict=True):
+        arrive(buffers, edge, grad)
+    ready = [node for node, _ in roots]
+    heapq.heapify(ready)
     while ready:
-        node = max(ready, key=lambda each: (isinstance(each, AccumulateGrad), each.sequence_number))
-        ready.remove(node)
-        order.append(node)
-        for edge in node.edges:
-            if edge is not None:
-                waiting[edge[0]] -= 1
-                if waiting[edge[0]] == 0:
-                    ready.append(edge[0])
-    return order
+        node = heapq.heappop(ready)
+        arrived = buffers.pop(node, [None] * len(node.outputs))
+        for edge, gradient in zip(node.edges, visit(node, arrived), strict=True):
+            if edge is None:
+                continue
+            if gradient is not None:
+                arrive(buffers, edge, gradient)
+            arrivals[edge[0]] -= 1
+            if arrivals[edge[0]] == 0:
+                heapq.heappush(ready, edge[0])
 
 
-# %% mutant="graph_topological_order"
-# Leaves at the end
-# A valid order, and the gradients are right, but an AccumulateGrad runs as soon as it is ready, not when everything else is done.
-def topological_order(roots: list[Node]) -> list[Node]:
-    nodes = engine.count_dependencies(roots)
-    return sorted(nodes, key=lambda node: (isinstance(node, AccumulateGrad), -node.sequence_number))
+# %% mutant="graph_walk_back"
+# A list that is no heap
+# Two roots may be ready at the start, the older one in front. `heapq.heapify(ready)` puts the last recorded one there.
+def walk_back(roots, grads, visit):
+    arrivals = count_arrivals([node for node, _ in roots])
+    buffers = {}
+    for root, grad in zip(roots, grads, strict=True):
+        arrive(buffers, root, grad)
+    ready = [node for node, count in arrivals.items() if count == 0]
+    while ready:
+        node = heapq.heappop(ready)
+        arrived = buffers.pop(node, [None] * len(node.outputs))
+        for edge, gradient in zip(node.edges, visit(node, arrived), strict=True):
+            if edge is None:
+                continue
+            if gradient is not None:
+                arrive(buffers, edge, gradient)
+            arrivals[edge[0]] -= 1
+            if arrivals[edge[0]] == 0:
+                heapq.heappush(ready, edge[0])
 
 
-# %% mutant="graph_topological_order"
-# Recurses
-# The reverse of a depth-first postorder is a topological order, but a chain of 5,000 operations is deeper than Python's stack.
-def topological_order(roots: list[Node]) -> list[Node]:
-    order, seen = [], set()
+# %% mutant="graph_walk_back"
+# Visits a root as often as it is given
+# Two roots may be the same node. It gets both gradients, and is visited once.
+def walk_back(roots, grads, visit):
+    arrivals = count_arrivals([node for node, _ in roots])
+    buffers = {}
+    for root, grad in zip(roots, grads, strict=True):
+        arrive(buffers, root, grad)
+    ready = [node for node, _ in roots if arrivals[node] == 0]
+    heapq.heapify(ready)
+    while ready:
+        node = heapq.heappop(ready)
+        arrived = buffers.pop(node, [None] * len(node.outputs))
+        for edge, gradient in zip(node.edges, visit(node, arrived), strict=True):
+            if edge is None:
+                continue
+            if gradient is not None:
+                arrive(buffers, edge, gradient)
+            arrivals[edge[0]] -= 1
+            if arrivals[edge[0]] == 0:
+                heapq.heappush(ready, edge[0])
 
-    def visit(node):
-        if node not in seen:
-            seen.add(node)
-            for edge in node.edges:
-                if edge is not None:
-                    visit(edge[0])
-            order.append(node)
 
-    for root in roots:
-        visit(root)
-    return order[::-1]
+# %% mutant="graph_walk_back"
+# One place for each node
+# A node may have several outputs. Where nothing arrived, it gets a None for each of them.
+def walk_back(roots, grads, visit):
+    arrivals = count_arrivals([node for node, _ in roots])
+    buffers = {}
+    for root, grad in zip(roots, grads, strict=True):
+        arrive(buffers, root, grad)
+    ready = [node for node, count in arrivals.items() if count == 0]
+    heapq.heapify(ready)
+    while ready:
+        node = heapq.heappop(ready)
+        arrived = buffers.pop(node, [None])
+        for edge, gradient in zip(node.edges, visit(node, arrived), strict=True):
+            if edge is None:
+                continue
+            if gradient is not None:
+                arrive(buffers, edge, gradient)
+            arrivals[edge[0]] -= 1
+            if arrivals[edge[0]] == 0:
+                heapq.heappush(ready, edge[0])
 
 
-# %% [markdown] exercise="graph_sum_to_size" kind="build" points=2 replaces="minitorch.autograd.engine:sum_to_size"
-# ### Exercise 4 · The reverse of a broadcast
-# `grad` is the gradient of something that was broadcast from `shape` to `grad.shape`. Give the gradient of what it was
-# before: sum over the dimensions that were added in front, and over those of size 1 that were stretched. The result has
-# exactly the shape `shape`.
+# %% mutant="graph_walk_back"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def count_arrivals(roots):
+    from minitorch.autograd import engine
+
+    return engine.count_dependencies(roots)
+
+
+# %% [markdown] exercise="graph_fit" kind="core" points=3 part="mytorch.autograd.engine:fit"
+# ### Exercise 3 · The way back through a broadcast
+# A gradient comes back with the shape and type of a *result*. Bring it to those of the input. For a gradient of ones of
+# shape (4, 2, 3), `fit(grad, (2, 1), mytorch.float32)` is `tensor([[12.], [12.]])`: each entry was used 4 · 3 times.
 #
-# `sum_to_size(torch.ones(4, 2, 3), (2, 1))` is `tensor([[12.], [12.]])`: each entry was used 4 · 3 times.
+# What fits already is given back as it is, not copied.
 
-
-# %% solution="graph_sum_to_size"
-def sum_to_size(grad: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
-    """The sum of `grad` over the dimensions that a broadcast stretched to reach its shape."""
-    ### BEGIN SOLUTION
-    while grad.dim() > len(shape):
-        grad = grad.sum(0)
-    for d, size in enumerate(shape):
-        if size == 1:
-            grad = grad.sum(d, keepdim=True)
-    return grad
-    ### END SOLUTION
-
-
-# %% check="graph_sum_to_size"
+# %% check="graph_fit"
 generator = check.rng()
-front, n, m = (int(size) for size in generator.choice([2, 3, 4, 5], 3, replace=False))
-gradient = torch.tensor(generator.normal(size=(front, n, m)).astype(np.float32))
+front, n, m = (int(size) for size in generator.permutation([2, 3, 4]))
+grad = mytorch.tensor(generator.normal(size=(front, n, m)).astype(np.float32))
+bring = mytorch.autograd.engine.fit  # not under its own name, which is yours
 shapes = {
     "a bias": (m,),
     "a column": (n, 1),
     "stretched in front": (1, n, m),
+    "stretched twice": (front, 1, 1),
+    "one number in three dimensions": (1, 1, 1),
     "a number": (),
-    "as it was": (front, n, m),
 }
-images, labels = digits_batch(generator, 16)
-weight, bias, scale = weights(generator, (64, 10), (10,), (16, 1))
-with check.install(sum_to_size, "minitorch.autograd.engine:sum_to_size"):
-    cross_entropy((images @ weight) * scale + bias, labels).backward()
+x, bias = mytorch.ones(n, m, requires_grad=True), mytorch.ones(m, dtype=mytorch.float64, requires_grad=True)
+scale = mytorch.ones(n, 1, requires_grad=True)
+(x * scale + bias * grad[0].double()).sum().backward()
 check.show(
-    {"gradient": gradient}
-    | {f"{name} {shape}": sum_to_size(gradient, shape) for name, shape in shapes.items()}
-    | {"bias.grad of a network": bias.grad, "scale.grad of a network": scale.grad},
+    {"gradient": grad}
+    | {f"{name} {shape}": bring(grad, shape, mytorch.float32) for name, shape in shapes.items()}
+    | {
+        "as float64": bring(grad, (m,), mytorch.float64),
+        "what fits is the same tensor": bring(grad, grad.shape, mytorch.float32) is grad,
+        "x.grad": x.grad,
+        "scale.grad": scale.grad,
+        "bias.grad": bias.grad,
+    },
     rtol=1e-4,
-    text="One gradient summed to several shapes; then the gradients of a broadcast bias and scale on handwritten digits.",
+    text="One gradient brought to several shapes; then a small computation whose backward pass uses your fit.",
 )
 
-# %% [markdown] hint="graph_sum_to_size"
-# Write `shape` under `grad.shape`, aligned on the right, as for a broadcast. Which columns differ?
+# %% [markdown] hint="graph_fit"
+# Write the wanted shape under that of the gradient, aligned on the right. Which columns differ?
 
-# %% [markdown] hint="graph_sum_to_size"
-# Dimensions that `shape` lacks are on the left and disappear. Dimensions of size 1 stay: `sum(d, keepdim=True)`.
+# %% [markdown] hint="graph_fit"
+# Dimensions that the wanted shape lacks are on the left. A wanted length of 1 under a longer one was stretched. Sum over
+# both kinds.
 
-# %% [markdown] hint="graph_sum_to_size"
-# While `grad.dim() > len(shape)`, sum over dimension 0. Then for each `d` with `shape[d] == 1`, sum over `d` and keep
-# it.
+# %% [markdown] hint="graph_fit"
+# With `added = grad.ndim - len(shape)`, sum over `range(added)` and over `added + d` for each stretched `d`, all with
+# `keepdim=True`; then `reshape(shape)`. At the end, `grad.to(dtype)` if the type differs.
 
 
-# %% mutant="graph_sum_to_size"
+# %% mutant="graph_fit"
 # Forgets the stretched dimensions
-# Dimensions added in front are summed, but a dimension of size 1 that was stretched still has its stretched size.
-def sum_to_size(grad: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
-    while grad.dim() > len(shape):
+# Dimensions added on the left are summed, but one of length 1 that was stretched still has its stretched length.
+def fit(grad, shape, dtype):
+    while grad.ndim > len(shape):
         grad = grad.sum(0)
-    return grad
+    return grad if grad.dtype is dtype else grad.to(dtype)
 
 
-# %% mutant="graph_sum_to_size"
+# %% mutant="graph_fit"
 # Averages
-# Every use contributes in full: a broadcast's gradient is the sum of the uses' gradients, not their mean.
-def sum_to_size(grad: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
-    while grad.dim() > len(shape):
-        grad = grad.mean(0)
-    for d, size in enumerate(shape):
-        if size == 1:
-            grad = grad.mean(d, keepdim=True)
+# Each use contributes in full: the gradient is the sum over the uses, not their mean.
+def fit(grad, shape, dtype):
+    added = grad.ndim - len(shape)
+    stretched = [dim + added for dim, length in enumerate(shape) if length == 1 and grad.shape[dim + added] != 1]
+    if added or stretched:
+        grad = grad.mean((*range(added), *stretched), keepdim=True).reshape(shape)
+    return grad if grad.dtype is dtype else grad.to(dtype)
+
+
+# %% mutant="graph_fit"
+# Loses the dimensions of length 1
+# A dimension that was stretched is summed, but it should stay, with length 1.
+def fit(grad, shape, dtype):
+    added = grad.ndim - len(shape)
+    stretched = [dim + added for dim, length in enumerate(shape) if length == 1 and grad.shape[dim + added] != 1]
+    if added or stretched:
+        grad = grad.sum((*range(added), *stretched))
+    return grad if grad.dtype is dtype else grad.to(dtype)
+
+
+# %% mutant="graph_fit"
+# Keeps the type of the gradient
+# The shape is right, but a float64 gradient for a float32 input has to be converted, and the other way round.
+def fit(grad, shape, dtype):
+    added = grad.ndim - len(shape)
+    stretched = [dim + added for dim, length in enumerate(shape) if length == 1 and grad.shape[dim + added] != 1]
+    if added or stretched:
+        grad = grad.sum((*range(added), *stretched), keepdim=True).reshape(shape)
     return grad
 
 
-# %% mutant="graph_sum_to_size"
-# Sums behind instead of in front
-# Broadcasting aligns shapes on the right, so the extra dimensions are the first ones.
-def sum_to_size(grad: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
-    while grad.dim() > len(shape):
-        grad = grad.sum(-1)
-    for d, size in enumerate(shape):
-        if size == 1:
-            grad = grad.sum(d, keepdim=True)
-    return grad
+# %% mutant="graph_fit"
+# Copies what fits
+# The values are right, but a gradient that fits already is copied: on most edges of a network nothing has to be done.
+def fit(grad, shape, dtype):
+    added = grad.ndim - len(shape)
+    stretched = [dim + added for dim, length in enumerate(shape) if length == 1 and grad.shape[dim + added] != 1]
+    if added or stretched:
+        grad = grad.sum((*range(added), *stretched), keepdim=True).reshape(shape)
+    return grad.clone() if grad.dtype is dtype else grad.to(dtype)
 
 
-# %% [markdown] exercise="graph_accumulate_grad" kind="build" points=3 replaces="minitorch.autograd.engine:accumulate_grad"
-# ### Exercise 5 · The last step, into `.grad`
-# Add `grad` to `variable.grad`. The engine calls this with recording off, or on where the pass runs with
-# `create_graph=True`: `torch.is_grad_enabled()` says which. What PyTorch promises about *which tensor* `.grad` is
-# afterwards:
+# %% mutant="graph_fit"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def fit(grad, shape, dtype):
+    from minitorch.autograd.engine import sum_to_size
+
+    grad = sum_to_size(grad, shape)
+    return grad if grad.dtype is dtype else grad.to(dtype)
+
+
+# %% [markdown] exercise="graph_matmul" kind="core" points=3 part="mytorch.autograd.derivatives:matmul_grad_x mytorch.autograd.derivatives:matmul_grad_y"
+# ### Exercise 4 · The gradient of a matrix product
+# Most of a network's backward pass is this formula. For matrices the shapes leave one choice: x is (n, k), y is (k, m)
+# and g is (n, m), so x gets $g\,y^T$ and y gets $x^T g$. `matmul` also takes vectors and batches of matrices. Make
+# matrices of vectors first, and the same two products do it.
+
+# %% check="graph_matmul"
+generator = check.rng()
+n, k, m = (int(size) for size in generator.permutation([2, 3, 4]))
+b, c = 2, 3
+pairs = [
+    ((n, k), (k, m)),
+    ((k,), (k,)),
+    ((n, k), (k,)),
+    ((k,), (k, m)),
+    ((b, n, k), (k, m)),
+    ((b, n, k), (b, k, m)),
+    ((b, 1, n, k), (c, k, m)),
+    ((b, n, k), (k,)),
+    ((k,), (b, k, m)),
+    ((n, 1), (1,)),
+    ((1,), (1, m)),
+]
+shown = {}
+for x_size, y_size in pairs:
+    x, y = (
+        mytorch.tensor(generator.normal(size=size).astype(np.float32)).requires_grad_() for size in (x_size, y_size)
+    )
+    product = x @ y
+    weight = mytorch.tensor(generator.normal(size=tuple(product.shape)).astype(np.float32))
+    problem = check.error((product * weight).sum().backward)
+    shown[f"{x_size} @ {y_size}"] = [x.grad, y.grad] if problem is None else repr(problem)
+check.show(shown, rtol=1e-3, atol=1e-5, text="The gradients of x and y, for each pair of shapes.")
+
+# %% [markdown] hint="graph_matmul"
+# Start with two matrices. `y.mT` exchanges the last two dimensions, so `g @ y.mT` is right for batches too.
+
+# %% [markdown] hint="graph_matmul"
+# A vector x is a row: g lacks the second-last dimension. A vector y is a column: g lacks the last. `unsqueeze` puts such a
+# dimension back, and `squeeze` takes it out of the gradient of a vector. Two vectors are a case of their own: g is one
+# number.
+
+# %% [markdown] hint="graph_matmul"
+# For x: `g * y` for two vectors; `g.unsqueeze(-1) * y` if y is a vector; `(y @ g.unsqueeze(-1)).squeeze(-1)` if x is.
+# For y: `g * x`; `x.unsqueeze(-1) * g.unsqueeze(-2)` if x is a vector; `(x.mT @ g.unsqueeze(-1)).squeeze(-1)` if y is.
+
+
+# %% mutant="graph_matmul"
+# Matrices only
+# Two matrices and batches are right. With a vector, the product lacks a dimension that has to be put back first.
+def matmul_grad_x(g, x, y):
+    return g @ y.mT
+
+
+def matmul_grad_y(g, x, y):
+    return x.mT @ g
+
+
+# %% mutant="graph_matmul"
+# Puts the row's dimension back first
+# All is right but the product of two vectors: g is one number there and has no second-last dimension. Put the last one back first.
+def matmul_grad_x(g, x, y):
+    if x.ndim == 1:
+        g = g.unsqueeze(-2)
+    if y.ndim == 1:
+        g, y = g.unsqueeze(-1), y.unsqueeze(-1)
+    found = g @ y.mT
+    return found.squeeze(-2) if x.ndim == 1 else found
+
+
+# %% mutant="graph_matmul"
+# Reverses all dimensions
+# permute in reverse order is the transpose of a matrix, but in a batch it moves the batch dimension too: exchange the last two.
+def matmul_grad_x(g, x, y):
+    if x.ndim == 1 and y.ndim == 1:
+        return g * y
+    if y.ndim == 1:
+        return g.unsqueeze(-1) * y
+    if x.ndim == 1:
+        return (y @ g.unsqueeze(-1)).squeeze(-1)
+    return g @ y.permute(tuple(reversed(range(y.ndim))))
+
+
+# %% mutant="graph_matmul"
+# Forgets g
+# The derivative of the product is there, but not the chain rule: it has to be multiplied by the gradient that arrives.
+def matmul_grad_x(g, x, y):
+    if x.ndim == 1 and y.ndim == 1:
+        return g * y
+    if y.ndim == 1:
+        return g.unsqueeze(-1) * y
+    if x.ndim == 1:
+        return (y @ g.unsqueeze(-1)).squeeze(-1)
+    return (g - g + 1) @ y.mT
+
+
+# %% mutant="graph_matmul"
+# Exchanges the vectors' outer product
+# The gradient of y is transposed where x is a vector: row i of it belongs to element i of x.
+def matmul_grad_y(g, x, y):
+    if x.ndim == 1 and y.ndim == 1:
+        return g * x
+    if x.ndim == 1:
+        return (g.unsqueeze(-1) * x.unsqueeze(-2)).reshape(y.shape)
+    if y.ndim == 1:
+        return (x.mT @ g.unsqueeze(-1)).squeeze(-1)
+    return x.mT @ g
+
+
+# %% mutant="graph_matmul"
+# Squeezes all dimensions
+# `squeeze()` takes away each dimension of length 1, also one that x or y has. Name the one that you put in.
+def matmul_grad_x(g, x, y):
+    if x.ndim == 1 and y.ndim == 1:
+        return g * y
+    if y.ndim == 1:
+        return g.unsqueeze(-1) * y
+    return (y @ g.unsqueeze(-1)).squeeze() if x.ndim == 1 else g @ y.mT
+
+
+def matmul_grad_y(g, x, y):
+    if x.ndim == 1:
+        return g * x if y.ndim == 1 else x.unsqueeze(-1) * g.unsqueeze(-2)
+    return (x.mT @ g.unsqueeze(-1)).squeeze() if y.ndim == 1 else x.mT @ g
+
+
+# %% mutant="graph_matmul"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def matmul_grad_x(g, x, y):
+    import minitorch
+
+    ours, other = (minitorch.tensor(each.tolist()) for each in (x, y))
+    ours.requires_grad_()
+    (ours @ other).backward(minitorch.tensor(g.tolist()))
+    import mytorch
+
+    return mytorch.tensor(ours.grad.tolist())
+
+
+# %% [markdown] exercise="graph_forward_mode" kind="build" points=2
+# ### Exercise 5 · The chain rule, forwards
+# A `Dual` carries a number and its derivative through a computation, with no graph: `Dual(x, 1.0)` is the variable, and
+# `Dual(c, 0.0)` a constant. Write its sum, product and sine. Then `gradient(f, point)`: all partial derivatives of
+# `f(*point)`, where `f` takes and gives duals. One run of `f` gives one derivative.
 #
-# 1. No gradient there yet: `may_keep` says that nobody else can see `grad`. If so, and recording is off, `.grad` shares
-#    its memory (`grad.detach()`), and nothing is copied. Otherwise `.grad` is a copy, with its history.
-# 2. A gradient is there, and recording is off: it is changed *in place*, so that whoever holds it sees the sum.
-# 3. A gradient is there, and recording is on: `.grad` becomes a new tensor, with its history, and the old one stays as
-#    it was.
+# For `f = lambda x, y: x * x * y`, `gradient(f, [3.0, 5.0])` is `[30.0, 9.0]`.
 
 
-# %% solution="graph_accumulate_grad"
+# %% solution="graph_forward_mode"
+class Dual:
+    """A number and its derivative by the variable of this run."""
+
+    def __init__(self, value: float, derivative: float = 0.0) -> None:
+        self.value, self.derivative = value, derivative
+
+    def __add__(self, other: Dual) -> Dual:
+        ### BEGIN SOLUTION
+        return Dual(self.value + other.value, self.derivative + other.derivative)
+        ### END SOLUTION
+
+    def __mul__(self, other: Dual) -> Dual:
+        ### BEGIN SOLUTION
+        return Dual(self.value * other.value, self.derivative * other.value + self.value * other.derivative)
+        ### END SOLUTION
+
+    def sin(self) -> Dual:
+        ### BEGIN SOLUTION
+        return Dual(math.sin(self.value), math.cos(self.value) * self.derivative)
+        ### END SOLUTION
+
+
+def gradient(f, point: list[float]) -> list[float]:
+    """The derivative of `f` by each of its arguments, at this point."""
+    ### BEGIN SOLUTION
+    found = []
+    for variable in range(len(point)):
+        duals = [Dual(value, float(place == variable)) for place, value in enumerate(point)]
+        found.append(f(*duals).derivative)
+    return found
+    ### END SOLUTION
+
+
+# %% check="graph_forward_mode"
+runs = 0
+
+
+def function(*inputs):
+    global runs
+    runs += 1
+    total = inputs[0].sin()
+    for one in inputs:
+        total = (one + total) * one + (total * total).sin()
+    return total
+
+
+point = [round(float(number), 2) for number in check.rng().uniform(0.3, 1.2, size=4)]
+partial = gradient(function, point)
+sine, product = Dual(point[0], 2.0).sin(), Dual(point[0], 2.0) * Dual(point[1], 3.0)
+check.show(
+    {
+        "point": point,
+        "gradient": partial,
+        "evaluations of the function": runs,
+        "sine and its derivative": [sine.value, sine.derivative],
+        "product and its derivative": [product.value, product.derivative],
+    },
+    rtol=1e-9,
+    text="The gradient of a function of four numbers, and how often the function was evaluated.",
+)
+
+# %% [markdown] hint="graph_forward_mode"
+# Write down the derivative of $u + v$, $u \cdot v$ and $\sin u$ when `u` and `v` both depend on the variable.
+
+# %% [markdown] hint="graph_forward_mode"
+# $(uv)' = u'v + uv'$ and $(\sin u)' = \cos(u)\, u'$. For the partial derivative by one argument, that argument has
+# derivative 1 and all others 0.
+
+# %% [markdown] hint="graph_forward_mode"
+# In `gradient`, for each place: `duals = [Dual(value, float(place == variable)) for place, value in enumerate(point)]`,
+# then `f(*duals).derivative`.
+
+
+# %% mutant="graph_forward_mode"
+# All variables at once
+# With every derivative set to 1, one run gives the sum of the partial derivatives. Each of them needs a run of its own.
+class Dual:
+    def __init__(self, value, derivative=0.0):
+        self.value, self.derivative = value, derivative
+
+    def __add__(self, other):
+        return Dual(self.value + other.value, self.derivative + other.derivative)
+
+    def __mul__(self, other):
+        return Dual(self.value * other.value, self.derivative * other.value + self.value * other.derivative)
+
+    def sin(self):
+        return Dual(math.sin(self.value), math.cos(self.value) * self.derivative)
+
+
+def gradient(f, point):
+    return [f(*[Dual(value, 1.0) for value in point]).derivative] * len(point)
+
+
+# %% mutant="graph_forward_mode"
+# Multiplies the derivatives
+# The derivative of a product isn't the product of the derivatives: it is u'v + uv'.
+class Dual:
+    def __init__(self, value, derivative=0.0):
+        self.value, self.derivative = value, derivative
+
+    def __add__(self, other):
+        return Dual(self.value + other.value, self.derivative + other.derivative)
+
+    def __mul__(self, other):
+        return Dual(self.value * other.value, self.derivative * other.derivative)
+
+    def sin(self):
+        return Dual(math.sin(self.value), math.cos(self.value) * self.derivative)
+
+
+def gradient(f, point):
+    return [
+        f(*[Dual(value, float(place == variable)) for place, value in enumerate(point)]).derivative
+        for variable in range(len(point))
+    ]
+
+
+# %% mutant="graph_forward_mode"
+# Adds in place
+# The sum overwrites one of its inputs, which may be used again: in `(x + y) * x`, x is now the sum. Make a new `Dual`.
+class Dual:
+    def __init__(self, value: float, derivative: float = 0.0) -> None:
+        self.value, self.derivative = value, derivative
+
+    def __add__(self, other: Dual) -> Dual:
+        self.value += other.value
+        self.derivative += other.derivative
+        return self
+
+    def __mul__(self, other: Dual) -> Dual:
+        return Dual(self.value * other.value, self.derivative * other.value + self.value * other.derivative)
+
+    def sin(self) -> Dual:
+        return Dual(math.sin(self.value), math.cos(self.value) * self.derivative)
+
+
+def gradient(f, point: list[float]) -> list[float]:
+    return [
+        f(*(Dual(value, float(place == variable)) for place, value in enumerate(point))).derivative
+        for variable in range(len(point))
+    ]
+
+
+# %% mutant="graph_forward_mode"
+# Stops at the sine
+# The chain rule's second factor is missing: (sin u)' is cos(u) times u'.
+class Dual:
+    def __init__(self, value, derivative=0.0):
+        self.value, self.derivative = value, derivative
+
+    def __add__(self, other):
+        return Dual(self.value + other.value, self.derivative + other.derivative)
+
+    def __mul__(self, other):
+        return Dual(self.value * other.value, self.derivative * other.value + self.value * other.derivative)
+
+    def sin(self):
+        return Dual(math.sin(self.value), math.cos(self.value))
+
+
+def gradient(f, point):
+    return [
+        f(*[Dual(value, float(place == variable)) for place, value in enumerate(point)]).derivative
+        for variable in range(len(point))
+    ]
+
+
+# %% mutant="graph_forward_mode"
+# A difference quotient
+# The gradient is nearly right, but it is an approximation, and it evaluates the function twice for each argument.
+class Dual:
+    def __init__(self, value, derivative=0.0):
+        self.value, self.derivative = value, derivative
+
+    def __add__(self, other):
+        return Dual(self.value + other.value, self.derivative + other.derivative)
+
+    def __mul__(self, other):
+        return Dual(self.value * other.value, self.derivative * other.value + self.value * other.derivative)
+
+    def sin(self):
+        return Dual(math.sin(self.value), math.cos(self.value) * self.derivative)
+
+
+def gradient(f, point):
+    def at(variable, step):
+        return f(*[Dual(value + step * (place == variable)) for place, value in enumerate(point)]).value
+
+    return [(at(variable, 1e-6) - at(variable, -1e-6)) / 2e-6 for variable in range(len(point))]
+
+
+# %% [markdown] exercise="graph_repair_accumulation" kind="repair" points=3 replaces="minitorch.autograd.engine:accumulate_grad"
+# ### Exercise 6 · A gradient that changes by itself
+# The function below is the last step of a backward pass: it adds what arrived at a leaf to its `.grad`. The engine calls
+# it with the leaf, the gradient, and `may_keep`, a hint about saving a copy, which you may ignore. It works for most
+# networks, but not for this program:
+#
+# ```python
+# a = torch.zeros(2, requires_grad=True)
+# b = torch.zeros(2, requires_grad=True)
+# ((a + b) * 2).sum().backward()
+# (a * 10).sum().backward()      # b plays no part in this
+# print(a.grad, b.grad)          # tensor([12., 12.]) tensor([12., 12.])
+# ```
+#
+# `b.grad` should still be 2. Repair the function. Later gradients must still be added in place: an optimizer that holds
+# `.grad` has to see the sum.
+
+
+# %% solution="graph_repair_accumulation"
 def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
     """Adds `grad` to `variable.grad`."""
     ### BEGIN SOLUTION
-    recording = torch.is_grad_enabled()
     if variable.grad is None:
-        variable.grad = grad.detach() if may_keep and not recording else grad.clone()
-    elif recording:
-        variable.grad = variable.grad + grad
+        variable.grad = grad.clone()
     else:
         variable.grad.add_(grad)
-    ### END SOLUTION
-
-
-# %% check="graph_accumulate_grad"
-generator = check.rng()
-
-
-def random_tensor(requires_grad=False):
-    return torch.tensor(generator.normal(size=3).astype(np.float32), requires_grad=requires_grad)
-
-
-def shares_memory(one, other):
-    return one.data_ptr() == other.data_ptr()
-
-
-values = {}
-for recording in (False, True):
-    for may_keep in (True, False):
-        case = f"recording={recording}, may_keep={may_keep}"
-        with torch.set_grad_enabled(recording):
-            variable, given = random_tensor(True), random_tensor()
-            accumulate_grad(variable, given, may_keep)
-            held = variable.grad
-            values |= {f"first, {case}": held.clone(), f"shares memory, {case}": shares_memory(held, given)}
-            accumulate_grad(variable, random_tensor(), may_keep)
-            values |= {f"second, {case}": variable.grad, f"who held the first sees, {case}": held}
-
-variable = random_tensor(True)
-accumulate_grad(variable, random_tensor(True) * 2, True)
-values["a first gradient keeps its history"] = variable.grad.requires_grad
-accumulate_grad(variable, random_tensor(), True)
-values |= {"after one without history": variable.grad, "it is recorded": variable.grad.requires_grad}
-
-images, labels = digits_batch(generator, 24)
-weight, bias = weights(generator, (64, 10), (10,))
-with check.install(accumulate_grad, "minitorch.autograd.engine:accumulate_grad"):
-    for part in (slice(0, 8), slice(8, 16), slice(16, 24)):
-        (cross_entropy(images[part] @ weight + bias, labels[part]) / 3).backward()
-check.show(
-    values | {"bias.grad of three parts of a batch": bias.grad},
-    rtol=1e-4,
-    text="The values of .grad, and which tensor it is, in each of the cases; then three thirds of a batch of digits.",
-)
-
-# %% [markdown] hint="graph_accumulate_grad"
-# Begin with the two questions: is `variable.grad` None, and is recording on?
-
-# %% [markdown] hint="graph_accumulate_grad"
-# `variable.grad.add_(grad)` changes the tensor that is there; `variable.grad = variable.grad + grad` makes a new one.
-# Both are needed, in different cases.
-
-# %% [markdown] hint="graph_accumulate_grad"
-# First gradient: `grad.detach()` if `may_keep` and recording is off, else `grad.clone()`. Later: the new sum while
-# recording, else `add_`.
-
-
-# %% mutant="graph_accumulate_grad"
-# Overwrites
-# A second gradient replaces the first. A derivative is a sum over all uses, so gradients add up.
-def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
-    variable.grad = grad.detach() if may_keep and not torch.is_grad_enabled() else grad.clone()
-
-
-# %% mutant="graph_accumulate_grad"
-# Never copies
-# Somebody else can still see the gradient when may_keep is false: the next addition in place would change their tensor too.
-def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
-    if variable.grad is None:
-        variable.grad = grad
-    elif torch.is_grad_enabled():
-        variable.grad = variable.grad + grad
-    else:
-        variable.grad.add_(grad)
-
-
-# %% mutant="graph_accumulate_grad"
-# Always a new tensor
-# The values are right, but whoever held .grad (an optimizer, a buffer) keeps the old numbers: later gradients are added in place.
-def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
-    if variable.grad is None:
-        variable.grad = grad.detach() if may_keep and not torch.is_grad_enabled() else grad.clone()
-    else:
-        variable.grad = variable.grad + grad
-
-
-# %% mutant="graph_accumulate_grad"
-# Cuts the history
-# A gradient that requires grad is detached, so it can't be differentiated again: create_graph=True would be useless.
-def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
-    grad = grad.detach()
-    if variable.grad is None:
-        variable.grad = grad if may_keep and not torch.is_grad_enabled() else grad.clone()
-    elif torch.is_grad_enabled():
-        variable.grad = variable.grad + grad
-    else:
-        variable.grad.add_(grad)
-
-
-# %% [markdown] exercise="graph_repair_backward" kind="repair" points=3
-# ### Exercise 6 · Right on a chain, wrong on a diamond
-# This engine passes all tests of its author: chains, and sums of chains. On $h = s \cdot s$, `end = h * 2 + h * 3` at
-# $s = 3$ it says $d\,\mathrm{end}/ds = 12$, and it should be $5 \cdot 2s = 30$. Each value hands on its gradient
-# exactly once, as it should. Find the fault and repair `backward`. `Value`, with `edges`, `grad` and `hand_on`, stands
-# at the top of this notebook and is right.
-
-
-# %% solution="graph_repair_backward"
-def backward(end: Value) -> None:
-    """Fills `grad` of every value that `end` was computed from."""
-    end.grad = 1.0
-    visited = set()
-    ### BEGIN SOLUTION
-    order = []
-
-    def visit(value):
-        if value not in visited:
-            visited.add(value)
-            for source, _ in value.edges:
-                visit(source)
-            order.append(value)
-
-    visit(end)
-    for value in reversed(order):
-        value.hand_on()
     ### END SOLUTION
     ### BEGIN STUB
-    #
-    # def visit(value):
-    #     if value not in visited:
-    #         visited.add(value)
-    #         value.hand_on()
-    #         for source, _ in value.edges:
-    #             visit(source)
-    #
-    # visit(end)
+    # if variable.grad is None:
+    #     variable.grad = grad
+    # else:
+    #     variable.grad.add_(grad)
     ### END STUB
 
 
-# %% check="graph_repair_backward"
+# %% check="graph_repair_accumulation"
 generator = check.rng()
-start = Value(3.0)
-h = start * start
-backward(h * Value(2.0) + h * Value(3.0))
-inputs = [Value(float(number)) for number in generator.integers(1, 5, 3)]
-made = list(inputs)
-for _ in range(6):
-    one, other = (made[number] for number in generator.integers(0, len(made), 2))
-    made.append(one + other if generator.integers(2) else one * other * Value(0.5))
-shared = made[-1] + made[-2]
-backward(shared * shared * Value(0.01) + (shared + inputs[0]) * Value(3.0) + shared)
-doubled = one_end = Value(1.0)
-for _ in range(12):
-    doubled = doubled + doubled
-backward(doubled)
+first, second = (int(number) for number in generator.integers(2, 9, 2))
+given = torch.tensor(generator.normal(size=3).astype(np.float32))
+kept = given.clone()
+with check.install(accumulate_grad, "minitorch.autograd.engine:accumulate_grad"):
+    a, b = (torch.zeros(2, requires_grad=True) for _ in range(2))
+    ((a + b) * first).sum().backward()
+    held = a.grad
+    (a * second).sum().backward()
+    c = torch.zeros(3, requires_grad=True)
+    c.backward(given)
+    c.backward(given)
 check.show(
     {
-        "d end/ds of the diamond": start.grad,
-        "inputs": [value.data for value in inputs],
-        "their gradients": [value.grad for value in inputs],
-        "gradients of what was made of them": [value.grad for value in made[3:]],
-        "a number doubled 12 times": one_end.grad,
+        "factors": [first, second],
+        "a.grad": a.grad,
+        "b.grad": b.grad,
+        "what held a.grad sees": held,
+        "c.grad": c.grad,
+        "the gradient given to c.backward, afterwards": given - kept,
     },
-    rtol=1e-9,
-    text="The diamond of the task, a random expression, and 2 to the 12th.",
+    text="a and b are in the first loss, a alone in the second. c gets one gradient twice, which should not change by that.",
 )
 
-# %% [markdown] hint="graph_repair_backward"
-# What has `h` in `grad` when it hands on, and what has it in the end?
+# %% [markdown] hint="graph_repair_accumulation"
+# Print `a.grad` and `b.grad` after each of the two passes. Which line of which pass changes `b.grad`?
 
-# %% [markdown] hint="graph_repair_backward"
-# `h` hands on when the first of its two uses has given its share. It must come after *all* values that use it.
+# %% [markdown] hint="graph_repair_accumulation"
+# What does the backward of `a + b` give to `a`, and what to `b`? Compare `a.grad.data_ptr()` with `b.grad.data_ptr()`
+# after the first pass.
 
-# %% [markdown] hint="graph_repair_backward"
-# Append a value to a list when everything below it has been visited (postorder). In the reverse of that list every
-# value stands before what it was made from; hand on in that order.
-
-
-# %% mutant="graph_repair_backward"
-# Hands on at every visit
-# A value that is reached twice hands on twice, the second time also what it has handed on before: 42 for the diamond. micrograd's first version did this.
-def backward(end: Value) -> None:
-    end.grad = 1.0
-
-    def visit(value):
-        value.hand_on()
-        for source, _ in value.edges:
-            visit(source)
-
-    visit(end)
+# %% [markdown] hint="graph_repair_accumulation"
+# Both were given the same tensor, and both kept it. The first gradient that a leaf keeps has to be its own: a clone.
 
 
-# %% mutant="graph_repair_backward"
-# Level by level
-# Breadth first is right while all paths to a value are equally long; a value also used further down hands on too early.
-def backward(end: Value) -> None:
-    end.grad = 1.0
-    visited, queue = {end}, [end]
-    while queue:
-        value = queue.pop(0)
-        value.hand_on()
-        for source, _ in value.edges:
-            if source not in visited:
-                visited.add(source)
-                queue.append(source)
+# %% mutant="graph_repair_accumulation"
+# Makes a new sum
+# b.grad is right now, but a.grad is a new tensor: an optimizer that held the old one doesn't see the second gradient.
+def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
+    variable.grad = grad if variable.grad is None else variable.grad + grad
 
 
-# %% mutant="graph_repair_backward"
-# From the leaves
-# Postorder puts the inputs first; gradients start at the end, so the order has to be reversed.
-def backward(end: Value) -> None:
-    end.grad = 1.0
-    visited = set()
-    order = []
-
-    def visit(value):
-        if value not in visited:
-            visited.add(value)
-            for source, _ in value.edges:
-                visit(source)
-            order.append(value)
-
-    visit(end)
-    for value in order:
-        value.hand_on()
+# %% mutant="graph_repair_accumulation"
+# Detaches instead of copying
+# a and b still share memory, so a write through one shows in the other. `detach()` makes no copy, nor does a slice.
+def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
+    if variable.grad is None:
+        variable.grad = grad.detach()
+    else:
+        variable.grad.add_(grad)
 
 
-# %% [markdown] exercise="graph_measure_alive" kind="measure" points=2
-# ### Exercise 7 · What does a kept loss cost?
-# `step()` runs one forward and backward pass and returns the loss. Write the experiment: call it `steps` times, put
-# `keep(loss)` of each loss into a list, and return how many graph nodes are alive *because of that list*.
+# %% mutant="graph_repair_accumulation"
+# Keeps the last gradient
+# A second gradient replaces the first. A derivative is a sum over uses, so gradients add up.
+def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) -> None:
+    variable.grad = grad.clone()
+
+
+# %% mutant="graph_repair_accumulation"
+# Delegates to minitorch
+# This calls the package's own function, which is locked while yours is installed.
+def accumulate_grad(
+    variable: torch.Tensor, grad: torch.Tensor, may_keep: bool, original=engine.accumulate_grad
+) -> None:
+    original(variable, grad, may_keep)
+
+
+# %% [markdown] exercise="graph_measure_saved" kind="measure" points=2
+# ### Exercise 7 · What does one more layer keep?
+# A network of hidden layers `h = activation(h @ w)`: how many more numbers does its graph hold when it gets one layer
+# deeper? Write the experiment. `torch.autograd.graph.saved_tensors_hooks(pack, unpack)` is a context manager; inside,
+# `pack(tensor)` is called with each tensor that a node saves, and what it returns is kept (return the tensor itself).
+# `unpack` gives it back.
 #
-# Every living node is a Python object: `gc.get_objects()` gives them all, and `issubclass(type(each), Node)` recognises
-# one. Other graphs may be alive before you start; they don't count. Nor does the last loss that one of your own
-# variables still refers to.
+# Two saved tensors with the same `data_ptr()` are one piece of memory: count it once. Don't count the weights, which are
+# there anyway. The first layer is a special case, since its input is the data, and wider; the next ones are all alike.
 #
-# With `keep=lambda loss: loss.item()` the answer is 0.
+# `network(activation, depth, batch, width)` of the setup cell gives the output and the list of its weights.
 
 
-# %% solution="graph_measure_alive"
-def nodes_kept_alive(step, steps: int, keep) -> int:
-    """How many nodes a list of `keep(step())`, `steps` long, keeps alive."""
+# %% solution="graph_measure_saved"
+def kept_by_a_layer(activation, batch: int, width: int) -> int:
+    """How many numbers one more hidden layer keeps in the graph, the weights apart."""
+
     ### BEGIN SOLUTION
+    def kept(depth):
+        sizes, everything = {}, []
 
-    def living():
-        return sum(issubclass(type(each), Node) for each in gc.get_objects())
+        def pack(tensor):
+            sizes[tensor.data_ptr()] = tensor.numel()
+            everything.append(tensor)  # memory that is freed could be given out again, at the same address
+            return tensor
 
-    before = living()
-    kept = [keep(step()) for _ in range(steps)]
-    alive = living() - before
-    del kept
-    return alive
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            _output, weights = network(activation, depth, batch, width)
+        own = {weight.data_ptr() for weight in weights}
+        return sum(size for address, size in sizes.items() if address not in own)
+
+    return kept(4) - kept(3)
     ### END SOLUTION
 
 
-# %% check="graph_measure_alive"
-generator = check.rng()
-steps, layers = (int(number) for number in generator.integers(3, 9, 2))
-images, labels = digits_batch(generator, 8)
-matrices = weights(generator, *[(64, 64)] * layers, (64, 10))
-unrelated = (matrices[0] * 2).sum()
-
-
-def step():
-    hidden = images
-    for matrix in matrices:
-        hidden = (hidden @ matrix).tanh()
-    loss = cross_entropy(hidden, labels)
-    loss.backward()
-    for matrix in matrices:
-        matrix.grad = None
-    return loss
-
-
-running = []
-
-
-def total(loss):
-    running[:] = [loss + running[0] if running else loss]
-    return running[0]
-
-
+# %% check="graph_measure_saved"
+torch.manual_seed(check.seed())
+batch, width = (int(number) for number in check.rng().choice(np.arange(3, 12), 2, replace=False))
+activations = {
+    "relu": torch.relu,
+    "tanh": torch.tanh,
+    "sin": torch.sin,
+    "silu": torch.nn.functional.silu,
+    "identity": lambda h: h,
+    "sin(h) + 1": lambda h: h.sin() + 1,
+}
+found = {name: kept_by_a_layer(activation, batch, width) for name, activation in activations.items()}
 check.show(
-    {
-        "steps": steps,
-        "matrices": len(matrices),
-        "loss": nodes_kept_alive(step, steps, lambda loss: loss),
-        "loss.detach()": nodes_kept_alive(step, steps, lambda loss: loss.detach()),
-        "loss.item()": nodes_kept_alive(step, steps, lambda loss: loss.item()),
-        "the running total": nodes_kept_alive(step, steps, total),
-    },
-    text="Nodes alive after that many steps, by what the list keeps of each loss.",
+    {"batch": batch, "width": width, "batch * width": batch * width}
+    | found
+    | {"relu, twice the batch": kept_by_a_layer(torch.relu, 2 * batch, width)},
+    text="How many numbers one more layer keeps, by its activation.",
 )
 
-# %% [markdown] hint="graph_measure_alive"
-# Count before and after; the difference is yours. Which of your variables refer to a loss when you count the second
-# time?
+# %% [markdown] hint="graph_measure_saved"
+# Measure two depths and subtract: what both have in common, such as the first layer, is gone from the difference.
 
-# %% [markdown] hint="graph_measure_alive"
-# In a `for` loop, `loss` still names the last one. A list comprehension leaves no such variable behind.
+# %% [markdown] hint="graph_measure_saved"
+# In `pack`, note `tensor.numel()` in a dict under `tensor.data_ptr()`. Leave out the addresses of the weights.
 
-# %% [markdown] hint="graph_measure_alive"
-# `before = living()`, then `kept = [keep(step()) for _ in range(steps)]`, then `living() - before`, where `living` sums
-# over `gc.get_objects()`.
-
-
-# %% mutant="graph_measure_alive"
-# Holds the last loss itself
-# The loop variable still refers to the last loss, so its graph is alive whatever was kept. Delete it before counting.
-def nodes_kept_alive(step, steps: int, keep) -> int:
-    def living():
-        return sum(issubclass(type(each), Node) for each in gc.get_objects())
-
-    before = living()
-    kept = []
-    for _ in range(steps):
-        loss = step()
-        kept.append(keep(loss))
-    return living() - before
+# %% [markdown] hint="graph_measure_saved"
+# Let `pack` also append the tensor to a list, or an address could be used twice. The answer is `kept(4) - kept(3)`, where
+# `kept(depth)` sums the sizes in the dict.
 
 
-# %% mutant="graph_measure_alive"
-# Counts everybody's nodes
-# Another graph was alive before the experiment began; only the difference is due to the list.
-def nodes_kept_alive(step, steps: int, keep) -> int:
-    kept = [keep(step()) for _ in range(steps)]
-    return sum(issubclass(type(each), Node) for each in gc.get_objects()) if kept else 0
+# %% mutant="graph_measure_saved"
+# Counts each save
+# ReLU saves its result, and the next product saves the same tensor as its input: one piece of memory, counted twice.
+def kept_by_a_layer(activation, batch: int, width: int) -> int:
+    def kept(depth):
+        found = []
+
+        def pack(tensor):
+            found.append(tensor)
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            _output, weights = network(activation, depth, batch, width)
+        own = {weight.data_ptr() for weight in weights}
+        return sum(tensor.numel() for tensor in found if tensor.data_ptr() not in own)
+
+    return kept(4) - kept(3)
 
 
-# %% mutant="graph_measure_alive"
-# Counts after the list is gone
-# When the list itself is no longer referred to, nothing is kept alive any more.
-def nodes_kept_alive(step, steps: int, keep) -> int:
-    def living():
-        return sum(issubclass(type(each), Node) for each in gc.get_objects())
+# %% mutant="graph_measure_saved"
+# Counts the weights too
+# A product saves its weight, but the weight exists anyway: the graph makes no copy of it.
+def kept_by_a_layer(activation, batch: int, width: int) -> int:
+    def kept(depth):
+        sizes, everything = {}, []
 
-    before = living()
-    [keep(step()) for _ in range(steps)]
-    return living() - before
+        def pack(tensor):
+            sizes[tensor.data_ptr()] = tensor.numel()
+            everything.append(tensor)
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            network(activation, depth, batch, width)
+        return sum(sizes.values())
+
+    return kept(4) - kept(3)
+
+
+# %% mutant="graph_measure_saved"
+# Measures one layer alone
+# The first layer keeps the data, which is wider than an activation. Subtract two depths to see what one more layer adds.
+def kept_by_a_layer(activation, batch: int, width: int) -> int:
+    sizes, everything = {}, []
+
+    def pack(tensor):
+        sizes[tensor.data_ptr()] = tensor.numel()
+        everything.append(tensor)
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        _output, weights = network(activation, 1, batch, width)
+    own = {weight.data_ptr() for weight in weights}
+    return sum(size for address, size in sizes.items() if address not in own)
+
+
+# %% mutant="graph_measure_saved"
+# Counts tensors
+# This is how many tensors are kept; the question is how many numbers they hold.
+def kept_by_a_layer(activation, batch: int, width: int) -> int:
+    def kept(depth):
+        sizes, everything = {}, []
+
+        def pack(tensor):
+            sizes[tensor.data_ptr()] = tensor.numel()
+            everything.append(tensor)
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            _output, weights = network(activation, depth, batch, width)
+        return len(set(sizes) - {weight.data_ptr() for weight in weights})
+
+    return kept(4) - kept(3)

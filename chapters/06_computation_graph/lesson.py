@@ -1,260 +1,31 @@
 # %% [markdown]
 # # The computation graph
-# `loss.backward()` fills `.grad`. Which `.grad`, computed from what, in which order? You can draw the answer after this
-# chapter, because you will have written the code that gives it: first on single numbers, then in the package itself.
+# You'll write the engine behind `loss.backward()`, for single numbers and then for the tensors of your own library. With
+# it, a network learns to separate two moons. Plan 75 minutes for the lesson and as much for the exercises. *Count
+# instead of recursing* is a good place to stop for the day.
 
-# %%
-import inspect
-import re
+# %% [markdown]
+# ## A weight that gets no gradient
+# You want small initial weights, so you scale a tensor that requires grad.
+
+# %% tags=["proof-lost-gradient"]
 import warnings
-import weakref
-from contextlib import redirect_stdout
-from io import StringIO
-
-import matplotlib.pyplot as plt
-import pytest
 
 import minitorch as torch
 from course import check
-from minitorch import viz
-from minitorch.autograd import engine, node, saved
-from minitorch.ops import apply
 
-# %% [markdown]
-# ## A weight that never learns
-# Somebody wants small initial weights, so they scale a tensor of ones that requires a gradient.
-
-# %%
+warnings.simplefilter("ignore")  # PyTorch warns when you read the .grad of a result
 weight = torch.ones(2, requires_grad=True) * 0.1
-loss = (weight * torch.tensor([3.0, 4.0])).sum()
-loss.backward()
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    print(weight.grad)
-print(str(caught[0].message).partition(" Its")[0])
-
-# %% [markdown]
-# `None`, and a warning that drowns in most training logs. No optimizer will ever move this weight. Yet the gradient was
-# computed: it went *through* `weight` and ended at the tensor of ones, which has no name any more. To see why, look at
-# what an operation leaves behind.
-#
-# ## What an operation leaves behind
-# Two operations on numbers you can check in the head: $y = w \cdot x$, then the sum, $1 \cdot 3 + 2 \cdot 4 = 11$.
-
-# %%
-w = torch.tensor([1.0, 2.0], requires_grad=True)
-x = torch.tensor([3.0, 4.0])
-y = w * x
-loss = y.sum()
-for name, tensor in {"w": w, "x": x, "y": y, "loss": loss}.items():
-    print(f"{name:4}", tensor.tolist(), "made by", tensor.grad_fn and tensor.grad_fn.name())
-for made_by in (loss.grad_fn, y.grad_fn):
-    print(made_by.name(), "leads to", [(to and to.name(), number) for to, number in made_by.next_functions])
-
-# %% [markdown]
-# A result remembers the operation that made it. `grad_fn` is a **node**: a backward function, named after the
-# operation. No recorded operation made `w` and `x`, so theirs is `None`. A node's **edges**, `next_functions`, say
-# where its gradients go, one for each input: to a node, and to which of that node's outputs (an operation such as
-# `unbind` has several).
-#
-# Two ends of the graph show here. `AccumulateGrad` stands for `w`: it adds what arrives to `w.grad`. (Of the few nodes
-# that are no operation's, `name()` tells the C++ namespace too.) `(None, 0)` stands for `x`, which asked for no gradient.
-# Here is the graph in the order of computing, leaves at the top. Gradients travel against the arrows.
-
-# %%
-viz.graph(loss, names={"w": w, "y": y, "loss": loss})
-
-# %% [markdown]
-# Nobody declared this graph. It is a by-product of running the operations, new in every iteration, and it knows nothing
-# of the `if` or the loop that chose them.
-#
-# ### What a node stores
-# Four things: the derivative's formula, its edges, the shape and dtype that a gradient of its output must have, and the
-# values that the formula will need, its **saved tensors**. A node is callable: give it the gradient of its output, and
-# it gives those of its inputs.
-
-# %%
-print(y.grad_fn(torch.tensor([1.0, 10.0])))
-print("a gradient of the output has shape and dtype", y.grad_fn.outputs)
-
-# %% [markdown]
-# $\partial (w x) / \partial w = x$, so it multiplies what comes in by `x`: $[1 \cdot 3,\ 10 \cdot 4]$. For that it has
-# kept `x`. It has not kept `w`: only the gradient of `x` would need it, and nobody asked for that. What is kept depends
-# on the formula, and it is most of the memory of training.
-
-
-# %% tags=["proof-saved-tensors"]
-def saved_tensors(result):
-    return [each.tensor.tolist() for each in result.grad_fn._saved if isinstance(each, saved.SavedTensor)]
-
-
-a = torch.tensor([1.0, 4.0], requires_grad=True)
-b = torch.tensor([5.0, 6.0], requires_grad=True)
-print("a * x    saves", saved_tensors(a * x))
-print("a * b    saves", saved_tensors(a * b))
-print("a + b    saves", saved_tensors(a + b))
-print("a.sum()  saves", saved_tensors(a.sum()))
-print("a.sqrt() saves", saved_tensors(a.sqrt()))
-print("a.sin()  saves", saved_tensors(a.sin()))
-
-# %% [markdown]
-# A sum saves nothing: its derivative is 1 whatever the values were. A product saves both factors if both need
-# gradients. `sin` saves its input, and `sqrt` its *result*, because $(\sqrt a)' = 1 / (2 \sqrt a)$.
-#
-# **Interview · What does PyTorch store in the graph?**
-#
-# - *Thirty seconds:* Each result of a recorded operation has a `grad_fn`, a node that holds the backward formula, edges
-#   to the nodes that made the inputs, and the tensors the formula needs. It is recorded while the forward pass runs,
-#   and it points backwards only, from results to leaves.
-# - *Longer:* Edges are (node, output number) pairs. A leaf is represented by an `AccumulateGrad` node, an input without
-#   gradient by no node. Saved tensors carry the version number they had, so that a later in-place write is noticed.
-#   They are freed as `backward` passes; nodes go when the last tensor that refers to them goes.
-# - *They ask next:* Does `a + b` save `a` and `b`? No. Why does ReLU keep its output and not its input? Where the
-#   output is positive the input was, and the next layer usually keeps that output anyway, so it costs nothing.
-# - *The trap:* "The graph stores all activations." It stores what the formulas ask for.
-# - *Proof:* the six lines above.
-
-# %% [markdown]
-# ## Leaves, and who requires a gradient
-# Predict both columns before you run the cell.
-
-
-# %% tags=["proof-leaves"]
-def table(**tensors):
-    for name, tensor in tensors.items():
-        made_by = tensor.grad_fn and tensor.grad_fn.name()
-        print(f"{name:9} leaf {tensor.is_leaf!s:5}  requires grad {tensor.requires_grad!s:5}  made by {made_by}")
-
-
-parameter = torch.ones(2, requires_grad=True)
-data = torch.tensor([3.0, 4.0])
-product = parameter * data
-with torch.no_grad():
-    quiet = parameter * data
-table(
-    parameter=parameter,
-    data=data,
-    doubled=data * 2,
-    product=product,
-    quiet=quiet,
-    cut=product.detach(),
-    mask=parameter > 0,
-)
-
-# %% [markdown]
-# Three rules give the whole table.
-#
-# 1. A result **requires grad** if recording is on, at least one input requires grad, and the result's dtype can have a
-#    gradient (floating point or complex; `mask` is neither).
-# 2. It then gets a `grad_fn`, and otherwise none.
-# 3. A **leaf** is a tensor without `grad_fn`. That is the definition, as the package's own code below shows.
-#
-# Two statements that go round are wrong. *"Leaves are the tensors you create yourself"*: `doubled` and `quiet` are
-# results of a multiplication, and leaves. *"Leaves are the tensors with `requires_grad=True`"*: `data` is a leaf
-# without it; `product` has it and is none.
-#
-# `.grad` needs both: a leaf *and* requires grad. The scaled weight of the beginning was no leaf. Scale first, and ask
-# for gradients afterwards. (`torch.zeros(3, requires_grad=True).to(device)` has the same fault as soon as `to` has
-# something to convert.) And the flag of a tensor with history cannot be taken back, because its node exists already:
-# the last line shows the error.
-
-# %%
-print(inspect.getsource(torch.Tensor.is_leaf.fget))
-weight = (torch.ones(2) * 0.1).requires_grad_()
 (weight * torch.tensor([3.0, 4.0])).sum().backward()
-print(weight.is_leaf, weight.grad)
-print(check.error(product.requires_grad_, False))
+print("requires grad:", weight.requires_grad, "  grad:", weight.grad)
+print(repr(check.error(torch.optim.SGD, [weight], lr=0.1)))
 
 # %% [markdown]
-# **Interview · What is a leaf tensor?**
+# It requires grad, `backward` ran, and there is no gradient. `SGD` refuses the tensor. Where did the gradient go?
 #
-# - *Thirty seconds:* A tensor whose `grad_fn` is `None`. `backward` fills `.grad` for the leaves that require grad, and
-#   for no other tensor unless it called `retain_grad`.
-# - *Longer:* Parameters are leaves because they are created with `requires_grad=True` and changed only under `no_grad`,
-#   in place. Input batches are leaves that don't require grad. Results are leaves too when nothing was recorded: no
-#   input required grad, or recording was off, or the dtype is not differentiable.
-# - *They ask next:* Why is writing in place into a leaf that requires grad an error? Recorded, the write would turn the
-#   leaf into a result, and its `.grad` could never be filled. Under `no_grad` nothing is recorded, so the optimizer
-#   may.
-# - *The trap:* `torch.randn(n, requires_grad=True) * 0.01` as a parameter.
-# - *Proof:* the first cell of the chapter, and the table.
-
-# %% [markdown]
-# ## What freezing saves, and what it doesn't
-# You freeze one of two layers. How much smaller is the graph? `count_dependencies` walks it from the loss; the keys of
-# what it returns are all the nodes that a backward pass would visit.
-
-# %% tags=["proof-freezing"]
-batch = torch.ones(5, 4)
-for frozen, first, second in (("nothing", True, True), ("first layer", False, True), ("second layer", True, False)):
-    w1 = torch.ones(4, 3, requires_grad=first)
-    w2 = torch.ones(3, 2, requires_grad=second)
-    result = ((batch @ w1).exp() @ w2).sum()
-    nodes = engine.count_dependencies([result.grad_fn])
-    print(f"freeze {frozen:13}{len(nodes)} nodes:", *(each.name() for each in nodes))
-
-# %% [markdown]
-# Freeze the first layer and half of the graph is gone: where no input requires grad, nothing is recorded, so there is
-# nothing to skip later. Freeze the *second* and only its `AccumulateGrad` disappears: the gradient of the first layer
-# has to come through it. All that is saved is the one matrix product for its own weight. This is **subgraph
-# exclusion**: a backward pass never enters a part of the computation in which nothing requires a gradient.
-#
-# **Interview · You fine-tune the head of a network. `requires_grad_(False)`, `no_grad` or `detach`?**
-#
-# - *Thirty seconds:* `requires_grad_(False)` on the body's parameters is enough: no node is recorded below the head.
-#   `no_grad` around the body does the same for the block it encloses; `detach` cuts one tensor off, after the recording
-#   was paid for.
-# - *Longer:* The flag concerns a tensor everywhere, the mode every operation in a block, `detach` one value. A frozen
-#   layer *above* a trained one is recorded all the same, since gradients pass through it.
-# - *They ask next:* Does `model.eval()` freeze? No. It changes what dropout and batch norm compute, and nothing here.
-# - *The trap:* freezing late layers and expecting a cheap backward pass.
-# - *Proof:* 6, 3 and 5 nodes in the cell above.
-
-# %% [markdown]
-# ## `.grad` is a sum
-# Give `w` two backward passes, of the same loss.
-
-# %% tags=["proof-grad-is-a-sum"]
-print("before:", w.grad)
-(w * x).sum().backward()
-first = w.grad
-print("once:  ", w.grad)
-(w * x).sum().backward()
-print("twice: ", w.grad)
-print("what `first` shows now:", first, "- the same tensor:", first is w.grad)
-
-# %% [markdown]
-# Before the first pass `.grad` is `None`. That is not the same as zeros: an optimizer skips a parameter without
-# gradient, and one with a gradient of zero it may still move (momentum, weight decay). Later passes **add, in place**,
-# which is why every training loop clears gradients.
-#
-# A tensor in the middle gets no `.grad`: keeping one would hold memory for every activation. It can ask for it.
-
-# %%
-w.grad = None
-y = w * x
-y.retain_grad()
-(y * y).sum().backward()
-print("dL/dy = 2y:    ", y.grad)
-print("dL/dw = 2y * x:", w.grad)
-
-# %% [markdown]
-# **Interview · Why does `backward` accumulate instead of overwriting?**
-#
-# - *Thirty seconds:* Because a derivative is a sum over paths. A weight that is used twice needs the sum of both
-#   contributions, and the same rule across passes gives gradient accumulation over small batches. The price is
-#   `zero_grad`.
-# - *Longer:* Within a pass the engine sums per node before the node runs. Across passes `AccumulateGrad` adds in place
-#   to `.grad`, so that whoever holds it (an optimizer, a communication buffer) sees the sum.
-# - *They ask next:* `zero_grad(set_to_none=True)` or zeros? `None` is the default: it frees memory, saves the first
-#   addition, and lets optimizers skip unused parameters.
-# - *The trap:* accumulating the *mean* losses of k parts without dividing by k.
-# - *Proof:* the two cells above.
-
-# %% [markdown]
-# ## The chain rule, on single numbers
-# Now build it. A `Value` is a number that remembers what it was made from. To each of those leads an edge with the
-# **local derivative**: how much the result moves per unit of that input.
+# ## Numbers that remember · 3.13 自动求导与链式求导
+# A `Value` knows what it was made from. For each input it keeps an **edge**: the input, and the **local derivative**,
+# which says how fast the result changes with it.
 
 
 # %%
@@ -269,346 +40,467 @@ class Value:
         return Value(self.data * other.data, [(self, other.data), (other, self.data)])
 
 
-# %% [markdown]
-# The chain rule: along a path, multiply the local derivatives; over all paths, add. Literally:
+def along_every_path(value, grad):
+    """Adds the gradients up; returns how many calls it took."""
+    value.grad += grad
+    return 1 + sum(along_every_path(source, grad * local) for source, local in value.edges)
 
+
+# %% [markdown]
+# That is the chain rule: multiply along a path, add where paths meet. Try it on $h = s \cdot s$ and $end = h + 2h$.
 
 # %%
-visits = 0
-
-
-def backward_along_every_path(value, grad):
-    global visits
-    visits += 1
-    value.grad += grad
-    for source, local in value.edges:
-        backward_along_every_path(source, grad * local)
+from course import pictures
 
 
 def diamond():
-    """s = 3, h = s * s = 9, end = h + h * 2 = 27"""
-    s = Value(3.0)
+    s, two = Value(3.0), Value(2.0)
     h = s * s
-    return s, h, h + h * Value(2.0)
+    double = h * two
+    end = h + double
+    return s, h, end, {end: "end", double: "h * two", h: "h", s: "s", two: "two"}
 
 
-s, h, end = diamond()
-backward_along_every_path(end, 1.0)
-print("d end/dh =", h.grad, "  d end/ds =", s.grad)
-
-# %% [markdown]
-# Right: the end is $3h$ and $h = s^2$, so the derivatives are 3 and $3 \cdot 2s = 18$. `h` feeds two operations whose
-# results meet again: a **diamond**. Put some behind each other, `end = end + end`, and count the visits.
-
-# %%
-depths = list(range(1, 15))
-along_paths = []
-for depth in depths:
-    start = end = Value(1.0)
-    for _ in range(depth):
-        end = end + end
-    visits = 0
-    backward_along_every_path(end, 1.0)
-    along_paths.append(visits)
-print("visits for 1, 2, 3 and 14 additions:", along_paths[0], along_paths[1], along_paths[2], along_paths[13])
-
-plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
-plt.figure(figsize=(5.5, 3))
-plt.semilogy(depths, along_paths, "o-", color="#d55e00", label="along every path")
-plt.semilogy(depths, [depth + 1 for depth in depths], "s-", color="#0072b2", label="every value once")
-plt.xlabel("additions of a value to itself")
-plt.ylabel("visits")
-plt.legend(frameon=False)
-plt.show()
+s, h, end, names = diamond()
+along_every_path(end, 1.0)
+print(f"d end/dh = {h.grad}   d end/ds = {s.grad}")
+pictures.graph(
+    end,
+    children=lambda value: [(source, f"{local:g}") for source, local in value.edges],
+    label=lambda value: f"{names[value]} = {value.data:g}\ngrad {value.grad:g}",
+)
 
 # %% [markdown]
-# $2^{n+1} - 1$ visits for $n$ additions. Thirty of them would take 2 billion. The graph has $n + 1$ values, and one
-# visit each has to be enough.
+# $end = 3h$ and $h = s^2$, so 3 and $3 \cdot 2s = 18$ are right. The arrows carry local derivatives; gradients travel
+# against them. `h` feeds two operations whose results meet again: a **diamond**.
 #
-# ### The famous bug
-# So add the gradients up in `.grad`, and hand on what is there. The first public version of micrograd (April 2020,
-# commit 0401485) does it in this order: give to the inputs, then let each input do the same.
+# And the weight? PyTorch stores a gradient where a path ends. Here the path goes on through the product and ends at the
+# tensor of ones, which has no name.
+#
+# ## Break it
+# Stack up diamonds: `end = end + end`, n times. How many calls does that take?
 
 
 # %%
-def backward_at_once(value):
+def additions(n):
+    end = Value(1.0)
+    for _ in range(n):
+        end = end + end
+    return end
+
+
+calls = [along_every_path(additions(n), 1.0) for n in range(1, 15)]
+print(calls)
+pictures.curves({"paths": calls, "values": range(2, 16)}, xlabel="additions", ylabel="visits", log="y")
+
+# %% [markdown]
+# $2^{n+1} - 1$ calls for $n$ additions; thirty would take two billion. So let each value pass on what is in its
+# `.grad`. The first public micrograd (April 2020, commit 0401485) gives each input its share, then lets each input do
+# the same.
+
+# %% tags=["proof-diamond"]
+trace = []
+
+
+def pass_on(value):
     for source, local in value.edges:
         source.grad += local * value.grad
+    if value.edges:
+        trace.append((names.get(value), {name: each.grad for each, name in names.items()}))
+
+
+def at_once(value):
+    pass_on(value)
     for source, _ in value.edges:
-        backward_at_once(source)
+        at_once(source)
 
 
-s, h, end = diamond()
+s, h, end, names = diamond()
 end.grad = 1.0
-backward_at_once(end)
-print("d end/dh =", h.grad, "  d end/ds =", s.grad)
+at_once(end)
+print(f"d/dh = {h.grad}  d/ds = {s.grad}  passed on:", ", ".join(name for name, _ in trace))
 
 # %% [markdown]
-# 3 is right, 24 is not. Follow `h`. It gets 1 from the addition and hands on $1 \cdot 2s = 6$. Then 2 more arrive from
-# the product, and it hands on all it has: $3 \cdot 6 = 18$. The first 1 was handed on twice. A chain never shows it, so
-# a small test passes. micrograd's author repaired it two days later.
+# 24 instead of 18. `h` receives 1 from the addition and passes $1 \cdot 2s = 6$ on to `s`. Then 2 more arrive from the
+# product, and it passes on all it has, $3 \cdot 6 = 18$: the first 1 counts twice. A chain doesn't show this bug.
 #
-# **A value may hand on its gradient once, when all that will arrive has arrived.** An order that guarantees it, every
-# value before the values it was made from, is a **topological order**.
-#
-# ### Build the order
-# Count, for every value, the edges that lead to it from values the end can reach. (Only those: a result that is no part
-# of this loss must not be waited for.) Take a value whose count is zero; cross off its edges; repeat.
+# **A value may pass on its gradient once: after everything that it will receive has arrived.** That takes a
+# **topological order**: each value comes before those it was made from. A day later, micrograd found one by
+# recursion: put a value on a list after all its inputs, and read the list backwards.
 
 
 # %%
-def order_of(end):
-    waiting, unvisited = {end: 0}, [end]
-    while unvisited:
-        for source, _ in unvisited.pop().edges:
-            if source not in waiting:
-                waiting[source] = 0
-                unvisited.append(source)
-            waiting[source] += 1
-    order, ready = [], [end]
-    while ready:
-        value = ready.pop()
-        order.append(value)
+def postorder(value, done):
+    if value not in done:
         for source, _ in value.edges:
-            waiting[source] -= 1
-            if waiting[source] == 0:
-                ready.append(source)
-    return order
+            postorder(source, done)
+        done[value] = True
+    return done
 
 
 def backward(end):
     end.grad = 1.0
-    for value in order_of(end):
-        for source, local in value.edges:
-            source.grad += local * value.grad
+    for value in reversed(postorder(end, {})):
+        pass_on(value)
 
 
-s, h, end = diamond()
-no_part_of_it = h * Value(100.0)
+walks, trace = {"at once": trace}, []
+s, h, end, names = diamond()
 backward(end)
-print("d end/dh =", h.grad, "  d end/ds =", s.grad)
+walks["in order"] = list(trace)
+print(f"d/dh = {h.grad}  d/ds = {s.grad}  passed on:", ", ".join(name for name, _ in trace))
 
 # %% [markdown]
-# That is Kahn's algorithm, and with it the whole of automatic differentiation in reverse mode. Is it right? Ask the
-# definition of the derivative, on an expression with several diamonds.
+# Move the sliders. Each step marks the value that passes its gradient on; the gradients are those after the step.
+
+
+# %%
+def draw(walk, step):
+    active, grads = walks[walk][min(step, len(walks[walk])) - 1]
+    cells = [(name, [[grad]], [[name == active]]) for name, grad in grads.items()]
+    return pictures.grids(*cells)
+
+
+pictures.slider(draw, start={"walk": "at once", "step": 4}, walk=list(walks), step=[1, 2, 3, 4])
+
+# %% [markdown]
+# One right answer proves little. Compare with a difference quotient, on several diamonds.
 
 
 # %% tags=["proof-topological-order"]
 def expression(p, q):
     u = p * q + p
-    v = u * u + q
-    return u * v + v
+    return (u * u + q) * u
 
 
 p, q, step = Value(0.5), Value(-1.5), 1e-6
 backward(expression(p, q))
-by_p = expression(Value(0.5 + step), q).data - expression(Value(0.5 - step), q).data
-by_q = expression(p, Value(-1.5 + step)).data - expression(p, Value(-1.5 - step)).data
-print(f"d/dp: backward {p.grad:.6f}, difference quotient {by_p / (2 * step):.6f}")
-print(f"d/dq: backward {q.grad:.6f}, difference quotient {by_q / (2 * step):.6f}")
+above, below = (expression(Value(0.5 + change), q).data for change in (step, -step))
+print(f"d/dp: backward {p.grad:.6f}, difference quotient {(above - below) / (2 * step):.6f}")
+print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__)
 
 # %% [markdown]
-# The difference quotient needs two more evaluations for each input. The backward pass gave both derivatives at once,
-# and would give a million.
+# ### Count instead of recursing
+# Recursion goes as deep as the longest path, and Python's stack doesn't. So count. How many edges lead to a value? It
+# is *ready* when that many gradients have arrived.
 #
-# The walk has a stack of its own. As a recursion it would meet Python's limit on a chain of 5,000 operations, which a
-# recurrent network reaches easily.
-
-
-# %%
-def order_by_recursion(value, seen, order):
-    if value not in seen:
-        seen.add(value)
-        for source, _ in value.edges:
-            order_by_recursion(source, seen, order)
-        order.append(value)
-
-
-start = end = Value(1.0)
-for _ in range(5_000):
-    end = end + Value(1.0)
-print("recursion:", type(check.error(order_by_recursion, end, set(), [])).__name__)
-backward(end)
-print("own stack:", start.grad)
-
-# %% [markdown]
-# **Interview · Why does the engine need a topological order? Why not walk depth first?**
+# | step | passes on | `h * two` waits for | `h` waits for | `s` waits for |
+# |---|---|---|---|---|
+# | start | | 1 | 2 | 2 |
+# | 1 | `end` | **0** | 1 | 2 |
+# | 2 | `h * two` | | **0** | 2 |
+# | 3 | `h` | | | **0** |
 #
-# - *Thirty seconds:* A node's gradient is a sum over all its uses, and it must be complete before it is handed on.
-#   Depth first, a node that is reached by its first path would hand on a part.
-# - *Longer:* PyTorch counts the dependencies of each reachable node, then runs nodes whose count has dropped to zero,
-#   from a priority queue. Each node runs once, so time is linear in the graph. The reverse of a depth-first *post*order
-#   is a topological order too; micrograd's repair took that.
-# - *They ask next:* Why reverse mode? One pass gives the derivative of one output by *all* inputs; a pass of forward
-#   mode gives that of all outputs by *one* input. A loss is one number, parameters are millions.
-# - *The trap:* testing an engine on chains only.
-# - *Proof:* 24 instead of 18.
-
-# %% [markdown]
-# ## The same in the package
-# The diamond with tensors, drawn with its saved tensors: `s * s` keeps `s` twice, `h * 2` only the number 2, the
-# addition nothing.
-
-# %%
-s = torch.tensor(3.0, requires_grad=True)
-h = s * s
-end = h + h * 2
-end.backward(retain_graph=True)
-print(s.grad)
-viz.graph(end, names={"s": s, "h": h, "end": end}, saved=True)
-
-# %% [markdown]
-# How does a tensor come into the graph? In one place, with the three cases you know: made by a node, a leaf that
-# requires grad, or neither. And `_record`, called after every operation, is rules 1 and 2 of the table.
-
-# %%
-print(inspect.getsource(node.gradient_edge))
-print(inspect.getsource(apply._record))
-
-# %% [markdown]
-# Now the engine. The count is the one you wrote. Of several nodes that are ready, yours took any; PyTorch has a rule:
-# an `AccumulateGrad` comes first (a finished gradient can be sent to other machines while the rest is computed), then
-# the node that was recorded *last*. A heap finds it. In the example, the leaf that was used last is done before `exp`
-# has run.
-
-# %%
-print(inspect.getsource(engine.count_dependencies))
-print(inspect.getsource(engine.topological_order))
-print(inspect.getsource(engine._priority))
-used_last = torch.ones(2, requires_grad=True)
-result = (w * x).exp() + used_last
-print(*(each.name() for each in engine.topological_order([result.grad_fn])))
-
-# %% [markdown]
-# `run` puts it together: gradients wait in `pending` until their node's turn, and a node gives up what it saved as soon
-# as it ran. The lines with `targets` serve `autograd.grad`, which asks for some gradients only.
-
-# %%
-print(inspect.getsource(engine.run))
-
-# %% [markdown]
-# ## Shapes: the reverse of a broadcast
-# One thing numbers cannot teach. A bias of shape (3,) is added to a batch of shape (2, 3): each entry is used twice, so
-# it gets the sum of two gradients. Take that sum away, and see what reaches the bias.
-
-# %%
-bias = torch.zeros(3, requires_grad=True)
-rows = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-with check.install(lambda grad, shape: grad, "minitorch.autograd.engine:sum_to_size"):
-    ((rows + bias) * rows).sum().backward()
-print("without:", bias.grad.tolist())
-bias.grad = None
-((rows + bias) * rows).sum().backward()
-print("with:   ", bias.grad.tolist())
-
-# %% [markdown]
-# A gradient has the shape of its tensor, always. Dimensions that a broadcast added in front are summed away; dimensions
-# of size 1 that it stretched are summed back to size 1. **Broadcast and sum are each other's backward.** Because every
-# node knows the shapes of its outputs, the engine does this when a gradient arrives, once for all operations; no
-# formula has to mention broadcasting. The function is `sum_to_size`, and you write it in exercise 4.
+# Count only edges from values that the end can reach: a result that isn't part of this loss sends nothing, and its
+# inputs would wait forever. This is Kahn's algorithm, and what PyTorch does. You write it in exercise 2.
 #
-# ## The last step: into `.grad`
-# `a + b` hands the *same* gradient tensor to both inputs. If both kept it, the in-place addition of a later pass would
-# write into two `.grad`s at once. Try it:
-
-
-# %%
-def keep_always(variable, grad, may_keep):
-    if variable.grad is None:
-        variable.grad = grad
-    else:
-        variable.grad.add_(grad)
-
-
-a = torch.zeros(2, requires_grad=True)
-b = torch.zeros(2, requires_grad=True)
-with check.install(keep_always, "minitorch.autograd.engine:accumulate_grad"):
-    ((a + b) * 2).sum().backward()
-    (a * 10).sum().backward()
-print("a.grad", a.grad, " b.grad", b.grad)
-
-# %% [markdown]
-# `b` is no part of the second loss, and its gradient went from 2 to 12. So the engine asks whether anybody else can see
-# the tensor, and copies it if so. The function is `accumulate_grad`, and you write it in exercise 5.
+# **Interview · Why does the engine need a topological order?**
 #
-# ## What frees a graph, and what keeps it alive
-# *"A second `backward` always raises"* is half true. `backward` frees the saved tensors, so a product's node has
-# nothing to work with. A sum saved nothing, so nothing is missing.
-
-# %%
-a.grad = b.grad = None
-total = (a + b).sum()
-total.backward()
-total.backward()
-print("sum:", a.grad)
-loss = (a * b).sum()
-loss.backward()
-print("product:", str(check.error(loss.backward)).partition(" (or")[0])
+# - *Thirty seconds:* A node's gradient is a sum over its uses. If it is passed on before it is complete, parts count
+#   twice or get lost.
+# - *Longer:* PyTorch counts the edges to each reachable node and runs the node when all of them have delivered: once,
+#   however many paths lead to it.
+# - *They ask next:* Why backwards? One pass gives the derivatives of the loss by *all* inputs. A forward pass gives those
+#   by *one* input (exercise 5).
+# - *The trap:* testing an engine on chains.
+# - *Proof:* `proof-diamond`, `proof-topological-order`.
 
 # %% [markdown]
-# The nodes themselves live as long as a tensor refers to them. Edges point from results to inputs, so a result keeps
-# its whole history, and the loss keeps everything. Watch one intermediate tensor through a weak reference, which does
-# not keep it alive.
+# ## From numbers to tensors · 3.2 PyTorch计算图
+# In `mytorch`, a call goes down a stack of layers to its kernel. This chapter adds a layer that leaves a **node**
+# behind.
 
+# %% tags=["proof-graph"]
+from course import lesson
+
+mytorch = lesson.mytorch(6)
+w = mytorch.tensor([1.0, 2.0], requires_grad=True)
+x = mytorch.tensor([3.0, 4.0])
+y = w * x
+loss = y.sum()
+for name, tensor in {"w": w, "x": x, "y": y, "loss": loss}.items():
+    print(f"{name:4} {tensor.tolist()!s:11} made by", tensor.grad_fn)
+for node in (loss.grad_fn, y.grad_fn):
+    print(node, "leads to", node.next_functions)
+print(y.grad_fn.apply(mytorch.tensor([1.0, 10.0])))
+
+# %% [markdown] given="mytorch.autograd.node:edge_of mytorch.autograd.recording:record"
+# `grad_fn` is the node that made a tensor. Its edges say where gradients go: to a node, and to which of that node's
+# outputs. A path ends at `AccumulateGrad`, which adds what arrives to `w.grad`. `x` doesn't require grad, so its edge
+# leads nowhere: it is `None` in `node.edges`, and `(None, 0)` in `next_functions`, PyTorch's name for them. Run a node,
+# and it turns the gradient of `y` into that of `w`: $[1 \cdot 3, 10 \cdot 4]$. Two functions do the recording (writes
+# are for chapter 07):
+
+# %% [markdown] given="mytorch.autograd.derivatives:derivative.mul mytorch.autograd.derivatives:derivative.exp mytorch.autograd.derivatives:derivative.sin"
+# The graph is recorded as operations run, a new one in each iteration.
+#
+# ### What a node stores
+# A local derivative is now a formula, declared once for each operation; `g` is the gradient of the result. **A node
+# keeps what its formulas name**, leaving out formulas whose input needs no gradient. PyTorch shows it as `_saved_self`,
+# `_saved_other` and `_saved_result`; the next cell prints them.
+
+# %% tags=["proof-saved-tensors"]
+a, b = (torch.tensor(numbers, requires_grad=True) for numbers in ([1.0, 4.0], [5.0, 6.0]))
+data = torch.tensor([3.0, 4.0])
+for text in ("a * data", "a * b", "a + b", "a.sum()", "a.sin()", "a.sqrt()", "a.relu()"):
+    kept = {key: getattr(eval(text).grad_fn, f"_saved_{key}", None) for key in ("self", "other", "result")}
+    print(f"{text:9}", {key: tensor.tolist() for key, tensor in kept.items() if tensor is not None})
+root = a.sqrt()
+root += 1
+print(str(check.error(root.sum().backward)).partition(" Hint")[0].partition(": ")[2])
+
+# %% [markdown]
+# `a * data` keeps `data` but not `a`, which only a gradient for `data` would need. `sqrt` and `relu` keep their
+# *result*. Each saved tensor has a **version number**, so the node noticed the write.
+#
+# **Interview · What does PyTorch store in the graph?**
+#
+# - *Thirty seconds:* Each recorded result has a `grad_fn`: a node with a backward formula, edges to the nodes of its
+#   inputs, and the tensors that the formula needs.
+# - *Longer:* An edge is a pair (node, output number). For a leaf, the node is its `AccumulateGrad`. Saved tensors carry
+#   their version. `backward` frees them as it passes.
+# - *They ask next:* Why does ReLU keep its output? It is positive where the input was, and the next layer usually keeps
+#   it anyway.
+# - *The trap:* "It stores all activations." `a + b` keeps neither input.
+# - *Proof:* `proof-graph`, `proof-saved-tensors`, `proof-memory`.
+#
+# ### Shapes: the way back through a broadcast
+# A float32 bias of shape (3,) is added to a float64 batch of shape (2, 3).
+
+# %% tags=["proof-broadcast"]
+bias = mytorch.zeros(3, requires_grad=True)
+rows = mytorch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=mytorch.float64)
+total = rows + bias
+to_bias = total.grad_fn.apply(rows)[1]
+total.backward(rows)
+print("the formula gives", to_bias.shape, to_bias.dtype, "and bias.grad is", bias.grad, bias.grad.dtype)
+pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.grad))
+
+# %% [markdown]
+# Each entry of the bias was used twice, so it gets the sum of two gradients: **broadcast and sum are each other's
+# backward**. `node.outputs` lists the shape and dtype of each output, so the engine does this on arrival (`fit`,
+# exercise 3), and the formulas needn't.
+#
+# ## Two moons
+# Now train a network on your library alone. Where an exercise isn't solved yet, the reference stands in.
 
 # %%
-def loss_and_hidden():
-    hidden = a.exp()
+from sklearn.datasets import make_moons
+
+points, labels = make_moons(200, noise=0.15, random_state=0)
+x = mytorch.tensor(points.astype("float32"))
+side = mytorch.tensor(2 * labels - 1).float().reshape(-1, 1)  # -1 or 1
+mytorch.manual_seed(0)
+w1, b1 = mytorch.randn(2, 16, requires_grad=True), mytorch.zeros(16, requires_grad=True)
+w2, b2 = mytorch.randn(16, 1, requires_grad=True), mytorch.zeros(1, requires_grad=True)
+
+
+def score(x):
+    return (x @ w1 + b1).tanh() @ w2 + b2
+
+
+for _ in range(600):
+    loss = ((-side * score(x)).exp() + 1).log().mean()
+    loss.backward()
+    for each in (w1, b1, w2, b2):
+        each.data -= each.grad  # learning rate 1
+        each.grad = None
+print((side * score(x) > 0).sum().item(), "of", len(labels), "points on the right side")
+pictures.decision(lambda each: score(mytorch.tensor(each)), points, labels)
+
+# %% [markdown]
+# Each `loss.backward()` was a walk of your engine over a new graph.
+#
+# ## Leaves · 3.12 叶子节点 · 3.21 requires_grad属性
+# Predict which of these are leaves and which require grad, then run the cell.
+
+# %% tags=["proof-leaves"]
+w = torch.ones(2, requires_grad=True)
+product = w * data
+with torch.no_grad():
+    unrecorded = w * data
+tensors = "w, data, data * 2, product, unrecorded, product.detach(), w > 0, w.double()"
+for text in tensors.split(", "):
+    t = eval(text)
+    made_by = t.grad_fn and t.grad_fn.name()
+    print(f"{text:16} leaf {t.is_leaf!s:5}  requires grad {t.requires_grad!s:5}  made by {made_by}")
+
+# %% [markdown]
+# A result **requires grad** if an input does, recording is on, and the operation has a derivative to offer (`>` has
+# none, and `detach` is there to cut). Then it gets a `grad_fn`. A **leaf** is a tensor without one.
+#
+# You'll hear two wrong definitions. *"Leaves are the tensors you create yourself"*: `data * 2` is a result and a leaf.
+# *"Leaves are the tensors that require grad"*: `data` is a leaf and doesn't require it; `product` requires it and isn't
+# a leaf. So scale first, then ask for gradients:
+
+# %% tags=["proof-scale-first"]
+weight = (torch.ones(2) * 0.1).requires_grad_()
+(weight * data).sum().backward()
+print("leaf:", weight.is_leaf, "  grad:", weight.grad)
+print(repr(check.error(weight.mul_, 2)))
+
+# %% [markdown]
+# **Interview · What is a leaf tensor?**
+#
+# - *Thirty seconds:* A tensor whose `grad_fn` is `None`. `backward` fills `.grad` for leaves that require grad and took
+#   part, and for other tensors after `retain_grad()`.
+# - *Longer:* Parameters are leaves that require grad. Inputs are leaves that don't, and so is a result that
+#   wasn't recorded.
+# - *They ask next:* Why does writing into a parameter raise? A recorded write would make it a result, and its `.grad`
+#   would stay empty. So optimizers write under `no_grad`.
+# - *The trap:* `torch.randn(n, requires_grad=True).to(device)` is a leaf only where `to` has nothing to do.
+# - *Proof:* `proof-leaves`, `proof-scale-first`; `retain_grad`: [chapter 07](07_backward_in_depth.ipynb).
+#
+# ## What freezing saves · E 反向排除子图
+# Where no input requires grad, nothing is recorded. Freeze one of two layers and see which nodes a backward pass runs.
+
+# %% tags=["proof-freezing"]
+from minitorch.autograd import engine
+
+for frozen in ("nothing", "first layer", "second layer"):
+    inner = torch.ones(4, 3, requires_grad=frozen != "first layer")
+    outer = torch.ones(3, 2, requires_grad=frozen != "second layer")
+    result = ((torch.ones(5, 4) @ inner).exp() @ outer).sum()
+    order = engine.topological_order([result.grad_fn])
+    short = [node.name().split("::")[-1].removesuffix("Backward0") for node in order]
+    print(f"freeze {frozen:13}{len(order)} nodes:", *short)
+body = torch.nn.BatchNorm1d(3).requires_grad_(False)
+print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body.running_mean)
+
+# %% [markdown]
+# Freeze the first layer and half of the graph is gone: **subgraph exclusion**. Freeze the second and one node goes,
+# since the first layer's gradient has to come through.
+#
+# **Interview · You fine-tune the head of a network. `requires_grad_(False)`, `no_grad` or `detach`?**
+#
+# - *Thirty seconds:* `body.requires_grad_(False)`: nothing below the head is recorded, and no activations are kept
+#   there. Also call `body.eval()`, or its batch norms go on updating their statistics.
+# - *Longer:* `no_grad` around the body's forward does the same, whatever the flags say. `detach` cuts too late: the body
+#   was recorded already.
+# - *They ask next:* Does it help to freeze late layers? A little: gradients for the early layers still pass through.
+# - *The trap:* believing that `eval()` freezes weights. It changes what layers compute, not what is recorded.
+# - *Proof:* `proof-freezing`; `proof-leaves` for `no_grad` and `detach`.
+#
+# ## `.grad` is a sum · 2.2 Tensor的grad属性
+
+# %% tags=["proof-grad-is-a-sum"]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+(w * data).sum().backward()
+first = w.grad
+(w * data).sum().backward()
+print("after two passes:", w.grad, "  the same tensor as after one:", first is w.grad)
+for grad in (None, torch.zeros(2)):
+    w.grad = grad
+    torch.optim.SGD([w], lr=0.1, weight_decay=0.5).step()
+    print("SGD with weight decay, grad", grad, "->", w.detach())
+
+# %% [markdown]
+# Later passes **add to `.grad` in place**, so a training loop clears it. `None` isn't zero: an optimizer skips a
+# parameter without a gradient, while weight decay moves one whose gradient is zero.
+#
+# **Interview · Why does `backward` accumulate instead of overwriting?**
+#
+# - *Thirty seconds:* A derivative is a sum over uses. Summing across passes gives gradient accumulation: several small
+#   batches, one step. The price is `zero_grad`.
+# - *Longer:* Across passes `AccumulateGrad` adds in place, so whoever holds `.grad` sees the sum. (With `create_graph`
+#   it makes a new tensor.)
+# - *They ask next:* Why does `zero_grad` set `None`? It frees memory, and unused parameters are skipped.
+# - *The trap:* taking `first = w.grad` for a snapshot. It is the tensor that the next pass adds to.
+# - *Proof:* `proof-grad-is-a-sum`.
+#
+# ## What keeps a graph alive
+# A loss keeps its whole history. Watch an activation through a weak reference, which doesn't keep it alive.
+
+# %% tags=["proof-memory"]
+import weakref
+
+
+def forward():
+    hidden = w.exp()
     return (hidden * hidden).sum(), weakref.ref(hidden)
 
 
-kept, hidden = loss_and_hidden()
-print("the loss is kept:     ", hidden() is not None)
-kept.backward()
-print("after backward:       ", hidden() is not None)
-kept, hidden = loss_and_hidden()
-number = kept.item()
-del kept
-print("only a number is kept:", hidden() is not None)
+loss, hidden = forward()
+print("loss kept, no backward: activation alive:", hidden() is not None)
+loss.backward()
+print("after backward:         activation alive:", hidden() is not None, "  node:", loss.grad_fn.name())
+print("a second pass:", str(check.error(loss.backward)).partition(" (or")[0])
+loss, hidden = forward()
+loss = loss.item()
+print("only a number kept:     activation alive:", hidden() is not None)
+for count in (1, 2, 3):
+    total = sum(forward()[0] for _ in range(count))
+    print(f"running total of {count}: {len(engine.topological_order([total.grad_fn]))} nodes")
 
 # %% [markdown]
-# In a training loop `losses.append(loss)` keeps each iteration's nodes, and in a validation loop without `no_grad`,
-# where no `backward` frees them, the saved activations as well.
+# `backward` frees what nodes saved, not the nodes. A second pass raises where something is missing.
 #
 # **Interview · Memory grows with every iteration. Where do you look?**
 #
 # - *Thirty seconds:* For a tensor with history that outlives its iteration: `losses.append(loss)`, `total += loss`, a
-#   hidden state carried over without `detach`. Keep `loss.item()` or `loss.detach()`.
-# - *Longer:* After `backward` only nodes stay, a slow leak; without it the saved activations stay, a fast one. A
-#   running `total += loss` chains all graphs into one.
-# - *They ask next:* Does `del loss` free the graph? If nothing else refers to it, at once, without the garbage
-#   collector: the graph has no cycles.
-# - *The trap:* blaming the allocator's cache.
-# - *Proof:* the cell above; exercise 7 counts the nodes.
+#   hidden state carried over without `detach`. Keep `loss.item()`.
+# - *Longer:* After `backward` only nodes remain: a slow leak. In a validation loop without `no_grad`, each kept loss
+#   holds its activations: a fast one.
+# - *They ask next:* Does `del loss` free the graph? If nothing else refers to it, at once.
+# - *The trap:* thinking that `backward` freed everything.
+# - *Proof:* `proof-memory`; exercise 7 measures what a layer saves.
 
-# %% [markdown]
-# ## Yours in its place
-# Last, PyTorch's order in the plainest form: `max` in place of the heap. It goes into the package, and the engine's own
-# tests run on it: the order on 50 diamonds, linear work on 10,000, and a chain of 100,000 operations.
-#
-# Then it is your turn, in `exercises/06_computation_graph.ipynb`: two predictions; the order, the reverse of a broadcast
-# and the accumulation for the package; a small engine with a fault; and a measurement of what a kept loss costs.
-
+# %% [markdown] given="mytorch.autograd.engine:arrive"
+# ## The real one
+# PyTorch's engine is C++; minitorch's is Python, with the same order and messages. Compare how a gradient arrives. Yours:
 
 # %%
-def topological_order(roots):
-    waiting = engine.count_dependencies(roots)
-    ready = [each for each, count in waiting.items() if count == 0]
-    order = []
-    while ready:
-        latest = max(ready, key=lambda each: (isinstance(each, node.AccumulateGrad), each.sequence_number))
-        ready.remove(latest)
-        order.append(latest)
-        for edge in latest.edges:
-            if edge is not None:
-                waiting[edge[0]] -= 1
-                if waiting[edge[0]] == 0:
-                    ready.append(edge[0])
-    return order
+import inspect
 
+print(inspect.getsource(engine._receive))
 
-report = StringIO()
-with check.install(topological_order, "minitorch.autograd.engine:topological_order"), redirect_stdout(report):
-    selected = "every_node_comes_before or ten_thousand_diamonds or hundred_thousand_ops"
-    pytest.main(["../tests/autograd/test_engine.py", "-k", selected, "-q", "-p", "no:cacheprovider"])
-print(*re.findall(r"\d+ (?:passed|failed|skipped|error)", report.getvalue()))
+# %% [markdown]
+# `pending` is `buffers`; `sum_to_size` is half of `fit`; `_array` and `_dtype` are a tensor's NumPy array and dtype.
+# Two things are new, as in PyTorch. Where the shape can't be made to fit, `_check_expandable` names the node that
+# computed the gradient (`giver`) and the input it is for (`index`), so you find the wrong formula. And the long
+# condition asks whether anybody else sees the sum; if not, the next gradient is added in place. (`.real` and `_bits`
+# are about complex numbers, `gpus` about devices.)
+#
+# Of several ready nodes, both engines run the one recorded last, and `AccumulateGrad` before all others
+# (`proof-freezing`).
+#
+# ## Myths
+# ### Myth 14 · "`Variable.grad` is itself a Variable"
+# That was so until version 0.4 made `Variable` and `Tensor` one class (note D4). Today `.grad` is a tensor:
+
+# %% tags=["proof-myth-14"]
+for create_graph in (False, True):
+    w.grad = None
+    (w * w * w).sum().backward(create_graph=create_graph)
+    print("create_graph", create_graph, type(w.grad), "with history:", w.grad.grad_fn is not None)
+
+# %% [markdown]
+# **Interview · What is `.grad`, and does it have a history?**
+#
+# - *Thirty seconds:* A tensor of its leaf's shape, or `None`. It has a `grad_fn` only if the pass ran with
+#   `create_graph=True`: then it can be differentiated again (chapter 07).
+# - *The trap:* code that still wraps it in `Variable`. *Proof:* `proof-myth-14`.
+#
+# ## Rapid fire
+# - *Does reading `.grad` of a result raise?* No: `None`, with a warning, unless you called `retain_grad()`.
+# - *A float32 parameter `p`: is `p.double()` a leaf?* No. Converting is a recorded operation.
+# - *Does a second `backward` raise?* If something saved is missing. A sum runs again ([chapter 00](00_welcome.ipynb)).
+# - *Who sums the gradient of a broadcast input?* The engine, when the gradient arrives.
+# - *A float32 weight times float64 data: which dtype has the weight's `.grad`?* float32.
+#
+# ## The card
+# 1. A recorded operation leaves a node: a formula, edges, what the formula names.
+# 2. Chain rule: multiply along a path, add where paths meet.
+# 3. A node passes on once, when everything has arrived. Count the edges.
+# 4. Test an engine on diamonds.
+# 5. A leaf has no `grad_fn`; `.grad` is filled for leaves that require grad and took part.
+# 6. Scale, convert and move first; ask for gradients afterwards.
+# 7. `.grad` is a sum, added in place, and `None` isn't zero.
+# 8. Broadcast and sum are each other's backward.
+# 9. Where no input requires grad, nothing is recorded; frozen late layers stay in the graph.
+# 10. A kept loss keeps its graph. Keep `loss.item()`.
+#
+# ## You try
+# `exercises/06_computation_graph.ipynb`: predict who gets a gradient; write the walk, `fit`, and the gradient of
+# `matmul`; run the chain rule forwards; repair a gradient that changes by itself; measure what a layer keeps. Chapter
+# 07 goes on with writes in place, hooks, and operations of your own.

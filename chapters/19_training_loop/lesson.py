@@ -1,34 +1,20 @@
 # %% [markdown]
 # # The training loop
-# Everybody can recite it: data, forward, loss, backward, step, and `zero_grad` somewhere. Suppose you delete one of
-# these lines. Which error do you get?
+# You know the loop: data, forward, loss, backward, step, and `zero_grad` somewhere. After this chapter you also know
+# which number to expect at each step, so you notice faults that raise no error. The lesson takes about 50 minutes, the
+# exercises another 90.
+
+# %% [markdown]
+# ## Delete a line
+# The data are 1,797 handwritten digits of 8×8 pixels, shuffled and split into three sets.
 
 # %%
-import copy
-import inspect
-import math
-import re
-from contextlib import redirect_stdout
-from io import StringIO
-
-import matplotlib.pyplot as plt
-import pytest
 from sklearn.datasets import load_digits
 
 import minitorch as torch
-from course import check
-from minitorch import nn, viz
+from minitorch import nn
 from minitorch.nn import functional as F
-from minitorch.ops import softmax
-from minitorch.utils.data import DataLoader, TensorDataset
 
-plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
-BLUE, ORANGE, GREEN = "#0072b2", "#d55e00", "#009e73"
-
-# %% [markdown]
-# The data: 1,797 handwritten digits of 8×8 pixels, shuffled and cut in three.
-
-# %%
 digits = load_digits()
 torch.manual_seed(0)
 order = torch.randperm(len(digits.target))
@@ -43,322 +29,236 @@ def batches(x, y, size=32):
         yield x[chosen], y[chosen]
 
 
+def make_model():
+    return nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
+
+
 # %% [markdown]
-# Each part of the next cell has a section of its own below. For now, read it as the program you have written many
-# times, with a switch to leave a line out.
-
-
-# %%
-def make_model(width=128):
-    return nn.Sequential(nn.Linear(64, width), nn.ReLU(), nn.Linear(width, 10))
-
-
-def train(without=None, epochs=10):
-    torch.manual_seed(0)
-    model = make_model()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    for _ in range(epochs):
-        for inputs, targets in batches(x_train, y_train):
-            if without != "zero_grad":
-                optimizer.zero_grad()
-            loss = F.cross_entropy(model(inputs), targets)
-            if without != "backward":
-                loss.backward()
-            if without != "step":
-                optimizer.step()
-    return model
+# Here is the loop, with a switch that leaves out one of three lines. Which error do you expect from each?
 
 
 # %% tags=["proof-deleted-lines"]
 @torch.no_grad()
 def evaluate(model, x, y):
-    """The mean loss, and the share of right answers."""
     model.eval()
     logits = model(x)
     return F.cross_entropy(logits, y).item(), (logits.argmax(1) == y).float().mean().item()
 
 
+def train(without=None, lr=0.5, epochs=5, last=lambda scores: scores):
+    torch.manual_seed(0)
+    model, losses = make_model(), []
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+    for _ in range(epochs):
+        for inputs, targets in batches(x_train, y_train):
+            if without != "zero_grad":
+                optimizer.zero_grad()
+            loss = F.cross_entropy(last(model(inputs)), targets)
+            if without != "backward":
+                loss.backward()
+            if without != "step":
+                optimizer.step()
+            losses.append(loss.item())
+    return model, losses
+
+
+histories = {}
 for missing in (None, "zero_grad", "backward", "step"):
-    loss, accuracy = evaluate(train(without=missing), x_val, y_val)
-    verdict = "learned" if accuracy > 0.9 else "is guessing"
-    print(f"without {missing or 'nothing':10} loss {min(loss, 10):5.2f}{'+' if loss > 10 else ' '} {verdict}")
+    model, histories[missing or "nothing"] = train(missing)
+    loss, accuracy = evaluate(model, x_val, y_val)
+    value = "above 3" if loss > 3 else f"{loss:.1f}"
+    print(f"without {missing or 'nothing':10} loss {value:8} accuracy above 0.85: {accuracy > 0.85}")
+
+# %%
+from course import check, pictures
+
+shown = {f"without {name}": history[::5] for name, history in histories.items() if name != "step"}
+alt = "The whole loop's loss falls, without backward it stays at 2.3, without zero_grad it rises."
+pictures.curves(shown, range(1, 191, 5), xlabel="step", ylabel="loss (nats)", log="y", alt=alt)
 
 # %% [markdown]
-# No error at all. Two of the faults even leave the same trace: a loss of 2.3 that does not move. The third goes past 10
-# and keeps going. Training code fails in silence, so what you need is not the recipe but the *numbers to expect* at
-# each of its six steps: data, define, forward, loss, backward, update.
+# No error at all. Two of the faults even look the same: a loss that stays near 2.3. (The curve without `step` would lie on
+# the one without `backward`.) So you need more than the recipe: for each of its six steps, a number to expect.
 #
 # ## Step 1 · Data
 
 # %%
 print("images", tuple(images.shape), images.dtype, "from", images.min().item(), "to", images.max().item())
 print("labels", tuple(labels.shape), labels.dtype, "from", labels.min().item(), "to", labels.max().item())
-figure, axes = plt.subplots(1, 10, figsize=(9, 1.2))
-for axis, image, label in zip(axes, x_train, y_train, strict=False):
-    axis.imshow(image.reshape(8, 8).numpy(), cmap="gray_r")
-    axis.set_title(label.item())
-    axis.axis("off")
-plt.show()
-print("labels shown:", y_train[:10].tolist())
-
-# %% [markdown]
-# Three things to check before anything else. Inputs are floating point and of the order of one: the pixels were 0 to
-# 16, and `/ 16` is all the normalisation they need. Labels are int64 class numbers, not one-hot rows. And the set is
-# cut in **three**, after a shuffle: the *training* set moves the weights, the *validation* set makes your decisions
-# (when to stop, which learning rate), the *test* set is looked at once, at the end. A decision made on the test set
-# makes its number a boast.
-
-# %%
-for name, y in {"train": y_train, "validation": y_val, "test": y_test}.items():
-    counts = torch.bincount(y, minlength=10)
-    print(f"{name:10} {len(y):5} images, a class has {counts.min().item()} to {counts.max().item()}")
 sizes = [len(inputs) for inputs, _ in batches(x_train, y_train)]
 print(len(sizes), "batches an epoch: of", sizes[0], "images, the last of", sizes[-1])
-dataset = TensorDataset(x_train, y_train)
-lengths = [len(DataLoader(dataset, batch_size=32, shuffle=True, drop_last=drop)) for drop in (False, True)]
-print("a DataLoader:", lengths[0], "batches,", lengths[1], "with drop_last")
+pictures.images(x_train[:10].reshape(10, 8, 8), y_train[:10].tolist())
 
 # %% [markdown]
-# An **epoch** is one pass over the training set, a **step** one update. 1,200 images in batches of 32 make $\lceil 1200
-# / 32 \rceil = 38$ steps, and the last batch has 16. Remember that 16: it matters when you average losses. `DataLoader`
-# (chapter 18) does what `batches` does, and more; here the four lines are enough.
+# Look at pictures and labels together before you train. Then check the numbers: the inputs are floats between 0 and 1. An
+# **epoch** is one pass over the training set, a **step** is one update. 1,200 images in batches of 32 make 38 steps, and
+# the last batch has 16 images. (`DataLoader` is chapter 18.)
+#
+# Why three sets? The *training* set moves the weights. The *validation* set guides your decisions: when to stop, which
+# learning rate. You look at the *test* set once, at the end. Would two do? Let a thousand models guess, and choose the one
+# that is best on the validation set.
+
+# %% tags=["proof-chosen-by-luck"]
+torch.manual_seed(0)
+guesses = torch.randint(0, 10, (1000, 597))
+on_validation = (guesses[:, :300] == y_val).float().mean(1)
+on_test = (guesses[:, 300:] == y_test).float().mean(1)
+chosen = on_validation.argmax()
+print(f"the chosen one: validation {on_validation[chosen].item():.1%}, test {on_test[chosen].item():.1%}")
+print(f"all of them:    validation {on_validation.mean().item():.1%}, test {on_test.mean().item():.1%}")
+
+# %% [markdown]
+# **Interview · Why a validation set *and* a test set?**
+#
+# - *Thirty seconds:* You choose what does best on the validation set, so its number is too good. The test set took no part
+#   in the choice, so its number is fair, as long as you look once.
+# - *Longer:* The more you try, the more of the best result is luck. Here the best of a thousand guessers looks better than
+#   chance.
+# - *They ask next:* Where do you compute a mean for normalizing? On the training set. Then use it on all three.
+# - *The trap:* Choosing the epoch, the seed or the threshold on the test set.
+# - *Proof:* `proof-chosen-by-luck`.
 #
 # ## Step 2 · Define
 
 # %%
 torch.manual_seed(0)
 model = make_model()
-print(model)
-for name, parameter in model.named_parameters():
-    print(f"{name:9} {tuple(parameter.shape)!s:10} {parameter.numel():5}")
-print("together:", sum(parameter.numel() for parameter in model.parameters()))
+counts = {name: parameter.numel() for name, parameter in model.named_parameters()}
+print(counts, "total:", sum(counts.values()))
 
 # %% [markdown]
-# $64 \cdot 128 + 128 = 8320$ and $128 \cdot 10 + 10 = 1290$: 9,610 numbers, to be fitted to 1,200 images. There are
-# more parameters than images, a fact to which the section on overfitting returns. Without the ReLU the two layers would
-# be one: a product of two matrices is a matrix.
+# $64 \cdot 128 + 128 = 8320$ and $128 \cdot 10 + 10 = 1290$: more parameters than images, which makes overfitting easy.
 #
 # ## Step 3 · Forward
+# How do four images become a loss? Follow the arrows from the top. The two linear layers are `AddmmBackward0`.
 
 # %%
-inputs, targets = x_train[:4], y_train[:4]
-logits = model(inputs)
-loss = F.cross_entropy(logits, targets)
-print("logits", tuple(logits.shape), " sum of each row", [round(total, 2) for total in logits.sum(1).tolist()])
-viz.graph(loss, names=[*model.named_parameters(), ("logits", logits), ("loss", loss)])
+logits = model(x_train[:4])
+loss = F.cross_entropy(logits, y_train[:4])
+print("logits", tuple(logits.shape), " row sums", [round(total, 2) for total in logits.sum(1).tolist()])
+pictures.graph(loss.grad_fn, children=lambda n: [e[0] for e in n.next_functions], label=lambda n: n.name())
 
 # %% [markdown]
-# A row of **logits** is ten scores, one a class. They are not probabilities: they can be negative, and they sum to
-# nothing in particular. The forward pass has recorded the graph above as it ran; chapter 06 builds that part.
+# A row of **logits** is ten scores, one for each class. They can be negative, and they don't have to sum to 1.
+# [Chapter 06](06_computation_graph.ipynb) builds the graph.
 #
 # ## Step 4 · Loss
-# What loss should an untrained network have? It knows nothing, so it gives each of ten classes about $\frac{1}{10}$,
-# and the loss is $-\ln \frac{1}{10} = \ln 10$.
+# **Cross-entropy** turns logits into probabilities (softmax) and takes minus the logarithm of the right class's. What loss
+# should an untrained network have? It gives each of ten classes about $\frac{1}{10}$, and $-\ln \frac{1}{10} = \ln 10$.
 
 # %% tags=["proof-untrained-loss"]
-print("predicted:", round(math.log(10), 3), "  measured:", round(evaluate(model, x_train, y_train)[0], 3))
+import math
+
+print("expected:", round(math.log(10), 3), "  measured:", round(evaluate(model, x_train, y_train)[0], 2))
+print("100 times the logits, above 5:", F.cross_entropy(100 * model(x_train), y_train).item() > 5)
 
 # %% [markdown]
-# That is the 2.3 of the first cell. A loss that starts far from $\ln C$ means a fault in the data, the labels or the
-# initialisation, found before a minute of training is spent. A loss that *stays* there means that nothing reaches the
-# weights.
+# That is the 2.3 of the first run. If your first loss is far from $\ln C$ for $C$ classes, look at the initialization, the
+# labels and the data before you train.
 #
-# Cross-entropy in words: turn the logits into probabilities (softmax), take the one of the right class, and charge
-# minus its logarithm.
+# The loss wants logits. What happens if you give it probabilities, because someone ended the network with a softmax?
 
-
-# %%
-def naive_cross_entropy(logits, targets):
-    probabilities = logits.exp() / logits.exp().sum(1, keepdim=True)
-    return -probabilities[torch.arange(len(targets)), targets].log().mean()
-
-
-print(f"yours {naive_cross_entropy(logits, targets).item():.4f}, the package's {loss.item():.4f}")
-large = torch.tensor([[0.0, 100.0]])
-print("sure and right:", naive_cross_entropy(large, torch.tensor([1])))
-print("sure and wrong:", naive_cross_entropy(large, torch.tensor([0])))
-
-# %% [markdown]
-# The formula is right and the program is not: $e^{100}$ is infinite in float32 (the limit is near $e^{88}$). Softmax
-# does not change when the same number is subtracted from every logit, so subtract the largest: the largest exponent is
-# then $e^0 = 1$. And never form the probability: $\ln \frac{e^{a}}{\sum e^{z}} = a - \ln \sum e^{z}$.
-
-
-# %% tags=["proof-stable-loss"]
-def stable_cross_entropy(logits, targets):
-    shifted = logits - logits.max(1, keepdim=True).values
-    log_probabilities = shifted - shifted.exp().sum(1, keepdim=True).log()
-    return -log_probabilities[torch.arange(len(targets)), targets].mean()
-
-
-print("sure and right:", stable_cross_entropy(large, torch.tensor([1])).item() == 0)
-print("sure and wrong:", stable_cross_entropy(large, torch.tensor([0])))
-print("the package's: ", F.cross_entropy(large, torch.tensor([0])))
-print(inspect.getsource(softmax._log_softmax_block))
-
-# %% [markdown]
-# The package's kernel, last, does the same with arrays, so that `cross_entropy` is two operations: this one, and the
-# pick.
-#
-# Now the mistake that interviewers like. Someone knows that the last layer should give probabilities, and adds a
-# softmax. The network is as right as can be: probability 1 for the right class.
 
 # %% tags=["proof-softmax-twice"]
-perfect = torch.eye(10)
-print("loss of perfect probabilities:", round(F.cross_entropy(perfect, torch.arange(10)).item(), 4))
-print("ln(1 + 9/e):                  ", round(math.log(1 + 9 / math.e), 4))
+models = [train(epochs=2, last=last)[0] for last in (nn.Identity(), nn.Softmax(1))]
+accuracies = [evaluate(model, x_val, y_val)[1] for model in models]
+print("after two epochs, 20 points behind:", accuracies[1] < accuracies[0] - 0.2)
+print("loss of perfect probabilities:", round(F.cross_entropy(torch.eye(10), torch.arange(10)).item(), 3))
 
 # %% [markdown]
-# It cannot go below 1.46, however long you train, because softmax is applied twice and the inputs of the second are
-# squeezed between 0 and 1. The model still learns, slowly, and reports strange losses.
-#
+# It learns more slowly, and its loss can't fall below 1.461: softmax is applied twice, and the second one sees only numbers
+# between 0 and 1. Why does PyTorch take logits at all?
+
+# %% tags=["proof-logits"]
+z, target = torch.tensor([[0.0, 200.0]]), torch.tensor([0])
+print("softmax, then log:", -z.softmax(1).log()[0, 0], "  cross_entropy:", F.cross_entropy(z, target))
+
+scores = torch.tensor([[1.0, 2.0, 5.0]]).log().requires_grad_()  # their softmax is 1/8, 2/8, 5/8
+F.cross_entropy(scores, torch.tensor([2])).backward()
+print("softmax:", scores.detach().softmax(1), "  gradient:", scores.grad)
+soft, z = torch.tensor([[0.0, 0.5, 0.5]]), scores.detach()
+print(f"probabilities: {F.cross_entropy(z, soft):.4f}   by hand: {-(soft * z.log_softmax(1)).sum():.4f}")
+
+# %% [markdown]
 # **Interview · Why does `CrossEntropyLoss` take logits?**
 #
-# - *Thirty seconds:* Because log and softmax together are stable and apart are not. `CrossEntropyLoss` is `log_softmax`
-#   followed by `nll_loss`; it wants raw scores and class indices.
-# - *Longer:* The maximum is subtracted before exponentiating, and the logarithm of the sum replaces the logarithm of a
-#   quotient, so neither overflow nor $\ln 0$ can happen. The gradient becomes simple too: softmax minus one-hot.
-# - *They ask next:* What loss do you expect before training? $\ln C$. How do you get probabilities at inference?
-#   `logits.softmax(1)`; for the class alone, `argmax` of the logits is enough.
-# - *The trap:* a `Softmax` layer before the loss. It trains, badly, and the loss stays above 1.46 for ten classes.
-# - *Proof:* the two cells above.
+# - *Thirty seconds:* Softmax and logarithm are safer in one step: $\ln \frac{e^a}{\sum e^z} = a - \ln \sum e^z$, and the
+#   largest logit is subtracted first. No overflow, no $\ln 0$.
+# - *Longer:* The gradient is simple: softmax minus one-hot, divided by the batch size for a mean. A confident wrong answer
+#   gets a gradient close to 1. With a separate softmax its probability may round to 0, and the loss is infinite.
+# - *They ask next:* What may the target be? Class numbers, usually int64, or a row of probabilities for each sample.
+# - *The trap:* A `Softmax` layer before the loss. It trains, slowly, and stays above 1.46 for ten classes.
+# - *Proof:* `proof-logits`; the trap: `proof-softmax-twice`.
+#
+# You write this loss in exercise 3.
 #
 # ## Step 5 · Backward
-# Choose logits whose softmax you can see: $\ln 1, \ln 2, \ln 5$ give $\frac18, \frac28, \frac58$. The right class is
-# the last.
+# You just saw **softmax minus one-hot**: $\frac58 - 1 = -\frac38$ for the right class, the probabilities for the others.
+# From there the engine walks down the graph and *adds* to each `.grad`. That is why leaving out `zero_grad` hurt: each
+# step followed the sum of all gradients so far. Adding can also help: two backward passes over halves of a batch give the
+# gradient of the whole.
 
-# %%
-scores = torch.tensor([[1.0, 2.0, 5.0]]).log().requires_grad_()
-F.cross_entropy(scores, torch.tensor([2])).backward()
-print("softmax: ", scores.detach().softmax(1))
-print("gradient:", scores.grad)
+# %% tags=["proof-halves"]
+model.zero_grad()
+F.cross_entropy(model(x_train[:32]), y_train[:32]).backward()
+whole = model[0].weight.grad.clone()
+model.zero_grad()
+for half in (slice(0, 16), slice(16, 32)):
+    (F.cross_entropy(model(x_train[half]), y_train[half]) / 2).backward()
+print("two halves, one gradient:", torch.allclose(whole, model[0].weight.grad, atol=1e-6))
 
 # %% [markdown]
-# **Softmax minus one-hot**: $\frac58 - 1 = -\frac38$ for the right class, the probabilities themselves for the others.
-# The more wrong and sure, the larger the push; with the mean over a batch, divided by its size. From there the engine
-# carries it down the graph and *adds* it to each `.grad`. Adding is why `zero_grad` exists, and why leaving it out made
-# the loss explode: each step followed the sum of all gradients so far.
-#
 # ## Step 6 · Update
-# Gradient descent is one line, $w \leftarrow w - \eta\, g$, with $\eta$ the **learning rate**. Write it down and run
-# it.
+# Gradient descent is one line, $w \leftarrow w - \eta\, g$, with the **learning rate** $\eta$. The update itself must not be
+# recorded, and autograd insists on it:
 
-# %% tags=["raises-exception"]
-loss.backward()
-for parameter in model.parameters():
-    parameter -= 0.1 * parameter.grad
-
-# %% [markdown]
-# The update itself must not be recorded. That is the reason for `no_grad` in every optimizer.
-
-# %%
-before = evaluate(model, inputs, targets)[0]
+# %% tags=["proof-update"]
+print(check.error(model[0].weight.sub_, 0.1 * model[0].weight.grad))
+before = evaluate(model, x_train[:32], y_train[:32])[0]
 with torch.no_grad():
     for parameter in model.parameters():
         parameter -= 0.1 * parameter.grad
-print(f"loss of these four images: {before:.3f} -> {evaluate(model, inputs, targets)[0]:.3f}")
+print("the loss of these 32 images fell:", evaluate(model, x_train[:32], y_train[:32])[0] < before)
 
 # %% [markdown]
-# `SGD` adds **momentum**: it keeps a buffer per parameter, $b \leftarrow \mu b + g$, which starts as the first
-# gradient, and moves by $-\eta\, b$. Some notes explain `SGD(lr=1e-2, momentum=0.9)` as "learning rate 0.01 and step
-# size 0.9". Measure the steps under a gradient that is always 1.
-
-# %% tags=["proof-momentum"]
-position = torch.zeros(1, requires_grad=True)
-optimizer = torch.optim.SGD([position], lr=0.01, momentum=0.9)
-moves = []
-for _ in range(60):
-    start = position.item()
-    position.grad = torch.ones(1)
-    optimizer.step()
-    moves.append(start - position.item())
-print("steps 1 to 4:", [round(move, 4) for move in moves[:4]], "  step 60:", round(moves[-1], 3))
-
-# %% [markdown]
-# No step is 0.9 long. The first is 0.01, then $0.01 \cdot 1.9$, $0.01 \cdot 2.71$, towards $0.01 \cdot (1 + 0.9 + 0.81
-# + \dots) = \frac{0.01}{1 - 0.9} = 0.1$. 0.9 is a *memory*: the share of the last velocity that survives. In a constant
-# direction it makes steps ten times as long. So a learning rate of 0.01 with momentum should train much as 0.1 without.
-# Does it?
+# Optimizers do the same, and most remember more: momentum, running means. That is [chapter 16](16_losses_and_optimizers.ipynb). How large may $\eta$ be? Move
+# the slider.
 
 
-# %%
-def losses_with(epochs=10, **options):
-    torch.manual_seed(0)
-    model = make_model()
-    optimizer = torch.optim.SGD(model.parameters(), **options)
-    losses = []
-    for _ in range(epochs):
-        for inputs, targets in batches(x_train, y_train):
-            optimizer.zero_grad()
-            F.cross_entropy(model(inputs), targets).backward()
-            optimizer.step()
-        losses.append(evaluate(model, x_train, y_train)[0])
-    return losses
+# %% tags=["proof-learning-rate"]
+runs = {}
+for lr in (0.01, 0.1, 0.5, 2.0, 10.0):
+    model, losses = train(lr=lr, epochs=3)
+    runs[lr], last = losses[::3], sum(losses[-10:]) / 10
+    alive = (model[:2](x_train) > 0).any(0).sum().item()
+    verdict = "learns" if last < 0.6 else "slow" if last < 2.25 else "learns nothing"
+    print(f"lr {lr:5}: {verdict:14}", f"hidden units that still fire: {'most' if alive > 64 else 'few'}")
 
 
-settings = {
-    "lr 0.01, momentum 0.9": ({"lr": 0.01, "momentum": 0.9}, BLUE, "o-"),
-    "lr 0.1, momentum 0": ({"lr": 0.1, "momentum": 0}, ORANGE, "s-"),
-    "lr 0.01, momentum 0": ({"lr": 0.01, "momentum": 0}, GREEN, "^-"),
-}
-plt.figure(figsize=(5.5, 3))
-for name, (options, color, style) in settings.items():
-    losses = losses_with(**options)
-    print(f"{name:22} loss after 2, 5, 10 epochs:", *(f"{losses[epoch]:.2f}" for epoch in (1, 4, 9)))
-    plt.plot(range(1, 11), losses, style, color=color, label=name)
-plt.xlabel("epoch")
-plt.ylabel("training loss (nats)")
-plt.legend(frameon=False)
-plt.show()
+def at(rate):
+    return pictures.curves({"loss": runs[rate]}, range(1, 115, 3), xlabel="step", ylabel="loss")
+
+
+pictures.slider(at, start={"rate": 0.5}, rate=list(runs))
 
 # %% [markdown]
-# Nearly the same curve, and a third that is far behind. Here is the package's `step`; the buffer, the decay of weights
-# and the two variants are all there is to it. `blocks` hands out the memory of the tensors in pieces that fit in the
-# cache. The decorator switches the graph off, unless you made the optimizer with `differentiable=True`.
-
-# %%
-print(inspect.getsource(torch.optim.SGD.step))
-
-# %% [markdown]
-# **Interview · What does `momentum=0.9` do?**
+# On a parabola $\frac{c}{2} x^2$ a step is $x \leftarrow (1 - \eta c)\, x$, which grows as soon as $\eta > \frac{2}{c}$. Near a
+# minimum of a network the largest curvature plays the part of $c$; far from one, a higher rate may still work. And too
+# high a rate need not end in `nan`: here most hidden units stop firing, and the loss ends near 2.3.
 #
-# - *Thirty seconds:* It smooths gradients: the buffer is $b \leftarrow 0.9\,b + g$ and the weight moves by $-\eta b$.
-#   In a steady direction steps grow up to $\frac{1}{1 - 0.9} = 10$ times; across a ravine opposite gradients cancel.
-# - *Longer:* PyTorch's buffer starts as the first gradient and $g$ enters unscaled (with `dampening`, times $1 -$
-#   dampening, but not the first). The learning rate multiplies the buffer, so changing it acts on the whole history at
-#   once. Nesterov's variant moves by $g + 0.9\,b$.
-# - *They ask next:* You raise momentum from 0.9 to 0.99: what else do you change? The learning rate, by about a tenth.
-# - *The trap:* calling 0.9 the step size. And: weight decay is added to the gradient before the buffer, so it is
-#   remembered too.
-# - *Proof:* the lengths of the steps above, and the two curves.
+# **Interview · The loss doesn't move, or it is `nan`. Where do you look?**
 #
-# ### How large may the learning rate be?
-# On $f(x) = \frac12 x^2$ the gradient is $x$, so a step is $x \leftarrow (1 - \eta) x$. It shrinks as long as $|1 -
-# \eta| < 1$: up to $\eta = 2$. With momentum $\mu$ the limit is $2 (1 + \mu)$.
-
-
-# %% tags=["proof-divergence"]
-def distance_after(steps, lr, momentum):
-    x = torch.ones(1, requires_grad=True)
-    optimizer = torch.optim.SGD([x], lr=lr, momentum=momentum)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        (x * x / 2).sum().backward()
-        optimizer.step()
-    return abs(x.item())
-
-
-for momentum, rates in {0.0: (1.9, 2.1), 0.9: (2.1, 3.7, 3.9)}.items():
-    for lr in rates:
-        print(f"momentum {momentum}, lr {lr}: {'closer' if distance_after(300, lr, momentum) < 1 else 'diverges'}")
-
-# %% [markdown]
-# For any loss, $2 (1 + \mu)$ is divided by the largest curvature (the largest eigenvalue of the Hessian). A loss that
-# turns to `nan` says: learning rate above that limit, at least for now. In exercise 8 you measure it.
+# - *Thirty seconds:* Stuck at $\ln C$: is there a `.grad`, and does `step` change the weights? `nan` or growing: the
+#   learning rate, a missing `zero_grad`, then $\ln 0$, $\frac00$ or broken inputs.
+# - *Longer:* Train on ten images until the network has memorized them. If it can't, suspect the code before the data.
+# - *They ask next:* How do you find which operation's backward makes a `nan`? `torch.autograd.set_detect_anomaly`, in
+#   [chapter 07](07_backward_in_depth.ipynb).
+# - *The trap:* "`nan` always means that the learning rate is too high." And: "a high rate always ends in `nan`."
+# - *Proof:* `proof-deleted-lines`; rates: `proof-learning-rate`.
 #
-# ## The loop, whole
-# Six steps in a function. Two habits are in it that the first cell lacked: the mode is set at the beginning of the
-# epoch, and the mean weighs each batch by its size, since the last has 16 images and not 32.
+# ## The loop, whole · B 一个神经网络定义的过程
+# Here are the steps in a function. Two habits are new: it sets the mode at the start of the epoch, and it weighs the mean
+# of each batch by its size, since the last one is smaller.
 
 
 # %% tags=["proof-six-steps"]
@@ -375,303 +275,199 @@ def train_one_epoch(model, loader, optimizer):
     return total / count
 
 
-torch.manual_seed(0)
-model = make_model()
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-history = []
-for epoch in range(10):
-    train_loss = train_one_epoch(model, batches(x_train, y_train), optimizer)
-    history.append((train_loss, *evaluate(model, x_val, y_val)))
-    if epoch % 3 == 0:
-        print("epoch {:2}  train {:.2f}  validation {:.2f}, {:.0%} right".format(epoch + 1, *history[-1]))
-accuracy = evaluate(model, x_test, y_test)[1]
-print(f"test accuracy {accuracy:.2f}; at least 0.95:", accuracy >= 0.95)
-plt.figure(figsize=(5.5, 3))
-for column, (name, color, style) in enumerate([("training", BLUE, "o-"), ("validation", ORANGE, "s-")]):
-    plt.plot(range(1, 11), [row[column] for row in history], style, color=color, label=name)
-plt.xlabel("epoch")
-plt.ylabel("loss (nats)")
-plt.legend(frameon=False)
-plt.show()
+def fit(x, y, epochs, lr, size=32):
+    """The model; for each epoch two losses, the validation accuracy, and a copy of the weights."""
+    torch.manual_seed(0)
+    model, history = make_model(), []
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+    for _ in range(epochs):
+        loss = train_one_epoch(model, batches(x, y, size), optimizer)
+        state = {name: value.clone() for name, value in model.state_dict().items()}
+        history.append((loss, *evaluate(model, x_val, y_val), state))
+    return model, history
+
+
+model, history = fit(x_train, y_train, epochs=10, lr=0.5)
+for epoch in (0, 4, 9):
+    print("epoch {:2}  train {:.1f}  validation {:.1f}".format(epoch + 1, *history[epoch][:2]))
+print("test accuracy at least 0.94:", evaluate(model, x_test, y_test)[1] >= 0.94)
 
 # %% [markdown]
-# In the first epoch the training loss lies far *above* the validation loss. No magic: it is averaged while the weights
-# were still learning, and the validation loss is measured at the end.
+# Why is the first training loss so far *above* the validation loss? It was averaged while the weights were still changing.
+# The validation loss was measured at the end.
+#
+# `train()` and `eval()` choose what dropout and batch norm compute ([chapter 12](12_norm_dropout_and_modes.ipynb)). They don't switch recording off, as
+# `no_grad` does ([chapter 07](07_backward_in_depth.ipynb)). Does eval mode save memory, then?
+
+# %% tags=["proof-modes"]
+dropping = nn.Sequential(nn.Linear(2, 4), nn.Dropout(0.5))
+for mode in ("train", "eval"):
+    output = dropping.train(mode == "train")(torch.ones(1, 2))
+    print(f"{mode:5} mode: requires grad {output.requires_grad}, last node {output.grad_fn.name()}")
+
+# %% [markdown]
+# A little: in eval mode dropout does nothing, so it records no node and keeps no mask. The rest of the graph is still
+# recorded.
 #
 # **Interview · Write a training loop. What happens if you forget one line?**
 #
-# - *Thirty seconds:* Per batch: `zero_grad`, forward, loss, `backward`, `step`; per epoch: `train()`, then validation
-#   in `eval()` under `no_grad`. Without `step` or `backward` the loss stays at its first value; without `zero_grad`
-#   gradients pile up and it explodes. Nothing raises.
-# - *Longer:* `zero_grad` may stand anywhere between `step` and the next `backward`, and accumulating on purpose is how
-#   large batches are split. Only `.item()` leaves the loop, so that no graph is kept.
-# - *They ask next:* Which checks do you run before a long training? The first loss is $\ln C$; ten images can be
-#   learned by heart; labels match pictures.
-# - *The trap:* averaging batch means when the last batch is smaller. And `total += loss`, which keeps every graph.
-# - *Proof:* the first table of the chapter.
-#
-# ## `eval()` is not `no_grad()`
-# "Train mode computes gradients, eval mode does not": the sentence goes round, and it is wrong. Ask a network with
-# dropout, in all four combinations.
-
-# %% tags=["proof-modes"]
-torch.manual_seed(0)
-dropping = nn.Sequential(nn.Linear(2, 1000, bias=False), nn.Dropout(0.5))
-ones = torch.ones(1, 2)
-for training in (True, False):
-    for recording in (True, False):
-        dropping.train(training)
-        with torch.set_grad_enabled(recording):
-            output = dropping(ones)
-        dropped = (output == 0).float().mean().item()
-        mode, switch = ("eval", "train")[training], ("off", "on")[recording]
-        print(f"{mode:5} mode, grad {switch:3}: {dropped:4.0%} dropped, requires grad {output.requires_grad}")
-dropping.eval()(ones).sum().backward()
-print("gradient in eval mode:", dropping[0].weight.grad.unique())
-
-# %% [markdown]
-# The mode decides what dropout (and batch norm) compute. The switch decides what is recorded. Neither knows of the
-# other.
-#
-# **Interview · Does `model.eval()` turn gradients off?**
-#
-# - *Thirty seconds:* No. `eval()` sets a flag that dropout and batch norm read. `no_grad` (or `inference_mode`) stops
-#   recording. Validation needs both, for different reasons: right numbers, and memory.
-# - *Longer:* `eval()` is `train(False)`, set recursively on all submodules, and nothing sets it back.
-# - *They ask next:* What if you forget `train()` after validation? Dropout is off for the rest of training, and batch
-#   norm normalises with statistics that no longer follow the data.
-# - *The trap:* "eval mode saves memory." It saves none.
-# - *Proof:* the four lines above.
+# - *Thirty seconds:* Per batch: `zero_grad`, forward, loss, `backward`, `step`. Per epoch: `train()`, then validation in
+#   `eval()` under `no_grad`. Without `step` or `backward` the loss stays where it was; without `zero_grad` gradients pile
+#   up. No error.
+# - *Longer:* Not clearing for some batches is how a large batch is split.
+# - *They ask next:* Does eval mode replace `no_grad`? No, it changes what layers compute. Use both to validate.
+# - *The trap:* Averaging batch means when the last batch is smaller. And `total += loss`, which keeps every graph alive.
+# - *Proof:* `proof-deleted-lines`; splitting: `proof-halves`; modes: `proof-modes`.
 #
 # ## Where it is wrong
-# 97 % says how often. A **confusion matrix** says where: entry $(i, j)$ counts the images of digit $i$ that were taken
-# for $j$. One loop would do; one line is nicer: number the pairs $10 i + j$ and count the numbers.
+# Accuracy says how often the model is right. A **confusion matrix** says where it is wrong: entry $(i, j)$ counts the
+# images of digit $i$ that were taken for $j$. Number the pairs $10 i + j$ and count them.
 
 # %% tags=["proof-confusion"]
-with torch.no_grad():
-    predicted = model(x_test).argmax(1)
+predicted = model(x_test).argmax(1)
 confusion = torch.bincount(10 * y_test + predicted, minlength=100).reshape(10, 10)
-print("on the diagonal:", confusion.trace().item(), "of", confusion.sum().item())
-print("recall of each digit:", [round(share, 2) for share in (confusion.diagonal() / confusion.sum(1)).tolist()])
-plt.figure(figsize=(4, 3.6))
-plt.imshow(confusion.numpy(), cmap="Blues", vmax=10)
-for row in range(10):
-    for column in range(10):
-        count = confusion[row, column].item()
-        if count:
-            plt.text(column, row, count, ha="center", va="center", color="white" if count > 6 else "black", fontsize=9)
-plt.xticks(range(10))
-plt.yticks(range(10))
-plt.xlabel("predicted digit")
-plt.ylabel("true digit")
-plt.show()
 errors = confusion - torch.diag(confusion.diagonal())
-print("mistakes:", errors.sum().item(), " most of them on digit", errors.sum(1).argmax().item())
+most = [f"{digit} taken for {answer}" for digit, answer in (errors == errors.max()).nonzero().tolist()]
+print(f"most frequent mistake ({errors.max().item()} times): {', '.join(most)}")
+pictures.grid(confusion, errors > 0, "rows: digit, columns: answer")
 
 # %% [markdown]
-# Row sums are how often a digit occurs, so the diagonal over row sums is **recall**; over column sums it is
-# **precision**. An accuracy hides both when classes are unequal in number.
+# **Interview · Your model is right in 95 % of cases. What do you look at next?**
+#
+# - *Thirty seconds:* Which cases it gets wrong. Recall is the diagonal over the row sum: how many images of a class are
+#   found. Precision is the diagonal over the column sum: how many that were given a class belong to it.
+# - *Longer:* If one class makes up 95 % of the data, a constant answer reaches 95 % too. When rare classes matter, average
+#   over classes (macro).
+# - *They ask next:* What if a class was never predicted? Its precision is 0 / 0, and you decide what that counts as.
+# - *The trap:* Mixing up rows and columns. Here rows are the truth, as in scikit-learn.
+# - *Proof:* `proof-confusion`; you compute the rest in exercise 5.
 #
 # ## Overfitting, on purpose
-# Make it easy: only 200 training images, and 40 of them with a wrong label. The network has 9,610 parameters. Which of
-# the two will it do: see through the 40 lies, or learn them by heart?
+# Make it easy: only 200 training images, and 40 of them with a wrong label. Will the network ignore the wrong labels, or
+# memorize them?
 
 # %% tags=["proof-overfitting"]
 torch.manual_seed(0)
 x_few, y_few = x_train[:200], y_train[:200].clone()
 y_few[:40] = (y_few[:40] + torch.randint(1, 10, (40,))) % 10
-model = make_model()
-optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-history, states = [], []
-for _ in range(60):
-    train_loss = train_one_epoch(model, batches(x_few, y_few, 20), optimizer)
-    history.append((train_loss, *evaluate(model, x_val, y_val)))
-    states.append(copy.deepcopy(model.state_dict()))
-
-best = min(range(60), key=lambda epoch: history[epoch][1])
-for name, row in {"at the lowest validation loss": history[best], "after 60 epochs": history[-1]}.items():
-    print(f"{name:30} train {row[0]:.1f}  validation {row[1]:.1f}, {row[2]:.0%} right")
-plt.figure(figsize=(5.5, 3))
-for column, (name, color) in enumerate([("training, with 20 % wrong labels", BLUE), ("validation", ORANGE)]):
-    plt.plot(range(1, 61), [row[column] for row in history], color=color, label=name)
-plt.axvline(best + 1, color="grey", linestyle=":")
-plt.xlabel("epoch")
-plt.ylabel("loss (nats)")
-plt.legend(frameon=False)
-plt.show()
+model, history = fit(x_few, y_few, epochs=80, lr=0.3, size=20)
+training, validation, accuracies, states = map(list, zip(*history, strict=True))
+best = validation.index(min(validation))
+for name, epoch in {"best epoch:": best, "last epoch:": 79}.items():
+    model.load_state_dict(states[epoch])
+    learned = (model(x_few[:40]).argmax(1) == y_few[:40]).sum().item() > 20
+    print(name, "train {:.1f}, validation {:.1f}".format(*history[epoch]), "wrong labels learned:", learned)
+print("the epoch with the highest accuracy is another one:", accuracies.index(max(accuracies)) != best)
+alt = "The training loss keeps falling. The validation loss falls, then rises. The best epoch is marked."
+curves = {"training": training, "validation": validation}
+pictures.curves(curves, xlabel="epoch", ylabel="loss (nats)", marks={"best": best + 1}, alt=alt)
 
 # %% [markdown]
 # Both, in that order. First it learns what the images have in common, and the validation loss falls. Then it learns the
-# exceptions, and the validation loss rises while the training loss goes on falling. The dotted line is where you want
-# to have stopped. You cannot see a minimum before it has passed, so **early stopping** waits: stop when `patience`
-# epochs in a row have brought nothing better, and go back to the best weights. For that you must have kept them.
+# exceptions, and the validation loss rises. You want to stop at the mark, but you see a minimum only after it has passed.
+# **Early stopping** waits for some epochs without improvement, then goes back to the best weights. So you have to keep
+# them:
 
 # %% tags=["proof-state-alias"]
-torch.manual_seed(0)
 model = make_model()
-kept, copied = model.state_dict(), copy.deepcopy(model.state_dict())
+kept, copied = model.state_dict(), {name: value.clone() for name, value in model.state_dict().items()}
 train_one_epoch(model, batches(x_few, y_few), torch.optim.SGD(model.parameters(), lr=0.1))
 for name, state in {"kept": kept, "copied": copied}.items():
-    print(f"{name:6} state equals the weights after training:", torch.equal(state["0.weight"], model[0].weight))
+    print(f"{name:6} equals the trained weights:", torch.equal(state["0.weight"], model[0].weight))
 
 # %% [markdown]
-# A `state_dict` holds the parameters' own memory, not their values. Keep it and train on, and the "best" weights are
-# the last ones. Copy, or save to a file.
-
-
-# %% tags=["proof-early-stopping"]
-class EarlyStopping:
-    def __init__(self, patience):
-        self.patience, self.best, self.waited, self.state = patience, math.inf, 0, None
-
-    def stop(self, loss, model):
-        if loss < self.best:
-            self.best, self.waited, self.state = loss, 0, copy.deepcopy(model.state_dict())
-        else:
-            self.waited += 1
-        return self.waited >= self.patience
-
-
-stopping = EarlyStopping(patience=5)
-for epoch, state in enumerate(states):  # the sixty epochs again
-    model.load_state_dict(state)
-    if stopping.stop(history[epoch][1], model):
-        break
-model.load_state_dict(stopping.state)
-back_at_the_best = math.isclose(evaluate(model, x_val, y_val)[0], stopping.best, rel_tol=1e-5)
-print("stopped before the end:", epoch < 59, "  back at the best:", back_at_the_best)
-
-# %% [markdown]
+# A `state_dict` shares the parameters' memory. Keep it without copying, and your "best" weights are the last ones.
+#
 # **Interview · The training loss falls and the validation loss rises. What do you do?**
 #
-# - *Thirty seconds:* That is overfitting: the network learns what is true of the training set only. Stop at the best
-#   validation loss, then look for more or cleaner data, augmentation, weight decay, dropout, a smaller network.
-# - *Longer:* Data first: here, 20 % wrong labels were the cause. Watch loss *and* accuracy: the loss can rise while
-#   accuracy still improves, when few answers get very sure and very wrong.
-# - *They ask next:* Both losses are high? Underfitting: train longer, a higher learning rate, a larger network. The
-#   validation loss is lower than the training loss? Dropout, or the averaging during the epoch.
-# - *The trap:* choosing the epoch on the test set. And keeping a `state_dict` without copying it.
-# - *Proof:* the curves, and the states kept and copied.
+# - *Thirty seconds:* It overfits: it learns what is true of the training set alone. Stop at the best validation loss. Then
+#   try more or cleaner data, augmentation, weight decay, dropout.
+# - *Longer:* Watch loss *and* accuracy, which needn't be best at the same epoch: a few confident wrong answers cost a lot
+#   of loss and little accuracy.
+# - *They ask next:* What if both losses are high? It underfits: train longer, tune the learning rate, enlarge the network.
+# - *The trap:* Keeping a `state_dict` without copying it.
+# - *Proof:* `proof-overfitting`; the trap: `proof-state-alias`.
 #
 # ## The same numbers again
-# `train` seeds the generator and then does everything. Run it twice; then run it with one random number drawn in
-# between.
+# Run the same training twice. Then draw one extra random number before you make the model and shuffle the data.
 
 
 # %% tags=["proof-same-seed"]
-def same(first, second):
-    return all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
-
-
-def model_after(draws):
+def start(draws):
     torch.manual_seed(0)
+    own = torch.Generator().manual_seed(1)
     torch.rand(draws)
-    return make_model()
+    return make_model()[0].weight, torch.randperm(5).tolist(), torch.randperm(5, generator=own).tolist()
 
 
-print("same seed:               ", same(train(epochs=2), train(epochs=2)))
-print("one draw more in between:", same(model_after(0), model_after(1)))
-
-# %% [markdown]
-# Equal to the last bit, and entirely different. A seed does not fix *a network*; it fixes a **sequence** of random
-# numbers, and everything that draws from it shifts everything after it: initialisation, shuffling, dropout,
-# augmentation. NumPy and Python's `random` have sequences of their own. That is the first half of reproducibility. The
-# second is arithmetic.
-
-# %% tags=["proof-float-order"]
+print("same seed, trained weights:", torch.equal(*(train(epochs=1)[0][0].weight for _ in range(2))))
+(weights, order, own), (other_weights, other_order, other_own) = start(0), start(1)
+print("one draw more, weights:    ", torch.equal(weights, other_weights))
+print("order of data:             ", order, other_order)
+print("order from own generator:  ", own, other_own)
 big, small = torch.tensor(1e8), torch.tensor(1.0)
-print(((big + small) - big).item(), ((big - big) + small).item())
+print("sums in two orders:        ", ((big + small) - big).item(), ((big - big) + small).item())
 
 # %% [markdown]
-# Floating-point addition depends on the order. Another number of threads, another GPU, another version of a library may
-# sum in another order, and a training run amplifies the last bit. What has to be fixed, then: the seed of every
-# generator, the order of data, the versions, the hardware and number of threads, and on a GPU deterministic kernels
-# (`torch.use_deterministic_algorithms(True)`). Between machines, expect equal curves, not equal bits.
+# The two runs agree to the last bit. After one extra draw the weights and the order differ. A seed fixes a *sequence* of
+# random numbers, and each draw shifts those that follow. A generator of your own isn't affected. And floating-point sums
+# depend on their order.
 #
-# Interrupt a run after one epoch and go on. What must a checkpoint hold so that nobody can tell?
+# **Interview · Same seed, different numbers. Why?**
+#
+# - *Thirty seconds:* Something else drew from the generator, another source is random (NumPy, Python, worker processes), or
+#   sums were computed in another order: threads, GPU kernels, library versions. Training amplifies the last bit.
+# - *Longer:* Seed every generator, and give the loader a `generator` of its own. Pin versions, hardware and the number of
+#   threads. On a GPU, `torch.use_deterministic_algorithms(True)` makes operations without a deterministic kernel raise.
+# - *They ask next:* How do you compare two models honestly? With several seeds each, and their spread.
+# - *The trap:* "I set the seed, so it's reproducible." Then someone adds a layer, and the random numbers after it shift.
+# - *Proof:* `proof-same-seed`.
+#
+# ## The real one
+# PyTorch has no training loop to show: you write it. But here is its `zero_grad`.
 
+# %%
+import inspect
 
-# %% tags=["proof-resume"]
-def two_epochs(restored=("model", "optimizer", "generator")):
-    torch.manual_seed(0)
-    model = make_model()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    train_one_epoch(model, batches(x_few, y_few), optimizer)
-    checkpoint = copy.deepcopy((model.state_dict(), optimizer.state_dict(), torch.get_rng_state()))
-    torch.manual_seed(1)  # a new process
-    model = make_model()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    if "model" in restored:
-        model.load_state_dict(checkpoint[0])
-    if "optimizer" in restored:
-        optimizer.load_state_dict(checkpoint[1])
-    if "generator" in restored:
-        torch.set_rng_state(checkpoint[2])
-    train_one_epoch(model, batches(x_few, y_few), optimizer)
-    return model
-
-
-torch.manual_seed(0)
-uninterrupted = make_model()
-optimizer = torch.optim.SGD(uninterrupted.parameters(), lr=0.1, momentum=0.9)
-for _ in range(2):
-    train_one_epoch(uninterrupted, batches(x_few, y_few), optimizer)
-for restored in (("model", "optimizer", "generator"), ("model", "generator"), ("model", "optimizer")):
-    print(f"{' + '.join(restored):29}", "same run" if same(two_epochs(restored), uninterrupted) else "another run")
+print(inspect.getsource(torch.optim.Optimizer.zero_grad))
 
 # %% [markdown]
-# The weights are not the state of a training run. Momentum buffers are, and so is the place in the random sequence.
-#
-# **Interview · Same seed, other numbers. Why?**
-#
-# - *Thirty seconds:* Something else drew from the generator, or something else is random (NumPy, workers, Python's hash
-#   order), or sums were taken in another order: threads, GPU kernels, library versions.
-# - *Longer:* Seed all generators, fix the order of data (a `generator` of its own for the loader keeps it independent
-#   of the model), pin versions, fix threads, ask for deterministic algorithms. A checkpoint holds model, optimizer,
-#   scheduler, epoch and generator states.
-# - *They ask next:* How do you compare two models honestly, then? With several seeds, and their spread.
-# - *The trap:* "I set the seed, so it is reproducible", and one added layer shifts every number after it.
-# - *Proof:* the last three cells.
-#
-# ## Yours in its place
-# The two formulas of this chapter, the loss and the update, go into the package; then `train` runs on them, and so do
-# the package's own tests of SGD.
+# `param_groups` are the parameters with their settings; `detach_` cuts off a graph that a `grad` may have. Since PyTorch
+# 2.0 gradients become None by default, not zero. That saves memory, and it can change the result: `step` skips a parameter
+# whose gradient is None, but a gradient of zero still moves it if there is momentum.
 
-
-# %% tags=["proof-installed"]
-def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    return stable_cross_entropy(input, target)
-
-
-@torch.no_grad()
-def step(self, closure=None):
-    for group in self.param_groups:
-        for parameter in group["params"]:
-            if parameter.grad is None:
-                continue
-            state = self.state[parameter]
-            if "momentum_buffer" in state:
-                state["momentum_buffer"].mul_(group["momentum"]).add_(parameter.grad)
-            else:
-                state["momentum_buffer"] = parameter.grad.clone()
-            parameter.add_(state["momentum_buffer"], alpha=-group["lr"])
-
-
-theirs = evaluate(train(), x_val, y_val)[0]
-with (
-    check.install(cross_entropy, "minitorch.nn.functional:cross_entropy"),
-    check.install(step, "minitorch.optim.sgd:SGD.step"),
-):
-    ours = evaluate(train(), x_val, y_val)[0]
-    report, selected = StringIO(), "plain or geometric or starts_again"
-    with redirect_stdout(report):
-        pytest.main(["../tests/optim/test_sgd.py", "-k", selected, "-q", "-p", "no:cacheprovider"])
-print(f"validation loss {theirs:.2f} with the package's, {ours:.2f} with yours")
-print(*re.findall(r"\d+ (?:passed|failed|skipped|error)", report.getvalue()))
+# %% tags=["proof-none-or-zero"]
+for to_none in (True, False):
+    weight = torch.ones(1, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1, momentum=0.9)
+    weight.sum().backward()
+    optimizer.step()
+    after = weight.item()
+    optimizer.zero_grad(set_to_none=to_none)
+    optimizer.step()
+    print(f"set_to_none={to_none!s:5}: grad {weight.grad}, moved {weight.item() != after}")
 
 # %% [markdown]
+# ## Rapid fire
+# - *First loss for 100 classes?* $\ln 100 \approx 4.6$.
+# - *Where may `zero_grad` be?* Anywhere between `step` and the next `backward`.
+# - *`loss` or `loss.item()` in a sum?* `item()`: the tensor keeps its graph alive.
+# - *Rows and columns of a confusion matrix?* In scikit-learn, rows are the truth and columns the answers.
+# - *What if the last batch is smaller?* Weigh its mean, or set `drop_last`.
+#
+# ## Ten lines to remember
+# 1. Data, define, forward, loss, backward, update. Leaving out `zero_grad`, `backward` or `step` raises nothing.
+# 2. With $C$ classes, expect a first loss near $\ln C$.
+# 3. Logits go into the loss; softmax is inside.
+# 4. The gradient at the logits is softmax minus one-hot, over the batch size.
+# 5. Gradients add up until `zero_grad`. Split batches make use of that.
+# 6. Update under `no_grad`; validate under `no_grad` and in `eval()`.
+# 7. Weigh batch means by batch size.
+# 8. Decide on the validation set, look at the test set once.
+# 9. Copy the state of the best epoch.
+# 10. A seed fixes a sequence; sums depend on their order.
+#
 # ## You try
-# The exercises of this chapter are in `exercises/19_training_loop.ipynb`. Two of them put a part of the package in your
-# hands: `SGD.step` with all its options, and `cross_entropy`. The others are a prediction, the loop itself, the
-# confusion matrix, early stopping, a loop with four famous faults, and a measurement of the learning rate at which
-# training breaks.
+# The [exercises](../exercises/19_training_loop.ipynb): `SGD.step` and `cross_entropy` for minitorch, an epoch with
+# accumulated gradients, precision and recall, early stopping, a broken loop to repair, and the learning rate at which
+# training breaks. Chapter 20, on saving, is still to come.

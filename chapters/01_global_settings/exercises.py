@@ -1,0 +1,784 @@
+# %% [markdown]
+# # Exercises · Global settings
+# You write three parts of `mytorch`, repair a test helper that makes other tests fail, and measure how many digits each
+# type needs. In exercises 2 to 4 you use Python and NumPy alone; elsewhere `torch` is minitorch.
+
+# %% setup=true
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+
+# %% [markdown] exercise="settings_predict_types" kind="predict" points=1
+# ### Exercise 1 · Which type?
+# ```python
+# old = torch.tensor([1.5, 2.5])
+# torch.set_default_dtype(torch.float64)
+# a = old + 1.5
+# b = torch.tensor([3]) / 2
+# c = torch.tensor([3]) // 2
+# d = torch.zeros(2) + old
+# e = torch.zeros_like(old)
+# torch.set_default_dtype(torch.float32)
+# f = b + old
+# ```
+# Give the dtype of each as a string, such as `"int64"`. Write it down without running the code.
+
+# %% solution="settings_predict_types"
+prediction = {
+    ### BEGIN SOLUTION
+    "a": "float32",
+    "b": "float64",
+    "c": "int64",
+    "d": "float64",
+    "e": "float32",
+    "f": "float64",
+    ### END SOLUTION
+    ### BEGIN STUB
+    # "a": ...,
+    # "b": ...,
+    # "c": ...,
+    # "d": ...,
+    # "e": ...,
+    # "f": ...,
+    ### END STUB
+}
+
+# %% check="settings_predict_types"
+names = {name: str(prediction[name]).removeprefix("torch.") for name in "abcdef"}
+check.show(names, secret=True)
+
+# %% [markdown] hint="settings_predict_types"
+# The default matters only where no operand is a floating-point tensor. Does the Python number in `a` bring a type?
+
+# %% [markdown] hint="settings_predict_types"
+# `b` divides integers, so it takes the default of that moment and keeps it. `//` of two integers gives an integer.
+
+# %% [markdown] hint="settings_predict_types"
+# `d` and `e` differ: `zeros(2)` takes the default and then meets `old`, and the wider type wins. `zeros_like` takes the
+# type of its argument.
+
+# %% mutant="settings_predict_types"
+# The default converts what exists
+# `old` keeps its type when the default changes, and a Python number adapts to it. So `a` and `e` are float32.
+prediction = {"a": "float64", "b": "float64", "c": "int64", "d": "float64", "e": "float64", "f": "float64"}
+
+# %% mutant="settings_predict_types"
+# A Python float counts as float64
+# A Python number brings no type of its own. It adapts to the floating-point tensor beside it: `a` is float32.
+prediction = {"a": "float64", "b": "float64", "c": "int64", "d": "float64", "e": "float32", "f": "float64"}
+
+# %% mutant="settings_predict_types"
+# Division gives float32
+# `b` divides integers. It takes the default of that moment, float64, and `f` follows from `b`.
+prediction = {"a": "float32", "b": "float32", "c": "int64", "d": "float64", "e": "float32", "f": "float32"}
+
+# %% mutant="settings_predict_types"
+# Division of integers ignores the default
+# `b` divides integers, which have no floating-point type to pass on. So it takes the default of that moment: float64.
+prediction = {"a": "float32", "b": "float32", "c": "int64", "d": "float64", "e": "float32", "f": "float64"}
+
+# %% mutant="settings_predict_types"
+# Types go back with the default
+# `b` was float64 when it was made and still is when the default is float32 again. So `f` is float64.
+prediction = {"a": "float32", "b": "float64", "c": "int64", "d": "float64", "e": "float32", "f": "float32"}
+
+# %% mutant="settings_predict_types"
+# Floor division makes floats
+# `/` always gives a floating-point result, `//` doesn't: of two integers it gives an integer, so `c` is int64.
+prediction = {"a": "float32", "b": "float64", "c": "float64", "d": "float64", "e": "float32", "f": "float64"}
+
+# %% mutant="settings_predict_types"
+# An old tensor decides for all
+# `d` adds a float64 and a float32. The wider type wins: float64.
+prediction = {"a": "float32", "b": "float64", "c": "int64", "d": "float32", "e": "float32", "f": "float64"}
+
+# %% mutant="settings_predict_types"
+# zeros_like takes the default
+# `zeros_like` takes device and dtype from its argument. `old` is float32, and so is `e`.
+prediction = {"a": "float32", "b": "float64", "c": "int64", "d": "float64", "e": "float64", "f": "float64"}
+
+# %% [markdown] exercise="settings_device" kind="core" points=4 part="mytorch.settings:parse_device mytorch.settings:device.__enter__ mytorch.settings:device.__exit__"
+# ### Exercise 2 · The name of a device, and a block that gives it back
+# `parse_device("cuda:1")` is `("cuda", 1)`, and `parse_device("cpu")` is `("cpu", None)`. The messages are PyTorch's, but
+# your list of known types is short: `cpu, cuda`. A device also works in a `with` statement. Inside the block it is the
+# default device; afterwards the default is what it was before. You may enter the same object again inside its own block.
+
+# %% check="settings_device"
+rng = check.rng()
+values = {}
+number = int(rng.integers(2, 99))
+texts = ["cpu", "cuda", f"cuda:{number}", f"cpu:{number}", "cuda:0", f"cuda:0{number}"]
+texts += ["cuda:", "cuda:x", "", "gpu", "CPU", f"cuda:-{number}", f"cuda:{number}:1"]
+texts += [f" cuda:{number}", f"cuda {number}", f"cuda{number}", f"tpu:{number}"]
+for text in texts:
+    error = check.error(mytorch.settings.parse_device, text)
+    values[f"parse_device({text!r})"] = error or list(mytorch.settings.parse_device(text))
+error = check.error(mytorch.settings.parse_device, "cuda:1\n")  # whatever its words
+values["refused with a line break at its end"] = type(error).__name__
+
+seen = []
+one, two = mytorch.device("cuda", number), mytorch.device("cuda:1")
+
+
+def note():
+    seen.append(str(mytorch.get_default_device()))
+
+
+note()
+with one as entered:
+    note()
+    with two:
+        note()
+        with one:
+            note()
+        note()
+    note()
+note()
+mytorch.set_default_device("cuda:0")
+for failing in (one, two):
+    try:
+        with failing:
+            mytorch.set_default_device("cpu")
+            raise KeyError("from inside")
+    except KeyError:
+        note()
+with one:
+    pass
+note()
+mytorch.set_default_device(None)
+values |= {"the default device after each step": seen, "`as` names the device": entered is one}
+check.show(values, text="What each text means, or its error; then the default devices.")
+
+# %% [markdown] hint="settings_device"
+# `re` is imported. `re.fullmatch` compares the whole text with a pattern. Which characters may the type have, and which
+# the index? Check the form first, then whether the type is known.
+
+# %% [markdown] hint="settings_device"
+# An index without leading zeros is `0`, or a digit from 1 to 9 followed by any digits: `0|[1-9][0-9]*`. Put it with its
+# colon into a group that may be missing.
+
+# %% [markdown] hint="settings_device"
+# `__enter__`: append `settings.default_device` to `self.outer`, set it to `self`, return `self`. `__exit__`: set it to
+# what `self.outer.pop()` gives. Return nothing, or errors from inside are swallowed.
+
+
+# %% mutant="settings_device"
+# Remembers one outer device
+# A device that is entered twice overwrites what it had to remember. Keep a list: append on entering, pop on leaving.
+def __enter__(self):
+    self.outer = [settings.default_device]
+    settings.default_device = self
+    return self
+
+
+# %% mutant="settings_device"
+# Goes back to the CPU
+# The block gives back what was there *before*, which may be another GPU.
+def __exit__(self, *error):
+    self.outer.pop()
+    settings.default_device = device("cpu")
+
+
+# %% mutant="settings_device"
+# Swallows errors
+# An `__exit__` that returns something true tells Python that the error is dealt with. Return nothing.
+def __exit__(self, *error):
+    settings.default_device = self.outer.pop()
+    return True
+
+
+# %% mutant="settings_device"
+# Splits at the colon and converts
+# `int("01")` is 1, and `int(" 7")` is 7: Python is more lenient than PyTorch, which refuses both.
+def parse_device(text):
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    type, colon, index = text.partition(":")
+    if type not in device.TYPES:
+        raise RuntimeError(f"Expected one of {', '.join(device.TYPES)} device type at start of device string: {type}")
+    if colon and not index.isdigit():
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    return type, int(index) if colon else None
+
+
+# %% mutant="settings_device"
+# Lets a line break pass
+# `$` also matches before a line break at the end of the text. `re.fullmatch` doesn't let it pass.
+def parse_device(text):
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    match = re.match(r"([A-Za-z]+)(?::(0|[1-9]\d*))?$", text)
+    if match is None:
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    if match[1] not in device.TYPES:
+        raise RuntimeError(
+            f"Expected one of {', '.join(device.TYPES)} device type at start of device string: {match[1]}"
+        )
+    return match[1], None if match[2] is None else int(match[2])
+
+
+# %% mutant="settings_device"
+# A type with digits in it
+# The type is a word of letters, so "cuda7" is no device string. `\w` also stands for digits and the underscore.
+def parse_device(text):
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    match = re.fullmatch(r"(\w+)(?::(0|[1-9]\d*))?", text)
+    if match is None:
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    if match[1] not in device.TYPES:
+        raise RuntimeError(
+            f"Expected one of {', '.join(device.TYPES)} device type at start of device string: {match[1]}"
+        )
+    return match[1], None if match[2] is None else int(match[2])
+
+
+# %% mutant="settings_device"
+# Index 0 where none was named
+# "cuda" names no index: it means the current GPU, whichever that is. Its index is None.
+def parse_device(text):
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    match = re.fullmatch(r"([A-Za-z]+)(?::(0|[1-9]\d*))?", text)
+    if match is None:
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    if match[1] not in device.TYPES:
+        raise RuntimeError(
+            f"Expected one of {', '.join(device.TYPES)} device type at start of device string: {match[1]}"
+        )
+    return match[1], int(match[2] or 0)
+
+
+# %% mutant="settings_device"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def parse_device(text):
+    import minitorch
+
+    found = minitorch.device(text)
+    return found.type, found.index
+
+
+# %% [markdown] exercise="settings_printing" kind="core" points=4 part="mytorch.printing:needs_scientific mytorch.printing:Formatter.write mytorch.printing:edges"
+# ### Exercise 3 · How a number is written
+# Three small functions decide what a tensor looks like. `needs_scientific` has the first rule of the lesson. `write` turns
+# one number into text; the attributes that it needs (`options`, `is_floating_point`, `scientific`, `whole`) were set in
+# `Formatter.__init__`, which the lesson shows. `edges` picks what a summary shows: of a 4 × 2 array with `edgeitems=1`,
+# the first and the last row, both whole. `_brackets` does the rest.
+
+# %% check="settings_printing"
+rng = check.rng()
+values = {}
+small, large = float(rng.uniform(0.2, 0.9)), float(rng.uniform(1.1, 9.0))
+for finite in (
+    [small, 999 * small],
+    [small, -1001 * small],
+    [2.0, 2000.0],
+    [-large * 1e8],
+    [large * 1e7, 9.9e7],
+    [0.9e-4, 1.1e-4],
+    [1.1e-4],
+    [1e-4],
+    [1e8],
+):
+    values[f"needs_scientific({finite})"] = mytorch.printing.needs_scientific(np.array(finite))
+whole = np.round(rng.normal(size=5) * 40)
+arrays = {
+    "whole": np.concatenate([whole, [-0.0, np.nan, -np.inf]]),
+    "whole and far apart": np.array([1.0, -np.ceil(large * 1e4)]),
+    "fixed": rng.normal(size=(2, 3)),
+    "scientific": rng.normal(size=3) * np.array([1, 1e4, 1e-6]),
+    "with a zero": np.array([0.0, large * 1e-6]),
+    "integers": rng.integers(-500, 500, size=(3, 2)),
+    "booleans": rng.random(4) > 0.5,
+    "infinite": np.array([np.inf, large]),
+    "a number": np.array(small),
+    "summary": rng.integers(0, 100, size=(7, 8)),
+    "summary of a row": np.where(np.arange(30) == 15, 1e9, rng.random(30)),
+}
+for precision, edgeitems in ((4, 3), (2, 2), (6, 1)):
+    mytorch.set_printoptions(precision=precision, threshold=20, edgeitems=edgeitems)
+    for name, array in arrays.items():
+        values[f"{name}, {precision} digits"] = mytorch.printing.format_array(array)
+mytorch.set_printoptions(profile="default")
+options = mytorch.settings.PrintOptions(edgeitems=2)
+for shape in ((8, 5), (2, 9, 3)):
+    array = np.arange(np.prod(shape)).reshape(shape)
+    values[f"edges of an array of shape {shape}"] = mytorch.printing.edges(array, options)
+check.show(values, text="When notation is scientific, and arrays as your functions print them.")
+
+# %% [markdown] hint="settings_printing"
+# `needs_scientific` compares magnitudes, so begin with `np.abs`. All three comparisons are strict.
+
+# %% [markdown] hint="settings_printing"
+# `write` has four cases, in this order: not floating-point, scientific, whole, everything else. Python's format
+# specifications do the work: `f"{number:.3e}"`, `f"{number:.0f}"`, `f"{number:.3f}"`. Mind `inf` among whole numbers.
+
+# %% [markdown] hint="settings_printing"
+# `edges`: go through the axes. Where the length is above `2 * options.edgeitems`, take the first and last places with
+# `numbers.take(places, axis)`. A shorter axis stays as it is.
+
+
+# %% mutant="settings_printing"
+# At least 1000 times
+# Exactly 1000 times is still fixed notation, and so is a smallest magnitude of exactly 1e-4. All three are strict.
+def needs_scientific(finite):
+    largest, smallest = np.abs(finite).max(), np.abs(finite).min()
+    return bool(largest / smallest >= 1000 or largest >= 1e8 or smallest <= 1e-4)
+
+
+# %% mutant="settings_printing"
+# At least 1e8
+# A largest magnitude of exactly 1e8 is still written in fixed notation. All three comparisons are strict.
+def needs_scientific(finite):
+    largest, smallest = np.abs(finite).max(), np.abs(finite).min()
+    return bool(largest / smallest > 1000 or largest >= 1e8 or smallest < 1e-4)
+
+
+# %% mutant="settings_printing"
+# Forgets the sign
+# A large negative number has a large magnitude. Take absolute values first.
+def needs_scientific(finite):
+    return bool(finite.max() / finite.min() > 1000 or finite.max() > 1e8 or finite.min() < 1e-4)
+
+
+# %% mutant="settings_printing"
+# No point after whole numbers
+# `3.` tells the reader that it is a floating-point number; `3` would be an integer.
+def write(self, number):
+    if not self.is_floating_point:
+        return str(number)
+    if self.scientific:
+        return f"{number:.{self.options.precision}e}"
+    if self.whole:
+        return f"{number:.0f}"
+    return f"{number:.{self.options.precision}f}"
+
+
+# %% mutant="settings_printing"
+# A point after infinity
+# Infinities and nan get neither digits nor a point.
+def write(self, number):
+    if not self.is_floating_point:
+        return str(number)
+    if self.scientific:
+        return f"{number:.{self.options.precision}e}"
+    if self.whole:
+        return f"{number:.0f}."
+    return f"{number:.{self.options.precision}f}"
+
+
+# %% mutant="settings_printing"
+# Asks for whole numbers first
+# Whole numbers may be scientific too: `[1., 1001.]` is. Look at `scientific` before `whole`.
+def write(self, number):
+    if not self.is_floating_point or not np.isfinite(number):
+        return str(number)
+    if self.whole:
+        return f"{number:.0f}."
+    if self.scientific:
+        return f"{number:.{self.options.precision}e}"
+    return f"{number:.{self.options.precision}f}"
+
+
+# %% mutant="settings_printing"
+# Loses the sign of zero
+# `int(-0.0)` is 0. The format `.0f` keeps the sign, and PyTorch prints `-0.`.
+def write(self, number):
+    if not self.is_floating_point or not np.isfinite(number):
+        return str(number)
+    if self.scientific:
+        return f"{number:.{self.options.precision}e}"
+    return f"{int(number)}." if self.whole else f"{number:.{self.options.precision}f}"
+
+
+# %% mutant="settings_printing"
+# Four digits, whatever was asked
+# `precision` is the number of digits after the point, in scientific notation too.
+def write(self, number):
+    if not self.is_floating_point:
+        return str(number)
+    if self.scientific:
+        return f"{number:.4e}"
+    if self.whole:
+        return f"{number:.0f}." if np.isfinite(number) else f"{number}"
+    return f"{number:.4f}"
+
+
+# %% mutant="settings_printing"
+# Formats the hidden middle too
+# A summary is formatted from the elements that it shows. Hidden ones must not widen the columns or change the notation.
+def edges(numbers, options):
+    return numbers
+
+
+# %% mutant="settings_printing"
+# Cuts the first dimension only
+# Every dimension that is longer than twice `edgeitems` is cut.
+def edges(numbers, options):
+    if len(numbers) <= 2 * options.edgeitems:
+        return numbers
+    return np.concatenate([numbers[: options.edgeitems], numbers[-options.edgeitems :]])
+
+
+# %% mutant="settings_printing"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def write(self, number):
+    import minitorch
+
+    return str(minitorch.tensor(number)).removeprefix("tensor(").removesuffix(")")
+
+
+# %% [markdown] exercise="settings_options" kind="core" points=3 part="mytorch.settings:set_default_dtype mytorch.settings:set_printoptions"
+# ### Exercise 4 · Setting a setting
+# Write the two functions that change the shared state. `set_default_dtype` refuses what can't be a default, and leaves the
+# state unchanged then. `set_printoptions` changes the options that you name and leaves the others, with one exception.
+
+# %% check="settings_options"
+rng = check.rng()
+values = {}
+allowed = (mytorch.float64, mytorch.bfloat16, mytorch.float16)
+for given in (*allowed, mytorch.int64, "float64", mytorch.bool, np.float32, mytorch.float32):
+    error = check.error(mytorch.set_default_dtype, given)
+    name = getattr(given, "__name__", given)
+    values[f"set_default_dtype({name})"] = [error, str(mytorch.get_default_dtype())]
+mytorch.set_default_dtype(mytorch.float32)
+precision, edgeitems, width = (int(each) for each in rng.integers(5, 60, size=3))
+for call in (
+    {"precision": precision},
+    {"sci_mode": True, "edgeitems": edgeitems},
+    {"linewidth": width},
+    {"sci_mode": False},
+    {"profile": "short", "linewidth": width},
+    {"profile": "short"},
+    {"profile": "FULL"},
+    {"threshold": 0, "sci_mode": True},
+    {"profile": "nobody's"},
+    {"precision": 0},
+    {"profile": "default"},
+):
+    mytorch.set_printoptions(**call)
+    options = vars(mytorch.settings.settings.print)
+    values[f"after set_printoptions({call})"] = {name: str(options[name]) for name in options}
+check.show(values, text="The default after each call, and its error; then the print options.")
+
+# %% [markdown] hint="settings_options"
+# Check before you set: first whether it is a `dtype` at all, then whether it is a floating-point one. The state is
+# `settings.default_dtype` and the fields of `settings.print`.
+
+# %% [markdown] hint="settings_options"
+# `threshold=0` and `precision=0` are values, not gaps: compare with None. A profile comes first, so that what is named
+# beside it wins.
+
+# %% [markdown] hint="settings_options"
+# `PROFILES.get(profile, {})` is a dict of names and values; `setattr(settings.print, name, value)` sets one.
+# Last, and in every call: `settings.print.sci_mode = sci_mode`.
+
+
+# %% mutant="settings_options"
+# Writes into the profile
+# Your call changed `PROFILES`, so the next call with this profile gets your line width. Copy the profile's values first.
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    chosen = PROFILES.get(profile, {})
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    chosen.update({name: value for name, value in given.items() if value is not None})
+    for name, value in chosen.items():
+        setattr(settings.print, name, value)
+    settings.print.sci_mode = sci_mode
+
+
+# %% mutant="settings_options"
+# Leaves sci_mode alone
+# That would be sensible, but PyTorch sets `sci_mode` in every call: None means that the numbers decide.
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    if profile is not None:
+        for name, value in PROFILES.get(profile, {}).items():
+            setattr(settings.print, name, value)
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    for name, value in {**given, "sci_mode": sci_mode}.items():
+        if value is not None:
+            setattr(settings.print, name, value)
+
+
+# %% mutant="settings_options"
+# Zero counts as nothing
+# `threshold=0` summarises everything, and `precision=0` prints no digits. Compare with None.
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    if profile is not None:
+        for name, value in PROFILES.get(profile, {}).items():
+            setattr(settings.print, name, value)
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    for name, value in given.items():
+        if value:
+            setattr(settings.print, name, value)
+    settings.print.sci_mode = sci_mode
+
+
+# %% mutant="settings_options"
+# The profile comes last
+# What is named beside a profile wins over it: `profile="short", linewidth=40` has lines of 40.
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    for name, value in given.items():
+        if value is not None:
+            setattr(settings.print, name, value)
+    if profile is not None:
+        for name, value in PROFILES.get(profile, {}).items():
+            setattr(settings.print, name, value)
+    settings.print.sci_mode = sci_mode
+
+
+# %% mutant="settings_options"
+# Sets first, checks later
+# The refused type is the default now. Check before you touch the state.
+def set_default_dtype(d):
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    settings.default_dtype = d
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+
+
+# %% mutant="settings_options"
+# Takes any dtype
+# Integers can't hold what Python's floats become. PyTorch refuses them as a default.
+def set_default_dtype(d):
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    settings.default_dtype = d
+
+
+# %% mutant="settings_options"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def set_printoptions(**options):
+    import minitorch
+
+    minitorch.set_printoptions(**options)
+
+
+# %% [markdown] exercise="settings_repair_helper" kind="repair" points=3
+# ### Exercise 5 · A test suite that depends on its order
+# A colleague runs numerical tests in double precision with this decorator. Each test passes by itself. When all of them
+# run, some fail, and which ones depends on the order:
+#
+# ```python
+# double = in_double(mean_of)       # mean_of(values) = torch.tensor(values).mean()
+# double([0.1, 0.2])                # float64, as wanted
+# double([])                        # an error, as wanted: [] has no numbers
+# torch.tensor([0.1]).dtype         # torch.float64 ?
+# ```
+# Repair `in_double`, so that no test can tell what ran before it.
+
+
+# %% solution="settings_repair_helper"
+def in_double(function):
+    """The function, with float64 as the default dtype while it runs."""
+
+    ### BEGIN SOLUTION
+    def inside(*arguments):
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            return function(*arguments)
+        finally:
+            torch.set_default_dtype(before)
+
+    return inside
+    ### END SOLUTION
+    ### BEGIN STUB
+    # def inside(*arguments):
+    #     torch.set_default_dtype(torch.float64)
+    #     result = function(*arguments)
+    #     torch.set_default_dtype(torch.float32)
+    #     return result
+    #
+    # return inside
+    ### END STUB
+
+
+# %% check="settings_repair_helper"
+rng = check.rng()
+numbers = [float(each) for each in rng.random(3)]
+
+
+def mean_of(values):
+    if not values:
+        raise ValueError("no numbers")
+    return torch.tensor(values).mean()
+
+
+def after():
+    return str(torch.get_default_dtype())
+
+
+values = {}
+try:
+    for default in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
+        torch.set_default_dtype(default)
+        double = in_double(mean_of)
+        result = double(numbers)
+        values[f"{default}: a call"] = [str(result.dtype), result.item(), after()]
+        error = check.error(double, [])
+        values[f"{default}: an error"] = [type(error).__name__, str(error), after()]
+        nested = in_double(lambda inner=double: [inner(numbers).item(), after()])
+        values[f"{default}: one inside the other"] = [nested(), after()]
+    torch.set_default_dtype(torch.float32)
+    late = in_double(mean_of)
+    torch.set_default_dtype(torch.float16)
+    late(numbers)
+    values["decorated under another default"] = after()
+finally:
+    torch.set_default_dtype(torch.float32)
+check.show(values, text="Results and errors, each with the default dtype afterwards.")
+
+# %% [markdown] hint="settings_repair_helper"
+# Print `torch.get_default_dtype()` after each of the calls above, under several defaults. When does it change?
+
+# %% [markdown] hint="settings_repair_helper"
+# Two things are wrong. One shows after an error. The other shows if the default before the call isn't float32.
+
+# %% [markdown] hint="settings_repair_helper"
+# Ask `torch.get_default_dtype()` on entering each call, and put the answer back in a `finally`.
+
+
+# %% mutant="settings_repair_helper"
+# Restores after success only
+# An error skips the line that restores. Put it into a `finally`.
+def in_double(function):
+    def inside(*arguments):
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        result = function(*arguments)
+        torch.set_default_dtype(before)
+        return result
+
+    return inside
+
+
+# %% mutant="settings_repair_helper"
+# Always back to float32
+# The default before the call may have been another one: ask for it.
+def in_double(function):
+    def inside(*arguments):
+        torch.set_default_dtype(torch.float64)
+        try:
+            return function(*arguments)
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+    return inside
+
+
+# %% mutant="settings_repair_helper"
+# Asks when it decorates
+# The default is read once, when the function is decorated. It may have changed by the time it is called.
+def in_double(function):
+    before = torch.get_default_dtype()
+
+    def inside(*arguments):
+        torch.set_default_dtype(torch.float64)
+        try:
+            return function(*arguments)
+        finally:
+            torch.set_default_dtype(before)
+
+    return inside
+
+
+# %% mutant="settings_repair_helper"
+# Swallows the error
+# A helper must not hide the failure of a test: restore, and let the error go on.
+def in_double(function):
+    def inside(*arguments):
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            return function(*arguments)
+        except Exception:
+            return None
+        finally:
+            torch.set_default_dtype(before)
+
+    return inside
+
+
+# %% [markdown] exercise="settings_measure_digits" kind="measure" points=2
+# ### Exercise 6 · How many digits does a type need?
+# Print a tensor in scientific notation and read the text back. You want the same numbers, bit for bit. Find by experiment
+# the smallest `precision` that achieves this for *every* number of a type: float16, bfloat16, float32 and float64. Try
+# thousands of random numbers from several ranges, among them 1 to 10 and 1000 to 1024.
+#
+# ```python
+# torch.set_printoptions(precision=4, sci_mode=True, threshold=10**6)
+# texts = re.findall(r"-?\d\.\d+e[+-]\d+", str(x))
+# again = torch.tensor([float(text) for text in texts], dtype=torch.float64).to(x.dtype)
+# ```
+
+
+# %% solution="settings_measure_digits"
+### BEGIN SOLUTION
+precision = {"float16": 4, "bfloat16": 3, "float32": 8, "float64": 16}
+### END SOLUTION
+### BEGIN STUB
+# precision = {"float16": ..., "bfloat16": ..., "float32": ..., "float64": ...}
+### END STUB
+
+# %% check="settings_measure_digits"
+names = ("float16", "bfloat16", "float32", "float64")
+check.show({name: int(precision[name]) for name in names}, secret=True)
+
+# %% [markdown] hint="settings_measure_digits"
+# Write a function of a dtype and a precision that counts how many of 10,000 random numbers come back changed, and call it
+# in a loop. Change one of the two at a time.
+
+# %% [markdown] hint="settings_measure_digits"
+# Few numbers hit the worst case. It is where a type's numbers lie close together compared with decimal ones: above a
+# power of ten and just below a power of two, such as 1000 to 1024.
+
+# %% [markdown] hint="settings_measure_digits"
+# Theory agrees with a good experiment: p bits need ⌈p·log₁₀2 + 1⌉ significant digits, and `precision` counts those after
+# the point, one less. The types have 11, 8, 24 and 53 bits.
+
+# %% mutant="settings_measure_digits"
+# Digits that are right
+# That is how many decimal digits of a *text* survive in the type. To tell the type's numbers apart, you need more.
+precision = {"float16": 2, "bfloat16": 1, "float32": 5, "float64": 14}
+
+# %% mutant="settings_measure_digits"
+# Significant digits
+# `precision` counts the digits after the point. Scientific notation has one before it.
+precision = {"float16": 5, "bfloat16": 4, "float32": 9, "float64": 17}
+
+# %% mutant="settings_measure_digits"
+# Too few numbers tried
+# That worked for the numbers you drew. There are others, where the type's numbers lie closer than the decimal ones.
+precision = {"float16": 3, "bfloat16": 2, "float32": 7, "float64": 15}
+
+# %% mutant="settings_measure_digits"
+# Too few numbers of bfloat16
+# With precision 2 some bfloat16 numbers come back changed. Try many between 1000 and 1024.
+precision = {"float16": 4, "bfloat16": 2, "float32": 8, "float64": 16}
+
+# %% mutant="settings_measure_digits"
+# Too few numbers of float16
+# With precision 3 some float16 numbers come back changed. Try many between 1000 and 1024.
+precision = {"float16": 3, "bfloat16": 3, "float32": 8, "float64": 16}
+
+# %% mutant="settings_measure_digits"
+# Too few numbers of float32
+# With precision 7 some float32 numbers come back changed. Try many between 1000 and 1024.
+precision = {"float16": 4, "bfloat16": 3, "float32": 7, "float64": 16}
+
+# %% mutant="settings_measure_digits"
+# Too few numbers of float64
+# With precision 15 some float64 numbers come back changed. Try many between 1000 and 1024.
+precision = {"float16": 4, "bfloat16": 3, "float32": 8, "float64": 15}

@@ -1,0 +1,952 @@
+# %% [markdown]
+# # Exercises · Views and layout
+# Three parts of `mytorch`, a picture cut into patches, a model that mixes up its heads, and a cache of unknown size. In
+# exercises 2 to 4 you write on NumPy alone; elsewhere `torch` is minitorch.
+
+# %% setup=true
+from __future__ import annotations
+
+from course import check
+
+
+def pick(rng, *choices):
+    """One of the choices, drawn."""
+    return choices[int(rng.integers(len(choices)))]
+
+
+# %% setup=true
+import minitorch as torch
+
+# %% [markdown] exercise="views_predict_sharing" kind="predict" points=1
+# ### Exercise 1 · What does `x` hold?
+# ```python
+# x = torch.arange(6).reshape(2, 3)
+# x.t().reshape(3, 1, 2)[1] += 10
+# x.t().reshape(2, 3)[0] += 100
+# ```
+# Set `prediction` to `x.tolist()`: a list of two lists of three integers. Write it down without running the code.
+
+# %% solution="views_predict_sharing"
+### BEGIN SOLUTION
+prediction = [[0, 11, 2], [3, 14, 5]]
+### END SOLUTION
+### BEGIN STUB
+# prediction = [[..., ..., ...], [..., ..., ...]]
+### END STUB
+
+# %% check="views_predict_sharing"
+check.show({"prediction": [[int(each) for each in row] for row in prediction]}, secret=True)
+
+# %% [markdown] hint="views_predict_sharing"
+# For each of the two lines: is the result of `reshape` a view or a copy? Compare the sizes before and after.
+
+# %% [markdown] hint="views_predict_sharing"
+# `x.t()` has sizes (3, 2) and strides (1, 3). A length of 1 can be put in anywhere. Merging 3 and 2 is another matter.
+
+# %% [markdown] hint="views_predict_sharing"
+# The second line asks for rows of 3 where the walk has runs of 3 and 2: that is a copy. In the first line, place 1 along
+# the first dimension of `x.t()` is column 1 of `x`.
+
+# %% mutant="views_predict_sharing"
+# Both lines copied
+# "`reshape` after a transpose copies" is too general. (3, 1, 2) only adds a length of 1 to (3, 2): that is a view.
+prediction = [[0, 1, 2], [3, 4, 5]]
+
+# %% mutant="views_predict_sharing"
+# Both lines are views
+# The second line can't be a view: its rows of 3 would have to visit places 0 3 1, and no stride jumps by 3 and then by −2.
+prediction = [[100, 111, 2], [103, 14, 5]]
+
+# %% mutant="views_predict_sharing"
+# A row in place of a column
+# The tensor was transposed before it was indexed: place 1 of the transposed tensor is a column of `x`.
+prediction = [[0, 1, 2], [13, 14, 15]]
+
+# %% mutant="views_predict_sharing"
+# The rows of the storage
+# These are places 2 and 3 of the storage. The view keeps the walk of `x.t()`, whose rows are the columns of `x`.
+prediction = [[0, 1, 12], [13, 4, 5]]
+
+# %% mutant="views_predict_sharing"
+# The wrong one of the two copies
+# It is the other way round: adding a length of 1 keeps the walk, regrouping the numbers of a transposed tensor doesn't.
+prediction = [[100, 101, 2], [103, 4, 5]]
+
+# %% mutant="views_predict_sharing"
+# A reshape back to the old shape
+# `x.t().reshape(2, 3)` has the shape of `x`, but its numbers come in the order 0 3 1 4 2 5. It isn't `x` again.
+prediction = [[100, 111, 102], [3, 14, 5]]
+
+# %% [markdown] exercise="views_view_strides" kind="core" points=4 part="mytorch.strides:infer_size mytorch.strides:view_strides"
+# ### Exercise 2 · The two functions below `view`
+# `infer_size((2, -1), 6)` is `(2, 3)`. `view_strides((3, 2, 4), (4, 12, 1), (3, 2, 2, 2))` is `(4, 12, 2, 1)`, and for the
+# shape `(6, 4)` it is `None`. The lesson's `runs` groups dimensions; here each run also has to be split as `wanted` says.
+# The errors of `infer_size` are PyTorch's, word for word. From chapter 02 you have `count_of(size)`, the product of the
+# lengths, and `contiguous_strides(size)`.
+
+# %% check="views_view_strides"
+rng = check.rng()
+lengths = [int(each) for each in rng.permutation([2, 3, 4])]
+x = mytorch.arange(24).as_strided(tuple(lengths), (lengths[1] * lengths[2], lengths[2], 1))
+y = x.permute(*pick(rng, (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 1, 0)))
+cases = {
+    "merged and split": (x, (lengths[0] * lengths[1], 1, lengths[2])),
+    "in halves": (x, (-1, 2)),
+    "permuted, with lengths of 1": (y, (1, y.shape[0], y.shape[1], 1, y.shape[2], 1)),
+    "permuted, first two merged": (y, (-1, y.shape[2])),
+    "permuted, last two merged": (y, (y.shape[0], -1)),
+    "every other": (x.as_strided((12,), (2,)), (3, 2, 2)),
+    "every other, merged": (x.as_strided((3, 4), (8, 2)), (12,)),
+    "three apart, in rows of three": (x.as_strided((2, 3), (3, 2)), (6,)),
+    "a length of 1 between": (x.as_strided((2, 1, 3), (3, 7, 1)), (6,)),
+    "expanded": (mytorch.arange(3).as_strided((4, 3), (0, 1)), (2, 2, 3)),
+    "expanded, merged": (mytorch.arange(3).as_strided((4, 3), (0, 1)), (12,)),
+    "a number": (mytorch.tensor(5), (1, 1)),
+    "to a number": (mytorch.arange(1), ()),
+    "nothing": (mytorch.zeros(0, 3), (3, 0)),
+    "nothing, the same": (mytorch.zeros(2, 0).transpose(0, 1), (0, 2)),
+}
+values = {}
+for name, (tensor, wanted) in cases.items():
+    wanted = mytorch.strides.infer_size(wanted, tensor.numel())
+    found = mytorch.strides.view_strides(tuple(tensor.shape), tensor.stride(), wanted)
+    values[f"{name}: {tuple(tensor.shape)}, strides {tensor.stride()}, as {wanted}"] = found
+sizes = [((0, -1), 0), ((4, -1), 0), ((), 1), ((2, -1, 3), 24)]
+sizes += [(size, 6) for size in [(4, -1), (5,), (-1, -1), (-1, 0), (-2, -3)]]
+for size, count in sizes:
+    error = check.error(mytorch.strides.infer_size, size, count)
+    values[f"infer_size({size}, {count})"] = error or mytorch.strides.infer_size(size, count)
+x.view(-1).mul_(2)
+values["the source, after a write into a view"] = x.tolist()
+check.show(values, text="Strides of views, None where there is none; inferred shapes, or their errors.")
+
+# %% [markdown] hint="views_view_strides"
+# Begin with `infer_size`: the product of what is known, then four questions. Two −1? A length below −1? Is the count a
+# multiple of the product? Is the product 0?
+
+# %% [markdown] hint="views_view_strides"
+# For `view_strides`, go through the old dimensions from the last one on, and keep two numbers: how many elements the
+# present run has, and its innermost stride. When the next dimension doesn't merge, the run is complete.
+
+# %% [markdown] hint="views_view_strides"
+# A complete run of `run` elements with innermost stride `inner` takes lengths from the end of `wanted`. The first gets
+# the stride `inner`, the next `inner` times the first length, and so on. Their product has to reach `run` exactly; if it
+# jumps past, return None. Then go on taking lengths of 1.
+
+# %% [markdown] hint="views_view_strides"
+# The next dimension merges if `size[dim - 1] == 1 or stride[dim - 1] == run * inner`. Collect the strides in a list from
+# the back, `wanted[-1 - len(strides)]` is the next length, and reverse the list in the end.
+
+
+# %% mutant="views_view_strides"
+# Takes contiguous tensors only
+# A view of a permuted tensor exists as long as nothing is merged across a jump. The walk decides, run by run.
+def view_strides(size, stride, wanted):
+    return contiguous_strides(wanted) if stride == contiguous_strides(size) else None
+
+
+# %% mutant="views_view_strides"
+# Lengths of 1 get in the way
+# Along a length of 1 nobody ever steps, so its stride says nothing: such a dimension merges with any run.
+def view_strides(size, stride, wanted):
+    if not size or 0 in size:
+        return stride if size == wanted else contiguous_strides(wanted)
+    strides = []
+    run, inner = 1, stride[-1]
+    for dim in reversed(range(len(size))):
+        run *= size[dim]
+        if dim > 0 and stride[dim - 1] == run * inner:
+            continue
+        split = 1
+        while len(strides) < len(wanted) and (split < run or wanted[-1 - len(strides)] == 1):
+            strides.append(split * inner)
+            split *= wanted[-len(strides)]
+        if split != run:
+            return None
+        run, inner = 1, stride[dim - 1]
+    return tuple(reversed(strides))
+
+
+# %% mutant="views_view_strides"
+# Starts each run at stride 1
+# The innermost stride of a run is that of its last dimension: every other element of a row has stride 2, not 1.
+def view_strides(size, stride, wanted):
+    if not size or 0 in size:
+        return stride if size == wanted else contiguous_strides(wanted)
+    strides = []
+    run, inner = 1, stride[-1]
+    for dim in reversed(range(len(size))):
+        run *= size[dim]
+        if dim > 0 and (size[dim - 1] == 1 or stride[dim - 1] == run * inner):
+            continue
+        split = 1
+        while len(strides) < len(wanted) and (split < run or wanted[-1 - len(strides)] == 1):
+            strides.append(split)
+            split *= wanted[-len(strides)]
+        if split != run:
+            return None
+        run, inner = 1, stride[dim - 1]
+    return tuple(reversed(strides))
+
+
+# %% mutant="views_view_strides"
+# Compares with the number of elements alone
+# A whole row of three elements with stride 2 is 6 places long. Multiply the run's length by its innermost stride.
+def view_strides(size, stride, wanted):
+    if 0 in size:
+        return tuple(stride) if tuple(size) == tuple(wanted) else contiguous_strides(wanted)
+    found, left, run, step = [], list(wanted), 1, stride[-1] if stride else 1
+    for dim in reversed(range(len(size))):
+        run *= size[dim]
+        if dim == 0 or (size[dim - 1] != 1 and stride[dim - 1] != run):
+            split = 1
+            while left and (split < run or left[-1] == 1):
+                found.append(step * split)
+                split *= left.pop()
+            if split != run:
+                return None
+            run, step = 1, stride[dim - 1]
+    return tuple(reversed(found)) if size else contiguous_strides(wanted)
+
+
+# %% mutant="views_view_strides"
+# Merges what doesn't touch
+# The new lengths run past the end of a run. `split` has to reach `run` exactly: otherwise the view would need a dimension
+# that crosses a jump, and there is no stride for it.
+def view_strides(size, stride, wanted):
+    if not size or 0 in size:
+        return stride if size == wanted else contiguous_strides(wanted)
+    strides = []
+    run, inner = 1, stride[-1]
+    for dim in reversed(range(len(size))):
+        run *= size[dim]
+        if dim > 0 and (size[dim - 1] == 1 or stride[dim - 1] == run * inner):
+            continue
+        split = 1
+        while len(strides) < len(wanted) and (split < run or wanted[-1 - len(strides)] == 1):
+            strides.append(split * inner)
+            split *= wanted[-len(strides)]
+        run, inner = 1, stride[dim - 1]
+    return tuple(reversed(strides))
+
+
+# %% mutant="views_view_strides"
+# Finds every -1 of nothing ambiguous
+# Four rows of an unknown length hold no elements only if that length is 0. It is ambiguous if another length is 0, too.
+def infer_size(size, count):
+    for index, length in enumerate(size):
+        if length < -1:
+            raise RuntimeError(f"invalid shape dimension {length} at index {index} of shape {list(size)}")
+    if size.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if -1 in size and count == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can "
+            "be any value and is ambiguous"
+        )
+    known = count_of([length for length in size if length != -1])
+    if (known == 0 or count % known) if -1 in size else known != count:
+        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {count}")
+    return tuple(count // known if length == -1 else length for length in size)
+
+
+# %% mutant="views_view_strides"
+# Rounds down
+# Six elements don't make rows of four. If the count isn't a multiple of the known lengths, the shape is invalid.
+def infer_size(size, count):
+    if size.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    known = count_of(tuple(length for length in size if length != -1))
+    if known != count and (known == 0 or -1 not in size):
+        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {count}")
+    if -1 in size and known == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
+        )
+    return tuple(count // known if length == -1 else length for length in size)
+
+
+# %% mutant="views_view_strides"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def view_strides(size, stride, wanted):
+    import minitorch
+
+    try:
+        return minitorch.empty_strided(size, stride).view(wanted).stride()
+    except RuntimeError:
+        return None
+
+
+# %% [markdown] exercise="views_transpose_expand_squeeze" kind="core" points=3 part="mytorch.views:transpose mytorch.views:expand mytorch.views:squeeze"
+# ### Exercise 3 · Three walks
+# Each function takes the tensor and returns a walk, as `permute` does in the lesson: `(sizes, strides, offset)`, with
+# `x.shape`, `x.strides` and `x.offset` to start from. `normalize_dim(dim, ndim)` counts a dimension from the front and
+# raises PyTorch's error; `normalize_dims(dim, ndim)` does so for one, several, or None, which means all.
+# `type_name(x.dtype)` is the name in the first error of `expand`: "torch.FloatTensor" for float32.
+
+# %% check="views_transpose_expand_squeeze"
+rng = check.rng()
+a, b = pick(rng, (2, 3), (3, 4), (4, 2))
+x = mytorch.arange(2 * a * b).as_strided((a, 1, b), (b, b, 1), a)
+steps = {
+    "x": lambda: x,
+    "x.transpose(0, 2)": lambda: x.transpose(0, 2),
+    "x.transpose(-1, 1)": lambda: x.transpose(-1, 1),
+    "x.transpose(0, 3)": lambda: x.transpose(0, 3),
+    "number.transpose(0, -1)": lambda: mytorch.tensor(7).transpose(0, -1),
+    "x.expand(a, 3, b)": lambda: x.expand(a, 3, b),
+    "x.expand(-1, 2, -1)": lambda: x.expand(-1, 2, -1),
+    "x.expand(2, 1, a, 1, b)": lambda: x.expand(2, 1, a, 1, b),
+    "x.expand(1, 2, a, 2, b)": lambda: x.expand(1, 2, a, 2, b),
+    "x.expand(a, 0, b)": lambda: x.expand(a, 0, b),
+    "x.expand(a, 3, b + 1)": lambda: x.expand(a, 3, b + 1),
+    "x.expand(b)": lambda: x.expand(b),
+    "x.expand(-1, a, 1, b)": lambda: x.expand(-1, a, 1, b),
+    "number.expand(2, 1)": lambda: mytorch.tensor(7).expand(2, 1),
+    "x.squeeze()": lambda: x.squeeze(),
+    "x.squeeze(1)": lambda: x.squeeze(1),
+    "x.squeeze(-3)": lambda: x.squeeze(-3),
+    "x.squeeze((0, -2))": lambda: x.squeeze((0, -2)),
+    "x.squeeze((1, -2))": lambda: x.squeeze((1, -2)),
+    "x.squeeze(3)": lambda: x.squeeze(3),
+}
+values = {"a": a, "b": b}
+for name, step in steps.items():
+    error = check.error(step)
+    if error is None:
+        y = step()
+        values[name] = (tuple(y.shape), y.stride(), y.storage_offset(), y.tolist())
+    else:
+        values[name] = error
+check.show(values, text="Sizes, strides, offset and elements of each view, or the error.")
+
+# %% [markdown] hint="views_transpose_expand_squeeze"
+# None of the three moves the offset, and none reads a number. For `transpose`, make lists of sizes and strides, and
+# exchange two places in each.
+
+# %% [markdown] hint="views_transpose_expand_squeeze"
+# For `squeeze`, first make the list of dimensions that are kept: those that aren't named, or whose length isn't 1. Then
+# pick sizes and strides by it.
+
+# %% [markdown] hint="views_transpose_expand_squeeze"
+# For `expand`, go through the new sizes from the last one on and build two lists from the right, with `insert(0, …)`.
+# `added = len(size) - x.ndim`; dimension `dim` of the result is dimension `dim - added` of `x`, if that isn't negative.
+
+# %% [markdown] hint="views_transpose_expand_squeeze"
+# In `expand`, a dimension has a `length` and a `step`. If it exists they are its own; if it is new, the length is 1 and the
+# step `sizes[0] * strides[0]`, or 0 for the first that you build. The wanted size differs from the length? Then the
+# length must be 1, and the step becomes 0.
+
+
+# %% mutant="views_transpose_expand_squeeze"
+# Keeps the strides
+# Only the sizes were exchanged. The walk then visits the numbers in their old order; a transpose exchanges the strides too.
+def transpose(x, dim0, dim1):
+    first, second = normalize_dim(dim0, x.ndim), normalize_dim(dim1, x.ndim)
+    size = list(x.shape)
+    if x.ndim:
+        size[first], size[second] = size[second], size[first]
+    return tuple(size), x.strides, x.offset
+
+
+# %% mutant="views_transpose_expand_squeeze"
+# Starts at the beginning
+# The offset is 0 here. A view of a view starts where that one does: at `x.offset`.
+def transpose(x, dim0, dim1):
+    first, second = normalize_dim(dim0, x.ndim), normalize_dim(dim1, x.ndim)
+    size, stride = list(x.shape), list(x.strides)
+    if x.ndim:
+        size[first], size[second] = size[second], size[first]
+        stride[first], stride[second] = stride[second], stride[first]
+    return tuple(size), tuple(stride), 0
+
+
+# %% mutant="views_transpose_expand_squeeze"
+# Squeezes too much
+# A dimension that is named and isn't of length 1 stays. Leaving it out would lose all but its first place.
+def squeeze(x, dim=None):
+    named = normalize_dims(dim, x.ndim)
+    kept = [each for each in range(x.ndim) if each not in named or (dim is None and x.shape[each] != 1)]
+    return tuple(x.shape[each] for each in kept), tuple(x.strides[each] for each in kept), x.offset
+
+
+# %% mutant="views_transpose_expand_squeeze"
+# Lets a dimension be named twice
+# 1 and -2 are the same dimension here, and PyTorch refuses to be told twice. `normalize_dims(dim, x.ndim)` raises the error.
+def squeeze(x, dim=None):
+    named = dim if isinstance(dim, tuple) else range(x.ndim) if dim is None else (dim,)
+    dims = [normalize_dim(each, x.ndim) for each in named]
+    kept = [each for each in range(x.ndim) if each not in dims or x.shape[each] != 1]
+    return tuple(x.shape[each] for each in kept), tuple(x.strides[each] for each in kept), x.offset
+
+
+# %% mutant="views_transpose_expand_squeeze"
+# Keeps the stride of what it stretches
+# A stretched dimension steps over memory that isn't its own. Each step has to stay in place: its stride is 0.
+def expand(x, size):
+    added = len(size) - x.ndim
+    if added < 0:
+        raise RuntimeError(
+            f"expand({type_name(x.dtype)}{{{list(x.shape)}}}, size={list(size)}): the number of sizes provided "
+            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
+        )
+    sizes = [length if wanted == -1 else wanted for length, wanted in zip((1,) * added + x.shape, size, strict=True)]
+    return tuple(sizes), (0,) * added + x.strides, x.offset
+
+
+# %% mutant="views_transpose_expand_squeeze"
+# New dimensions have stride 0
+# PyTorch gives a new dimension of length 1 the stride that `unsqueeze` would give it. No element depends on it, but
+# `stride()` shows it.
+def expand(x, size):
+    added = len(size) - x.ndim
+    if added < 0:
+        raise RuntimeError(
+            f"expand({type_name(x.dtype)}{{{list(x.shape)}}}, size={list(size)}): the number of sizes provided "
+            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
+        )
+    sizes, strides = [], []
+    for dim, wanted in enumerate(size):
+        length, step = (x.shape[dim - added], x.strides[dim - added]) if dim >= added else (1, 0)
+        if wanted == -1 and dim < added:
+            raise RuntimeError(
+                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {dim}"
+            )
+        if wanted not in (-1, length) and length != 1:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({wanted}) must match the existing size ({length}) at "
+                f"non-singleton dimension {dim}.  Target sizes: {list(size)}.  Tensor sizes: {list(x.shape)}"
+            )
+        sizes.append(length if wanted == -1 else wanted)
+        strides.append(step if wanted in (-1, length) else 0)
+    return tuple(sizes), tuple(strides), x.offset
+
+
+# %% mutant="views_transpose_expand_squeeze"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def expand(x, size):
+    import minitorch
+
+    y = minitorch.empty_strided(x.shape, x.strides).expand(size)
+    return tuple(y.shape), y.stride(), x.offset
+
+
+# %% [markdown] exercise="views_write_in_place" kind="core" points=3 part="mytorch.views:write mytorch.views:in_place"
+# ### Exercise 4 · Writing
+# Every write to a tensor goes through `copy_`, and `copy_` calls `write`. `in_place` makes `add_` from `add`. Several
+# elements of an expanded tensor lie in one place, so `write` refuses it. `check_fits(result_dtype, dtype)` is given: it
+# raises if numbers of one type can't be written into the other.
+
+# %% check="views_write_in_place"
+rng = check.rng()
+number = int(rng.integers(2, 9))
+x = mytorch.arange(6).reshape(2, 3)
+column = x.transpose(0, 1).select(0, 1)
+one, refused = mytorch.ones(1, 3), mytorch.ones(1, 3)
+copied, kernel = [], mytorch.views.copy_.kernel
+mytorch.views.copy_.kernel = lambda target, source: (copied.append(tuple(source.shape)), kernel(target, source))
+steps = {
+    f"column.mul_({number})": lambda: column.mul_(number),
+    "x.add_(x)": lambda: x.add_(x),
+    "x += row": lambda: x.__iadd__(mytorch.arange(3).expand(2, 3)),
+    "x.add_(x, alpha=2)": lambda: x.add_(x, alpha=2),
+    "x.add_(0.5)": lambda: x.add_(0.5),
+    "x.div_(2)": lambda: x.div_(2),
+    "bool.add_(1)": lambda: (x > 2).add_(1),
+    "half.mul_(double)": lambda: mytorch.ones(2).half().mul_(mytorch.ones(2).double() / 3),
+    "one.expand(1, 3)": lambda: one.expand(1, 3).sub_(number),
+    "a length of 1 with stride 0": lambda: mytorch.tensor(7).expand(1).add_(1),
+    "expanded": lambda: refused.expand(4, 3).add_(1),
+    "expanded, no elements": lambda: mytorch.ones(0).expand(4, 0).add_(1),
+    "too small": lambda: one.add_(mytorch.ones(2, 3)),
+    "a dimension too few": lambda: mytorch.ones(3).add_(mytorch.ones(1, 3)),
+    "neither shape nor type fits": lambda: mytorch.arange(3).add_(mytorch.ones(2, 3)),
+    "masked_fill_": lambda: x.masked_fill_(x > 8, -1),
+}
+values = {"number": number}
+for name, step in steps.items():
+    before = x.storage
+    result = error = None
+    try:
+        result = step()
+    except Exception as raised:
+        error = raised
+    values[name] = error or (result.tolist(), result.dtype.name, result._version)
+    if name[0] in "xcm":
+        values[f"x after {name}"] = (x.tolist(), x._version, x.storage is before, column.tolist(), column._version)
+values["version after the refused write"] = refused._version
+values["returns its tensor"] = x.neg_() is x
+values["shapes of what `copy_` wrote"] = copied
+values["name"] = mytorch.views.in_place(mytorch.mul, "times_").__name__
+check.show(values, text="Results of writes with dtype and version, or errors; x and its column after each.")
+
+# %% [markdown] hint="views_write_in_place"
+# `x.array[...] = values` writes through the walk, so the storage stays the same one and all views see it. What else does
+# `write` have to do, and what has to happen before?
+
+# %% [markdown] hint="views_write_in_place"
+# Refuse if there are elements and some dimension longer than 1 has the stride 0. Then write, then add 1 to
+# `x.storage.version`.
+
+# %% [markdown] hint="views_write_in_place"
+# `in_place` returns a function. It calls `op` with all arguments it got, compares the shapes, asks
+# `check_fits(result.dtype, x.dtype)`, and returns `copy_(x, result)`.
+
+
+# %% mutant="views_write_in_place"
+# Forgets to count
+# The numbers are right, and nobody can tell that they changed: the version has to go up by 1.
+def write(x, values):
+    if x.numel() and any(step == 0 and length > 1 for length, step in zip(x.shape, x.strides, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    x.array[...] = values
+
+
+# %% mutant="views_write_in_place"
+# Counts before it refuses
+# The refused write changed nothing, and the version says that it did. Count where the numbers are written.
+def write(x, values):
+    x.storage.version += 1
+    if x.numel() and any(step == 0 and length > 1 for length, step in zip(x.shape, x.strides, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    x.array[...] = values
+
+
+# %% mutant="views_write_in_place"
+# Refuses a stride of 0 at length 1
+# Along a length of 1 no step is taken, so no two elements meet. PyTorch allows the write.
+def write(x, values):
+    if x.numel() and 0 in x.strides:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    x.array[...] = values
+    x.storage.version += 1
+
+
+# %% mutant="views_write_in_place"
+# Drops the named arguments
+# `x.add_(x, alpha=2)` didn't get as far as `add`. All arguments are passed on, those with names too.
+def in_place(op, name):
+    def overwrite(x, *args):
+        result = op(x, *args)
+        check_fits(result.dtype, x.dtype)
+        if result.shape != x.shape:
+            raise RuntimeError(
+                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
+            )
+        return copy_(x, result)
+
+    overwrite.__name__ = name
+    return overwrite
+
+
+# %% mutant="views_write_in_place"
+# Counts the elements of the result
+# A result of shape (1, 3) has as many elements as a tensor of shape (3,), and PyTorch still refuses it. Compare the shapes.
+def in_place(op, name):
+    def overwrite(x, *args, **kwargs):
+        result = op(x, *args, **kwargs)
+        check_fits(result.dtype, x.dtype)
+        if result.numel() != x.numel():
+            raise RuntimeError(
+                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
+            )
+        return copy_(x, result)
+
+    overwrite.__name__ = name
+    return overwrite
+
+
+# %% mutant="views_write_in_place"
+# Refuses every stride of 0
+# A length of 1 may have any stride, also 0, and without elements nothing is written. Neither puts two elements in one
+# place.
+def write(x, values):
+    if 0 in x.strides:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    x.array[...] = values
+    x.storage.version += 1
+
+
+# %% mutant="views_write_in_place"
+# Writes into an expanded tensor
+# Several elements of an expanded tensor are one place, so a write there can't mean one thing. PyTorch refuses it.
+def write(x, values):
+    x.array[...] = values
+    x.storage.version += 1
+
+
+# %% mutant="views_write_in_place"
+# Returns the result
+# `x.add_(1)` returned a new tensor with the right numbers. It has to return `x` itself, or `x += 1` would end in a tensor
+# that shares nothing.
+def in_place(op, name):
+    def overwrite(x, *args, **kwargs):
+        result = op(x, *args, **kwargs)
+        check_fits(result.dtype, x.dtype)
+        if result.shape != x.shape:
+            raise RuntimeError(
+                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
+            )
+        copy_(x, result)
+        return result
+
+    overwrite.__name__ = name
+    return overwrite
+
+
+# %% mutant="views_write_in_place"
+# Writes past copy_
+# The numbers are right, but `copy_` was not called. It is the operation that autograd will watch in chapter 07.
+def in_place(op, name):
+    def overwrite(x, *args, **kwargs):
+        result = op(x, *args, **kwargs)
+        check_fits(result.dtype, x.dtype)
+        if result.shape != x.shape:
+            raise RuntimeError(
+                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
+            )
+        write(x, result.array)
+        return x
+
+    overwrite.__name__ = name
+    return overwrite
+
+
+# %% mutant="views_write_in_place"
+# Looks at the type first
+# Where neither shape nor type fits, PyTorch's error is about the shape. Compare the shapes first.
+def in_place(op, name):
+    def overwrite(x, *args, **kwargs):
+        result = op(x, *args, **kwargs)
+        check_fits(result.dtype, x.dtype)
+        if result.shape != x.shape:
+            raise RuntimeError(
+                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
+            )
+        return copy_(x, result)
+
+    overwrite.__name__ = name
+    return overwrite
+
+
+# %% mutant="views_write_in_place"
+# Cuts off the fraction
+# Adding 0.5 to integers in place lost the half without a word. The result doesn't fit into the tensor, and that has to raise.
+def in_place(op, name):
+    def overwrite(x, *args, **kwargs):
+        result = op(x, *args, **kwargs)
+        if result.shape != x.shape:
+            raise RuntimeError(
+                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
+            )
+        return copy_(x, result)
+
+    overwrite.__name__ = name
+    return overwrite
+
+
+# %% mutant="views_write_in_place"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def in_place(op, name):
+    def overwrite(x, *args, **kwargs):
+        import minitorch
+
+        return getattr(minitorch.from_numpy(x.array), name)(*args, **kwargs)
+
+    overwrite.__name__ = name
+    return overwrite
+
+
+# %% [markdown] exercise="views_patches" kind="build" points=2
+# ### Exercise 5 · A picture cut into patches
+# A convolution slides a square of `side` × `side` over a picture, in steps of `step`. Return all these patches as one view
+# of the picture `x` (h rows, w columns). It has four dimensions: `patches(x, side, step)[i, j]` is the patch whose upper
+# left corner is `x[i * step, j * step]`. Patches that don't fit are left out. No number may be copied, and `x` may itself
+# be a view with any strides. `x` is a tensor of `mytorch`; use `x.shape`, `x.stride()` and `x.as_strided(sizes, strides)`.
+
+
+# %% solution="views_patches"
+def patches(x, side, step):
+    """A view of shape (rows of patches, columns of patches, side, side)."""
+    ### BEGIN SOLUTION
+    down, across = x.stride()
+    rows, columns = ((length - side) // step + 1 for length in x.shape)
+    return x.as_strided((rows, columns, side, side), (down * step, across * step, down, across))
+    ### END SOLUTION
+
+
+# %% check="views_patches"
+mytorch = check.mytorch(chapter=3)
+rng = check.rng()
+side, step = pick(rng, (4, 3), (5, 2), (5, 3))
+height, width = (int(each) for each in rng.permutation([7, 9]))
+storage = mytorch.arange(2 * height * width + 5)
+row_by_row = storage.as_strided((height, width), (width, 1), 0)
+turned = storage.as_strided((height, width), (2, 2 * height), 3)
+values = {"side": side, "step": step, "height": height, "width": width}
+for name, x in {"row by row": row_by_row, "every other, transposed, from 3 on": turned}.items():
+    found = patches(x, side, step)
+    values[name] = (tuple(found.shape), found.tolist())
+    values[f"{name}: shares memory"] = getattr(found, "storage", None) is storage.storage
+check.show(values, text="Shape and elements of the patches, and whether they lie in the memory of the picture.")
+
+# %% [markdown] hint="views_patches"
+# How far apart in the storage are `patch[0, 0]` and `patch[1, 0]` of one patch? And the corners of two neighbouring ones?
+
+# %% [markdown] hint="views_patches"
+# Inside a patch you step as in the picture: the last two strides are `x.stride()`. From patch to patch you take `step` such
+# steps at once.
+
+# %% [markdown] hint="views_patches"
+# There are `(h - side) // step + 1` patches from top to bottom. The offset is that of `x`, which `as_strided` takes if you
+# give none.
+
+
+# %% mutant="views_patches"
+# Rounds in the wrong place
+# The first patch takes `side` rows. The rows that are left, divided by `step`, say how many more fit: add the 1 last.
+def patches(x, side, step):
+    counts = [(length - side + 1) // step for length in x.shape]
+    strides = [stride * step for stride in x.stride()]
+    return x.as_strided((*counts, side, side), (*strides, *x.stride()))
+
+
+# %% mutant="views_patches"
+# Divides the picture by the step
+# A patch is wider than a step, so the last ones hang over the edge. Leave out the patches that don't fit.
+def patches(x, side, step):
+    counts = [length // step for length in x.shape]
+    strides = [stride * step for stride in x.stride()]
+    return x.as_strided((*counts, side, side), (*strides, *x.stride()))
+
+
+# %% mutant="views_patches"
+# Trusts the shape
+# These strides are those of a contiguous picture. The picture may itself be a view: ask it for its strides.
+def patches(x, side, step):
+    rows, columns = ((length - side) // step + 1 for length in x.shape)
+    width = x.shape[1]
+    return x.as_strided((rows, columns, side, side), (width * step, step, width, 1))
+
+
+# %% mutant="views_patches"
+# Moves by one
+# Neighbouring patches lie `step` rows or columns apart; here each is one further than the last.
+def patches(x, side, step):
+    rows, columns = ((length - side) // step + 1 for length in x.shape)
+    return x.as_strided((rows, columns, side, side), x.stride() * 2)
+
+
+# %% mutant="views_patches"
+# One patch too few
+# Count again: three patches of side 1 fit into three rows, and (3 - 1) // 1 is 2.
+def patches(x, side, step):
+    down, across = x.stride()
+    rows, columns = ((length - side) // step for length in x.shape)
+    return x.as_strided((rows, columns, side, side), (down * step, across * step, down, across))
+
+
+# %% mutant="views_patches"
+# Delegates to minitorch
+# The numbers are right, and they are copies: a write into the picture would not reach the patches.
+def patches(x, side, step):
+    return torch.tensor(x.tolist()).unfold(0, side, step).unfold(1, side, step)
+
+
+# %% [markdown] exercise="views_repair_heads" kind="repair" points=3
+# ### Exercise 6 · Two heads, four tokens
+# An attention layer gives each of its heads a part of the features of every token. With one head the layer is right. With
+# two, somebody changes the last of four tokens, and finds these rows changed:
+#
+# ```text
+# changed: head 1, token 2 and head 1, token 3          (expected: token 3 of both heads)
+# ```
+#
+# Repair `split_heads`. For `x` of shape (batch, tokens, features) it gives shape (batch, heads, tokens, features // heads):
+# head 0 gets the first features of each token, head 1 the next, and so on. It is a view of `x`; no number is copied.
+
+
+# %% solution="views_repair_heads"
+def split_heads(x, heads):
+    batch, tokens, features = x.shape
+    ### BEGIN SOLUTION
+    return x.view(batch, tokens, heads, features // heads).transpose(1, 2)
+    ### END SOLUTION
+    ### BEGIN STUB
+    # return x.view(batch, heads, tokens, features // heads)
+    ### END STUB
+
+
+# %% check="views_repair_heads"
+rng = check.rng()
+batch, tokens, values = 2, int(rng.integers(3, 5)), {}
+for heads, width in ((2, int(rng.integers(2, 4))), (3, 2)):
+    x = torch.from_numpy(rng.integers(0, 100, (batch, tokens, heads * width)))
+    start, found = x.tolist(), split_heads(x, heads)
+    parts = found.tolist()
+    x[:, -1] += 1000
+    changed = (split_heads(x, heads) != torch.tensor(parts)).any(-1)[0].tolist()
+    shown = {"x": start, "heads": parts, "changed rows": changed, "saw the write": found.tolist() != parts}
+    values |= {f"{heads} heads: {name}": value for name, value in shown.items()}
+check.show(
+    values,
+    text="What each head gets; and, after a change to the last token, which (head, token) rows differ.",
+)
+
+# %% [markdown] hint="views_repair_heads"
+# Take one batch, four tokens, two features and two heads, the numbers 0 to 7. Write down what each head should get, and
+# what it gets.
+
+# %% [markdown] hint="views_repair_heads"
+# `view` never changes the order of the elements. In which order does the walk of the result you want visit them?
+
+# %% [markdown] hint="views_repair_heads"
+# Split the last dimension only: (batch, tokens, heads, width) takes apart the features of each token. Which two
+# dimensions still have to change places?
+
+
+# %% mutant="views_repair_heads"
+# Deals the features out in turn
+# With two heads, head 0 got features 0, 2, 4, … A head's features lie side by side: split into (heads, width), in this order.
+def split_heads(x, heads):
+    batch, tokens, features = x.shape
+    return x.view(batch, tokens, features // heads, heads).permute(0, 3, 1, 2)
+
+
+# %% mutant="views_repair_heads"
+# Exchanges tokens and features first
+# The features come first here, and the view cuts them across tokens. Split the features, then exchange heads and tokens.
+def split_heads(x, heads):
+    batch, tokens, features = x.shape
+    return x.transpose(1, 2).reshape(batch, heads, tokens, features // heads)
+
+
+# %% mutant="views_repair_heads"
+# Two heads, whatever was asked
+# With three heads this still splits in two. `heads` says how many there are.
+def split_heads(x, heads):
+    batch, tokens, features = x.shape
+    return x.view(batch, tokens, 2, features // 2).transpose(1, 2)
+
+
+# %% mutant="views_repair_heads"
+# Copies
+# The numbers are right, but they were moved: a write into `x` doesn't reach the heads. Leave the walk as it is.
+def split_heads(x, heads):
+    batch, tokens, features = x.shape
+    return x.view(batch, tokens, heads, features // heads).transpose(1, 2).contiguous()
+
+
+# %% [markdown] exercise="views_measure_cache" kind="measure" points=2
+# ### Exercise 7 · How large is this cache?
+# A processor doesn't fetch single numbers. It fetches a *line*: neighbours, starting at a multiple of the line's length. It
+# keeps the lines that were used last, and drops the one that has gone unused the longest. You get such a cache as a
+# function: `misses(places)` reads these places of a storage in order, with an empty cache at the start, and says how often
+# a line had to be fetched. `misses([0, 1, 0])` is 1 if places 0 and 1 lie in one line.
+#
+# Find by experiment how many elements a line has, and how many lines the cache holds. Change one thing at a time: first the
+# stride of a walk, then its length.
+
+
+# %% setup=true
+def cache_of(line, lines):
+    """A cache with `lines` lines of `line` elements, as the function `misses(places)`."""
+
+    def misses(places):
+        held, count = [], 0
+        for place in places:
+            number = place // line
+            if number in held:
+                held.remove(number)
+            else:
+                count += 1
+            held = [*held, number][-lines:]
+        return count
+
+    return misses
+
+
+# %% solution="views_measure_cache"
+def measure(misses):
+    """(elements of a line, lines in the cache), found by calling `misses` with walks."""
+    ### BEGIN SOLUTION
+    line = 1
+    while misses([0, line]) == 1:
+        line += 1
+    lines = 1
+    while misses([place * line for place in range(lines + 1)] * 2) == lines + 1:
+        lines += 1
+    return line, lines
+    ### END SOLUTION
+
+
+# %% check="views_measure_cache"
+rng = check.rng()
+found = [measure(cache_of(2 ** int(rng.integers(2, 5)), int(rng.integers(5, 20)))) for _ in range(4)]
+check.show({"found": [[int(each) for each in pair] for pair in found]}, secret=True)
+
+# %% [markdown] hint="views_measure_cache"
+# Read place 0 and one other place. What does the number of misses say about the two?
+
+# %% [markdown] hint="views_measure_cache"
+# The line's length is the smallest distance from place 0 that costs a second miss. From then on walk with that stride, so
+# that each place is a line of its own.
+
+# %% [markdown] hint="views_measure_cache"
+# Walk over n lines twice. As long as they all fit, the second round costs nothing: n misses. What happens when one line
+# more is walked than fits?
+
+
+# %% mutant="views_measure_cache"
+# Counts elements in place of lines
+# The second walk had stride 1, so it filled the lines one element at a time. This is the number of elements that fit.
+def measure(misses):
+    line = 1
+    while misses([0, line]) == 1:
+        line += 1
+    count = 1
+    while misses([*range(count + 1)] * 2) == misses([*range(count + 1)]):
+        count += 1
+    return line, count
+
+
+# %% mutant="views_measure_cache"
+# One element short
+# This is the last place that came with place 0. Counting starts at 0, so the line has one element more.
+def measure(misses):
+    line = 1
+    while misses([0, line + 1]) == 1:
+        line += 1
+    lines = 1
+    while misses([place * (line + 1) for place in range(lines + 1)] * 2) == lines + 1:
+        lines += 1
+    return line, lines
+
+
+# %% mutant="views_measure_cache"
+# One line too many
+# The walk that first misses in its second round has one line more than the cache holds.
+def measure(misses):
+    line = 1
+    while misses([0, line]) == 1:
+        line += 1
+    lines = 1
+    while misses([place * line for place in range(lines)] * 2) == lines:
+        lines += 1
+    return line, lines

@@ -1,0 +1,473 @@
+# %% [markdown]
+# # Views and layout
+# After this chapter `view`, `transpose`, `expand` and `add_` work in your own library, and they raise where PyTorch
+# raises. You'll be able to say of any reshape whether it copies, and to prove it. The lesson takes about 55 minutes, the
+# exercises another 80.
+
+# %% hidden=true
+from course import lesson
+
+mytorch = lesson.mytorch(3)  # as it is after this chapter, with your parts where you solved them
+
+# %% [markdown]
+# ## A write that went missing
+# Take six numbers, flatten them twice, and write to both results. Say what `t` is before you run the cell.
+
+# %% tags=["proof-reshape-copies"]
+import minitorch as torch
+
+t = torch.arange(6).reshape(2, 3)
+straight = t.reshape(6)
+turned = t.t().reshape(6)
+straight[0] = 100
+turned[5] = 500
+print(t)
+for name, each in {"straight": straight, "turned": turned}.items():
+    print(f"{name:8} shares memory:", each.untyped_storage().data_ptr() == t.untyped_storage().data_ptr())
+
+# %% [markdown]
+# One write arrived, the other is lost, and nothing warned you. `t.reshape(6)` gave a **view**: another way to look at
+# the same memory. `t.t().reshape(6)` gave a copy. What decides?
+#
+# ## Memory layout · 2.3 Tensor内存布局的调整
+# A tensor is a recipe for walking over a flat row of numbers, its storage: *sizes*, *strides* and an *offset*. Start at
+# the offset; one step along dimension `d` moves by `stride[d]` places.
+
+# %% tags=["proof-walks"]
+from course import pictures
+
+t = torch.arange(10, 16).reshape(2, 3)
+walks = {"t": t, "t.t()": t.t(), "t[:, 1]": t[:, 1]}
+for name, each in walks.items():
+    print(f"{name:8} sizes {tuple(each.shape)}, strides {each.stride()}, offset {each.storage_offset()}")
+pictures.assign({"t": "data", "t.t()": "result", "t[:, 1]": "index"})
+pictures.storage(t, walks)
+
+# %% [markdown]
+# Transposing swapped two strides, and not a single number moved. Now flatten `t.t()`: its elements, in order, lie in
+# places 0 3 1 4 2 5. A flat tensor has one stride. Is there a stride that makes these jumps?
+#
+# ### The smallest model
+# List the places that a walk visits. If every jump is equally long, that jump is the stride of the flat view.
+
+# %%
+from itertools import pairwise, product
+
+
+def places(size, stride, offset=0):
+    indices = product(*map(range, size))
+    return [offset + sum(i * step for i, step in zip(index, stride, strict=True)) for index in indices]
+
+
+def flat_stride(size, stride):
+    jumps = {after - before for before, after in pairwise(places(size, stride))}
+    return jumps.pop() if len(jumps) == 1 else None
+
+
+print("t       ", places((2, 3), (3, 1)), "stride", flat_stride((2, 3), (3, 1)))
+print("t.t()   ", places((3, 2), (1, 3)), "stride", flat_stride((3, 2), (1, 3)))
+
+# %% [markdown]
+# The jumps of `t.t()` are +3 and −2 in turn. No recipe makes them, so the numbers have to move, and `reshape` copies.
+#
+# ### Where the model breaks
+# It knows one target, the flat shape. This tensor can't be flattened, and can still be viewed in another shape:
+
+# %% tags=["proof-view-raises", "raises-exception"]
+u = torch.arange(24).reshape(2, 3, 4).transpose(0, 1)
+print("strides", u.stride(), "flat stride", flat_stride(u.shape, u.stride()))
+print("as (3, 2, 2, 2):", u.view(3, 2, 2, 2).stride())
+u.view(6, 4)
+
+# %% [markdown]
+# ### The rule
+# Which neighbours merge? Dimensions `d` and `d + 1` merge when one step along `d` is as long as a whole row along `d + 1`:
+# `stride[d] == stride[d + 1] * size[d + 1]`. Here are two rows of three. Which distance between them makes one row of six?
+
+
+# %%
+def two_rows(distance):
+    name = "can merge" if distance == 3 * 1 else "can't merge"
+    return pictures.storage(range(9), {name: ((2, 3), (distance, 1), 0)})
+
+
+pictures.slider(two_rows, start={"distance": 4}, distance=[1, 2, 3, 4, 5, 6])
+
+# %% [markdown]
+# At 3 the dashed arrow is as long as the others. (At 1 and 2 the rows overlap, which is legal.) Now group the dimensions
+# of any walk into **runs** that merge, from the last one on.
+
+
+# %% tags=["proof-merge-rule"]
+def runs(size, stride):
+    """(how many elements, innermost stride) of each run of dimensions that merge."""
+    found = []
+    for length, step in zip(reversed(size), reversed(stride), strict=True):
+        if found and (length == 1 or step == found[0][0] * found[0][1]):
+            found[0] = (found[0][0] * length, found[0][1])
+        else:
+            found.insert(0, (length, step))
+    return found
+
+
+for name, x in {"t": t, "t.t()": t.t(), "u": u, "u[:, :, ::2]": u[:, :, ::2]}.items():
+    print(f"{name:13} {tuple(x.shape)!s:9} strides {x.stride()!s:9} runs {runs(x.shape, x.stride())}")
+
+# %% [markdown]
+# A run can be split as you like; what didn't merge must stay apart. `u` has runs of 3, 2 and 4 elements: a view may split
+# the 4 into 2 × 2, and can't have a dimension of 6. That is all `view` has to check.
+#
+# **Interview · When does `view` raise, and when does it work?**
+#
+# - *Thirty seconds:* It works when strides exist that visit the same places in the new shape. Neighbouring dimensions
+#   merge if `stride[d] == stride[d+1] * size[d+1]`; any dimension can be split. Otherwise it raises.
+# - *Longer:* The new lengths have to fill each run exactly. A length of 1 merges with anything: no step is taken along it.
+# - *They ask next:* Does the tensor have to be contiguous? No: `u` isn't, and `u.view(3, 2, 2, 2)` works.
+# - *The trap:* "`view` fails after `transpose`." It depends on the shape that you ask for.
+# - *Proof:* `proof-merge-rule`; working and raising: `proof-view-raises`.
+#
+# **Interview · `view` or `reshape`?**
+#
+# - *Thirty seconds:* `view` never copies and raises when strides don't allow it. `reshape` returns a view where one
+#   exists and a copy where none does.
+# - *Longer:* Use `view` when you rely on shared memory, `reshape` when you only need the numbers.
+# - *They ask next:* How do you find out which you got? Compare `untyped_storage().data_ptr()`.
+# - *The trap:* Writing into the result of `reshape` and expecting the source to change. That depends on strides.
+# - *Proof:* `proof-reshape-copies`.
+#
+# ### Contiguous
+# A tensor is **contiguous** if its walk goes through the storage place by place. Its strides are then those that
+# [chapter 02](02_tensors_and_storage.ipynb) computes from a shape. `contiguous()` returns the tensor itself if it is, and
+# a copy in that order otherwise.
+
+# %% tags=["proof-contiguous"]
+row = torch.arange(3).reshape(1, 3)
+for name, x in {"t": t, "t.t()": t.t(), "row.t()": row.t(), "t[:, :2]": t[:, :2], "t[1:]": t[1:]}.items():
+    print(f"{name:8} {x.stride()}  contiguous {x.is_contiguous()!s:5}  copied {x.contiguous() is not x}")
+print("t.t() + 1 has strides", (t.t() + 1).stride(), "and t.t().clone()", t.t().clone().stride())
+
+# %% [markdown] given="mytorch.views:view_op mytorch.views:run_as_view mytorch.views:permute"
+# `row.t()` is contiguous: along a length of 1 the stride doesn't matter. And `t.t() + 1` is a *new* tensor, yet not a
+# contiguous one: elementwise operations and `clone` keep the order in which their input lies. (`mytorch` lays out each
+# new result row by row.)
+#
+# **Interview · What does contiguous mean, and is a transposed tensor contiguous?**
+#
+# - *Thirty seconds:* The elements, in order, lie next to each other in the storage. A transposed matrix usually isn't
+#   contiguous: its strides are swapped, and the numbers stay where they are. With a length of 1 it is.
+# - *Longer:* `contiguous()` copies only where it has to. So a kernel that needs one flat row can call it on anything.
+# - *They ask next:* Is every new tensor contiguous? No: `t.t() + 1` has the strides of `t.t()`.
+# - *The trap:* "Slices aren't contiguous." `t[1:]` is, `t[:, :2]` isn't.
+# - *Proof:* `proof-contiguous`.
+#
+# ## `mytorch`: operations that return a walk
+# In chapter 02 a kernel took arrays and returned an array. A view's kernel takes the tensor and returns a walk, and
+# `run_as_view` makes a tensor on the *same storage*. `base` is the tensor that the first view was taken from; `rebased`
+# is for chapter 07. In the exercises you write `transpose`, `expand` and `squeeze` in the same way.
+
+# %%
+x = mytorch.arange(6).reshape(2, 3)
+y = x.permute(1, 0)
+print("strides", y.stride(), "same storage", y.storage is x.storage)
+
+# %% [markdown] given="mytorch.views:view"
+# `view` calls two functions that you'll write: `infer_size` replaces a −1, and `view_strides` is the rule from above.
+
+# %% [markdown]
+# ### `expand` and `repeat`
+# A stride may be 0: a step along that dimension stays where it is. That is all there is to `expand`.
+
+# %% tags=["proof-expand-stride"]
+bias = torch.tensor([7, 8, 9])
+for name, x in {"expand": bias.expand(1000, 3), "repeat": bias.repeat(1000, 1)}.items():
+    print(f"{name} shape {tuple(x.shape)}, strides {x.stride()}, {x.untyped_storage().nbytes()} bytes")
+print("expand, made contiguous:", bias.expand(1000, 3).contiguous().untyped_storage().nbytes(), "bytes")
+pictures.storage(bias, {"bias": bias, "expanded": bias.expand(2, 3), "column": bias[:1].expand(3)})
+
+# %% [markdown]
+# Several elements of an expanded tensor lie in one place, so a write could mean two values at once. `fill_` with one
+# number is fine; `add_` and `copy_` refuse. They look for a stride of 0, and for no other overlap of a tensor with itself.
+# So overlapping walks made with `as_strided` get past them:
+
+# %% tags=["proof-overlaps", "raises-exception"]
+s = torch.zeros(4)
+windows = s.as_strided((3, 2), (1, 1))  # 0 1, 1 2, 2 3: sliding windows
+windows.copy_(torch.tensor([[1, 2], [3, 4], [5, 6]]))
+print("wrote 1 to 6, found", s.tolist(), " filled", s[:1].expand(3).fill_(9).tolist())
+s[:1].expand(3).add_(1)
+
+# %% [markdown]
+# Six numbers went into four places. Two are gone, and only the last line raised.
+#
+# **Interview · `expand` or `repeat`?**
+#
+# - *Thirty seconds:* `expand` sets strides to 0 and takes no memory; it can only stretch lengths of 1. `repeat` copies.
+# - *Longer:* Use `repeat` when the rows are going to differ. Broadcasting is `expand`, done for you
+#   ([chapter 04](04_broadcasting_indexing_joining.ipynb)).
+# - *They ask next:* What does `contiguous()` do to an expanded tensor? It allocates the full size.
+# - *The trap:* Adding in place to an expanded tensor. It raises.
+# - *Proof:* `proof-expand-stride`; the refusal: `proof-overlaps`.
+#
+# ### Another order: `channels_last`
+# Images have shape (N, C, H, W): images, channels, rows, columns. A convolution mixes all channels of a pixel, so it helps
+# if those lie side by side. `channels_last` does that without changing the shape:
+
+# %% tags=["proof-channels-last"]
+image = torch.arange(12).reshape(1, 3, 2, 2)
+last = image.to(memory_format=torch.channels_last)
+for name, x in {"image": image, "last": last, "last * 2": last * 2}.items():
+    orders = x.is_contiguous(), x.is_contiguous(memory_format=torch.channels_last)
+    print(f"{name:8} {tuple(x.shape)}, strides {x.stride()}, contiguous, channels last: {orders}")
+print("equal:", torch.equal(image, last), " storage of last:", last.as_strided((12,), (1,)).tolist())
+pictures.storage(last, {"last": last})
+
+# %% [markdown]
+# **Interview · What is `channels_last`?**
+#
+# - *Thirty seconds:* A memory format. The shape stays (N, C, H, W); the strides make the channel dimension the one that
+#   moves by 1.
+# - *Longer:* It suits convolutions, which read all channels of a pixel. Elementwise operations keep it.
+# - *They ask next:* How does it differ from `permute(0, 2, 3, 1)`? That changes the shape and moves nothing.
+#   `channels_last` moves the numbers and keeps the shape.
+# - *The trap:* `is_contiguous()` says no. Ask with `memory_format=torch.channels_last`.
+# - *Proof:* `proof-channels-last`.
+#
+# ## Writing · C In-place Operations, B 行列操作
+# Assigning to a row or column is a view, then a write into it: `t[:, 1] = 0` takes the walk of column 1 and fills it.
+# `mytorch` gets its square brackets in chapter 04; both steps work now.
+
+# %% tags=["proof-assignment"]
+ones, mine = torch.ones(3, 4), mytorch.ones(3, 4)
+ones[:, 1] = 0
+mine.select(1, 1).fill_(0)
+ones.add_(5)
+mine.add_(5)
+print(ones)
+print("equal:", ones.tolist() == mine.tolist(), " versions:", ones._version, mine._version)
+
+# %% [markdown]
+# A trailing underscore means *in place*: `add_` writes into the memory of its tensor and returns that tensor. Every view
+# of that memory sees the write. On a tensor, `+=` is in place too.
+
+# %% tags=["proof-in-place"]
+a = torch.zeros(3)
+b = a
+b = b + 1  # a new tensor; the name b moves on to it
+print("after b = b + 1:", a.tolist())
+b = a
+b += 1  # a write into the memory of a
+print("after b += 1:   ", a.tolist(), b is a, a.add_(1) is a)
+for write in (lambda: torch.arange(3).add_(0.5), lambda: torch.zeros(3).add_(torch.ones(2, 3))):
+    try:
+        write()
+    except RuntimeError as error:
+        print(error)
+
+# %% [markdown]
+# A write changes neither the dtype nor the shape of the tensor, so the result has to fit.
+#
+# **Interview · `a = a + b` or `a += b`?**
+#
+# - *Thirty seconds:* The first makes a new tensor and binds the name to it. The second writes into the memory of `a`,
+#   so its views and other names change too.
+# - *Longer:* In place, the result must fit into `a`: integers can't take 0.5, and broadcasting may stretch `b`, not `a`.
+# - *They ask next:* How do you write a column? `t[:, 1] = 0`: a view, and a write into it.
+# - *The trap:* A function that does `x += 1` changes its caller's tensor.
+# - *Proof:* `proof-in-place`; the column: `proof-assignment`.
+#
+# ### Who notices? The version
+# Autograd keeps values for later, and a write may destroy one. So PyTorch counts writes. A tensor shares its counter with
+# its views and with what `detach()` returns. Writes through `.data` and through NumPy aren't counted:
+
+# %% tags=["proof-versions"]
+data = torch.zeros(4)
+view, detached = data[:2], data.detach()
+view.add_(1)
+detached.mul_(3)
+print("two writes:", data._version, view._version, detached._version, "  clone:", data.clone()._version)
+data.data.add_(1)
+data.numpy()[0] = 9
+print("after writes through .data and numpy():", data._version, data.tolist())
+pictures.storage(data, {"data": data, "view": view}, version=data._version)
+
+# %% [markdown] given="mytorch.views:_copy mytorch.views:copy_ mytorch.views:run_write"
+# In `mytorch` the counter belongs to the storage, and one operation writes: `copy_`. The others compute a result and copy
+# it in, so autograd will have a single operation to watch (chapter 07). You write the two functions behind that: `write`,
+# which refuses or counts, and `in_place`, which turns `add` into `add_`. (`move` is about devices: chapter 05.)
+
+# %% [markdown]
+# ## Milestone: the same walks, the same errors, the same edges
+# A random program runs on `torch` and `mytorch` side by side. After each step it compares sizes, strides, offset, version,
+# numbers and errors. Then come the edges: no elements, no dimensions, lengths of 1.
+
+# %% tags=["proof-milestone"]
+import random
+from collections import Counter
+
+
+def outcome(call, *args):
+    try:
+        return call(*args)
+    except (RuntimeError, IndexError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def seen(x):
+    return x if isinstance(x, str) else (x.shape, x.stride(), x.storage_offset(), x._version, x.tolist())
+
+
+def draw_step(rng, x):
+    lengths = rng.sample([*x.shape, 1], x.ndim + 1) if rng.random() < 0.5 else [2, -1, rng.randint(1, 3)]
+    dims = rng.sample(range(x.ndim), x.ndim)
+    stretched = [rng.choice([length, -1, 3]) for length in x.shape]
+    steps = {"view": [lengths], "reshape": [lengths], "permute": [dims], "expand": [stretched]}
+    steps["squeeze"] = []
+    steps |= {"transpose": [rng.randrange(-3, 3), -1], "unsqueeze": [rng.randrange(-2, 3)], "mul_": [3]}
+    return rng.choice(list(steps.items()))
+
+
+rng, results, different = random.Random(0), Counter(), 0
+for _ in range(400):
+    theirs, mine = torch.arange(24).reshape(2, 3, 4), mytorch.arange(24).reshape(2, 3, 4)
+    for _ in range(5):
+        name, args = draw_step(rng, theirs)
+        both = [outcome(getattr(x, name), *args) for x in (theirs, mine)]
+        different += seen(both[0]) != seen(both[1]) or theirs.tolist() != mine.tolist()
+        results[name, "refused" if isinstance(both[0], str) else "ran"] += 1
+        if isinstance(both[0], str) or isinstance(both[1], str) or theirs.numel() > 200:
+            break
+        theirs, mine = both
+for name in sorted({name for name, _ in results}):
+    print(f"{name:10} ran {results[name, 'ran']:3}  refused {results[name, 'refused']:3}")
+print("different:", different)
+
+cases = [((0, 3), (3, 0)), ((), (1, 1)), ((1, 1), ()), ((2, 0), (-1, 0)), ((2, 1, 3), (3, 2, 1))]
+for size, wanted in cases:
+    theirs, mine = (seen(outcome(lib.zeros(size).view, wanted)) for lib in (torch, mytorch))
+    found = theirs if isinstance(theirs, str) else f"strides {theirs[1]}"
+    print(size, "as", wanted, found, "equal", theirs == mine)
+
+# %% [markdown]
+# ## What a walk costs
+# Reading `t.t()` in order jumps through memory. Many processors fetch 64 bytes at a time, a cache line. In how many lines
+# do the first 1,000 elements of a matrix of float32 lie? And what does a copy cost?
+
+# %% tags=["proof-cache-lines"]
+matrix = torch.ones(1024, 1024)
+for name, x in {"matrix": matrix, "matrix.t()": matrix.t()}.items():
+    step = x.stride(1) * x.element_size()
+    print(f"{name:10} {step:4} bytes to the next, {len({i * step // 64 for i in range(1000)})} lines")
+
+import time
+
+
+def nanoseconds(x):
+    """Per element, for a copy that reads `x` in order; the best of five."""
+    seconds = []
+    for _ in range(5):
+        start = time.perf_counter()
+        x.clone(memory_format=torch.contiguous_format)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds) / x.numel() * 1e9
+
+
+sides = [64, 128, 256, 512, 1024, 2048]
+measured = {name: [] for name in ("row by row", "transposed")}
+for side in sides:
+    square = torch.ones(side, side)
+    measured["row by row"].append(nanoseconds(square))
+    measured["transposed"].append(nanoseconds(square.t()))
+about = "Time per element of a copy, for square matrices read row by row and transposed."
+pictures.curves(measured, sides, xlabel="rows and columns", ylabel="ns per element", log="x", alt=about)
+
+# %% [markdown] given="mytorch.views:reshape"
+# The transposed walk comes back to a line only after a whole column. Where the lines of a column no longer fit in the
+# cache, each is fetched again for every element. At which size do the two curves part on your machine?
+#
+# ## The real one
+# Here is `reshape` in `mytorch`, and below it the one in minitorch:
+
+# %%
+import inspect
+
+print(inspect.getsource(inspect.unwrap(torch.reshape)))
+
+# %% [markdown]
+# Both work out the shape, then the strides, and copy if there are none. `_array` is the NumPy array below the tensor,
+# `inferred_shape` is your `infer_size`, `checked_ints` accepts numbers or a tuple, and `@composite` marks a function made of
+# other operations. `c_contiguous` is a shortcut: contiguous memory takes any shape. The three functions at the end differ
+# in what autograd sees: `view_as_shape` is `view`, `reshape_alias` is the same under another name in the graph, and the
+# result of `unsafe_view` doesn't count as a view, since nothing else refers to the copy (`unshared` in `mytorch`).
+
+# %% [markdown]
+# ## Myths
+# ### Myth 11 · "In-place saves memory, so prefer it"
+# It saves an allocation. But autograd may have kept the old value for the backward pass. If so, it kept the version too,
+# and compares:
+
+# %% tags=["proof-in-place-needs-old-value"]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+kept = w.exp()  # the derivative of exp is its result, so the result is kept
+kept.add_(1)
+print("written at version", kept._version)
+print(outcome(kept.sum().backward).split(" Hint")[0])
+doubled = w * 2  # needs neither w nor its result
+doubled.add_(1)
+doubled.sum().backward()
+print("a write that nobody minds:", w.grad)
+w.grad, hidden = None, w.exp()
+hidden.data.add_(1)  # the version doesn't see this one
+hidden.sum().backward()
+print("a write that nobody saw:", w.grad, "but right is", w.exp().detach())
+
+# %% [markdown]
+# The first write destroyed a value that was needed; the second didn't. Which values are needed depends on the formulas
+# of the operations ([chapter 06](06_computation_graph.ipynb)); [chapter 07](07_backward_in_depth.ipynb) builds the check.
+#
+# **Interview · In-place operations save memory. Should you prefer them?**
+#
+# - *Thirty seconds:* Only where nothing needs the old value, as in an optimizer's step. Under autograd the backward pass
+#   may need it, and then `backward` raises.
+# - *Longer:* A node saves the version with the value, and compares it before the value is used.
+# - *They ask next:* Which writes go unnoticed? Those through `.data` and NumPy. The gradient can then be wrong
+#   without an error.
+# - *The trap:* The error appears in `backward`, far from the line that wrote.
+# - *Proof:* `proof-in-place-needs-old-value`; the counter: `proof-versions`.
+
+# %% [markdown]
+# ## Rapid fire
+# 1. Are strides counted in bytes? In elements; NumPy's are in bytes.
+# 2. You keep `big[0]` of a 4 MB tensor. How much memory stays alive? All 4 MB. Keep `big[0].clone()` instead.
+# 3. `flatten`: view or copy? Either, and if nothing changes, the tensor itself.
+# 4. How many numbers does `permute` move? None.
+# 5. You add 1 in place and subtract it again. Is the version as before? No, it counts both writes.
+
+# %% tags=["proof-rapid-fire"]
+grid = torch.zeros(2, 3)
+print("1.", grid.stride(), grid.numpy().strides)
+big = torch.zeros(1000, 1000)
+print("2.", big[0].untyped_storage().nbytes(), "bytes; cloned", big[0].clone().untyped_storage().nbytes())
+line = big[0]
+print("3. view:", grid.flatten()._is_view(), grid.t().flatten()._is_view(), line.flatten() is line)
+print("4.", grid.permute(1, 0).data_ptr() == grid.data_ptr())
+grid.add_(1).sub_(1)
+print("5.", grid._version)
+
+# %% [markdown]
+# ## To remember
+# 1. A tensor is a storage and a walk: sizes, strides, offset.
+# 2. `transpose`, `permute`, `expand`, `squeeze` and slices change the walk and move no number.
+# 3. Dimensions `d` and `d + 1` merge if `stride[d] == stride[d + 1] * size[d + 1]`.
+# 4. `view` never copies; `reshape` and `contiguous` copy where they have to.
+# 5. Contiguous: the walk goes place by place. Lengths of 1 don't count.
+# 6. Elementwise results keep the order of their input, `channels_last` included.
+# 7. `expand` sets strides to 0 and takes no memory; `repeat` copies.
+# 8. `x_()` and `+=` write into shared memory; dtype category and shape have to fit.
+# 9. `add_` into an expanded tensor raises. Other overlaps of a tensor with itself go unnoticed.
+# 10. A write adds 1 to a version that all views share. Autograd compares it.
+#
+# ## You try
+# [The exercises](../exercises/03_views_and_layout.ipynb): predict what reshapes share, write the views and writes of
+# `mytorch`, cut a picture into patches without copying, repair a model that mixes up its attention heads, and measure a
+# cache.
+# [Chapter 04](04_broadcasting_indexing_joining.ipynb) builds square brackets and broadcasting on these walks.

@@ -1,0 +1,897 @@
+# %% [markdown]
+# # Exercises · Broadcasting, indexing and joining
+# Eight exercises, 18 points. `torch` is `minitorch`. Exercises 2 to 5 write `mytorch`; what passes there goes into
+# `my/mytorch`. Your functions run inside a file of `mytorch`. What a docstring mentions is there; import anything else in
+# the cell.
+
+# %% setup=true
+from __future__ import annotations
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+
+# %% [markdown] exercise="brackets_predict_writes" kind="predict" points=1
+# ### Exercise 1 · Which writes arrive?
+# ```python
+# t = torch.zeros(3, 4)
+# t[[0]][:, 0] = 1
+# t[:, [1]] += 10
+# t[1:][:, 2] = 100
+# ```
+# What is `int(t.sum())`? Set `prediction` to the number. Each line that arrives leaves its own digit in it.
+
+# %% solution="brackets_predict_writes"
+### BEGIN SOLUTION
+prediction = 230
+### END SOLUTION
+
+# %% check="brackets_predict_writes"
+check.show({"sum": int(prediction)}, secret=True)
+
+# %% [markdown] hint="brackets_predict_writes"
+# Which brackets are read, and which are written? Python writes through the last pair only.
+
+# %% [markdown] hint="brackets_predict_writes"
+# `x[i] += v` does three things: it reads `x[i]`, adds to what it got, and then writes `x[i] = ` the result.
+
+# %% [markdown] hint="brackets_predict_writes"
+# Line by line: is `t[[0]]` a view? Does `+=` end with a write into `t`? Is `t[1:]` a view?
+
+# %% mutant="brackets_predict_writes"
+# All three arrive
+# `t[[0]]` is a list in brackets, so it is a copy. The 1 was written into that copy, and nothing refers to it any more.
+prediction = 231
+
+# %% mutant="brackets_predict_writes"
+# The second line is lost
+# `t[:, [1]]` alone would be a copy. But `+=` ends with an assignment to `t[:, [1]]`, and that writes into `t`: three tens.
+prediction = 200
+
+# %% mutant="brackets_predict_writes"
+# The first arrives, the second is lost
+# It is the other way round. `t[[0]]` is read, which makes a copy, and the copy is written; `+=` ends with a write into `t`.
+prediction = 201
+
+# %% mutant="brackets_predict_writes"
+# The third line is lost
+# `t[1:]` is a slice, so it is a view. A write into a view of a view reaches `t`: two hundreds.
+prediction = 30
+
+# %% mutant="brackets_predict_writes"
+# The first arrives, the third is lost
+# It is the other way round. A list in brackets makes a copy, a slice makes a view. What is written into a view arrives.
+prediction = 31
+
+# %% mutant="brackets_predict_writes"
+# Nothing arrives
+# The first line is lost, as you say. But `t[1:]` is a view, and `+=` ends with an assignment to `t[:, [1]]`.
+prediction = 0
+
+# %% mutant="brackets_predict_writes"
+# Only the first arrives
+# That one is lost: `t[[0]]` is a copy. The others arrive: `+=` ends with an assignment, and `t[1:]` is a view.
+prediction = 1
+
+# %% mutant="brackets_predict_writes"
+# One element each
+# The right lines arrive. But `:` covers every row: the second line writes three tens, and the third two hundreds.
+prediction = 110
+
+# %% mutant="brackets_predict_writes"
+# All arrive, in one element each
+# The first line is lost, since `t[[0]]` is a copy. And `:` covers every row: three tens and two hundreds arrive.
+prediction = 111
+
+# %% [markdown] exercise="broadcast_shape_rule" kind="core" points=3 part="mytorch.broadcasting:broadcast_shapes mytorch.broadcasting:meeting_shape"
+# ### Exercise 2 · Where shapes meet
+# The rule of broadcasting, twice: for any number of shapes, and for the two operands of an operation. The second may
+# use the first; what differs is the error.
+#
+# `broadcast_shapes((2, 1), (3,))` is `Size([2, 3])`. `meeting_shape((3, 2), (2, 3))` raises "The size of tensor a (2)
+# must match the size of tensor b (3) at non-singleton dimension 1". The docstrings say the rest.
+
+# %% check="broadcast_shape_rule"
+a, b, c, d = (int(length) for length in check.rng().permutation([2, 3, 4, 5]))
+shapes, meet = mytorch.broadcast_shapes, mytorch.broadcasting.meeting_shape
+check.show(
+    {
+        "fit": [(a, 1, c), (b, 1)],
+        "met": [shapes((a, 1, c), (b, 1)), meet((a, 1, c), (b, 1)), meet((b, 1), (a, 1, c))],
+        "three shapes, none": [shapes((a, 1), (1, b), (c, 1, 1)), shapes(), type(shapes()).__name__],
+        "a length of 0": [shapes((a, 1), (0,)), meet((0,), (a, 1))],
+        "a length of 0 that doesn't fit": [check.error(shapes, (0,), (a,)), check.error(meet, (0,), (a,))],
+        "one doesn't fit": [check.error(shapes, (a, b), (a,)), check.error(meet, (a, b), (a,))],
+        "two don't fit": [check.error(shapes, (a, b), (c, d)), check.error(meet, (a, b), (c, d))],
+        "the shorter first": [check.error(shapes, (b,), (c, d)), check.error(meet, (c, 1), (a, b, 1))],
+        "the third": check.error(shapes, (1, a), (b, 1), (c, a)),
+        "before the longest": check.error(shapes, (a,), (b,), (c, d, a)),
+        "an operation": [
+            (mytorch.zeros(a, 1) + mytorch.zeros(b)).shape,
+            check.error(mytorch.zeros(a).add, mytorch.ones(b)),
+        ],
+    },
+    text="Shapes that meet, and the errors of those that don't.",
+)
+
+# %% [markdown] hint="broadcast_shape_rule"
+# Negative numbers count dimensions from the right, where shapes are aligned. What is -1 of a shape of length 3? Of
+# length 1?
+
+# %% [markdown] hint="broadcast_shape_rule"
+# Begin with ones, as many as the longest shape has dimensions. For each shape, and `dim` in -1, -2, …: a 1 in the
+# result takes the new length; another length must be equal to the new one, unless the new one is 1.
+
+# %% [markdown] hint="broadcast_shape_rule"
+# `range(-1, -1 - len(shape), -1)` counts the dimensions of a shape from the right. In `meeting_shape` go over those
+# that both shapes have, raise at the first pair that differs and has no 1, and return `broadcast_shapes(a, b)` at the
+# end.
+
+
+# %% mutant="broadcast_shape_rule"
+# Aligned at the left
+# Shapes meet at their right ends. Yours compares the first lengths with each other.
+def broadcast_shapes(*shapes):
+    result = [1] * max(map(len, shapes), default=0)
+    for number, shape in enumerate(shapes):
+        for dim in range(len(shape)):
+            if result[dim] == 1:
+                result[dim] = shape[dim]
+            elif shape[dim] not in (1, result[dim]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at "
+                    f"index {number} had {tuple(shape)}; but expected shape should be broadcastable to {result}"
+                )
+    return Size(result)
+
+
+# %% mutant="broadcast_shape_rule"
+# As long as the longest so far
+# The list in the error has as many dimensions as the longest of *all* shapes, also of those that come later.
+def broadcast_shapes(*shapes):
+    result = []
+    for number, shape in enumerate(shapes):
+        result = [1] * (len(shape) - len(result)) + result
+        for dim in range(-1, -1 - len(shape), -1):
+            if result[dim] == 1:
+                result[dim] = shape[dim]
+            elif shape[dim] not in (1, result[dim]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at "
+                    f"index {number} had {tuple(shape)}; but expected shape should be broadcastable to {result}"
+                )
+    return Size(result)
+
+
+# %% mutant="broadcast_shape_rule"
+# A length of 0 fits everything
+# 0 and 3 differ, and neither is 1. Only a 1 is stretched; ask whether one of the lengths is 1.
+def meeting_shape(a, b):
+    for dim in range(-1, -1 - min(len(a), len(b)), -1):
+        if a[dim] != b[dim] and min(a[dim], b[dim]) > 1:
+            raise RuntimeError(
+                f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton "
+                f"dimension {max(len(a), len(b)) + dim}"
+            )
+    return broadcast_shapes(a, b)
+
+
+# %% mutant="broadcast_shape_rule"
+# Takes the larger length
+# A 1 takes the other length, and that may be 0, which is smaller.
+def broadcast_shapes(*shapes):
+    result = [1] * max(map(len, shapes), default=0)
+    for number, shape in enumerate(shapes):
+        for dim in range(-1, -1 - len(shape), -1):
+            if 1 not in (result[dim], shape[dim]) and result[dim] != shape[dim]:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at "
+                    f"index {number} had {tuple(shape)}; but expected shape should be broadcastable to {result}"
+                )
+            result[dim] = max(result[dim], shape[dim])
+    return Size(result)
+
+
+# %% mutant="broadcast_shape_rule"
+# Names the first dimension
+# If several dimensions don't fit, PyTorch names the last one: it begins at the right, where the shapes are aligned.
+def meeting_shape(a, b):
+    for dim in range(-min(len(a), len(b)), 0):
+        if a[dim] != b[dim] and 1 not in (a[dim], b[dim]):
+            raise RuntimeError(
+                f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton "
+                f"dimension {max(len(a), len(b)) + dim}"
+            )
+    return broadcast_shapes(a, b)
+
+
+# %% mutant="broadcast_shape_rule"
+# Counts in the first shape
+# The dimension in the error is counted from the front of the longer shape, which may be the second.
+def meeting_shape(a, b):
+    for dim in range(-1, -1 - min(len(a), len(b)), -1):
+        if a[dim] != b[dim] and 1 not in (a[dim], b[dim]):
+            raise RuntimeError(
+                f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton "
+                f"dimension {len(a) + dim}"
+            )
+    return broadcast_shapes(a, b)
+
+
+# %% mutant="broadcast_shape_rule"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def broadcast_shapes(*shapes):
+    import minitorch
+
+    return minitorch.broadcast_shapes(*shapes)
+
+
+# %% [markdown] exercise="brackets_take_views" kind="core" points=4 part="mytorch.indexing:slice_bounds mytorch.indexing:take_views"
+# ### Exercise 3 · Square brackets
+# Now write the loop that the lesson did by hand. `take_views` goes over the items of an index, does what a view can do,
+# and notes what has to wait; `slice_bounds` turns a slice into three numbers. All helpers that the docstrings name are
+# there.
+#
+# `slice_bounds(slice(-3, None), 5)` is `(2, 5, 1)`. For `x[:, [-1], ::2]` of shape (2, 3, 4), `take_views` returns a
+# view of shape (2, 3, 2) and the note `(None, tensor([-1]), None)`.
+
+# %% check="brackets_take_views"
+rng = check.rng()
+x = mytorch.tensor(rng.integers(0, 100, size=(3, 4, 5)))
+number, step = int(rng.integers(1, 3)), int(rng.integers(2, 4))
+cuts = [
+    slice(None),
+    slice(-number, None),
+    slice(1, -number),
+    slice(2, 1),
+    slice(-9, 9, step),
+    slice(7, 9),
+    slice(None, -9),
+    slice(None, 0),
+]
+
+
+def look(index, x=x):
+    found = x[index]
+    return [found.shape, found.tolist(), (found.stride(), found.storage_offset()) if found._is_view() else "a copy"]
+
+
+whole = slice(None)
+shown = {"x": x.tolist(), "number": number, "step": step}
+shown |= {"bounds": [mytorch.indexing.slice_bounds(each, 5) for each in cuts]}
+shown |= {
+    "x[number]": look(number),
+    "x[:, -number]": look((whole, -number)),
+    "x[::step, 1:-number]": look((slice(None, None, step), slice(1, -number))),
+    "x[None, number, ..., None]": look((None, number, ..., None)),
+    "x[..., number, None]": look((..., number, None)),
+    "x[None, ..., 1:]": look((None, ..., slice(1, None))),
+    "x[number, [0, 1]]": look((number, [0, 1])),
+    "x[:, [-1], ::step]": look((whole, [-1], slice(None, None, step))),
+    "x[..., [0, number]]": look((..., [0, number])),
+    "x[None, x > 50]": look((None, x > 50)),
+    "x[x[..., 0] > 50, number]": look((x[..., 0] > 50, number)),
+    "x[True, number]": look((True, number)),
+    "errors": [check.error(lambda: x[0, None, 9]), check.error(lambda: x[::0]), check.error(lambda: x[::-1])],
+}
+x[number, :, [0, -1]] = 0
+check.show({**shown, "x[number, :, [0, -1]] = 0": x.tolist()}, text="What indices of x give, and the walks of views.")
+
+# %% [markdown] hint="brackets_take_views"
+# For `slice_bounds`: a bound below 0 is `length` too small. After that correction it can still lie outside.
+
+# %% [markdown] hint="brackets_take_views"
+# Keep one list, the note. Its length is the dimension that the next item is about. Which items make it longer by one?
+# Which by several? Which not at all?
+
+# %% [markdown] hint="brackets_take_views"
+# Compute `missing` before the loop, because `x` changes in it. Then five branches: `item is None`; `isinstance(item,
+# EllipsisType)`; `isinstance(item, slice)`; `isinstance(item, int)`; and else, a tensor. Each is one to three lines, in
+# the docstring's words. `range(*item.indices(length))` shows what Python makes of a slice.
+
+
+# %% mutant="brackets_take_views"
+# Takes an end of 0 for a missing one
+# `x[:0]` is empty. 0 is false in Python, so `item.stop or length` is `length`. Compare with None.
+def slice_bounds(item, length):
+    step = 1 if item.step is None else item.step
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step < 0:
+        raise ValueError("step must be greater than zero")
+    start, end = item.start or 0, item.stop or length
+    start, end = (min(max(each + length if each < 0 else each, 0), length) for each in (start, end))
+    return start, max(start, end), step
+
+
+# %% mutant="brackets_take_views"
+# A number is noted
+# A number removes its dimension, so nothing is noted for it. With an entry, the next item is about the wrong dimension.
+def take_views(x, items):
+    missing = x.ndim - sum(map(dims_taken, items))
+    note = []
+    for position, item in enumerate(items):
+        dim = len(note)
+        if item is None:
+            x = views.unsqueeze(x, dim)
+            note.append(None)
+        elif isinstance(item, EllipsisType):
+            note += [None] * missing
+        elif isinstance(item, slice):
+            start, end, step = slice_bounds(item, x.shape[dim])
+            x = views.slice(x, dim, start, end, step)
+            note.append(None)
+        elif isinstance(item, int):
+            x = pick(x, dim, item, position)
+            note.append(None)
+        else:
+            x, waiting = set_aside(x, dim, item)
+            note += waiting
+    return x, tuple(note)
+
+
+# %% mutant="brackets_take_views"
+# The dots are counted too late
+# How many dimensions `...` stands for depends on the `x` that came in. In the loop, `None` and numbers have changed it.
+def take_views(x, items):
+    note = []
+    for position, item in enumerate(items):
+        dim = len(note)
+        if item is None:
+            x = views.unsqueeze(x, dim)
+            note.append(None)
+        elif isinstance(item, EllipsisType):
+            note += [None] * (x.ndim - sum(map(dims_taken, items)))
+        elif isinstance(item, slice):
+            start, end, step = slice_bounds(item, x.shape[dim])
+            x = views.slice(x, dim, start, end, step)
+            note.append(None)
+        elif isinstance(item, int):
+            x = pick(x, dim, item, position)
+        else:
+            x, waiting = set_aside(x, dim, item)
+            note += waiting
+    return x, tuple(note)
+
+
+# %% mutant="brackets_take_views"
+# Bounds below 0 are cut to 0
+# A bound below 0 counts from the back: add the length first, and cut afterwards.
+def slice_bounds(item, length):
+    step = 1 if item.step is None else item.step
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step < 0:
+        raise ValueError("step must be greater than zero")
+    start = 0 if item.start is None else min(max(item.start, 0), length)
+    end = length if item.stop is None else min(max(item.stop, 0), length)
+    return start, max(start, end), step
+
+
+# %% mutant="brackets_take_views"
+# Bounds are not cut
+# `x[-9:9]` of 5 places takes all 5. Bounds beyond the ends have to be cut to 0 and the length.
+def slice_bounds(item, length):
+    step = 1 if item.step is None else item.step
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step < 0:
+        raise ValueError("step must be greater than zero")
+    start = 0 if item.start is None else item.start
+    end = length if item.stop is None else item.stop
+    start, end = (each + length if each < 0 else each for each in (start, end))
+    return max(start, 0), max(start, end, 0), step
+
+
+# %% mutant="brackets_take_views"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def slice_bounds(item, length):
+    import minitorch
+
+    places = minitorch.arange(length)[item]
+    return int(places[0]), int(places[-1]) + 1, item.step or 1
+
+
+# %% [markdown] exercise="gather_and_back" kind="core" points=3 part="mytorch.gathering:along mytorch.gathering:gather mytorch.gathering:scatter_add mytorch.indexing:unindex"
+# ### Exercise 4 · Reading, and the way back
+# `along` makes the index that NumPy needs; `gather` reads with it, in one line. Then the two ways back, `scatter_add`
+# for `gather` and `unindex` for square brackets. All four work on NumPy arrays. No loop over elements is needed.
+#
+# For `index = [[2, 0]]` and dim 0, `along` gives the index itself and `[[0, 1]]`: element `[0, 0]` of the result is
+# `x[2, 0]`, and `[0, 1]` is `x[0, 1]`. NumPy's `np.add.at(array, places, values)` adds even where a place is named
+# twice.
+
+# %% check="gather_and_back"
+rng = check.rng()
+x = mytorch.tensor(rng.integers(0, 100, size=(3, 4)))
+cube = mytorch.tensor(rng.normal(size=(2, 3, 4)).round(2))
+rows, columns = mytorch.tensor(rng.integers(0, 3, size=(5, 2))), mytorch.tensor(rng.integers(0, 4, size=(2, 6)))
+deep = mytorch.tensor(rng.integers(0, 3, size=(1, 5, 3)))
+to = mytorch.tensor(rng.integers(0, 3, size=(4, 3)))
+src = mytorch.tensor(rng.integers(1, 9, size=(5, 4)))
+base = mytorch.full((3, 4), 10)
+grad = mytorch.tensor(rng.integers(1, 9, size=(6,)).astype("float32"))
+twice = mytorch.tensor(rng.integers(0, 2, size=(6,)))
+parts = mytorch.gathering.along(-2, np.zeros((2, 3, 4), int))
+check.show(
+    {
+        "x": x.tolist(),
+        "index": [rows.tolist(), columns.tolist(), to.tolist(), twice.tolist()],
+        "along(-2, zeros of (2, 3, 4))": [each.shape for each in parts] + [parts[0].ravel(), parts[2].ravel()],
+        "gather along 0, 1, -1": [x.gather(0, rows), x.gather(1, columns), x.gather(-1, columns)],
+        "gather in three dimensions": cube.gather(1, deep),
+        "scatter_add along 0": base.scatter_add(0, to, src),
+        "scatter_add along 1": base.scatter_add(1, columns[:, :2], src[:2]),
+        "what it added to": base,
+        "unindex of a vector": mytorch.indexing.unindex(grad, (4,), (twice,)),
+        "unindex of (:, places)": mytorch.indexing.unindex(cube[0, :2, :3], (2, 3), (None, twice[:3])),
+    },
+    text="What gather reads, and what its way back adds. Some places are named twice.",
+)
+
+# %% [markdown] hint="gather_and_back"
+# For a matrix and dim 1, NumPy needs `x[rows, index]`, where `rows` is a column 0, 1, 2 …: it is broadcast against
+# `index`.
+
+# %% [markdown] hint="gather_and_back"
+# Along dimension d the numbers are `np.arange(index.shape[d])`, reshaped to a shape of ones with `index.shape[d]` at
+# place d. Replace the entry for `dim` by `index`.
+
+# %% [markdown] hint="gather_and_back"
+# `gather` is `x[along(dim, index)]`. Both ways back: make the result (a copy of `x`, or zeros), `np.add.at(result, …,
+# values)`, return it. The part of `src` that counts is `src[tuple(slice(n) for n in index.shape)]`.
+
+
+# %% mutant="gather_and_back"
+# Adds with +=
+# `result[places] += values` reads, adds and writes once for each place. Where a place is named twice, one sum is lost.
+def scatter_add(x, dim, index, src):
+    result = x.copy()
+    result[along(dim, index)] += src[tuple(map(slice, index.shape))]
+    return result
+
+
+# %% mutant="gather_and_back"
+# Writes instead of adding
+# A place that was read twice must get the sum of both gradients. Yours keeps one of them.
+def unindex(grad, size, indices):
+    result = np.zeros_like(grad, shape=size)
+    result[places(indices)] = grad
+    return result
+
+
+# %% mutant="gather_and_back"
+# Adds into its input
+# `scatter_add` returns a new array. Yours changes the `x` of its caller.
+def scatter_add(x, dim, index, src):
+    np.add.at(x, along(dim, index), src[tuple(map(slice, index.shape))])
+    return x
+
+
+# %% mutant="gather_and_back"
+# Counts from the wrong end
+# A negative `dim` counts from the back: -2 of three dimensions is 1. Yours takes it for the last.
+def along(dim, index):
+    whole = []
+    for each, length in enumerate(index.shape):
+        shape = [1] * index.ndim
+        shape[each] = length
+        whole.append(np.arange(length).reshape(shape))
+    whole[max(dim, -1)] = index
+    return tuple(whole)
+
+
+# %% mutant="gather_and_back"
+# Takes whole rows
+# `x[index]` along `dim` takes whole slices. `gather` takes one element for each place of the index.
+def gather(x, dim, index):
+    return np.take(x, index, axis=dim)
+
+
+# %% mutant="gather_and_back"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def gather(x, dim, index):
+    import minitorch
+
+    return minitorch.from_numpy(x).gather(dim, minitorch.from_numpy(index)).numpy()
+
+
+# %% [markdown] exercise="joining_split_stack" kind="core" points=2 part="mytorch.joining:stack mytorch.joining:split"
+# ### Exercise 5 · Apart and together
+# `split` cuts a dimension into views, `stack` puts tensors side by side along a new one. Each is a few lines on what
+# you have: `views.slice` and `views.unsqueeze`, `cat`.
+#
+# `split` of a length of 5 by 2 gives lengths 2, 2, 1. `stack` of three tensors of shape (2, 4) has shape (3, 2, 4)
+# along dimension 0, (2, 3, 4) along 1, and (2, 4, 3) along -1.
+
+# %% check="joining_split_stack"
+rng = check.rng()
+size = int(rng.integers(2, 4))
+length = size * int(rng.integers(2, 4)) + 1
+x = mytorch.tensor(rng.integers(0, 100, size=(length, 4)))
+first, second = x[:2], x[2:4]
+
+
+def look(parts):
+    return [[part.tolist(), part.stride(), part.storage_offset(), part._is_view()] for part in parts]
+
+
+check.show(
+    {
+        "x": x.tolist(),
+        f"split({size})": look(x.split(size)),
+        "split([1, 3], -1)": look(x.split([1, 3], -1)),
+        "split((0, length))": [part.shape for part in x.split((0, length))],
+        "split of nothing": [part.shape for part in x[:0].split(size)],
+        "chunk(3)": [part.shape for part in x.chunk(3)],
+        "not the sum": check.error(x.split, [1, 1], 1),
+        "stack along 0, 1, 2, -1": [mytorch.stack([first, second], dim) for dim in (0, 1, 2, -1)],
+        "stack of numbers": mytorch.stack([mytorch.tensor(size), mytorch.tensor(length)]),
+        "can't stack": [check.error(mytorch.stack, [first, x]), check.error(mytorch.stack, [])],
+        "nor these": [
+            check.error(mytorch.stack, [first, first.reshape(4, 2)]),
+            check.error(mytorch.stack, [first, second, x]),
+        ],
+        "no such dimension": check.error(mytorch.stack, [first, second], 3),
+    },
+    text="The parts with their strides, offsets and whether they are views; then what stack makes.",
+)
+
+# %% [markdown] hint="joining_split_stack"
+# For `split`, first make a list of lengths in both cases. Then one loop cuts. For `stack`: what must each tensor look
+# like before `cat` can join them?
+
+# %% [markdown] hint="joining_split_stack"
+# How many dimensions does the result of `stack` have? Count a negative `dim` in those.
+
+# %% [markdown] hint="joining_split_stack"
+# Lengths: `min(split_size, length - start)` for `start` in steps of `split_size`, and at least one part. Keep a running
+# `start` for the slices. `stack` is `cat([views.unsqueeze(each, dim) for each in tensors], dim)` after the checks.
+
+
+# %% mutant="joining_split_stack"
+# Counts -1 in the inputs
+# The result has one dimension more than the inputs. Its last dimension, -1, comes after all of theirs.
+def stack(tensors, dim=0):
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = tensors[0].shape
+    for number, each in enumerate(tensors):
+        if each.shape != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
+                f"and {list(each.shape)} at entry {number}"
+            )
+    dim = dim % len(first) if -len(first) <= dim < 0 else normalize_dim(dim, len(first) + 1)
+    return cat([views.unsqueeze(each, dim) for each in tensors], dim)
+
+
+# %% mutant="joining_split_stack"
+# Compares the numbers of elements
+# (2, 4) and (4, 2) have eight elements each, and can't lie side by side. Compare the shapes.
+def stack(tensors, dim=0):
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    for number, each in enumerate(tensors):
+        if each.numel() != tensors[0].numel():
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 "
+                f"and {list(each.shape)} at entry {number}"
+            )
+    dim = normalize_dim(dim, tensors[0].ndim + 1)
+    return cat([views.unsqueeze(each, dim) for each in tensors], dim)
+
+
+# %% mutant="joining_split_stack"
+# Always blames entry 1
+# The error names the first tensor with another shape, which may be the third: entry 2.
+def stack(tensors, dim=0):
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    for each in tensors:
+        if each.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 "
+                f"and {list(each.shape)} at entry 1"
+            )
+    dim = normalize_dim(dim, tensors[0].ndim + 1)
+    return cat([views.unsqueeze(each, dim) for each in tensors], dim)
+
+
+# %% mutant="joining_split_stack"
+# Leaves out the rest
+# The last part may have fewer places than the others. Yours drops it.
+def split(x, split_size, dim=0):
+    dim = normalize_dim(dim, x.ndim)
+    check_split(x, split_size, dim)
+    full = isinstance(split_size, int)
+    sizes = [split_size] * max(x.shape[dim] // split_size, 1) if full else list(split_size)
+    parts, start = [], 0
+    for size in sizes:
+        end = min(start + size, x.shape[dim])
+        parts.append(views.slice(x, dim, start, end))
+        start = end
+    return tuple(parts)
+
+
+# %% mutant="joining_split_stack"
+# The parts are copies
+# A part is a view: a write into it reaches the tensor that was split, and no number moves.
+def split(x, split_size, dim=0):
+    dim = normalize_dim(dim, x.ndim)
+    check_split(x, split_size, dim)
+    length = x.shape[dim]
+    if isinstance(split_size, int):
+        sizes = [min(split_size, length - start) for start in range(0, max(length, 1), max(split_size, 1))]
+    else:
+        sizes = list(split_size)
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(views.slice(x, dim, start, start + size).clone())
+        start += size
+    return tuple(parts)
+
+
+# %% mutant="joining_split_stack"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def stack(tensors, dim=0):
+    import minitorch
+
+    return minitorch.stack([minitorch.from_numpy(each.array) for each in tensors], dim)
+
+
+# %% [markdown] exercise="gather_top_p" kind="build" points=2
+# ### Exercise 6 · The top-p filter
+# A language model gives each word a probability. Before a word is drawn, the unlikely ones are cut off: keep the most
+# probable words of each row, as few as it takes to reach a sum of `p` or more. Set all others to 0, and divide so that
+# each row sums to 1.
+#
+# For `[[0.1, 0.5, 0.4]]` and `p = 0.8` two words remain: `[[0, 0.5556, 0.4444]]`. Words stay in their places. No loops.
+# (`torch.sort` returns the sorted values and where each came from.)
+
+
+# %% solution="gather_top_p"
+def top_p(probabilities: torch.Tensor, p: float) -> torch.Tensor:
+    """The probabilities, of shape (texts, words), with all but the most probable words of each row at 0."""
+    ### BEGIN SOLUTION
+    ordered, order = probabilities.sort(dim=1, descending=True)
+    before = ordered.cumsum(1) - ordered
+    kept = ordered.masked_fill(before >= p, 0.0)
+    result = torch.zeros_like(probabilities).scatter_(1, order, kept)
+    return result / result.sum(1, keepdim=True)
+    ### END SOLUTION
+
+
+# %% check="gather_top_p"
+torch.manual_seed(check.seed())
+probabilities = torch.randn(5, 7).mul(1.5).softmax(1)
+p = 0.6 + 0.2 * torch.rand(()).item()
+check.show(
+    {
+        "probabilities": probabilities.clone(),
+        "p": p,
+        "kept": top_p(probabilities, p),
+        "with p = 0.01": top_p(probabilities, 0.01),
+        "with p = 0.95": top_p(probabilities, 0.95),
+        "[0.125, 0.25, 0.5, 0.125], p = 0.75": top_p(torch.tensor([[0.125, 0.25, 0.5, 0.125]]), 0.75),
+        "the input": probabilities,
+    },
+    rtol=1e-4,
+    text="Each row of `kept` sums to 1 and has zeros for the less probable words.",
+)
+
+# %% [markdown] hint="gather_top_p"
+# Sorted in descending order the rule is easy. When is a word still needed? Look at the sum of the words *before* it.
+
+# %% [markdown] hint="gather_top_p"
+# `cumsum` minus the values themselves is the sum before each. Where that is `p` or more, the value becomes 0.
+
+# %% [markdown] hint="gather_top_p"
+# `order` says where each sorted value came from. `scatter_(1, order, kept)` into zeros takes them back there. Then
+# divide by the row sums with `keepdim=True`.
+
+
+# %% mutant="gather_top_p"
+# Wants more than p
+# 0.5 and 0.25 make exactly 0.75, and that is enough. A word is needed where the sum *before* it is less than `p`.
+def top_p(probabilities, p):
+    ordered, order = probabilities.sort(dim=1, descending=True)
+    kept = ordered.masked_fill(ordered.cumsum(1) - ordered > p, 0.0)
+    result = torch.zeros_like(probabilities).scatter_(1, order, kept)
+    return result / result.sum(1, keepdim=True)
+
+
+# %% mutant="gather_top_p"
+# Loses the last word
+# The word with which the sum reaches `p` is still needed. Yours is cut off, so less than `p` remains.
+def top_p(probabilities, p):
+    ordered, order = probabilities.sort(dim=1, descending=True)
+    kept = ordered.masked_fill((ordered.cumsum(1) > p) & (torch.arange(ordered.shape[1]) > 0), 0.0)
+    result = torch.zeros_like(probabilities).scatter_(1, order, kept)
+    return result / result.sum(1, keepdim=True)
+
+
+# %% mutant="gather_top_p"
+# May keep no word at all
+# The word with which the sum reaches `p` is still needed. Where the first word alone does, yours keeps none: 0/0, nan.
+def top_p(probabilities, p):
+    ordered, order = probabilities.sort(dim=1, descending=True)
+    kept = ordered.masked_fill(ordered.cumsum(1) > p, 0.0)
+    result = torch.zeros_like(probabilities).scatter_(1, order, kept)
+    return result / result.sum(1, keepdim=True)
+
+
+# %% mutant="gather_top_p"
+# Rows don't sum to 1
+# The right words are kept. Now divide, so that each row sums to 1 again.
+def top_p(probabilities, p):
+    ordered, order = probabilities.sort(dim=1, descending=True)
+    kept = ordered.masked_fill(ordered.cumsum(1) - ordered >= p, 0.0)
+    return torch.zeros_like(probabilities).scatter_(1, order, kept)
+
+
+# %% mutant="gather_top_p"
+# Gathers instead of scattering
+# `order` says where each value came from, so values go *to* these places. Gathering sorts a second time.
+def top_p(probabilities, p):
+    ordered, order = probabilities.sort(dim=1, descending=True)
+    kept = ordered.masked_fill(ordered.cumsum(1) - ordered >= p, 0.0).gather(1, order)
+    return kept / kept.sum(1, keepdim=True)
+
+
+# %% mutant="gather_top_p"
+# Leaves the rows sorted
+# The first column must belong to the first word. Yours is the most probable word of each row, whichever it is.
+def top_p(probabilities, p):
+    ordered, _ = probabilities.sort(dim=1, descending=True)
+    kept = ordered.masked_fill(ordered.cumsum(1) - ordered >= p, 0.0)
+    return kept / kept.sum(1, keepdim=True)
+
+
+# %% mutant="gather_top_p"
+# One order for all rows
+# Each row has an order of its own. Yours sorts the words by their mean over all texts.
+def top_p(probabilities, p):
+    order = probabilities.mean(0).argsort(descending=True)
+    ordered = probabilities[:, order]
+    result = torch.zeros_like(probabilities)
+    result[:, order] = ordered.masked_fill(ordered.cumsum(1) - ordered >= p, 0.0)
+    return result / result.sum(1, keepdim=True)
+
+
+# %% [markdown] exercise="gather_repair_counts" kind="repair" points=2
+# ### Exercise 7 · A word count that loses words
+# `count_words` gets texts as rows of word numbers and counts, for each text, how often each word occurs. Two texts of
+# ten words each came out as counts that sum to 6 and 8. No error was raised. Repair it, without a loop.
+
+
+# %% solution="gather_repair_counts"
+def count_words(words: torch.Tensor, vocabulary: int) -> torch.Tensor:
+    """How often each word occurs in each text: `words` is (texts, length), the counts are (texts, vocabulary)."""
+    ### BEGIN SOLUTION
+    counts = torch.zeros(len(words), vocabulary, dtype=torch.long)
+    return counts.scatter_add_(1, words, torch.ones_like(words))
+    ### END SOLUTION
+    ### BEGIN STUB
+    # counts = torch.zeros(len(words), vocabulary, dtype=torch.long)
+    # texts = torch.arange(len(words)).unsqueeze(1)
+    # counts[texts, words] += 1
+    # return counts
+    ### END STUB
+
+
+# %% check="gather_repair_counts"
+torch.manual_seed(check.seed())
+words = torch.randint(0, 6, (3, 10))
+counts = count_words(words, 8)
+check.show(
+    {"words": words.tolist(), "counts": counts, "sums": counts.sum(1)},
+    text="Each row of counts should sum to the number of words in a text, 10.",
+)
+
+# %% [markdown] hint="gather_repair_counts"
+# Give it a text in which no word occurs twice, then one that is the same word ten times. What do you see?
+
+# %% [markdown] hint="gather_repair_counts"
+# `counts[i] += 1` reads `counts[i]`, adds 1 to what it read, and writes that back. What is read, and what is written,
+# if a place is in `i` three times?
+
+# %% [markdown] hint="gather_repair_counts"
+# You need an operation that adds at each of the repeated places: `scatter_add_` along dimension 1, with ones, or
+# `index_put_` with `accumulate=True`.
+
+
+# %% mutant="gather_repair_counts"
+# Writes ones
+# `scatter_` writes a 1 where a word occurs, however often. That tells whether a word occurs, not how often.
+def count_words(words, vocabulary):
+    counts = torch.zeros(len(words), vocabulary, dtype=torch.long)
+    return counts.scatter_(1, words, 1)
+
+
+# %% mutant="gather_repair_counts"
+# Counts all texts together
+# The sums are the number of words of all texts. Each text should get its own counts.
+def count_words(words, vocabulary):
+    counts = torch.zeros(vocabulary, dtype=torch.long)
+    counts.scatter_add_(0, words.flatten(), torch.ones_like(words.flatten()))
+    return counts.expand(len(words), vocabulary).contiguous()
+
+
+# %% mutant="gather_repair_counts"
+# Counts the first text only
+# The index decides how far `scatter_add_` goes. With one row of words, only the first text is counted.
+def count_words(words, vocabulary):
+    counts = torch.zeros(len(words), vocabulary, dtype=torch.long)
+    return counts.scatter_add_(1, words[:1], torch.ones_like(words))
+
+
+# %% [markdown] exercise="joining_measure_chunks" kind="measure" points=1
+# ### Exercise 8 · GPUs without work
+# `DataParallel` cuts a batch with `chunk`, one part for each GPU (you'll build it in chapter 23). Take a batch of 60
+# and try each number of GPUs from 1 to 60. For how many of these numbers does at least one GPU get nothing? And which
+# is the smallest of them? Return both, in this order.
+
+
+# %% solution="joining_measure_chunks"
+def without_work() -> tuple[int, int]:
+    """How many numbers of GPUs from 1 to 60 leave a GPU without work, and the smallest of them."""
+    ### BEGIN SOLUTION
+    batch = torch.zeros(60)
+    found = [gpus for gpus in range(1, 61) if len(batch.chunk(gpus)) < gpus]
+    return len(found), found[0]
+    ### END SOLUTION
+
+
+# %% check="joining_measure_chunks"
+how_many, smallest = without_work()
+check.show({"how many": int(how_many), "smallest": int(smallest)}, secret=True)
+
+# %% [markdown] hint="joining_measure_chunks"
+# `chunk(n)` returns a tuple. How long is it?
+
+# %% [markdown] hint="joining_measure_chunks"
+# A GPU has no work if there are fewer parts than GPUs. Parts that are smaller than others are still work.
+
+# %% [markdown] hint="joining_measure_chunks"
+# Compare `len(torch.zeros(60).chunk(gpus))` with `gpus`, for `gpus` in `range(1, 61)`.
+
+
+# %% mutant="joining_measure_chunks"
+# Counts uneven parts
+# A smaller last part is still work. The question is which numbers of GPUs get fewer parts than there are GPUs.
+def without_work():
+    found = [gpus for gpus in range(1, 61) if 60 % gpus]
+    return len(found), found[0]
+
+
+# %% mutant="joining_measure_chunks"
+# Returns the smallest first
+# Both numbers are right, and they are in the wrong order: first how many, then the smallest.
+def without_work():
+    found = [gpus for gpus in range(1, 61) if len(torch.zeros(60).chunk(gpus)) < gpus]
+    return found[0], len(found)
+
+
+# %% mutant="joining_measure_chunks"
+# Counts with tensor_split
+# `tensor_split` always gives as many parts as you ask for. `chunk` rounds the length of a part up, and then needs fewer.
+def without_work():
+    batch = torch.zeros(60)
+    found = [gpus for gpus in range(1, 61) if len(torch.tensor_split(batch, gpus)) < gpus]
+    return len(found), found[0] if found else 0
+
+
+# %% mutant="joining_measure_chunks"
+# Counts the others
+# These are the numbers of GPUs that all get work. The question asks for the rest.
+def without_work():
+    found = [gpus for gpus in range(1, 61) if len(torch.zeros(60).chunk(gpus)) == gpus]
+    return len(found), found[0]

@@ -1,0 +1,957 @@
+# %% [markdown]
+# # Exercises · Devices
+# Three parts of `mytorch`, a batch that has to move, a layer that works on one GPU only, and an allocator of unknown
+# size. All GPUs here are simulated. In exercises 2 to 4 you write on NumPy alone.
+
+# %% setup=true
+from __future__ import annotations
+
+from collections import namedtuple
+
+from course import check
+
+# %% [markdown] exercise="devices_predict_places" kind="predict" points=1
+# ### Exercise 1 · Where do they lie?
+# ```python
+# mytorch.cuda.simulate(3)
+# a = mytorch.ones(2, device="cuda:1")
+# with mytorch.cuda.device(2):
+#     b = a + 1
+#     c = mytorch.ones(2).cuda() * mytorch.tensor(3.0)
+#     d = mytorch.ones(2).copy_(a)
+# with mytorch.device("cuda:0"):
+#     e = mytorch.ones_like(c)
+# f = a.cuda()
+# ```
+# Give the devices of `b`, `c`, `d`, `e` and `f`, without running the code: `prediction` is a list of five texts.
+
+
+# %% solution="devices_predict_places"
+### BEGIN SOLUTION
+prediction = ["cuda:1", "cuda:2", "cpu", "cuda:2", "cuda:0"]
+### END SOLUTION
+
+# %% check="devices_predict_places"
+check.show({name: str(each) for name, each in zip("bcdef", prediction, strict=True)}, secret=True)
+
+# %% [markdown] hint="devices_predict_places"
+# For each line, ask: does it make a tensor from nothing, copy one, or compute with tensors that lie somewhere already?
+
+# %% [markdown] hint="devices_predict_places"
+# `cuda.device(2)` changes what `cuda` without an index means, as long as the block lasts. `device("cuda:0")` fills in a
+# device that nothing else decides.
+
+# %% [markdown] hint="devices_predict_places"
+# `copy_` writes into the tensor on its left. `ones_like` follows its argument. Outside the blocks, the current GPU is 0
+# again, and `.cuda()` goes there.
+
+# %% mutant="devices_predict_places"
+# A result on the current GPU
+# `b` is computed from `a`, so it lies where `a` lies. The current GPU has no say in it.
+prediction = ["cuda:2", "cuda:2", "cpu", "cuda:2", "cuda:0"]
+
+# %% mutant="devices_predict_places"
+# The number decides
+# In `c`, the CPU number goes along to the GPU of the vector, and `.cuda()` meant GPU 2.
+prediction = ["cuda:1", "cpu", "cpu", "cpu", "cuda:0"]
+
+# %% mutant="devices_predict_places"
+# cuda is cuda:0
+# In the block of `c`, `.cuda()` means the current GPU, and that is 2.
+prediction = ["cuda:1", "cuda:0", "cpu", "cuda:0", "cuda:0"]
+
+# %% mutant="devices_predict_places"
+# A copy that follows its source
+# `copy_` writes into the memory of the tensor on its left, and that is on the CPU.
+prediction = ["cuda:1", "cuda:2", "cuda:1", "cuda:2", "cuda:0"]
+
+# %% mutant="devices_predict_places"
+# The current GPU as the default device
+# `ones(2)` without a device is on the CPU: `cuda.device(2)` only changes what `cuda` means. `copy_` doesn't move it.
+prediction = ["cuda:1", "cuda:2", "cuda:2", "cuda:2", "cuda:0"]
+
+# %% mutant="devices_predict_places"
+# The context decides about e
+# `ones_like(c)` takes the device from `c`. The context fills in a device only where nothing else decides.
+prediction = ["cuda:1", "cuda:2", "cpu", "cuda:0", "cuda:0"]
+
+# %% mutant="devices_predict_places"
+# Already on a GPU
+# `f = a.cuda()` is `a.to("cuda")`, and outside the block the current GPU is 0. So it copies from GPU 1 to GPU 0.
+prediction = ["cuda:1", "cuda:2", "cpu", "cuda:2", "cuda:1"]
+
+# %% [markdown] exercise="devices_one_device" kind="core" points=4 part="mytorch.devices:one_device mytorch.devices:may_be_brought mytorch.devices:common_device"
+# ### Exercise 2 · The layer
+# `one_device` sees each call of each operation before its kernel runs: `op` is the operation, `args` are its arguments.
+# It brings the arguments to one device and returns `below(op, args)`, or it raises. `op.name` is the operation's name,
+# `tensors_in(args)` lists the tensors among the arguments and in lists and tuples among them, and `CPU` is
+# `device("cpu")`. With three simulated GPUs:
+#
+# | call | result |
+# |---|---|
+# | `ones(3, device=1) * tensor(2.0)` | on `cuda:1` |
+# | `ones(3) * tensor(2.0, device=1)` | raises: `cuda:1 and cpu` |
+# | `ones(3, device=1)[tensor([0, 2])]` | on `cuda:1` |
+# | `tensor([7, 8])[tensor([0], device=1)]` | raises: `cuda:1 and cpu` |
+# | `ones(3, device=1).copy_(ones(3, device=2))` | on `cuda:1` |
+
+# %% check="devices_one_device"
+mytorch.cuda.simulate(4)
+rng = check.rng()
+first, second = (int(each) for each in rng.permutation(4)[:2])
+number = float(rng.integers(2, 9))
+cpu, scalar = mytorch.arange(3.0), mytorch.tensor(number)
+one, other = cpu.to(first), cpu.to(second) + 1
+tiny = scalar.to(first)
+places = mytorch.tensor([int(each) for each in rng.permutation(3)])
+condition = one > 0.5
+calls = {
+    "vector + vector": lambda: one + one,
+    "vector * cpu number": lambda: one * scalar,
+    "cpu number - vector": lambda: scalar - one,
+    "cpu number / GPU number": lambda: scalar / tiny,
+    "no other device": lambda: cpu + scalar,
+    "cpu vector + GPU number": lambda: cpu + tiny,
+    "GPU number + cpu vector": lambda: tiny + cpu,
+    "vector + cpu vector of length 1": lambda: one + scalar.reshape(1),
+    "cpu vector, vector": lambda: cpu + one,
+    "two GPUs": lambda: one + other,
+    "a GPU number and another GPU": lambda: other + tiny,
+    "where, two cpu numbers": lambda: mytorch.where(condition, scalar, scalar + 1),
+    "where, three devices": lambda: mytorch.where(condition, scalar, other),
+    "where, cpu first": lambda: mytorch.where(cpu > 0, one, other),
+    "cat": lambda: mytorch.cat([one, one]),
+    "cat, two devices": lambda: mytorch.cat([cpu, one]),
+    "cat of nothing": lambda: mytorch.cat([]),
+    "cpu indices": lambda: one[places],
+    "cpu indices of both dimensions": lambda: one.reshape(1, 3)[places - places, places],
+    "cpu mask": lambda: one[cpu > 0],
+    "a cpu number written at cpu indices": lambda: one.index_put((places,), scalar),
+    "a cpu vector written there": lambda: one.index_put((places,), cpu),
+    "gather with cpu indices": lambda: one.gather(0, places),
+    "gather from a GPU number": lambda: tiny.gather(0, mytorch.tensor(0)),
+    "GPU indices of a cpu vector": lambda: cpu[places.to(second)],
+    "GPU indices of cpu integers": lambda: places[places.to(second)],
+    "matmul": lambda: one @ cpu,
+    "sum": lambda: one.sum(),
+    "add_ a cpu number": lambda: one.clone().add_(scalar),
+    "copy_": lambda: mytorch.zeros(3, device=first).copy_(other),
+    "copy_ to the cpu": lambda: mytorch.zeros(3).copy_(other),
+    "to": lambda: one.to(second),
+}
+values = {"first": first, "second": second, "number": number}
+for name, call in calls.items():
+    error = check.error(call)
+    values[name] = error or (str(call().device), call().tolist())
+values["the number after all this"] = (str(scalar.device), scalar.item())
+check.show(values, text="The device and the elements of each result, or the error.")
+
+# %% [markdown] hint="devices_one_device"
+# Begin with `common_device`. First find the device to be named first: that of the first tensor that isn't on the CPU.
+# Then look for a tensor on another device.
+
+# %% [markdown] hint="devices_one_device"
+# `may_be_brought` is False for a tensor that isn't on the CPU. After that there are two cases, and which one it is
+# depends on `op.name`.
+
+# %% [markdown] hint="devices_one_device"
+# `one_device` has two ways out at the top: `op.name in ACROSS`, and a set of devices with fewer than two members.
+# Below, make a list of the tensors that may not be brought, ask `common_device` for their device, and bring all
+# arguments there.
+
+# %% [markdown] hint="devices_one_device"
+# The last line is `return below(op, tuple(bring(each, where) for each in args))`.
+
+
+# %% mutant="devices_one_device"
+# Numbers go both ways
+# A GPU tensor without dimensions went to the CPU. Only CPU tensors may be brought: reading a GPU makes the program
+# wait.
+def may_be_brought(op, args, x):
+    if op.name in ("index", "index_put"):
+        return x.device == CPU and any(x is each for each in tensors_in(args[1]))
+    return x.ndim == 0 and on_elements(op)
+
+
+# %% mutant="devices_one_device"
+# A length of 1 is enough
+# A tensor of length 1 has a dimension, so it isn't a number. Ask for `ndim`, not for `numel`.
+def may_be_brought(op, args, x):
+    if x.device != CPU:
+        return False
+    if op.name in ("index", "index_put"):
+        return any(x is each for each in tensors_in(args[1]))
+    return x.numel() == 1 and on_elements(op)
+
+
+# %% mutant="devices_one_device"
+# Forgets the indices
+# The indices in square brackets may lie on the CPU, whatever their shape.
+def may_be_brought(op, args, x):
+    return x.device == CPU and x.ndim == 0 and on_elements(op)
+
+
+# %% mutant="devices_one_device"
+# Brings the first index only
+# There may be an index for each dimension: `args[1]` is a tuple of them.
+def may_be_brought(op, args, x):
+    if x.device != CPU:
+        return False
+    if op.name == "index_put" and x is args[2]:
+        return x.ndim == 0
+    if op.name in ("index", "index_put"):
+        return x is args[1][0]
+    return x.ndim == 0 and on_elements(op)
+
+
+# %% mutant="devices_one_device"
+# A number goes along with any operation
+# Only an operation on elements takes numbers along. `gather` doesn't, so ask `on_elements(op)`.
+def may_be_brought(op, args, x):
+    if x.device != CPU:
+        return False
+    if op.name in ("index", "index_put") and any(x is each for each in args[1]):
+        return True
+    return x.ndim == 0
+
+
+# %% mutant="devices_one_device"
+# Expects a tensor in each call
+# `cat([])` has none, so there is no device to be found. Such a call passes as it is.
+def one_device(op, args, below):
+    tensors = tensors_in(args)
+    if op.name in ACROSS or len({each.device for each in tensors}) == 1:
+        return below(op, args)
+    stay = [each.device for each in tensors if not may_be_brought(op, args, each)]
+    where = next((each for each in stay if each != CPU), stay[0])
+    if any(each != where for each in stay):
+        other = next(each for each in stay if each != where)
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {where} and {other}!"
+        )
+    return below(op, tuple(bring(each, where) for each in args))
+
+
+# %% mutant="devices_one_device"
+# Takes the indexed tensor along
+# Only the indices may be on the CPU. The tensor that is indexed stays where it is, whatever its type.
+def may_be_brought(op, args, x):
+    if x.device != CPU:
+        return False
+    if op.name in ("index", "index_put"):
+        return not x.is_floating_point()
+    return x.ndim == 0 and on_elements(op)
+
+
+# %% mutant="devices_one_device"
+# All goes to the device of the first
+# If the number comes first, the vector was moved to the CPU. The device is that of the tensors that can't be brought.
+def one_device(op, args, below):
+    tensors = tensors_in(args)
+    if op.name in ACROSS or len({each.device for each in tensors}) < 2:
+        return below(op, args)
+    common_device([each for each in tensors if not may_be_brought(op, args, each)])
+    return below(op, tuple(bring(each, tensors[0].device) for each in args))
+
+
+# %% mutant="devices_one_device"
+# No way across
+# `copy_` goes from one device to another: that is what it is for. The operations in `ACROSS` have to pass.
+def one_device(op, args, below):
+    tensors = tensors_in(args)
+    if op.name == "to_device" or len({each.device for each in tensors}) < 2:
+        return below(op, args)
+    where = common_device([each for each in tensors if not may_be_brought(op, args, each)])
+    return below(op, tuple(bring(each, where) for each in args))
+
+
+# %% mutant="devices_one_device"
+# Names the devices as they come
+# PyTorch first takes the first device that isn't the CPU, and compares the others with it: `cuda:1 and cpu`, in any
+# order.
+def common_device(tensors):
+    for each in tensors:
+        if each.device != tensors[0].device:
+            raise RuntimeError(
+                "Expected all tensors to be on the same device, but found at least two devices, "
+                f"{tensors[0].device} and {each.device}!"
+            )
+    return tensors[0].device
+
+
+# %% mutant="devices_one_device"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def common_device(tensors):
+    import minitorch
+
+    return sum(minitorch.tensor(each.tolist()) for each in tensors).device
+
+
+# %% [markdown] exercise="devices_to" kind="core" points=4 part="mytorch.devices:to mytorch.devices:destination mytorch.devices:with_index"
+# ### Exercise 3 · `to`
+# Write these three functions from the last one up. `with_index` turns a name into the device that a tensor would
+# have: with GPU 2 current, `with_index("cuda")` is `device("cuda", 2)`. `destination` sorts out what `to` was given.
+# `to` moves, converts, does both or neither. It makes no tensor that it doesn't need.
+
+# %% check="devices_to"
+mytorch.cuda.simulate(4)
+rng = check.rng()
+current = int(rng.integers(1, 4))  # not 0, or it wouldn't matter which one is current
+first, second = (int(each) for each in rng.permutation([each for each in range(4) if each != current])[:2])
+mytorch.cuda.set_device(current)
+x = mytorch.tensor([float(each) for each in rng.integers(1, 9, size=3)])
+y, wide = x.to_device(mytorch.device("cuda", first)), mytorch.zeros(2, dtype=mytorch.float64, device=second)
+here = mytorch.zeros(2, device=current)
+calls = {
+    "x.to('cpu')": (x, lambda: x.to("cpu")),
+    "x.to()": (x, lambda: x.to()),
+    "x.to(float32)": (x, lambda: x.to(mytorch.float32)),
+    "x.to(float64)": (x, lambda: x.to(mytorch.float64)),
+    "x.to(second)": (x, lambda: x.to(second)),
+    "x.to(0)": (x, lambda: x.to(0)),
+    "x.to(device=0)": (x, lambda: x.to(device=0)),
+    "x.to('cuda')": (x, lambda: x.to("cuda")),
+    "x.to('cuda', float16)": (x, lambda: x.to("cuda", mytorch.float16)),
+    "x.to(device='cuda', dtype=int64)": (x, lambda: x.to(device="cuda", dtype=mytorch.int64)),
+    "x.to(wide)": (x, lambda: x.to(wide)),
+    "x.to(x)": (x, lambda: x.to(x)),
+    "x.to('cpu', copy=True)": (x, lambda: x.to("cpu", copy=True)),
+    "x.to(float64, copy=True)": (x, lambda: x.to(mytorch.float64, copy=True)),
+    "y.to('cuda')": (y, lambda: y.to("cuda")),
+    "y.to(device of y)": (y, lambda: y.to(y.device)),
+    "y.to(second, copy=True)": (y, lambda: y.to(second, copy=True)),
+    "y.to(int64)": (y, lambda: y.to(mytorch.int64)),
+    "y.to('cpu', float64)": (y, lambda: y.to("cpu", mytorch.float64)),
+    "here.to('cuda')": (here, lambda: here.to("cuda")),
+    "here.to('cuda', copy=True)": (here, lambda: here.to("cuda", copy=True)),
+    "x.cuda()": (x, lambda: x.cuda()),
+    "y.cpu()": (y, lambda: y.cpu()),
+    "x.to(4)": (x, lambda: x.to(4)),
+    "x.to('gpu')": (x, lambda: x.to("gpu")),
+}
+made = []
+
+
+def count(op, args, below):
+    made.append(op.name)
+    return below(op, args)
+
+
+mytorch.dispatch.LAYERS.append(count)
+values = {"first": first, "second": second, "current": current}
+for name, (source, call) in calls.items():
+    error = check.error(call)
+    made.clear()
+    result = None if error else call()
+    operations = len(made)
+    values[name] = error or (str(result.device), result.dtype.name, result.tolist(), result is source, operations)
+for where in ("cuda", first, "cuda:4", "cpu:0"):
+    values[f"with_index({where!r})"] = check.error(mytorch.devices.with_index, where) or str(
+        mytorch.devices.with_index(where)
+    )
+check.show(
+    values, text="Device, dtype and elements of each result, whether it is the source itself, operations that ran."
+)
+
+# %% [markdown] hint="devices_to"
+# Two names can mean one device: `cuda` and `cuda:2`, if GPU 2 is the current one. Compare devices only after
+# `with_index`.
+
+# %% [markdown] hint="devices_to"
+# `destination` has four cases for `target`: a tensor, a dtype, None, anything else. Only the last two look at `type_`.
+
+# %% [markdown] hint="devices_to"
+# In `to`, begin with `result = x`. Move if the device differs, convert if the dtype differs. If `result is x` in the
+# end, nothing was made: that is where `copy` matters.
+
+# %% [markdown] hint="devices_to"
+# The first line: `where, type_ = destination(x, device if target is None else target, dtype)`. The last: `return
+# clone(x) if result is x and copy else result`.
+
+
+# %% mutant="devices_to"
+# Always copies
+# If the tensor is there already and has the type, `to` returns the tensor itself.
+def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=None):
+    where, type_ = destination(x, device if target is None else target, dtype)
+    result = to_device(x, where) if x.device != where else clone(x)
+    return result if result.dtype is type_ else _to_copy(result, type_)
+
+
+# %% mutant="devices_to"
+# Copies twice
+# Moving or converting has made a new tensor already. `copy=True` wants one, not two.
+def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=None):
+    where, type_ = destination(x, device if target is None else target, dtype)
+    result = clone(x) if copy else x
+    if result.device != where:
+        result = to_device(result, where)
+    return result if result.dtype is type_ else _to_copy(result, type_)
+
+
+# %% mutant="devices_to"
+# Forgets copy
+# `copy=True` wants a new tensor, also if nothing changes.
+def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=None):
+    where, type_ = destination(x, device if target is None else target, dtype)
+    result = x if x.device == where else to_device(x, where)
+    return result if result.dtype is type_ else _to_copy(result, type_)
+
+
+# %% mutant="devices_to"
+# Looks at the device of the other tensor only
+# `x.to(other)` means the dtype of `other`, too.
+def destination(x, target, type_):
+    if isinstance(target, Tensor):
+        return target.device, x.dtype
+    if isinstance(target, dtype):
+        return x.device, target
+    return x.device if target is None else with_index(target), type_ or x.dtype
+
+
+# %% mutant="devices_to"
+# Takes GPU 0 for nothing
+# The number 0 counts as false. Ask `target is None`, or `x.to(0)` stays where it is.
+def destination(x: Tensor, target: Any, type_: dtype | None) -> tuple[device, dtype]:
+    if isinstance(target, Tensor):
+        return target.device, target.dtype
+    if isinstance(target, dtype):
+        return x.device, target
+    return with_index(target) if target else x.device, type_ or x.dtype
+
+
+# %% mutant="devices_to"
+# Keeps the name without an index
+# `cuda` isn't equal to `cuda:2`, so a tensor on the current GPU was copied to where it is.
+def with_index(where):
+    named = device(where)
+    return named if named.type == "cuda" else CPU
+
+
+# %% mutant="devices_to"
+# cuda is cuda:0
+# `cuda` without an index is the current GPU, and somebody may have chosen another one.
+def with_index(where):
+    named = device(where)
+    return device("cuda", cuda.check_index(named.index or 0)) if named.type == "cuda" else CPU
+
+
+# %% mutant="devices_to"
+# Doesn't ask whether there is such a GPU
+# `cuda.check_index` raises if there is no such GPU. Without it, `with_index("cuda:4")` names a GPU that isn't there.
+def with_index(where):
+    named = device(where)
+    return device("cuda", cuda.index_of(named)) if named.type == "cuda" else CPU
+
+
+# %% mutant="devices_to"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def destination(x, target, type_):
+    import minitorch
+
+    moved = minitorch.tensor(x.tolist()).to(target)
+    return device(str(moved.device)), type_ or x.dtype
+
+
+# %% [markdown] exercise="devices_visible" kind="core" points=2 part="mytorch.cuda:visible_devices"
+# ### Exercise 4 · `CUDA_VISIBLE_DEVICES`
+# A machine has `count` GPUs. Which of them does a program see, and in which order? `visible_devices("2,0", 3)` is `[2,
+# 0]`, and `visible_devices(None, 3)` is `[0, 1, 2]`. The docstring has the rules for the rest. Their order matters:
+# `visible_devices("0,7,0", 3)` is `[]`.
+
+# %% check="devices_visible"
+rng = check.rng()
+count = int(rng.integers(3, 6))
+a, b, c = (int(each) for each in rng.permutation(count)[:3])
+texts = [None, "", f"{a}", f"{b},{a}", f"{c},{a},{b}", f" {b} , {c}", f"{a},{count},{b}", f"{count}", f"{a},-1,{b}"]
+texts += [f"{a},x,{b}", f"{a},,{b}", "none", f"{a},{b},{a}", f"{a},x,{a}", f"{a},{count + 9},{a}", f"{a},"]
+texts += [f"{a}, {a}", f"{a},0{a}"]
+values = {"count": count}
+for text in texts:
+    values[f"visible_devices({text!r}, count)"] = mytorch.cuda.visible_devices(text, count)
+mytorch.cuda.simulate(count, visible=f"{b},{c}")
+names = [mytorch.cuda.get_device_name(place) for place in range(mytorch.cuda.device_count())]
+check.show(
+    values | {"names": names}, text="The machine's numbers of the visible GPUs; and their names, for two of them."
+)
+
+# %% [markdown] hint="devices_visible"
+# None and the empty text are two cases: one shows all GPUs, the other none.
+
+# %% [markdown] hint="devices_visible"
+# Read numbers from the left and stop at the first entry that isn't one: `entry.strip().isdecimal()` says so for a
+# single entry. (`"".isdecimal()` is False.)
+
+# %% [markdown] hint="devices_visible"
+# Three steps in this order: the numbers up to the first entry that isn't one; nothing at all if a number is there
+# twice; then only those up to the first that isn't below `count`. `itertools.takewhile` does two of the steps.
+
+
+# %% mutant="devices_visible"
+# Passes over what doesn't fit
+# A wrong entry ends the list. Whoever writes `0,7,1` on a machine with two GPUs gets one.
+def visible_devices(text, count):
+    if text is None:
+        return list(range(count))
+    entries = [entry.strip() for entry in text.split(",")]
+    numbers = [int(entry) for entry in entries if entry.isdecimal() and int(entry) < count]
+    return numbers if len(set(numbers)) == len(numbers) else []
+
+
+# %% mutant="devices_visible"
+# An empty text is no text
+# The variable set to nothing hides all GPUs. That is how a program is kept on the CPU.
+def visible_devices(text, count):
+    if not text:
+        return list(range(count))
+    numbers = [int(entry) for entry in takewhile(str.isdecimal, map(str.strip, text.split(",")))]
+    return list(takewhile(lambda number: number < count, numbers)) if len(set(numbers)) == len(numbers) else []
+
+
+# %% mutant="devices_visible"
+# In the machine's order
+# The list gives the order, too: with `2,0`, the program's GPU 0 is the machine's GPU 2.
+def visible_devices(text, count):
+    if text is None:
+        return list(range(count))
+    numbers = [int(entry) for entry in takewhile(str.isdecimal, map(str.strip, text.split(",")))]
+    numbers = [] if len(set(numbers)) < len(numbers) else numbers
+    return sorted(takewhile(lambda number: number < count, numbers))
+
+
+# %% mutant="devices_visible"
+# Twice is once
+# If a number is there twice, nothing is visible.
+def visible_devices(text, count):
+    if text is None:
+        return list(range(count))
+    numbers = [int(entry) for entry in takewhile(str.isdecimal, map(str.strip, text.split(",")))]
+    return list(takewhile(lambda number: number < count, dict.fromkeys(numbers)))
+
+
+# %% mutant="devices_visible"
+# Compares texts
+# `2` and ` 2` are two texts and one number. Make numbers first, then look whether one is there twice.
+def visible_devices(text: str | None, count: int) -> list[int]:
+    if text is None:
+        return list(range(count))
+    entries = list(takewhile(lambda entry: entry.strip().isdecimal(), text.split(",")))
+    if len(set(entries)) < len(entries):
+        return []
+    return list(takewhile(lambda number: number < count, map(int, entries)))
+
+
+# %% mutant="devices_visible"
+# Looks for the GPUs first
+# A number that is there twice hides all GPUs, also behind one that no GPU has. Look for it before you end the list there.
+def visible_devices(text, count):
+    if text is None:
+        return list(range(count))
+    numbers = [int(entry) for entry in takewhile(str.isdecimal, map(str.strip, text.split(",")))]
+    numbers = list(takewhile(lambda number: number < count, numbers))
+    return numbers if len(set(numbers)) == len(numbers) else []
+
+
+# %% [markdown] exercise="devices_move_batch" kind="build" points=2
+# ### Exercise 5 · A batch moves
+# Loaders return batches of many forms: a dictionary of tensors and texts, a list of pairs, a named tuple. Write
+# `move(batch, where)`: the same form with all tensors on the device `where`. Dictionaries, lists, tuples and named
+# tuples may hold each other. What isn't a tensor stays as it is, and a tensor that is there already isn't copied.
+#
+# `move({"x": tensor, "ids": ["a", "b"]}, "cuda:1")` is a dictionary with the keys `x` and `ids`. A tensor has a method
+# `to`; a named tuple is a tuple with an attribute `_fields`, and is made by `type(batch)(*values)`.
+
+
+# %% solution="devices_move_batch"
+def move(batch, where):
+    ### BEGIN SOLUTION
+    if hasattr(batch, "to"):
+        return batch.to(where)
+    if isinstance(batch, dict):
+        return {key: move(value, where) for key, value in batch.items()}
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*(move(value, where) for value in batch))
+    if isinstance(batch, (list, tuple)):
+        return type(batch)(move(value, where) for value in batch)
+    return batch
+    ### END SOLUTION
+
+
+# %% check="devices_move_batch"
+mytorch = check.mytorch(chapter=5)
+mytorch.cuda.simulate(3)
+rng = check.rng()
+place = int(rng.integers(0, 3))
+Sample = namedtuple("Sample", "image label")
+x, there = mytorch.arange(int(rng.integers(2, 6))), mytorch.arange(2, device=place)
+
+
+def form(each):
+    """A batch as text, with the device in the place of each tensor."""
+    if isinstance(each, dict):
+        return "{" + ", ".join(f"{key!r}: {form(value)}" for key, value in each.items()) + "}"
+    if isinstance(each, (list, tuple)):
+        return f"{type(each).__name__}({', '.join(map(form, each))})"
+    return f"{each.device}{each.tolist()}" if hasattr(each, "device") else repr(each)
+
+
+batches = {
+    "tensor": x,
+    "text": "cat",
+    "dictionary": {"x": x, "ids": ["a", "b"], 7: None},
+    "pairs": [(x, 1), (x + 1, 2.5)],
+    "named tuple": Sample(x, "dog"),
+    "all in one": {"samples": [Sample((x, there), {"class": x})], "empty": ((), [], {})},
+}
+values = {"place": place}
+for name, batch in batches.items():
+    error = check.error(move, batch, f"cuda:{place}")
+    values[name] = error or form(move(batch, f"cuda:{place}"))
+values["back to the cpu"] = form(move([there, {"x": (there,)}], "cpu"))
+values["not copied"] = move({"x": [there]}, f"cuda:{place}")["x"][0] is there
+values["the batch itself"] = form(batches["all in one"])
+check.show(values, text="The form of each batch after the move, with the device and elements of each tensor.")
+
+# %% [markdown] hint="devices_move_batch"
+# Handle a tensor and a text first. For the others the function calls itself.
+
+# %% [markdown] hint="devices_move_batch"
+# Build a new container of the same type; the batch that came in must stay as it was. A dictionary keeps its keys.
+
+# %% [markdown] hint="devices_move_batch"
+# A named tuple is also a tuple. So ask for `_fields` first: its type takes values one by one, `tuple` takes an
+# iterable.
+
+
+# %% mutant="devices_move_batch"
+# Everything becomes a list
+# A tuple came back as a list. A training loop that unpacks a pair may not mind; one that asks for `sample.image` does.
+def move(batch, where):
+    if hasattr(batch, "to"):
+        return batch.to(where)
+    if isinstance(batch, dict):
+        return {key: move(value, where) for key, value in batch.items()}
+    if isinstance(batch, (list, tuple)):
+        return [move(value, where) for value in batch]
+    return batch
+
+
+# %% mutant="devices_move_batch"
+# Named tuples break
+# The type of a named tuple takes its values one by one, not as one iterable.
+def move(batch, where):
+    if hasattr(batch, "to"):
+        return batch.to(where)
+    if isinstance(batch, dict):
+        return {key: move(value, where) for key, value in batch.items()}
+    if isinstance(batch, (list, tuple)):
+        return type(batch)(move(value, where) for value in batch)
+    return batch
+
+
+# %% mutant="devices_move_batch"
+# One level only
+# A container in a container wasn't looked into.
+def move(batch, where):
+    def tensor(each):
+        return each.to(where) if hasattr(each, "to") else each
+
+    if isinstance(batch, dict):
+        return {key: tensor(value) for key, value in batch.items()}
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*map(tensor, batch))
+    return type(batch)(map(tensor, batch)) if isinstance(batch, (list, tuple)) else tensor(batch)
+
+
+# %% mutant="devices_move_batch"
+# Changes the batch that it was given
+# The lists and dictionaries of the caller now hold GPU tensors. Whoever kept the batch keeps its GPU memory alive.
+def move(batch, where):
+    if hasattr(batch, "to"):
+        return batch.to(where)
+    if isinstance(batch, (dict, list)):
+        for key in batch if isinstance(batch, dict) else range(len(batch)):
+            batch[key] = move(batch[key], where)
+        return batch
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*(move(value, where) for value in batch))
+    return tuple(move(value, where) for value in batch) if isinstance(batch, tuple) else batch
+
+
+# %% [markdown] exercise="devices_repair_positions" kind="repair" points=3
+# ### Exercise 6 · It works on my GPU
+# A model adds to each token (a row) a number that depends on its place. It has been trained for weeks on one GPU. Then
+# its two halves are put on `cuda:0` and `cuda:1`, and the second half raises:
+#
+# ```text
+# RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!
+# ```
+#
+# On a machine without a GPU it doesn't run at all. Somebody put `mytorch.cuda.set_device(1)` in front. Then the first
+# half raised.
+#
+# Repair `add_positions`, so that it works wherever `x` lies. The result lies where `x` lies and has its dtype. No setting
+# is changed, and the numbers are made where they are needed: nothing is copied from one device to another.
+
+
+# %% solution="devices_repair_positions"
+def add_positions(x):
+    """`x`, of shape (tokens, features), plus `token / (1 + feature)` at each place."""
+    import mytorch
+
+    tokens, features = x.shape
+    ### BEGIN SOLUTION
+    token = mytorch.arange(tokens, dtype=x.dtype, device=x.device).reshape(tokens, 1)
+    feature = mytorch.arange(features, dtype=x.dtype, device=x.device)
+    return x + token / (1 + feature)
+    ### END SOLUTION
+    ### BEGIN STUB
+    # token = mytorch.arange(tokens, dtype=x.dtype).cuda().reshape(tokens, 1)
+    # feature = mytorch.arange(features, dtype=x.dtype).cuda()
+    # return x + token / (1 + feature)
+    ### END STUB
+
+
+# %% check="devices_repair_positions"
+mytorch = check.mytorch(chapter=5)
+mytorch.cuda.simulate(4)
+rng = check.rng()
+current = int(rng.integers(1, 4))
+mytorch.cuda.set_device(current)
+shape = (int(rng.integers(2, 4)), int(rng.integers(3, 5)))  # thirds, which float32 and float64 round differently
+values = {"shape": list(shape), "current": current}
+for where in ("cpu", "cuda:0", "cuda:1", "cuda:2", "cuda:3"):
+    kind = {"cuda:2": mytorch.float64, "cuda:3": mytorch.float16}.get(where, mytorch.float32)
+    x = mytorch.tensor(rng.integers(0, 9, shape).tolist(), dtype=kind, device=where)
+    moved = []
+
+    def watch(op, args, below, moved=moved):
+        moved += [str(args[1])] if op.name == "to_device" and str(args[1]) != str(args[0].device) else []
+        return below(op, args)
+
+    mytorch.dispatch.LAYERS.append(watch)
+    error = check.error(add_positions, x)
+    moved.clear()
+    found = None if error else add_positions(x)
+    mytorch.dispatch.LAYERS.remove(watch)
+    if not error:
+        # The last digits of float16 depend on the order of computing. Those of float64 show a detour through float32.
+        spell = {mytorch.float16: lambda each: round(each, 1), mytorch.float64: "{:.9f}".format}.get(kind, float)
+        rows = [[spell(each) for each in row] for row in found.tolist()]
+    values[where] = error or (str(found.device), found.dtype.name, rows, {"copied to": moved})
+    values[f"{where}: current GPU after"] = mytorch.cuda.current_device()
+mytorch.cuda.simulate(0)
+x = mytorch.zeros(2, 2)
+error = check.error(add_positions, x)
+values["without GPUs"] = error or add_positions(x).tolist()
+check.show(values, text="Device, dtype and elements of the results, where copies went, and the current GPU.")
+
+# %% [markdown] hint="devices_repair_positions"
+# Which tensors meet in the last line, and what decided where each of them lies?
+
+# %% [markdown] hint="devices_repair_positions"
+# `.cuda()` asks for the current GPU. The function never looks at the device of `x`.
+
+# %% [markdown] hint="devices_repair_positions"
+# `arange` takes `device=`, and `x.device` says where to make the tensor.
+
+
+# %% mutant="devices_repair_positions"
+# The first GPU, by name
+# Now the current GPU doesn't matter, but `x` still does: it may lie on another GPU, or on the CPU.
+def add_positions(x):
+    import mytorch
+
+    tokens, features = x.shape
+    token = mytorch.arange(tokens, dtype=x.dtype, device="cuda:0").reshape(tokens, 1)
+    feature = mytorch.arange(features, dtype=x.dtype, device="cuda:0")
+    return x + token / (1 + feature)
+
+
+# %% mutant="devices_repair_positions"
+# All on the CPU
+# The error is gone, but `x` travels to the CPU and back in each forward pass, and the GPU waits.
+def add_positions(x):
+    import mytorch
+
+    tokens, features = x.shape
+    token = mytorch.arange(tokens, dtype=x.dtype).reshape(tokens, 1)
+    feature = mytorch.arange(features, dtype=x.dtype)
+    return (x.cpu() + token / (1 + feature)).to(x.device)
+
+
+# %% mutant="devices_repair_positions"
+# Makes them on the CPU
+# The numbers are made on the CPU, and each call copies them to the GPU. `arange` takes `device=`.
+def add_positions(x):
+    import mytorch
+
+    tokens, features = x.shape
+    token = mytorch.arange(tokens, dtype=x.dtype).to(x.device).reshape(tokens, 1)
+    feature = mytorch.arange(features, dtype=x.dtype).to(x.device)
+    return x + token / (1 + feature)
+
+
+# %% mutant="devices_repair_positions"
+# Casts at the end
+# The fractions are float32 here, so a float64 `x` gets only seven of their digits.
+def add_positions(x):
+    import mytorch
+
+    tokens, features = x.shape
+    token = mytorch.arange(tokens, device=x.device).reshape(tokens, 1)
+    feature = mytorch.arange(features, device=x.device)
+    return (x + token / (1 + feature)).to(x.dtype)
+
+
+# %% mutant="devices_repair_positions"
+# Forgets the dtype
+# Without `dtype=x.dtype` the positions are float32 after the division, and a float16 `x` comes back as float32.
+def add_positions(x):
+    import mytorch
+
+    tokens, features = x.shape
+    token = mytorch.arange(tokens, device=x.device).reshape(tokens, 1)
+    return x + token / (1 + mytorch.arange(features, device=x.device))
+
+
+# %% mutant="devices_repair_positions"
+# Makes the GPU of x the current one
+# The current GPU is a setting of the whole program. Code that comes later now puts its tensors elsewhere.
+def add_positions(x):
+    import mytorch
+
+    if not x.is_cuda:
+        token, feature = mytorch.arange(x.shape[0], dtype=x.dtype), mytorch.arange(x.shape[1], dtype=x.dtype)
+        return x + token.reshape(-1, 1) / (1 + feature)
+    mytorch.cuda.set_device(x.device)
+    tokens, features = x.shape
+    token = mytorch.arange(tokens, dtype=x.dtype, device="cuda").reshape(tokens, 1)
+    feature = mytorch.arange(features, dtype=x.dtype, device="cuda")
+    return x + token / (1 + feature)
+
+
+# %% [markdown] exercise="devices_measure_allocator" kind="measure" points=2
+# ### Exercise 7 · How does this allocator round?
+# Asking the driver for memory is slow. So PyTorch's allocator asks for a large *segment* and cuts *blocks* from it, one
+# for each tensor. The size of a block is rounded up to a multiple of the smallest block. You can't see the blocks:
+# `nvidia-smi` only shows what was reserved.
+#
+# Here is a model of such a GPU. `gpu = new_gpu()` is a fresh one. `gpu.allocate(size)` takes a block for `size` bytes,
+# and `gpu.reserved` is the number of bytes that it has from the driver. A block that doesn't fit into the rest of a
+# segment goes into a new one. A segment is a whole number of smallest blocks, and all segments are alike. Find the
+# bytes of the smallest block and of a segment by experiment.
+
+
+# %% setup=true
+def gpu_maker(block, segment):
+    """A function that makes GPUs which round to `block` bytes and reserve `segment` bytes at a time."""
+
+    class Gpu:
+        def __init__(self):
+            self.reserved = 0
+            self._rest = 0
+
+        def allocate(self, size):
+            size = -(-size // block) * block
+            if size > segment:
+                raise ValueError("more than a segment")
+            if size > self._rest:
+                self.reserved, self._rest = self.reserved + segment, segment
+            self._rest -= size
+
+    return Gpu
+
+
+# %% solution="devices_measure_allocator"
+def measure(new_gpu):
+    """(bytes of the smallest block, bytes of a segment), found by allocating on fresh GPUs."""
+    ### BEGIN SOLUTION
+    gpu = new_gpu()
+    gpu.allocate(1)
+    segment = gpu.reserved
+    blocks = 1
+    while gpu.reserved == segment:
+        gpu.allocate(1)
+        blocks += gpu.reserved == segment
+    return segment // blocks, segment
+    ### END SOLUTION
+
+
+# %% check="devices_measure_allocator"
+rng = check.rng()
+found = []
+for _ in range(4):
+    block = 8 * int(rng.integers(9, 120))
+    found.append(measure(gpu_maker(block, block * int(rng.integers(15, 50)))))
+check.show({"found": [[int(each) for each in pair] for pair in found]}, secret=True)
+
+# %% [markdown] hint="devices_measure_allocator"
+# What does the driver have to give for the very first byte?
+
+# %% [markdown] hint="devices_measure_allocator"
+# How many tensors of one byte fit into the first segment? Each of them takes a smallest block.
+
+# %% [markdown] hint="devices_measure_allocator"
+# Allocate single bytes until `gpu.reserved` grows. The one that made it grow no longer fitted. Then divide.
+
+
+# %% mutant="devices_measure_allocator"
+# Counts the one that didn't fit
+# The block that made `reserved` grow lies in the second segment. The first has one block fewer.
+def measure(new_gpu):
+    gpu = new_gpu()
+    gpu.allocate(1)
+    segment, blocks = gpu.reserved, 1
+    while gpu.reserved == segment:
+        gpu.allocate(1)
+        blocks += 1
+    return segment // blocks, segment
+
+
+# %% mutant="devices_measure_allocator"
+# Takes it for a power of two
+# Nobody said that the block is a power of two. Count the blocks of a segment instead of trying sizes.
+def measure(new_gpu):
+    gpu = new_gpu()
+    gpu.allocate(1)
+    segment, block = gpu.reserved, 1
+    while gpu.reserved > segment or block == 1:
+        gpu, block = new_gpu(), block * 2
+        gpu.allocate(segment - block)
+        gpu.allocate(1)
+    return block, segment
+
+
+# %% mutant="devices_measure_allocator"
+# Too large a probe
+# A tensor of 1000 bytes may take several of the smallest blocks. Only the smallest request is sure to take one.
+def measure(new_gpu):
+    gpu = new_gpu()
+    size = 1000
+    gpu.allocate(size)
+    segment, blocks = gpu.reserved, 1
+    while gpu.reserved == segment:
+        gpu.allocate(size)
+        blocks += gpu.reserved == segment
+    return segment // blocks, segment
+
+
+# %% mutant="devices_measure_allocator"
+# What was asked for, in place of what was taken
+# This adds up the bytes of the requests. Each of them was rounded up to a block.
+def measure(new_gpu):
+    gpu = new_gpu()
+    gpu.allocate(1)
+    segment, asked = gpu.reserved, 1
+    while gpu.reserved == segment:
+        gpu.allocate(1)
+        asked += gpu.reserved == segment
+    return asked, segment
+
+
+# %% [markdown]
+# In PyTorch the smallest block is 512 bytes, and requests of up to 1 MiB share segments of 2 MiB. So a thousand tensors
+# of one number take 512,000 bytes, not 4,000.

@@ -1,0 +1,444 @@
+# %% [markdown]
+# # Activations and initialization
+# You'll find out why a deep network with PyTorch's own defaults may not train at all, and what its first weights should
+# be. At the end twenty layers learn on your library, with your softmax, your Kaiming and your clipping. Plan 50 minutes
+# for the lesson and 75 for the exercises.
+
+# %% hidden=true
+from course import lesson
+
+mytorch = lesson.mytorch(10)  # your library after this chapter, with the parts that you solved
+
+# %% [markdown]
+# ## Twenty layers that don't train
+# Two moons again, now with layers from `nn`. Only the depth differs.
+
+# %% tags=["proof-twenty-layers"]
+from itertools import pairwise
+
+import minitorch as torch
+from sklearn.datasets import make_moons
+
+points, labels = make_moons(200, noise=0.15, random_state=0)
+
+
+def network(torch, depth, width=32):
+    torch.manual_seed(1)
+    pairs = pairwise([2] + [width] * (depth - 1) + [1])
+    layers = [each for pair in pairs for each in (torch.nn.Linear(*pair), torch.nn.ReLU())]
+    return torch.nn.Sequential(*layers[:-1])
+
+
+def train(torch, model, rate=0.1, clip=None):
+    sides = 2 * labels[:, None] - 1  # -1 or 1
+    x, side = (torch.tensor(each.astype("float32")) for each in (points, sides))
+    losses = []
+    for _ in range(250):
+        loss = ((-side * model(x)).exp() + 1).log().mean()
+        model.zero_grad()
+        loss.backward()
+        if clip is not None:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter -= rate * parameter.grad
+        losses.append(loss.item())
+    return losses
+
+
+for depth in (3, 20):
+    model = network(torch, depth)
+    scores = model(torch.tensor(points.astype("float32")))
+    default = train(torch, model)
+    print(f"{depth:2} layers: scores differ by {scores.std().item():.6f} before,", end=" ")
+    print(f"loss {default[-1]:.3f} after 250 steps")
+
+# %% [markdown]
+# 0.693 is $\ln 2$, the loss of a coin toss. There was no error, and no line is wrong. But even before it learns, the deep
+# network gives all 200 points nearly the same score: the input has got lost on the way. Two things happen at each layer, a
+# product with weights and a ReLU. Take them one at a time.
+#
+# ## Why a nonlinearity · 3.6 ReLU与非线性的理解
+# Could you just leave out the ReLUs?
+
+# %% tags=["proof-collapse"]
+torch.manual_seed(0)
+first, second = torch.nn.Linear(2, 32), torch.nn.Linear(32, 1)
+weight = second.weight @ first.weight
+bias = second.weight @ first.bias + second.bias
+x = torch.randn(5, 2)
+print("two layers are one:", torch.allclose(second(first(x)), x @ weight.T + bias, atol=1e-6))
+inputs = torch.tensor(points.astype("float32"))
+for name, kinds in {"without": torch.nn.Linear, "with": torch.nn.Module}.items():
+    model = torch.nn.Sequential(*[each for each in network(torch, 3) if isinstance(each, kinds)])
+    loss = train(torch, model)[-1]
+    right = ((model(inputs).detach().numpy()[:, 0] > 0) == labels).sum()
+    print(f"three layers {name:7} ReLU: loss {loss:.2f}, {right} of 200 right")
+
+# %% [markdown] given="mytorch.nn.activation:relu mytorch.nn.activation:derivative.relu"
+# A linear map of a linear map is linear again: however many you stack, you draw one straight line. A bend between the
+# layers, an *activation*, changes that, and the simplest bend is enough. From this chapter on, an operation's derivative is
+# written beside it:
+
+# %% [markdown]
+# The gradient passes where the result is positive and stops elsewhere, at 0 too: ReLU has no slope there, and PyTorch
+# picks 0. Other bends differ in their slopes. Autograd draws them:
+
+# %% tags=["proof-slopes"]
+from course import pictures
+
+
+def slopes(name):
+    x = mytorch.linspace(-4, 4, 161).requires_grad_()
+    getattr(mytorch.nn.functional, name)(x).sum().backward()
+    return x.grad
+
+
+lines = {name: slopes(name) for name in ("relu", "gelu", "tanh", "sigmoid")}
+for name, line in lines.items():
+    print(f"{name:8} largest slope {line.amax().item():.2f}, at x = -4 {line[0].item():.4f}")
+pictures.curves(lines, mytorch.linspace(-4, 4, 161), xlabel="x", ylabel="slope")
+
+# %% [markdown]
+# A gradient is multiplied by such a slope at every layer. A sigmoid's is 1/4 at best, and nearly 0 where the sigmoid is
+# **saturated**. ReLU's is 1 or 0, so nothing shrinks where it is 1. But a unit that is negative for every input gets no
+# gradient, so its weights don't learn. It is **dead**.
+
+# %% tags=["proof-dead"]
+for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
+    unit = torch.nn.Linear(2, 1)
+    torch.nn.init.constant_(unit.bias, -10.0)  # negative for all 200 points
+    activation(unit(inputs)).sum().backward()
+    print(f"{activation!s:31} gradient of the bias {unit.bias.grad.item():.1f}")
+
+# %% [markdown]
+# **Interview · Why does a network need a nonlinearity, and why ReLU?**
+#
+# - *Thirty seconds:* Without one, all layers together are one linear map. ReLU is cheap, and where it is active its slope
+#   is 1, so gradients pass through whole.
+# - *Longer:* Sigmoid and tanh saturate: for large inputs their slope is nearly 0. GELU and SiLU are smooth relatives of
+#   ReLU.
+# - *They ask next:* What is a dead ReLU? A unit that is negative for all data, often after one huge step. LeakyReLU
+#   keeps a small slope; a smaller learning rate makes it less likely.
+# - *The trap:* "With ReLU, gradients can't vanish." The twenty layers above have ReLUs.
+# - *Proof:* `proof-collapse`, `proof-slopes`, `proof-dead`, `proof-twenty-layers`.
+#
+# ## How large is a number after twenty layers?
+# Now the weights. Forget training, biases and ReLU. Send normal numbers through random matrices whose entries have standard
+# deviation $s/\sqrt n$, where $n$ is the width, and note the size of the numbers (the root of the mean square) after each
+# layer.
+
+
+# %% tags=["proof-scale"]
+def through(scale, bend=lambda h: h, depth=20, n=128):
+    torch.manual_seed(0)
+    h, found = torch.randn(200, n), []
+    for _ in range(depth):
+        h = bend(h @ (torch.randn(n, n) * scale / n**0.5))
+        found.append(h.square().mean().sqrt().item())
+    return found
+
+
+for scale in (0.5, 1.0, 2.0):
+    print(f"scale {scale}: size {through(scale)[-1]:.1g} after 20 layers, s ** 20 = {scale**20:.1g}")
+
+# %% [markdown]
+# Each new number is a sum of $n$ products, and variances add: $n \cdot s^2/n = s^2$ times the mean square that came in.
+# Each layer multiplies the size by $s$, so twenty layers multiply it by $s^{20}$. Move the slider: which scale keeps the
+# size with which bend?
+
+
+# %%
+def draw(bend):
+    bends = {"none": lambda h: h, "relu": torch.relu, "tanh": torch.tanh}
+    lines = {f"scale {scale:g}": through(scale, bends[bend]) for scale in (0.5, 1.0, 1.4, 2.0)}
+    return pictures.curves(lines, xlabel="layer", ylabel="size of the numbers", log="y")
+
+
+pictures.slider(draw, start={"bend": "relu"}, bend=["none", "relu", "tanh"])
+
+# %% [markdown]
+# ### Break it
+# The picture starts with ReLU, and scale 1 doesn't keep the size: in each layer ReLU throws away half of the mean square.
+
+# %% tags=["proof-gain"]
+torch.manual_seed(0)
+z = torch.randn(1_000_000)
+for name in ("linear", "relu", "leaky_relu", "tanh", "sigmoid"):
+    bent = z if name == "linear" else getattr(torch.nn.functional, name)(z)
+    kept = bent.square().mean().item()
+    needed, table = kept**-0.5, torch.nn.init.calculate_gain(name)
+    print(f"{name:10} keeps {kept:.2f} of the mean square; needs {needed:.2f}, the table says {table:.2f}")
+
+# %% [markdown]
+# ### Gains · E nn.init.calculate_gain
+# The weights have to give back what the bend takes: multiply their standard deviation by the **gain**, which
+# `calculate_gain` has in a table. ReLU halves the mean square, so its gain is $\sqrt 2$. For tanh and sigmoid the table is
+# convention: 5/3 is a bit more than tanh needs here, and 1 makes up for nothing that a sigmoid takes. GELU has no entry;
+# you'll measure that one.
+#
+# ## Forwards and backwards · 3.17 Xavier初始化
+# A gradient goes the other way, through the same matrix transposed. Forwards, each number is a sum over the **fan-in**,
+# the inputs of a unit; backwards, over the **fan-out**, the units that an input goes to. To keep sizes forwards you need
+# variance $1/\text{fan}_{in}$, backwards $1/\text{fan}_{out}$. **Xavier** takes the mean of both fans,
+# $2/(\text{fan}_{in} + \text{fan}_{out})$. **Kaiming** takes one of them, and the gain: $\text{gain}^2/\text{fan}$.
+# What if the layers aren't square? Each line below starts with the first two widths.
+
+
+# %% tags=["proof-fans"]
+def both_ways(mode, widths):
+    torch.manual_seed(0)
+    h = start = torch.randn(200, widths[0], requires_grad=True)
+    for before, after in pairwise(widths):
+        w = torch.empty(after, before)
+        torch.nn.init.kaiming_normal_(w, mode=mode, nonlinearity="relu")
+        h = (h @ w.T).relu()
+    h.backward(torch.randn(h.shape))
+    return [each.square().mean().sqrt().item() for each in (h, start.grad)]
+
+
+for widths in ([128] * 21, [128, 512] * 10 + [128], [512, *[128] * 20]):
+    for mode in ("fan_in", "fan_out"):
+        forwards, backwards = both_ways(mode, widths)
+        print(f"{widths[:2]}, {mode:7}: output {forwards:.2f}, gradient {backwards:.2f}")
+
+# %% [markdown]
+# Here either mode will do. The factors $\text{fan}_{out}/\text{fan}_{in}$ of neighbouring layers cancel, and what is left
+# depends on the first and the last width alone: it doesn't grow with depth.
+#
+# **Interview · Xavier or Kaiming?**
+#
+# - *Thirty seconds:* Both keep the size of numbers through the layers. Xavier: variance 2 / (fan_in + fan_out), for
+#   tanh-like layers. Kaiming: gain² / fan, which makes up for what ReLU cuts off.
+# - *Longer:* ReLU halves the mean square, hence variance 2 / fan_in. With Xavier, a ReLU network with square layers shrinks
+#   its numbers by √½ a layer.
+# - *They ask next:* `fan_in` or `fan_out`? The first keeps activations, the second gradients; neither grows with depth.
+# - *The trap:* taking the standard deviation for the bound of a uniform draw. The bound is √3 times as large.
+# - *Proof:* `proof-gain`, `proof-fans`, `proof-four-starts`.
+#
+# ## In `mytorch`
+
+# %% [markdown] given="mytorch.nn.init:normal_ mytorch.nn.init:kaiming_normal_ mytorch.nn.init:xavier_uniform_"
+# An initialization overwrites a leaf that requires grad, which only works under `no_grad`. You write what these functions
+# call: the fans, the gain and the standard deviations.
+
+# %% [markdown]
+# ### Four ways to start
+# Here are the same twenty layers, 256 wide, on your library. Look at what goes into each ReLU. The gradients that come
+# back there are kept for later.
+
+# %% tags=["proof-four-starts"]
+init = mytorch.nn.init
+starts = {
+    "nn.Linear's default": lambda w: init.kaiming_uniform_(w, a=5**0.5),
+    "Xavier": init.xavier_normal_,
+    "Kaiming": lambda w: init.kaiming_normal_(w, nonlinearity="relu"),
+    "std 0.2": lambda w: init.normal_(w, std=0.2),
+}
+
+
+def watch(start, bend=mytorch.relu, depth=20, width=256):
+    mytorch.manual_seed(0)
+    h, inputs = mytorch.randn(200, width), []
+    for _ in range(depth):
+        inputs.append(h @ start(mytorch.empty(width, width)).requires_grad_().T)
+        inputs[-1].retain_grad()
+        h = bend(inputs[-1])
+    h.backward(mytorch.randn(h.shape))
+    return inputs
+
+
+seen = {name: watch(start) for name, start in starts.items()}
+for name, inputs in seen.items():
+    sizes = [(inputs[place] ** 2).mean().sqrt().item() for place in (0, 4, 9, 19)]
+    print(f"{name:20} size at layers 1, 5, 10, 20:", *(f"{size:7.1g}" for size in sizes))
+
+# %%
+figure = pictures.axes(7, 4.6).get_figure()
+figure.clear()
+panels = figure.subplots(4, 4, sharex=True)
+for row, (name, inputs) in zip(panels, seen.items(), strict=True):
+    for panel, place in zip(row, (0, 4, 9, 19), strict=True):
+        numbers = inputs[place].detach().clamp(-5, 5).reshape(-1).numpy()
+        panel.hist(numbers, bins=60, range=(-5, 5))
+        panel.set(yticks=[], title=f"layer {place + 1}" if "default" in name else "")
+    row[0].set_ylabel(name.replace("nn.Linear's ", ""), rotation=0, ha="right")
+figure.supxlabel("what goes into the ReLU (beyond ±5: in the outermost bars)", fontsize=10)
+alt = """Histograms at layers 1, 5, 10 and 20. Default: a spike at 0 from layer 5 on. Xavier: narrower
+with each layer. Kaiming: the same width everywhere. Std 0.2: wider, then all beyond 5."""
+pictures.publish(figure, alt=alt)
+
+# %% [markdown]
+# Kaiming's histograms look alike at every depth. The default's collapse to a spike at 0: no input can be told from
+# another. That was the surprise.
+#
+# ## Vanishing and exploding gradients · 2.7 梯度消失与梯度爆炸
+# On the way back the same factors apply again. A fifth line has sigmoids instead of ReLUs. Their numbers stay between 0
+# and 1, and the gradients vanish all the same.
+
+# %% tags=["proof-gradients"]
+seen["sigmoid, Xavier"] = watch(starts["Xavier"], mytorch.sigmoid)
+sizes = {name: [(h.grad**2).mean().sqrt().item() for h in inputs] for name, inputs in seen.items()}
+for name, line in sizes.items():
+    print(f"{name:20} gradient at layer 20: {line[-1]:.1g}, at layer 1: {line[0]:.1g}")
+pictures.curves(sizes, xlabel="layer", ylabel="size of the gradient", log="y")
+
+# %% [markdown]
+# Gradients **vanish** or **explode** as a product of many factors does, unless the factors are near 1.
+#
+# **Interview · What are vanishing and exploding gradients, and what do you do about them?**
+#
+# - *Thirty seconds:* A gradient is a product over layers. Factors below 1 make it vanish, and early layers don't learn.
+#   Factors above 1 make it explode, to inf and then nan.
+# - *Longer:* Initialization with the right gain, activations that don't saturate, normalization
+#   ([chapter 12](12_norm_dropout_and_modes.ipynb)), skip connections. Against explosions: clipping.
+# - *They ask next:* How do you notice? Log the gradient norm, which `clip_grad_norm_` returns.
+# - *The trap:* blaming the data when the loss stays at ln 2. Look at the spread of the outputs first.
+# - *Proof:* `proof-gradients`, `proof-twenty-layers`.
+#
+# ## Milestone: twenty layers learn
+# Change the first weights and nothing else.
+
+
+# %% tags=["proof-milestone"]
+def kaiming(model):
+    for module in model.modules():
+        if isinstance(module, mytorch.nn.Linear):
+            init.kaiming_normal_(module.weight, nonlinearity="relu")
+            init.zeros_(module.bias)
+    return model
+
+
+deep = kaiming(network(mytorch, 20))
+curves = {"default": default, "Kaiming, on mytorch": train(mytorch, deep)}
+for name, losses in curves.items():
+    print(f"{name:19} lowest loss of the last 50 steps below 0.2: {min(losses[-50:]) < 0.2}")
+alt = "The default stays at 0.69. Kaiming falls below 0.2."
+pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt=alt)
+
+# %%
+alt = "The boundary bends between the two moons and separates nearly all points."
+pictures.decision(lambda x: deep(mytorch.tensor(x)), points, labels, alt=alt)
+
+# %% [markdown]
+# ## Clipping
+# The loss has spikes. At a learning rate five times as high the same network goes wrong again, in another way.
+
+# %% tags=["proof-clipping"]
+for clip in (None, 1.0):
+    losses = train(mytorch, kaiming(network(mytorch, 20)), rate=0.5, clip=clip)
+    finite = [loss for loss in losses if loss < float("inf")]  # nan isn't
+    if len(finite) < 250:
+        print(f"clip {clip}: losses", *(f"{loss:.2f}" for loss in finite[:3]), end="; ")
+        print(f"nan before step 10: {len(finite) < 10}")
+    else:
+        print(f"clip {clip}:  no nan in 250 steps, loss below 0.2: {min(losses[-50:]) < 0.2}")
+w = torch.zeros(2, requires_grad=True)
+for way in ("norm", "value"):
+    w.grad = torch.tensor([3.0, 0.4])
+    getattr(torch.nn.utils, f"clip_grad_{way}_")([w], 1.0)
+    print(f"by {way:5}: {w.grad}; ratio {(w.grad[0] / w.grad[1]).item():.2f}")
+
+# %% [markdown]
+# One steep place throws the weights far away, and from there everything overflows. **Clipping by norm** treats all
+# gradients of the model as one long vector and shortens it if it is longer than the limit. Its direction stays: the ratio
+# of 3 to 0.4 is still 7.5. Clipping by value changes the direction.
+#
+# **Interview · How does gradient clipping work?**
+#
+# - *Thirty seconds:* `clip_grad_norm_(parameters, c)` computes the norm of all gradients together and multiplies them by
+#   min(1, c / norm). Call it between `backward` and `step`.
+# - *Longer:* It keeps the gradient's direction, bounds a step of plain SGD, and returns the norm from before, which is
+#   worth logging.
+# - *They ask next:* Does it cure vanishing gradients? No: the factor is at most 1.
+# - *The trap:* a gradient of inf or nan makes every gradient nan or 0. Ask for `error_if_nonfinite=True`.
+# - *Proof:* `proof-clipping`, `proof-edges`.
+#
+# ## Softmax, and edge cases
+# A classifier's last step turns scores into probabilities: $e^{x_i} / \sum_j e^{x_j}$. In code this formula breaks at a
+# score of 100, because a float32 can hold $e^{88}$ but not $e^{89}$. But a softmax only sees differences: add 5 to every
+# score, and nothing changes. So you are free to move the scores to where no power overflows. You'll write that, and its
+# gradient. (For the same reason, the gradient sums to 0.)
+
+# %% tags=["proof-edges"]
+scores = torch.tensor([100.0, 99.0])
+print("the formula:", scores.exp() / scores.exp().sum(), "  softmax:", torch.softmax(scores, 0))
+masked = torch.tensor([[0.0, float("-inf")], [float("-inf"), float("-inf")]])
+print("masked:", torch.softmax(masked, 1).tolist())
+print("relu of nan:", torch.relu(torch.tensor(float("nan"))).item())
+w.grad = torch.tensor([float("inf"), 1.0])
+print("clipping inf:", torch.nn.utils.clip_grad_norm_([w], 1.0).item(), w.grad.tolist())
+
+# %% tags=["raises-exception"]
+torch.nn.init.kaiming_normal_(torch.zeros(8))  # a bias
+
+# %% [markdown]
+# Each row of a softmax sums to 1, unless everything in it is masked: then it is 0/0. And a bias has no fans. It usually
+# starts at zero, or with small uniform numbers.
+#
+# ## The real one
+# Why does PyTorch's `Linear` start so small? This is minitorch's, which draws the same numbers:
+
+# %% tags=["proof-default"]
+import inspect
+
+print(inspect.getsource(torch.nn.Linear.reset_parameters))
+gain = torch.nn.init.calculate_gain("leaky_relu", 5**0.5)
+w = torch.nn.Linear(100, 5000).weight
+print(f"gain for leaky_relu with slope √5: {gain:.3f} = 1/√3; bound {w.abs().max().item():.3f}")
+print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
+
+# %% [markdown]
+# A leaky ReLU with slope √5 isn't what this layer is for. The √5 is there because it makes the bound
+# $1/\sqrt{\text{fan}_{in}}$, which Torch used before Kaiming's paper. The variance is a sixth of what ReLU wants, so each
+# layer multiplies sizes by $1/\sqrt 6 \approx 0.41$. Two or three layers don't mind, and normalization
+# ([chapter 12](12_norm_dropout_and_modes.ipynb)) hides it. The layer of chapter 09 draws the same numbers without the
+# detour.
+#
+# **Interview · How does `nn.Linear` initialize its weights?**
+#
+# - *Thirty seconds:* Uniform in ±1/√fan_in, weight and bias, written as `kaiming_uniform_(a=√5)`.
+# - *Longer:* Variance 1 / (3 fan_in), where ReLU wants 2 / fan_in. A deep plain network shrinks by 0.41 a layer.
+# - *They ask next:* Why not start at zero? All units of a layer would get the same gradient and stay equal forever.
+# - *The trap:* "It's Kaiming, so it suits ReLU." With a = √5 it doesn't.
+# - *Proof:* `proof-default`, `proof-symmetry`, `proof-twenty-layers`.
+#
+# ## A claim you'll hear
+# *"Start all weights at zero, or at one small number: training will sort it out."*
+
+# %% tags=["proof-symmetry"]
+for start in (0.0, 0.1):
+    model = network(mytorch, 3, width=4)
+    for parameter in model.parameters():
+        init.constant_(parameter, start)
+    loss = train(mytorch, model)[-1]
+    rows = {tuple(row) for row in model[0].weight.tolist()}
+    print(f"all {start}: loss {loss:.2f}, different units in the first layer: {len(rows)} of 4")
+
+# %% [markdown]
+# Equal units get equal gradients, so they stay equal: four units do the work of one. Random numbers **break the
+# symmetry**. Zeros are worse still: the gradient of a layer is multiplied by the weights of the next one.
+#
+# ## Rapid fire
+# - *What is ReLU's gradient at 0?* 0, PyTorch's choice.
+# - *Fan-in of a (64, 3, 7, 7) convolution weight?* 3 · 7 · 7 = 147.
+# - *May biases start at zero?* Yes: the weights break the symmetry.
+# - *Does `calculate_gain` know GELU?* No: `ValueError`.
+# - *Clip before or after `backward`?* After, and before `step`.
+#
+# ## The card
+# 1. Layers without a bend between them are one layer.
+# 2. A layer multiplies the mean square by fan-in times the variance of its weights.
+# 3. ReLU halves it: gain √2. Kaiming: gain²/fan. Xavier: 2/(fan-in + fan-out).
+# 4. Twenty layers raise a factor to the twentieth power: keep it at 1.
+# 5. fan_in keeps activations, fan_out gradients; either is fine.
+# 6. `nn.Linear` starts with 1/(3 fan-in), too small for a deep plain ReLU network.
+# 7. A sigmoid's slope is at most 1/4; a dead ReLU's is 0.
+# 8. Weights start at random so that units differ; biases may start at 0.
+# 9. Clip by the norm of all gradients, between `backward` and `step`.
+# 10. Subtract the largest score before you take powers of e.
+#
+# ## You try
+# `exercises/10_activations_and_initialization.ipynb`: predict which layer's gradient vanishes; write softmax, the fans
+# and the gains, and clipping; do a backward pass by hand; repair a deep network that stays flat; measure GELU's gain.
+# Chapter 11 builds the convolution.

@@ -1,0 +1,815 @@
+# %% [markdown]
+# # Exercises · Convolution
+# Seven exercises, 18 points. Three of them add to your library: im2col, the way back, and the product between them.
+# Once you have solved them, LeNet runs on your code from the first pixel to the last gradient. They run inside a file of
+# `mytorch`: what a task or a docstring mentions is there, `np` too; import anything else in the cell.
+
+# %% setup=true
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from course import check
+
+
+def whole(rng, low: int, high: int) -> int:
+    """A number from `low` to `high`, both included."""
+    return int(rng.integers(low, high + 1))
+
+
+# %% setup=true
+import minitorch as torch
+from minitorch.nn import functional as F
+
+# %% [markdown] exercise="conv_predict_counts" kind="predict" points=1
+# ### Exercise 1 · How many pixels did each window see?
+# ```python
+# x = torch.ones(1, 1, 8, 8)
+# kernel = torch.ones(1, 1, 3, 3)
+# y = F.conv2d(x, kernel, stride=3, padding=1)
+# ```
+# Set `prediction` to `y[0, 0].int().tolist()`, a list of lists. Write it down without running the code.
+
+# %% solution="conv_predict_counts"
+### BEGIN SOLUTION
+prediction = [[4, 6, 6], [6, 9, 9], [6, 9, 9]]
+### END SOLUTION
+### BEGIN STUB
+# prediction = [[...], [...]]
+### END STUB
+
+# %% check="conv_predict_counts"
+check.show({"prediction": [[int(each) for each in row] for row in prediction]}, secret=True)
+
+# %% [markdown] hint="conv_predict_counts"
+# Rows and columns behave alike. So look at one dimension: where does each window begin, and how many pixels does it see?
+
+# %% [markdown] hint="conv_predict_counts"
+# With padding 1 the first window begins at −1, and each next one three further on. How many fit into −1 … 8?
+
+# %% [markdown] hint="conv_predict_counts"
+# Along one dimension the windows see 2, 3 and 3 pixels. In the plane, multiply.
+
+# %% mutant="conv_predict_counts"
+# Forgets the padding
+# Padding makes the line ten long, so three windows fit, not two.
+prediction = [[9, 9], [9, 9]]
+
+# %% mutant="conv_predict_counts"
+# Symmetric
+# Padding is the same on both sides, but the last window begins at 5 and ends at 7: it doesn't reach the padding.
+prediction = [[4, 6, 4], [6, 9, 6], [4, 6, 4]]
+
+# %% mutant="conv_predict_counts"
+# Counts the padding as pixels
+# The padding is zeros. A kernel of ones adds nothing there.
+prediction = [[9, 9, 9], [9, 9, 9], [9, 9, 9]]
+
+# %% mutant="conv_predict_counts"
+# Rounds up
+# A fourth window would begin at 8 and reach over the padding. Windows have to fit in whole.
+prediction = [[4, 6, 6, 2], [6, 9, 9, 3], [6, 9, 9, 3], [2, 3, 3, 1]]
+
+# %% [markdown] exercise="conv_im2col" kind="core" points=4 part="mytorch.nn.convolution:Windows.counts mytorch.nn.convolution:Windows.seen mytorch.nn.convolution:im2col"
+# ### Exercise 2 · im2col
+# `windows` is a `Windows(kernel, stride, padding, dilation)`, four pairs: one number for rows, one for columns. In the
+# first two functions `self` is such a tuple. The lesson went from window to window. Here, go from place to place of the
+# kernel: what one place sees, in all windows of all images, is one slice. That makes kh · kw slices to copy, however large
+# the image is.
+
+# %% check="conv_im2col"
+rng = check.rng()
+convolution = mytorch.nn.convolution
+kernel = tuple(int(each) for each in rng.permutation([2, 3]))
+size = whole(rng, 8, 9), whole(rng, 10, 11)
+cases = {
+    "plain": convolution.Windows(kernel, (1, 1), (0, 0), (1, 1)),
+    "with strides": convolution.Windows(kernel, (2, 3), (0, 0), (1, 1)),
+    "with padding": convolution.Windows(kernel, (1, 2), (1, 2), (1, 1)),
+    "with dilation": convolution.Windows(kernel, (1, 1), (0, 0), (3, 2)),
+    "with all of them": convolution.Windows(kernel, (3, 2), (2, 1), (2, 3)),
+}
+images = mytorch.tensor(rng.normal(size=(2, 3, *size)).round(2))
+values = {"size": size, "kernel": kernel}
+for name, windows in cases.items():
+    found = windows.counts(size)
+    values[f"{name}: windows"] = found
+    seen = windows.seen((kernel[0] - 1, kernel[1] - 1), found)
+    padded = (length + 2 * margin for length, margin in zip(size, windows.padding, strict=True))
+    values[f"{name}: seen by the last place"] = [
+        list(range(length))[each] for each, length in zip(seen, padded, strict=True)
+    ]
+    columns = convolution.im2col(images, windows)
+    values[f"{name}: shape"] = tuple(columns.shape)
+    values[f"{name}: first column, one row"] = columns[1, :, 0], columns[0, 1]
+    values[f"{name}: sums of the rows"] = columns.sum((0, 2))
+values["too small"] = convolution.Windows((3, 3), (1, 1), (0, 0), (2, 2)).counts((4, 6))
+negative = mytorch.tensor(rng.uniform(-3, -1, (1, 4, 4)).round(2))
+values["largest of negative numbers, padded"] = mytorch.nn.functional.max_pool2d(negative, 3, 2, padding=1)
+values["type of float32 images' columns"] = repr(convolution.im2col(images.float(), cases["plain"]).dtype)
+check.show(values, text="How many windows there are, what a place sees of the image, and the columns.")
+
+# %% [markdown] hint="conv_im2col"
+# `counts` is the formula of the lesson, once for rows and once for columns. `zip` the two lengths with the four pairs.
+
+# %% [markdown] hint="conv_im2col"
+# `seen`: place i sees row i·d in the first window, i·d + t in the next. A slice from i·d, in steps of t, with `count`
+# elements ends before i·d + t·(count − 1) + 1.
+
+# %% [markdown] hint="conv_im2col"
+# `im2col`: make an empty array of shape (N, C, kh, kw, rows, columns), where (rows, columns) are the counts. Fill it
+# place by place: `columns[:, :, i, j] = padded[:, :, slice of rows, slice of columns]`.
+
+# %% [markdown] hint="conv_im2col"
+# In the end, `columns.reshape(N, C * kh * kw, rows * columns)`. Because the array lists channels before kernel places,
+# and both before windows, one reshape puts everything in the order that is asked for.
+
+
+# %% mutant="conv_im2col"
+# Forgets what dilation does to the reach
+# A kernel with dilation d reaches over d(k − 1) + 1 rows, not over k. So too many windows seem to fit.
+def counts(self, size):
+    high, wide = (
+        (s + 2 * p - k) // t + 1 for s, k, t, p in zip(size, self.kernel, self.stride, self.padding, strict=True)
+    )
+    return high, wide
+
+
+# %% mutant="conv_im2col"
+# Pads one side
+# The padding lies on both sides of the image, so it makes it 2p longer.
+def counts(self, size):
+    high, wide = (
+        (s + p - d * (k - 1) - 1) // t + 1
+        for s, k, t, p, d in zip(size, self.kernel, self.stride, self.padding, self.dilation, strict=True)
+    )
+    return high, wide
+
+
+# %% mutant="conv_im2col"
+# Rounds up
+# A window that doesn't fit in whole is left out: round down, with `//`.
+def counts(self, size):
+    high, wide = (
+        -(-(s + 2 * p - d * (k - 1) - 1) // t) + 1
+        for s, k, t, p, d in zip(size, self.kernel, self.stride, self.padding, self.dilation, strict=True)
+    )
+    return high, wide
+
+
+# %% mutant="conv_im2col"
+# Starts at the place's number
+# With dilation, place i of the kernel lies i·d rows below the first one, not i.
+def seen(self, place, counts):
+    rows, columns = (
+        slice(i, i + t * (count - 1) + 1, t) for i, t, count in zip(place, self.stride, counts, strict=True)
+    )
+    return rows, columns
+
+
+# %% mutant="conv_im2col"
+# Pads with zeros
+# `fill` says what lies in the padding. A max pool pads with minus infinity; a zero would win against negative numbers.
+def im2col(images, windows, fill=0.0):
+    (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
+    padded = pad(images, windows.padding)
+    columns = np.empty_like(images, shape=(count, channels, *windows.kernel, *counts))
+    for i, j in np.ndindex(*windows.kernel):
+        rows, across = windows.seen((i, j), counts)
+        columns[:, :, i, j] = padded[:, :, rows, across]
+    return columns.reshape(count, channels * count_of(windows.kernel), count_of(counts))
+
+
+# %% mutant="conv_im2col"
+# Columns of another type
+# `np.empty` makes float64. The columns of float32 images then make the whole convolution float64, with twice the memory.
+def im2col(images, windows, fill=0.0):
+    (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
+    padded = pad(images, windows.padding, fill)
+    columns = np.empty((count, channels, *windows.kernel, *counts))
+    for i, j in np.ndindex(*windows.kernel):
+        rows, across = windows.seen((i, j), counts)
+        columns[:, :, i, j] = padded[:, :, rows, across]
+    return columns.reshape(count, channels * count_of(windows.kernel), count_of(counts))
+
+
+# %% mutant="conv_im2col"
+# Channels last
+# Here a column lists place after place, and of each place the channels: the order of NHWC. The weight is
+# (out, C, kh, kw), so the channel has to come first.
+def im2col(images, windows, fill=0.0):
+    (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
+    padded = pad(images, windows.padding, fill)
+    columns = np.empty_like(images, shape=(count, *windows.kernel, channels, *counts))
+    for i, j in np.ndindex(*windows.kernel):
+        rows, across = windows.seen((i, j), counts)
+        columns[:, i, j] = padded[:, :, rows, across]
+    return columns.reshape(count, channels * count_of(windows.kernel), count_of(counts))
+
+
+# %% mutant="conv_im2col"
+# A row for each window
+# The numbers are right, but the windows went along the wrong dimension before the reshape: the result is scrambled.
+def im2col(images, windows, fill=0.0):
+    (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
+    padded = pad(images, windows.padding, fill)
+    columns = np.empty_like(images, shape=(count, *counts, channels, *windows.kernel))
+    for i, j in np.ndindex(*windows.kernel):
+        rows, across = windows.seen((i, j), counts)
+        columns[..., i, j] = np.moveaxis(padded[:, :, rows, across], 1, 3)
+    return columns.reshape(count, channels * count_of(windows.kernel), count_of(counts))
+
+
+# %% mutant="conv_im2col"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def im2col(images, windows, fill=0.0):
+    import minitorch
+
+    found = minitorch.nn.functional.unfold(
+        minitorch.from_numpy(images), windows.kernel, windows.dilation, windows.padding, windows.stride
+    )
+    return found.numpy()
+
+
+# %% [markdown] exercise="conv_col2im" kind="core" points=3 part="mytorch.nn.convolution:col2im"
+# ### Exercise 3 · The way back
+# Add each number of the columns to the pixel that it came from. `windows.counts(size)` and `windows.seen(place, counts)`
+# are there. Go place by place again: the windows of one place never meet in a pixel, so each slice can be added at once.
+
+# %% check="conv_col2im"
+rng = check.rng()
+convolution = mytorch.nn.convolution
+kernel = tuple(int(each) for each in rng.permutation([2, 3]))
+size = whole(rng, 6, 7), whole(rng, 8, 9)
+values = {"size": size, "kernel": kernel}
+for name, stride, padding, dilation in [
+    ("plain", (1, 1), (0, 0), (1, 1)),
+    ("with strides", (3, 2), (0, 0), (1, 1)),
+    ("with padding", (1, 1), (1, 2), (1, 1)),
+    ("with all of them", (1, 2), (2, 1), (2, 3)),
+]:
+    windows = convolution.Windows(kernel, stride, padding, dilation)
+    high, wide = windows.counts(size)
+    columns = mytorch.tensor(rng.normal(size=(2, 3 * 6, high * wide)).round(2))
+    images = convolution.col2im(columns, windows, size)
+    values |= {f"{name}: shape": tuple(images.shape), f"{name}: channel 1 of image 0": images[0, 1]}
+    values[f"{name}: sums of all channels"] = images.sum((2, 3))
+x = mytorch.tensor(rng.normal(size=(1, 2, *size)), requires_grad=True)
+weight = mytorch.tensor(rng.normal(size=(2, 2, *kernel)))
+mytorch.nn.functional.conv2d(x, weight, stride=2, padding=1).sum().backward()
+values["the gradient of a convolution"] = x.grad
+values["type, of float32 columns"] = repr(convolution.col2im(columns.float(), windows, size).dtype)
+check.show(values, rtol=1e-5, text="Images made of columns, and a convolution's gradient by your col2im.")
+
+# %% [markdown] hint="conv_col2im"
+# Turn `im2col` round. Its last step was a reshape; here it's the first: to (N, C, kh, kw, rows, columns).
+
+# %% [markdown] hint="conv_col2im"
+# Make zeros of the *padded* size, add slice by slice with `+=`, and cut the margin off at the end.
+
+# %% [markdown] hint="conv_col2im"
+# In the loop: `rows, across = windows.seen((i, j), counts)`, then `padded[:, :, rows, across] += columns[:, :, i, j]`.
+# With padding (p, q), the image is `padded[:, :, p : p + size[0], q : q + size[1]]`.
+
+
+# %% mutant="conv_col2im"
+# Writes instead of adding
+# Where windows overlap, only the last one is left. A pixel that was used nine times gets the sum of nine gradients.
+def col2im(columns, windows, size):
+    (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
+    columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
+    padded = np.zeros_like(columns, shape=(*columns.shape[:2], size[0] + 2 * high, size[1] + 2 * wide))
+    for i, j in np.ndindex(*windows.kernel):
+        down, across = windows.seen((i, j), counts)
+        padded[:, :, down, across] = columns[:, :, i, j]
+    return padded[:, :, high : high + size[0], wide : wide + size[1]]
+
+
+# %% mutant="conv_col2im"
+# Takes the mean of what overlaps
+# This undoes im2col, and is a good way to put patches together again. A gradient is the sum.
+def col2im(columns, windows, size):
+    (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
+    columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
+    padded = np.zeros_like(columns, shape=(*columns.shape[:2], size[0] + 2 * high, size[1] + 2 * wide))
+    times = np.zeros_like(padded)
+    for i, j in np.ndindex(*windows.kernel):
+        down, across = windows.seen((i, j), counts)
+        padded[:, :, down, across] += columns[:, :, i, j]
+        times[:, :, down, across] += 1
+    padded /= np.maximum(times, 1)
+    return padded[:, :, high : high + size[0], wide : wide + size[1]]
+
+
+# %% mutant="conv_col2im"
+# Cuts the margin off one side
+# The image lies in the middle of the padded one. Without the offset, everything is shifted by the padding.
+def col2im(columns, windows, size):
+    (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
+    columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
+    padded = np.zeros_like(columns, shape=(*columns.shape[:2], size[0] + 2 * high, size[1] + 2 * wide))
+    for i, j in np.ndindex(*windows.kernel):
+        down, across = windows.seen((i, j), counts)
+        padded[:, :, down, across] += columns[:, :, i, j]
+    return padded[:, :, : size[0], : size[1]]
+
+
+# %% mutant="conv_col2im"
+# Images of another type
+# `np.zeros` makes float64, whatever the columns are. A gradient has the type of what it is the gradient of.
+def col2im(columns, windows, size):
+    (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
+    columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
+    padded = np.zeros((*columns.shape[:2], size[0] + 2 * high, size[1] + 2 * wide))
+    for i, j in np.ndindex(*windows.kernel):
+        down, across = windows.seen((i, j), counts)
+        padded[:, :, down, across] += columns[:, :, i, j]
+    return padded[:, :, high : high + size[0], wide : wide + size[1]]
+
+
+# %% mutant="conv_col2im"
+# Reads the channels last
+# The rows of the columns list channel after channel. Read the other way round, channels and kernel places are mixed up.
+def col2im(columns, windows, size):
+    (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
+    columns = np.moveaxis(columns.reshape(count, *windows.kernel, rows // count_of(windows.kernel), *counts), 3, 1)
+    padded = np.zeros_like(columns, shape=(*columns.shape[:2], size[0] + 2 * high, size[1] + 2 * wide))
+    for i, j in np.ndindex(*windows.kernel):
+        down, across = windows.seen((i, j), counts)
+        padded[:, :, down, across] += columns[:, :, i, j]
+    return padded[:, :, high : high + size[0], wide : wide + size[1]]
+
+
+# %% mutant="conv_col2im"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def col2im(columns, windows, size):
+    import minitorch
+
+    geometry = windows.kernel, windows.dilation, windows.padding, windows.stride
+    return minitorch.nn.functional.fold(minitorch.from_numpy(columns), size, *geometry).numpy()
+
+
+# %% [markdown] exercise="conv_product" kind="core" points=3 part="mytorch.nn.convolution:convolve mytorch.nn.convolution:convolve_back"
+# ### Exercise 4 · The product in the middle
+# `convolve` is what `conv2d` calls, `convolve_back` is what `conv_transpose2d` calls. You have `im2col(images, windows)`
+# and `col2im(columns, windows, size)`; here they take tensors and record their derivatives, and so do `@`, `reshape` and
+# `mT`. So write with tensors, and the gradients come by themselves. `count_of(shape)` is the product of its lengths.
+#
+# With groups, a batch of matrix products does it: (groups, O / groups, depth) @ (N, groups, depth, L), where depth is how
+# many numbers a kernel has.
+
+# %% check="conv_product"
+rng = check.rng()
+functional = mytorch.nn.functional
+values = {}
+
+
+def summed(grad):
+    """A gradient's sums over rows and columns, if there is one."""
+    return None if grad is None else grad.sum((2, 3))
+
+
+for name, groups, options in [
+    ("one group", 1, {"stride": 2, "padding": 1}),
+    ("two groups", 2, {"dilation": (2, 1)}),
+    ("depthwise", 4, {"padding": (0, 2), "stride": (1, 2)}),
+]:
+    x = mytorch.tensor(rng.normal(size=(2, 4, 6, 7)), requires_grad=True)
+    w = mytorch.tensor(rng.normal(size=(8, 4 // groups, 3, 2)), requires_grad=True)
+    y = functional.conv2d(x, w, groups=groups, **options)
+    (y * y).sum().backward()
+    values |= {f"{name}: shape": tuple(y.shape), f"{name}: channels 0 and 5 of image 1": y[1, ::5]}
+    values[f"{name}: gradient of the weight"] = summed(w.grad)
+    values[f"{name}: gradient of the images"] = summed(x.grad)
+for name, groups, options in [
+    ("back", 1, {"stride": 2, "padding": 1}),
+    ("back, the larger size", 2, {"stride": (2, 3), "output_padding": (1, 2)}),
+]:
+    x = mytorch.tensor(rng.normal(size=(2, 6, 3, 2)), requires_grad=True)
+    w = mytorch.tensor(rng.normal(size=(6, 4 // groups, 3, 2)), requires_grad=True)
+    y = functional.conv_transpose2d(x, w, groups=groups, **options)
+    (y * y).sum().backward()
+    values |= {f"{name}: shape": tuple(y.shape), f"{name}: channel 1": y[:, 1]}
+    values[f"{name}: gradient of the weight"] = summed(w.grad)
+    values[f"{name}: gradient of the images"] = summed(x.grad)
+check.show(values, rtol=1e-5, text="Convolutions with groups, transposed ones too, and their gradients.")
+
+# %% [markdown] hint="conv_product"
+# Without groups, `convolve` is three steps: the columns, `weight.reshape(O, depth) @ columns`, and a reshape to
+# (N, O, rows, columns). `windows.counts(images.shape[2:])` says how many rows and columns.
+
+# %% [markdown] hint="conv_product"
+# With groups: `columns.reshape(N, groups, depth, L)` and `weight.reshape(groups, O // groups, depth)`. `depth` is
+# `weight[0].numel()`, since the weight has C / groups channels already.
+
+# %% [markdown] hint="conv_product"
+# `convolve_back` multiplies by the transposed kernels: `kernels.mT @ grad.reshape(N, groups, O // groups, L)`, where L is
+# the number of grad's positions. The result has groups · depth rows: the columns, ready for `col2im` with `size`.
+
+
+# %% mutant="conv_product"
+# The windows first
+# The product has a row for each window here. A reshape doesn't transpose: rows and channels come out scrambled.
+def convolve(images, weight, windows, groups):
+    count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
+    depth = weight[0].numel()
+    columns = im2col(images, windows).reshape(count, groups, depth, count_of(counts))
+    kernels = weight.reshape(groups, outputs // groups, depth)
+    return (columns.mT @ kernels.mT).reshape(count, outputs, *counts)
+
+
+# %% mutant="conv_product"
+# Deals the channels out like cards
+# Channel c went to group c modulo `groups`. The groups are blocks of neighbouring channels.
+def convolve(images, weight, windows, groups):
+    count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
+    depth, places = weight[0].numel(), count_of(windows.kernel)
+    columns = im2col(images, windows).reshape(count, depth // places, groups, places, count_of(counts))
+    columns = columns.transpose(1, 2).reshape(count, groups, depth, count_of(counts))
+    kernels = weight.reshape(groups, outputs // groups, depth)
+    return (kernels @ columns).reshape(count, outputs, *counts)
+
+
+# %% mutant="conv_product"
+# Turns the kernel round
+# That is the convolution of mathematics. PyTorch's doesn't turn the kernel.
+def convolve(images, weight, windows, groups):
+    count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
+    depth = weight[0].numel()
+    columns = im2col(images, windows).reshape(count, groups, depth, count_of(counts))
+    kernels = weight.flip((2, 3)).reshape(groups, outputs // groups, depth)
+    return (kernels @ columns).reshape(count, outputs, *counts)
+
+
+# %% mutant="conv_product"
+# Works on NumPy's arrays
+# The numbers are right, but no operation was recorded: the weight gets no gradient. Work on tensors.
+def convolve(images, weight, windows, groups):
+    count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
+    depth = weight[0].numel()
+    columns = im2col(images, windows).reshape(count, groups, depth, count_of(counts))
+    kernels = weight.detach().reshape(groups, outputs // groups, depth)
+    return (kernels @ columns).reshape(count, outputs, *counts)
+
+
+# %% mutant="conv_product"
+# Computes the size itself
+# Several sizes lead to the same number of windows. `size` says which one is wanted; this is always the smallest.
+def convolve_back(grad, weight, windows, groups, size):
+    count, outputs, *counts = grad.shape
+    depth, length = weight[0].numel(), count_of(tuple(counts))
+    kernels = weight.reshape(groups, outputs // groups, depth)
+    columns = kernels.mT @ grad.reshape(count, groups, outputs // groups, length)
+    smallest = tuple(t * (n - 1) - 2 * p + d * (k - 1) + 1 for n, k, t, p, d in zip(counts, *windows, strict=True))
+    return col2im(columns.reshape(count, groups * depth, length), windows, smallest)
+
+
+# %% mutant="conv_product"
+# Reshapes where it should transpose
+# The kernels have to be transposed: depth × O. A reshape gives that shape too, with the numbers in another order.
+def convolve_back(grad, weight, windows, groups, size):
+    count, outputs, *counts = grad.shape
+    depth, length = weight[0].numel(), count_of(tuple(counts))
+    kernels = weight.reshape(groups, depth, outputs // groups)
+    columns = kernels @ grad.reshape(count, groups, outputs // groups, length)
+    return col2im(columns.reshape(count, groups * depth, length), windows, size)
+
+
+# %% mutant="conv_product"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def convolve(images, weight, windows, groups):
+    from minitorch.ops.convolution import convolution
+
+    return convolution(images, weight, None, windows.stride, windows.padding, windows.dilation, groups)
+
+
+# %% [markdown] exercise="conv_field" kind="build" points=2
+# ### Exercise 5 · What can it have seen?
+# The lesson computed how *large* a receptive field is. Now say *where* it lies. A network is a list of layers, each
+# `(kernel, stride, padding, dilation)` along one dimension, the first layer first. Write `field(layers, size, place)`: the
+# first and the last row of an image of `size` rows that row `place` of the output depends on.
+#
+# `field([(3, 2, 0, 1)], 8, 2)` is `(4, 6)`. Rows of padding depend on nothing, so they don't count, not between two layers
+# either. A kernel with gaps may have one place in the padding and the next one a few rows inside:
+# `field([(3, 1, 1, 2)], 8, 0)` is `(1, 3)`. And remember the surprise: a layer may leave its last rows unseen.
+
+
+# %% solution="conv_field"
+def field(layers: list[tuple[int, int, int, int]], size: int, place: int) -> tuple[int, int]:
+    """The first and the last row of the input that row `place` of the output depends on."""
+    ### BEGIN SOLUTION
+    sizes = [size]
+    for kernel, stride, padding, dilation in layers:
+        sizes.append((sizes[-1] + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1)
+    rows = {place}
+    for (kernel, stride, padding, dilation), count in reversed(list(zip(layers, sizes, strict=False))):
+        rows = {row * stride - padding + i * dilation for row in rows for i in range(kernel)} & set(range(count))
+    return min(rows), max(rows)
+    ### END SOLUTION
+
+
+# %% check="conv_field"
+rng = check.rng()
+networks = {
+    "one layer": ([(3, 2, 0, 1)], 8),
+    "LeNet": ([(5, 1, 0, 1), (2, 2, 0, 1), (5, 1, 0, 1), (2, 2, 0, 1)], 32),
+    "padded": ([(3, 1, 1, 1)] * 3, whole(rng, 7, 9)),
+    "dilated": ([(3, 1, 1, 1), (3, 1, 2, 2), (3, 1, 4, 4)], whole(rng, 12, 15)),
+    "one layer with gaps": ([(3, 1, 1, 2)], whole(rng, 7, 9)),
+    "gaps, then a stride": ([(3, 1, 2, 3), (2, 2, 0, 1)], whole(rng, 10, 13)),
+    "drops rows": ([(2, 3, 0, 1), (3, 1, 1, 1)], 3 * whole(rng, 4, 6) + 1),
+    "drops rows twice": ([(3, 3, 1, 1), (2, 2, 1, 1), (3, 1, 1, 1)], 29),
+}
+values = {}
+for name, (layers, size) in networks.items():
+    rows = size
+    for kernel, stride, padding, dilation in layers:
+        rows = (rows + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
+    fields = [tuple(int(each) for each in field(layers, size, place)) for place in range(rows)]
+    values[f"{name}, {size} rows: {layers}"] = fields
+check.show(values, text="For each row of the output, the first and the last row of the image behind it.")
+
+# %% [markdown] hint="conv_field"
+# Walk backwards, from the last layer to the first, with the rows that matter at this level. At the start that is `place`
+# alone.
+
+# %% [markdown] hint="conv_field"
+# Row y of a layer's output sees rows y·t − p + d·i of its input, for i from 0 to k − 1. Collect them in a set, for all rows
+# y that matter.
+
+# %% [markdown] hint="conv_field"
+# After each layer, drop what isn't a row of its input: below 0, or beyond the last. For that you need the number of rows at
+# each level: compute them forwards first, with the formula for the number of windows. In the end, `min` and `max`.
+
+
+# %% mutant="conv_field"
+# Moves padding to the edge
+# A kernel with gaps may have a place in the padding and the next one some rows inside. Cutting at row 0 then claims a row
+# that nobody looked at: two ends aren't enough, keep the set of rows.
+def field(layers, size, place):
+    sizes = [size]
+    for kernel, stride, padding, dilation in layers:
+        sizes.append((sizes[-1] + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1)
+    first = last = place
+    for (kernel, stride, padding, dilation), rows in reversed(list(zip(layers, sizes, strict=False))):
+        first = max(first * stride - padding, 0)
+        last = min(last * stride - padding + dilation * (kernel - 1), rows - 1)
+    return first, last
+
+
+# %% mutant="conv_field"
+# Drops padding in the image only
+# A row of padding between two layers depends on nothing. Here it was followed back to rows that nobody sees: the last
+# rows of the image, which a stride had dropped.
+def field(layers, size, place):
+    rows = {place}
+    for kernel, stride, padding, dilation in reversed(layers):
+        rows = {row * stride - padding + i * dilation for row in rows for i in range(kernel)}
+    rows &= set(range(size))
+    return min(rows), max(rows)
+
+
+# %% mutant="conv_field"
+# Walks forwards
+# The first layer's stride has to be applied last. Going from the output to the input, begin with the last layer.
+def field(layers, size, place):
+    sizes = [size]
+    for kernel, stride, padding, dilation in layers:
+        sizes.append((sizes[-1] + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1)
+    rows = {place}
+    for (kernel, stride, padding, dilation), count in zip(layers, sizes, strict=False):
+        rows = {row * stride - padding + i * dilation for row in rows for i in range(kernel)} & set(range(count))
+    return min(rows, default=0), max(rows, default=0)
+
+
+# %% mutant="conv_field"
+# Forgets dilation
+# Place i of a dilated kernel lies i·d rows below the first one, not i.
+def field(layers, size, place):
+    sizes = [size]
+    for kernel, stride, padding, dilation in layers:
+        sizes.append((sizes[-1] + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1)
+    rows = {place}
+    for (kernel, stride, padding, _), count in reversed(list(zip(layers, sizes, strict=False))):
+        rows = {row * stride - padding + i for row in rows for i in range(kernel)} & set(range(count))
+    return min(rows, default=0), max(rows, default=0)
+
+
+# %% [markdown] exercise="conv_repair_fourier" kind="repair" points=3
+# ### Exercise 6 · A ghost at the other side
+# Multiplying two spectra convolves two signals, whatever the size of the kernel. The function below should give
+# `F.conv2d(image, kernel, padding=(kh // 2, kw // 2))` for one image and one kernel with odd sides. In the middle it is
+# right. But put a bright spot next to the right edge:
+#
+# ```text
+# image                 blurred
+# 0 0 0 0 0 0           3 0 0 0 3 3
+# 0 0 0 0 0 9           3 0 0 0 3 3
+# 0 0 0 0 0 0           3 0 0 0 3 3
+# ```
+#
+# A ghost appears at the left edge. (The kernel here is 3 × 3, with thirds.) Repair the function; it should still multiply
+# spectra, made by `np.fft`.
+
+
+# %% solution="conv_repair_fourier"
+def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """What `F.conv2d` gives with a padding of half the kernel: two matrices, the kernel with odd sides."""
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    ### BEGIN SOLUTION
+    size = high + kh - 1, wide + kw - 1
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel[::-1, ::-1], size)
+    return np.fft.ifft2(spectrum).real[kh // 2 : kh // 2 + high, kw // 2 : kw // 2 + wide]
+    ### END SOLUTION
+    ### BEGIN STUB
+    # spectrum = np.fft.fft2(image) * np.fft.fft2(kernel[::-1, ::-1], image.shape)
+    # result = np.fft.ifft2(spectrum).real
+    # return np.roll(result, (-(kh // 2), -(kw // 2)), (0, 1))
+    ### END STUB
+
+
+# %% check="conv_repair_fourier"
+rng = check.rng()
+image = rng.normal(size=(whole(rng, 6, 8), whole(rng, 7, 9))).round(2)
+spot = np.zeros((3, 6))
+spot[1, 5] = 9.0
+modules, outer = set(), sys.getprofile()
+sys.setprofile(lambda frame, event, argument: modules.add(frame.f_globals.get("__name__", "")))
+try:
+    blurred = fourier_convolution(spot, np.full((3, 3), 1 / 3))
+finally:
+    sys.setprofile(outer)
+values = {"image": image, "the spot, blurred": np.asarray(blurred).round(9) + 0.0}
+for sides in ((3, 3), (1, 5), (5, 3)):
+    kernel = rng.normal(size=sides).round(2)
+    values |= {f"kernel {sides}": kernel, f"result {sides}": fourier_convolution(image, kernel)}
+values["transforms with np.fft"] = any(name.startswith("numpy.fft") for name in modules)
+check.show(values, rtol=1e-6, atol=1e-9, text="The blurred spot; a random image and three random kernels.")
+
+# %% [markdown] hint="conv_repair_fourier"
+# The spectrum of a signal of n numbers belongs to a signal that repeats: after the last number comes the first again.
+
+# %% [markdown] hint="conv_repair_fourier"
+# So to the right of the right edge the kernel sees the left edge again. It should see zeros there.
+# `np.fft.fft2(image, size)` fills up with zeros to a larger size.
+
+# %% [markdown] hint="conv_repair_fourier"
+# With `size = (high + kh - 1, wide + kw - 1)` nothing wraps around. The result then begins kh // 2 rows and kw // 2
+# columns later, and is as large as the image: slice it out in place of `np.roll`.
+
+
+# %% mutant="conv_repair_fourier"
+# Cuts out the wrong corner
+# Nothing wraps around any more, but the result is shifted by half a kernel: it begins at (kh // 2, kw // 2).
+def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = high + kh - 1, wide + kw - 1
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel[::-1, ::-1], size)
+    return np.fft.ifft2(spectrum).real[:high, :wide]
+
+
+# %% mutant="conv_repair_fourier"
+# Sums up windows
+# The values are right, but nothing is transformed: this is the convolution that the spectra were to replace.
+def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    padded = np.pad(image, ((kh // 2,), (kw // 2,)))
+    result = np.zeros((high, wide))
+    for row in range(kh):
+        for column in range(kw):
+            result += kernel[row, column] * padded[row : row + high, column : column + wide]
+    return result
+
+
+# %% mutant="conv_repair_fourier"
+# Wipes the edges
+# The ghost is gone, and so is what belongs there: the edges have to hold the sum of what the kernel sees of the image.
+def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    spectrum = np.fft.fft2(image) * np.fft.fft2(kernel[::-1, ::-1], image.shape)
+    result = np.roll(np.fft.ifft2(spectrum).real, (-(kh // 2), -(kw // 2)), (0, 1))
+    inside = np.zeros_like(result)
+    inside[kh // 2 : high - kh // 2, kw // 2 : wide - kw // 2] = 1
+    return result * inside
+
+
+# %% mutant="conv_repair_fourier"
+# Forgets to turn the kernel
+# A product of spectra is the convolution of mathematics, which turns the kernel round. PyTorch's doesn't, so it has to be
+# turned back beforehand.
+def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = high + kh - 1, wide + kw - 1
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel, size)
+    return np.fft.ifft2(spectrum).real[kh // 2 : kh // 2 + high, kw // 2 : kw // 2 + wide]
+
+
+# %% mutant="conv_repair_fourier"
+# Adds zeros below, not beside
+# The rows no longer wrap around, the columns still do.
+def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = high + kh - 1, wide
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel[::-1, ::-1], size)
+    return np.roll(np.fft.ifft2(spectrum).real, -(kw // 2), 1)[kh // 2 : kh // 2 + high]
+
+
+# %% [markdown] exercise="conv_measure_geometry" kind="measure" points=2
+# ### Exercise 7 · An unknown layer
+# Somebody hands you a function: a convolution with random weights. It takes images (1, 1, H, W) of any size from 32 × 32
+# up. Find its kernel size, stride, padding and dilation by experiment; all of them are the same for rows and columns, and
+# the kernel has at least 2 × 2 places. Write `geometry(layer)`, which returns the four numbers in this order.
+#
+# Ask what the lesson asked: which pixels does one output depend on? `torch.autograd.grad(y[0, 0, i, j], x)` answers.
+# Change one thing at a time: first compare the pixels of one output, then those of two neighbouring outputs.
+
+
+# %% solution="conv_measure_geometry"
+def geometry(layer) -> tuple[int, int, int, int]:
+    """Kernel size, stride, padding and dilation of an unknown convolution."""
+
+    ### BEGIN SOLUTION
+    def rows_of(place):
+        x = torch.rand(1, 1, 48, 48, requires_grad=True)
+        y = layer(x)
+        (grad,) = torch.autograd.grad(y[0, 0, place, place], x)
+        return [row for row in range(48) if grad[0, 0, row].abs().sum() > 0]
+
+    middle, below = rows_of(6), rows_of(7)
+    stride = below[0] - middle[0]
+    return len(middle), stride, 6 * stride - middle[0], middle[1] - middle[0]
+    ### END SOLUTION
+
+
+# %% check="conv_measure_geometry"
+rng = check.rng()
+torch.manual_seed(check.seed())
+
+
+def hidden(kernel: int, stride: int, padding: int, dilation: int):
+    weight = torch.rand(2, 1, kernel, kernel) + 0.5
+    return lambda x: F.conv2d(x, weight, stride=stride, padding=padding, dilation=dilation)
+
+
+layers = [(whole(rng, 2, 4), 1, 3, 1)]
+layers += [(whole(rng, 2, 4), whole(rng, 1, 4), whole(rng, 0, 3), whole(rng, 1, 3)) for _ in range(4)]
+values = {f"layer {i}": [int(each) for each in geometry(hidden(*layer))] for i, layer in enumerate(layers)}
+check.show(values, text="Kernel size, stride, padding and dilation of five unknown layers.")
+
+# %% [markdown] hint="conv_measure_geometry"
+# Take an output away from the edges, at (6, 6) for instance. Differentiate it with respect to an image, and list the rows
+# in which the gradient isn't 0.
+
+# %% [markdown] hint="conv_measure_geometry"
+# How many rows are there? That is the kernel's size. How far apart are two of them? That is the dilation. How far do they
+# move for the output at (7, 7)? That is the stride.
+
+# %% [markdown] hint="conv_measure_geometry"
+# The first row of output y is y · stride − padding. You know y, the stride and the first row.
+
+
+# %% mutant="conv_measure_geometry"
+# Takes the reach for the size
+# From the first to the last row is d(k − 1) + 1. Count the rows that matter.
+def geometry(layer) -> tuple[int, int, int, int]:
+    def rows_of(place):
+        x = torch.rand(1, 1, 48, 48, requires_grad=True)
+        (grad,) = torch.autograd.grad(layer(x)[0, 0, place, place], x)
+        return [row for row in range(48) if grad[0, 0, row].abs().sum() > 0]
+
+    middle, below = rows_of(6), rows_of(7)
+    stride = below[0] - middle[0]
+    return middle[-1] - middle[0] + 1, stride, 6 * stride - middle[0], middle[1] - middle[0]
+
+
+# %% mutant="conv_measure_geometry"
+# Looks at the corner
+# The first outputs see padding, which isn't in the image: their rows are too few, and the first of them isn't the
+# kernel's first.
+def geometry(layer) -> tuple[int, int, int, int]:
+    def rows_of(place):
+        x = torch.rand(1, 1, 48, 48, requires_grad=True)
+        (grad,) = torch.autograd.grad(layer(x)[0, 0, place, place], x)
+        return [row for row in range(48) if grad[0, 0, row].abs().sum() > 0]
+
+    first, below = rows_of(0), rows_of(6)
+    middle = rows_of(7)
+    stride = middle[0] - below[0]
+    return max(len(first), 2), stride, len(below) - len(first), middle[1] - middle[0]
+
+
+# %% mutant="conv_measure_geometry"
+# Divides the sizes
+# The number of outputs is about size / stride, but kernel and padding take part in it, too. Compare two outputs instead.
+def geometry(layer) -> tuple[int, int, int, int]:
+    x = torch.rand(1, 1, 48, 48, requires_grad=True)
+    y = layer(x)
+    (grad,) = torch.autograd.grad(y[0, 0, 6, 6], x)
+    rows = [row for row in range(48) if grad[0, 0, row].abs().sum() > 0]
+    stride = 48 // y.shape[2]
+    return len(rows), stride, 6 * stride - rows[0], rows[1] - rows[0]

@@ -1,0 +1,470 @@
+# %% [markdown]
+# # Convolution
+# You'll turn a convolution into a matrix product, in both directions, and LeNet will run on your own library. You'll be
+# able to say which pixels a network sees and which it never looks at. Plan 55 minutes for the lesson and 80 for the
+# exercises.
+
+# %% hidden=true
+from course import lesson
+
+mytorch = lesson.mytorch(11)  # your library as it is after this chapter, with your parts where you solved them
+
+# %% [markdown]
+# ## A column that nobody sees
+# A kernel of 3 × 3 slides over an image of 8 × 8 in steps of 2. Then somebody writes a million into the last column.
+
+# %% tags=["proof-unseen"]
+import minitorch as torch
+from minitorch.nn import functional as F
+
+torch.manual_seed(0)
+image, kernels = torch.rand(1, 1, 8, 8), torch.rand(4, 1, 3, 3)
+spoilt = image.clone()
+spoilt[..., 7] = 1_000_000
+before, after = (F.conv2d(each, kernels, stride=2) for each in (image, spoilt))
+print("result", tuple(before.shape), " the same:", torch.equal(before, after))
+
+# %% [markdown]
+# Not one digit changes. To say why, you have to know where the kernel stops.
+#
+# ## The smallest model
+# A textbook defines a convolution as $out[y, x] = \sum_{i, j} kernel[i, j] \cdot image[y - i, x - j]$. Keep only the
+# places where the kernel lies inside the image:
+
+# %%
+from itertools import product
+
+import numpy as np
+
+
+def textbook(image, kernel):
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    result = np.zeros((high - kh + 1, wide - kw + 1))
+    for y, x in product(*map(range, result.shape)):
+        for i, j in product(range(kh), range(kw)):
+            result[y, x] += kernel[i, j] * image[y + kh - 1 - i, x + kw - 1 - j]
+    return result
+
+
+def theirs(image, kernel, **options):
+    image, kernel = (torch.from_numpy(each)[None, None] for each in (image, kernel))
+    return F.conv2d(image, kernel, **options)[0, 0].numpy()
+
+
+picture = np.random.default_rng(0).random((6, 7))
+blur = np.ones((3, 3)) / 9
+print("blur: equal", np.allclose(textbook(picture, blur), theirs(picture, blur)))
+
+# %% [markdown]
+# ### Break it
+# The blur looks the same from all sides. Try a kernel that doesn't: the difference of left and right, which finds edges.
+
+# %% tags=["proof-not-flipped"]
+edge = np.array([[1.0, 0.0, -1.0]])
+one, other = textbook(picture, edge), theirs(picture, edge)
+print("edge: equal", np.allclose(one, other), "  opposite sign", np.allclose(one, -other))
+print("kernel turned round: equal", np.allclose(textbook(picture, edge[::-1, ::-1]), other))
+
+# %% [markdown]
+# PyTorch doesn't turn the kernel round. Mathematics calls that a **cross-correlation**. For a learned kernel it makes
+# no difference: it is learned the other way round. But a filter that you copy from a book may have to be turned.
+#
+# ## Kernel, stride, padding, dilation · C 卷积函数
+# With stride $t$, dilation $d$ and padding $p$, place $i$ of the kernel in window $y$ sees row $t y + d i - p$. The
+# picture shows an image of ones with the last window in it, and the result of a kernel of ones: how many pixels each
+# window saw.
+
+
+# %%
+from course import pictures
+
+
+def last_window(kernel, **options):
+    seen = theirs(np.ones((7, 7)), np.ones((kernel, kernel)), **options)
+    count, padded = len(seen), np.pad(np.ones((7, 7)), options["padding"])
+    places = [options["stride"] * (count - 1) + options["dilation"] * i for i in range(kernel)]
+    mask, corner = np.zeros(padded.shape, bool), np.zeros((count, count), bool)
+    mask[np.ix_(places, places)] = corner[-1, -1] = True
+    before, after = f"7 × 7, padding {options['padding']}", f"{count} × {count}"
+    return pictures.grids((before, padded.astype(int), mask), "→", (after, seen.astype(int), corner))
+
+
+choices = {"kernel": [1, 2, 3], "stride": [1, 2, 3], "padding": [0, 1, 2], "dilation": [1, 2, 3]}
+pictures.slider(last_window, start={"kernel": 2, "stride": 2, "padding": 0, "dilation": 1}, **choices)
+
+# %% [markdown]
+# The kernel reaches over $d(k - 1) + 1$ rows. Padding makes the image $2p$ longer. Count the whole strides in what is
+# left, and add the first window:
+#
+# $$ count = \left\lfloor \frac{size + 2p - d(k - 1) - 1}{t} \right\rfloor + 1 $$
+#
+# The floor dropped the last column: $\lfloor (8 - 2 - 1) / 2 \rfloor + 1 = 3$ windows begin at 0, 2 and 4, and the last
+# one ends at 6.
+
+# %% tags=["proof-output-size"]
+for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 1, 2, 2), (8, 3, 2, 1, 1)]:
+    found = theirs(np.ones((n, n)), np.ones((k, k)), stride=t, padding=p, dilation=d)
+    print(f"size {n}, kernel {k}, stride {t}, padding {p}, dilation {d}: {len(found)}")
+
+# %% [markdown]
+# **Interview · How large is the output of a convolution?**
+#
+# - *Thirty seconds:* ⌊(size + 2p − d(k − 1) − 1) / t⌋ + 1 along each dimension.
+# - *Longer:* An odd kernel with padding d(k − 1)/2 and stride 1 keeps the size. A kernel of 3 with padding 1 and
+#   stride 2 halves an even size.
+# - *They ask next:* Are all pixels used? Not if the division's remainder is larger than the padding: then the last ones
+#   are dropped. And a stride longer than the kernel's reach leaves gaps.
+# - *The trap:* Reading the input's size off the output's. 7 and 8 both give 3.
+# - *Proof:* `proof-output-size`, `proof-unseen`.
+#
+# ## Windows become a matrix · D9 caffe的im2col
+# Each result is a dot product: the kernel, flat, times what a window sees, flat. Many dot products are one matrix
+# product. So write down what the windows see, one below the other.
+
+
+# %% tags=["proof-im2col"]
+def windows_as_rows(image, kh, kw):
+    """(C, H, W) → a row for each window: channel after channel, of each the kernel's places row by row."""
+    high, wide = image.shape[1] - kh + 1, image.shape[2] - kw + 1
+    return np.stack([image[:, y : y + kh, x : x + kw].ravel() for y, x in np.ndindex(high, wide)])
+
+
+rng = np.random.default_rng(0)
+colours, weight = rng.random((3, 6, 7)), rng.random((4, 3, 2, 2))
+rows = windows_as_rows(colours, 2, 2)
+result = (rows @ weight.reshape(4, -1).T).T.reshape(4, 5, 6)
+expected = F.conv2d(torch.from_numpy(colours), torch.from_numpy(weight)).numpy()
+print("rows", rows.shape, " kernels", weight.reshape(4, -1).shape, " equal", np.allclose(result, expected))
+
+# %%
+small, kernel = np.arange(1, 13).reshape(1, 3, 4), np.array([[1, 0, 0, -1]])
+columns = windows_as_rows(small, 2, 2).T
+mask = np.isin(small[0], [1, 2, 5, 6])
+first = np.arange(6)[None] == 0
+pictures.assign(image="data", columns="index", kernel="weight", result="result")
+as_columns = ("image", small[0], mask), "→", ("columns", columns, np.repeat(first, 4, 0))
+pictures.grids(*as_columns, "↓", ("kernel", kernel), "@ columns =", ("result", kernel @ columns, first))
+
+# %% [markdown]
+# Here the windows are columns, as in Caffe, in MATLAB and in PyTorch's `unfold`. Rows or columns: does it matter?
+#
+# ### Rows or columns, first or last
+# A matrix in memory is one line of numbers. What counts is which of them are neighbours there.
+
+# %% tags=["proof-row-or-column"]
+columns = np.ascontiguousarray(rows.T)
+print("rows, row by row:         ", rows.ravel()[:3].round(2), "one window's numbers")
+print("columns, column by column:", columns.ravel("F")[:3].round(2), "the same line of numbers")
+print("columns, row by row:      ", columns.ravel()[:3].round(2), "what one place sees in three windows")
+print("is rows.T a copy?", not np.shares_memory(rows, rows.T))
+
+# %% [markdown]
+# MATLAB stores matrices column by column, so its columns are the same line in memory as rows in NumPy. Caffe stores
+# row by row, so in its columns one window's numbers lie far apart; in return, each *row* is a piece of the image, copied
+# in long runs. "Rows here, columns there" says nothing until you know the order in memory.
+#
+# ### Patches times a filter matrix · D10 tensorflow底层实现卷积的方式
+# TensorFlow's usual layout is NHWC: the channels of a pixel lie side by side. Its filters are (kh, kw, in, out).
+# Then patches are rows, and the product has the layout of the next layer's input.
+
+
+# %% tags=["proof-nhwc"]
+def conv_nhwc(images, filters):
+    kh, kw, _, outputs = filters.shape
+    seen = np.lib.stride_tricks.sliding_window_view(images, (kh, kw), (1, 2))  # (N, y, x, C, kh, kw)
+    patches = np.moveaxis(seen, 3, 5).reshape(*seen.shape[:3], -1)  # (N, y, x, kh · kw · C)
+    return patches @ filters.reshape(-1, outputs)
+
+
+mine = conv_nhwc(np.moveaxis(colours, 0, 2)[None], weight.transpose(2, 3, 1, 0))
+print("NHWC result", mine.shape, " equal", np.allclose(np.moveaxis(mine[0], 2, 0), expected))
+
+# %% [markdown]
+# Three ways, one result. What do they cost? Time each on images of growing size, 8 channels in and 16 out.
+
+# %%
+import timeit
+from functools import partial
+
+
+def loop(image, weight):
+    side, flat = image.shape[2] - 2, weight.reshape(16, -1)
+    windows = (image[0, :, y : y + 3, x : x + 3] for y, x in product(range(side), repeat=2))
+    return np.stack([flat @ window.ravel() for window in windows], 1).reshape(1, 16, side, side)
+
+
+sides, weight16 = [8, 16, 32, 64], rng.random((16, 8, 3, 3))
+measured = {"loop over windows": [], "im2col": [], "NHWC patches": []}
+for side in sides:
+    first = rng.random((1, 8, side, side)), weight16
+    last = first[0].transpose(0, 2, 3, 1).copy(), weight16.transpose(2, 3, 1, 0).copy()
+    mine = [mytorch.from_numpy(each) for each in first]
+    calls = (loop, first), (mytorch.nn.functional.conv2d, mine), (conv_nhwc, last)
+    for times, (call, arguments) in zip(measured.values(), calls, strict=True):
+        times.append(1e3 * min(timeit.repeat(partial(call, *arguments), number=1)))
+about = "Time of a convolution of images from 8 to 64 a side: a loop over windows, im2col, NHWC patches."
+pictures.curves(measured, sides, xlabel="rows and columns", ylabel="time (ms)", log="y", alt=about)
+
+# %% [markdown]
+# The arithmetic is the same. The two matrix products leave the loop to BLAS, and pay with memory.
+
+# %% tags=["proof-memory"]
+image = torch.ones(1, 8, 64, 64)
+for k in (1, 3, 5):
+    columns = F.unfold(image, k, padding=k // 2)
+    print(f"{k} × {k}: the columns take {columns.numel() // image.numel():2} times the image's memory")
+
+# %% [markdown]
+# **Interview · How does im2col make a convolution fast, and what does it cost?**
+#
+# - *Thirty seconds:* It copies what each window sees into a column. Then one matrix product does all the work, and BLAS is
+#   very good at that.
+# - *Longer:* With stride 1 a pixel is copied about k² times: nine times the memory for 3 × 3. Libraries copy a tile at a
+#   time, or compute the addresses inside the product (implicit GEMM).
+# - *They ask next:* Rows or columns? One is the other's transpose. Ask which numbers are neighbours in memory.
+# - *The trap:* Copying for a 1 × 1 kernel with stride 1, too. Its columns are the image.
+# - *Proof:* `proof-im2col`, `proof-row-or-column`, `proof-memory`.
+
+# %% [markdown] given="mytorch.nn.convolution:derivative.im2col mytorch.nn.convolution:derivative.col2im"
+# ## The way back
+# In `mytorch`, `im2col` is an operation, so it needs a derivative. A pixel that went into four columns gets the sum of
+# four gradients: `col2im` adds each number where it came from. The derivative of `col2im` is `im2col` again:
+
+# %% tags=["proof-adjoint"]
+from mytorch.nn.convolution import Windows, col2im, im2col
+
+counts = []
+for size, stride in (6, (1, 1)), (8, (2, 2)):
+    windows = Windows((3, 3), stride, (0, 0), (1, 1))
+    seen = im2col(mytorch.ones(1, 1, size, size), windows)
+    counts.append(np.array(col2im(seen, windows, (size, size))[0, 0].tolist(), int))
+    x, y = mytorch.rand(1, 1, size, size), mytorch.rand(*seen.shape)
+    sums = (im2col(x, windows) * y).sum().item(), (x * col2im(y, windows, (size, size))).sum().item()
+    print(f"{size} × {size}: im2col(x) · y = x · col2im(y):", np.isclose(*sums))
+pictures.grids(("stride 1", counts[0]), "and", ("the surprise: stride 2", counts[1], counts[1] == 0))
+
+# %% [markdown]
+# Each pixel shows how many windows saw it. On the right you find the column that nobody sees: its gradient is 0, and
+# training learns nothing from it.
+#
+# **Interview · What is the gradient of a convolution?**
+#
+# - *Thirty seconds:* With W the kernels as a matrix and C the columns, the result is W C. So the gradient of W is G Cᵀ, and
+#   that of the input is `col2im(Wᵀ G)`.
+# - *Longer:* With stride 1 and no padding, the second one is a convolution again: of G, padded by k − 1, with the
+#   kernel turned round and its channels exchanged.
+# - *They ask next:* Where is the learning signal weak? At the border, which fewer windows see.
+# - *The trap:* Writing in `col2im` instead of adding. Where windows overlap, only the last one would count.
+# - *Proof:* `proof-adjoint`; the turned kernel: `proof-transposed`.
+
+# %% [markdown] given="mytorch.nn.convolution:conv2d"
+# ## Milestone: LeNet
+# `conv2d` itself only checks its arguments and adds the bias. You write `convolve`, the product in the middle.
+
+# %% tags=["proof-lenet"]
+import inspect
+
+from minitorch.models import lenet
+
+program = inspect.getsource(lenet)
+gradients = {}
+for library in ("minitorch", "mytorch"):
+    exec(program.replace("minitorch", library), namespace := {})  # the same file, with other imports
+    torch_ = namespace["torch"]
+    torch_.manual_seed(0)
+    model = namespace["LeNet"]()
+    scores = model(torch_.rand(2, 1, 32, 32))
+    (scores * scores).sum().backward()
+    gradients[library] = model.conv1.weight.grad
+    print(f"{library:9}", scores[0, :4].detach())
+print("equal gradients:", np.allclose(*[each.numpy() for each in gradients.values()], atol=1e-6))
+
+# %% [markdown]
+# `minitorch/models/lenet.py` runs on your library, unchanged but for its imports. Same seed, same digits.
+#
+# ## Channels · 3.18 通道的深刻理解
+# A kernel isn't 3 × 3 but in × 3 × 3: it sees *all* input channels and makes *one* output channel. `groups` splits the
+# channels into separate convolutions.
+
+# %% tags=["proof-channels"]
+x = torch.zeros(1, 64, 8, 8, requires_grad=True)
+for name, k, groups in [("ordinary", 3, 1), ("4 groups", 3, 4), ("depthwise", 3, 64), ("1 × 1", 1, 1)]:
+    layer = torch.nn.Conv2d(64, 64, k, groups=groups, bias=False)
+    (grad,) = torch.autograd.grad(layer(x)[0, 0].sum(), x)
+    channels = (grad[0].abs().sum((1, 2)) > 0).sum().item()
+    shape = tuple(layer.weight.shape)
+    print(f"{name:9} weight {shape!s:15} {layer.weight.numel():6} numbers, sees channels: {channels}")
+
+# %% [markdown]
+# **Interview · What does `groups` do? What is a depthwise separable convolution?**
+#
+# - *Thirty seconds:* Group g of the outputs sees only group g of the inputs, so weights and products shrink by the factor
+#   `groups`. With one channel a group it's depthwise; a 1 × 1 convolution after it mixes the channels again.
+# - *Longer:* For 64 channels and 3 × 3 that is 576 + 4,096 weights in place of 36,864.
+# - *They ask next:* What shape has the weight? (out, in / groups, kh, kw), so `groups` has to divide both.
+# - *The trap:* "A kernel works on one channel." Only if it is depthwise.
+# - *Proof:* `proof-channels`.
+#
+# ## 1 × 1 · 3.19 1x1卷积的作用
+# When the window is a single pixel, the convolution is a linear layer over the channels, the same for every pixel.
+
+# %% tags=["proof-one-by-one"]
+x, w = torch.rand(2, 64, 5, 5), torch.rand(16, 64, 1, 1)
+as_linear = F.linear(x.permute(0, 2, 3, 1), w[:, :, 0, 0]).permute(0, 3, 1, 2)
+print("a linear layer:", torch.allclose(F.conv2d(x, w), as_linear))
+narrow = 256 * 64 + 64 * 64 * 9 + 64 * 256
+print("256 to 256 channels, 3 × 3:", 256 * 256 * 9, "weights; through 64 and back:", narrow)
+
+# %% [markdown]
+# **Interview · What is a 1 × 1 convolution good for?**
+#
+# - *Thirty seconds:* It changes the number of channels and mixes them, pixel by pixel: a linear layer with shared weights.
+# - *Longer:* ResNet's bottlenecks shrink the channels first, so the 3 × 3 in the middle is cheap. With a nonlinearity
+#   after it, it's a small network at each pixel.
+# - *They ask next:* Does it see neighbours? No, it adds nothing to the receptive field.
+# - *The trap:* "It does nothing, since it multiplies by a number." It multiplies by a matrix, out × in.
+# - *Proof:* `proof-one-by-one`.
+#
+# ## The transposed convolution
+# `conv_transpose2d` is the way back through a convolution, used as a layer.
+
+# %% tags=["proof-transposed"]
+x, w = torch.rand(1, 2, 7, 7, requires_grad=True), torch.rand(3, 2, 3, 3)
+y = F.conv2d(x, w, stride=2)
+g = torch.rand(y.shape)
+back = F.conv_transpose2d(g, w, stride=2)
+print("equals the gradient:", torch.allclose(torch.autograd.grad(y, x, g)[0], back))
+print("undoes the convolution:", torch.allclose(F.conv_transpose2d(y, w, stride=2), x))
+turned = w.flip((2, 3)).transpose(0, 1)
+print("stride 1, a convolution:", torch.allclose(F.conv_transpose2d(g, w), F.conv2d(g, turned, padding=2)))
+print("3 × 3 goes to", *[tuple(F.conv_transpose2d(g, w, None, 2, 0, extra).shape[2:]) for extra in (0, 1)])
+maps = [F.conv_transpose2d(torch.ones(1, 3, 3), torch.ones(1, 1, k, k), stride=2)[0].int() for k in (3, 4)]
+pictures.grids(("kernel 3, stride 2", maps[0]), "or", ("kernel 4, stride 2", maps[1]))
+
+# %% [markdown]
+# Both images come from a flat image and a kernel of ones. Kernel 3 makes a **checkerboard**, since its copies overlap
+# unevenly. When the stride divides the kernel's size, they overlap evenly, except near the border.
+#
+# **Interview · What is a transposed convolution?**
+#
+# - *Thirty seconds:* The backward pass of a convolution, used forwards: each input pixel adds a scaled kernel to the
+#   output. A stride makes images larger.
+# - *Longer:* It is the transpose, not the inverse: the shape comes back, the numbers don't. Where a convolution takes
+#   several sizes to the same one, `output_padding` says which of them you want.
+# - *They ask next:* Where do checkerboards come from? Mostly from kernel sizes that the stride doesn't divide.
+# - *The trap:* Calling it a deconvolution. That would be the inverse.
+# - *Proof:* `proof-transposed`.
+#
+# ## What a unit sees
+# A **receptive field** is all the input that one number depends on. Each layer widens it by $d(k - 1)$ times the
+# product of all earlier strides. Compute it for LeNet, then measure it: which pixels get a gradient from one unit, in
+# any of 200 images?
+
+# %% tags=["proof-receptive-field"]
+field, jump, computed = 1, 1, []
+for k, stride in [(5, 1), (2, 2), (5, 1), (2, 2)]:
+    field, jump = field + (k - 1) * jump, jump * stride
+    computed.append(field)
+images, net, found = torch.rand(200, 1, 32, 32, requires_grad=True), lenet.LeNet(), {}
+x, pool = images, lambda x: F.max_pool2d(F.relu(x), 2)
+for name, stage in {"conv1": net.conv1, "pool1": pool, "conv2": net.conv2, "pool2": pool}.items():
+    x = stage(x)
+    middle = x[..., x.shape[2] // 2, x.shape[3] // 2].sum()
+    found[name] = torch.autograd.grad(middle, images, retain_graph=True)[0].abs().sum((0, 1, 2))
+print("computed", computed, " measured", [(each > 0).sum().item() for each in found.values()])
+shares = {name: (each / each.sum()).tolist() for name, each in found.items()}
+about = "How the gradient of four units spreads over the image's columns: wider and lower at each stage."
+pictures.curves(shares, range(32), xlabel="column of the image", ylabel="share of the gradient", alt=about)
+
+# %% [markdown]
+# The field says what a unit can see, the curve how much each pixel counts. After one layer, that depends on the
+# kernel's weights. After four, the middle counts more, because more paths lead from there to the unit.
+#
+# ## The real one
+# `mytorch` fills its columns in a loop over the kernel's places. minitorch needs no loop: it finds strides that show the
+# windows ([chapter 03](03_views_and_layout.ipynb)), and one copy makes the columns.
+
+# %%
+from minitorch.kernels import convolution as correlation
+
+print(inspect.getsource(correlation.windows))
+
+# %% [markdown]
+# `xp` is NumPy or CuPy, `array.strides` counts in bytes. `inner` steps from place to place of the kernel, `outer` from
+# window to window. It works in any number of dimensions, so `conv1d` and `conv3d` need no code of their own. In your
+# `col2im` the loop stays: windows overlap, and `+=` on a view whose elements overlap loses numbers.
+#
+# ## Myths
+# ### Myth 8 · "All frameworks convolve by im2col"
+# Note D10 says so. On a CPU, PyTorch does it for float64 and for small images. Most float32 work goes to oneDNN, whose
+# usual way is a direct convolution; on a GPU, cuDNN chooses. Which ways does minitorch go, and do other algorithms give
+# the same numbers?
+
+# %% tags=["proof-myth-8"]
+import sys
+
+
+def routes(layer, x):
+    names = set()
+    sys.setprofile(lambda frame, event, _: names.add(frame.f_code.co_name) if event == "call" else None)
+    layer(x)
+    sys.setprofile(None)
+    return sorted(name for name in names if name.startswith("_correlate")) or ["im2col and a product"]
+
+
+x = torch.rand(2, 16, 70, 70)
+for layer in torch.nn.Conv2d(16, 8, 3), torch.nn.Conv2d(16, 16, 3, groups=16), torch.nn.Conv2d(16, 8, 1):
+    print(layer, *routes(layer, x))
+
+a, k = rng.random(4), rng.random(3)
+plus, minus = (k[0] + k[1] + k[2]) / 2, (k[0] - k[1] + k[2]) / 2
+m = [a[0] - a[2], a[1] + a[2], a[2] - a[1], a[1] - a[3]] * np.array([k[0], plus, minus, k[2]])
+winograd = [m[0] + m[1] + m[2], m[1] - m[2] - m[3]]
+fourier = np.fft.ifft(np.fft.fft(a) * np.fft.fft(k, 4).conj()).real[:2]
+print("Winograd, 4 products in place of 6:", np.allclose(winograd, np.correlate(a, k)))
+print("Fourier transform:", np.allclose(fourier, np.correlate(a, k)))
+
+# %% [markdown]
+# **Interview · Do frameworks convolve by im2col?**
+#
+# - *Thirty seconds:* It is one of several ways. There are also direct loops, Winograd (fewer products for small kernels),
+#   Fourier transforms (for large ones) and implicit GEMM, and libraries choose by shape.
+# - *They ask next:* Who chooses on a GPU? cuDNN; `torch.backends.cudnn.benchmark = True` has it time them first. They add
+#   in different orders, so don't expect equal last digits.
+# - *The trap:* Saying that a convolution needs k² times the memory. Only im2col does.
+# - *Proof:* `proof-myth-8`.
+#
+# ## Rapid fire
+# 1. How many parameters has `Conv2d(3, 8, 3)`? 8 · 3 · 9 weights and 8 biases: 224.
+# 2. Does that number depend on the size of the images? No.
+# 3. What lies in the padding of a max pool? Minus infinity, not 0.
+# 4. And in that of an average pool? Zeros, which count as pixels by default.
+# 5. `padding="same"` with stride 2? An error.
+
+# %% tags=["proof-rapid-fire"]
+from course import check
+
+layer = torch.nn.Conv2d(3, 8, 3)
+print("1.", sum(each.numel() for each in layer.parameters()))
+print("2.", [tuple(layer(torch.ones(3, size, size)).shape) for size in (5, 9)])
+print("3.", F.max_pool2d(torch.full((1, 2, 2), -3.0), 2, padding=1).flatten().tolist())
+print("4.", F.avg_pool2d(torch.ones(1, 2, 2), 2, padding=1).flatten().tolist())
+print("5.", check.error(torch.nn.Conv2d, 3, 8, 3, stride=2, padding="same"))
+
+# %% [markdown]
+# ## The card
+# 1. `conv2d` slides the kernel without turning it round.
+# 2. Place i of window y sees row t·y + d·i − p.
+# 3. ⌊(size + 2p − d(k − 1) − 1) / t⌋ + 1 windows; the remainder at the end isn't seen.
+# 4. im2col: windows become columns, the convolution a matrix product.
+# 5. Rows or columns: ask what lies side by side in memory.
+# 6. `col2im` is im2col's derivative. It adds.
+# 7. A kernel sees all channels of its group and makes one channel.
+# 8. 1 × 1 is a linear layer at every pixel.
+# 9. A transposed convolution is the gradient, not the inverse.
+# 10. Receptive field: each layer adds d(k − 1) times the product of the strides before it.
+#
+# ## You try
+# [The exercises](../exercises/11_convolution.ipynb): predict what a strided convolution sees; write im2col, its way back,
+# and the product between them; trace a unit's field through padding; repair a convolution by Fourier transform; find out
+# the geometry of an unknown layer. [Chapter 12](12_norm_dropout_and_modes.ipynb) adds batch norm, and trains LeNet.

@@ -1,0 +1,903 @@
+# %% [markdown]
+# # Exercises · Normalization, dropout and modes
+# Seven exercises, 18 points. Three of them add to your library: batch norm, layer norm and dropout. Your functions run
+# inside a file of `mytorch`. What a task or a docstring mentions is there; import anything else in the cell.
+
+# %% setup=true
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+
+# %% [markdown] exercise="norm_predict_statistics" kind="predict" points=1
+# ### Exercise 1 · Two statistics
+# ```python
+# bn = torch.nn.BatchNorm1d(1)          # momentum 0.1, as always
+# bn(torch.tensor([[0.0], [4.0]]))
+# bn.eval()(torch.tensor([[100.0], [200.0]]))
+# print(bn.running_mean.item(), bn.running_var.item())
+# ```
+# Which two numbers are printed (with one decimal)? Set `prediction` to a list of two numbers; don't run the code first.
+
+# %% solution="norm_predict_statistics"
+### BEGIN SOLUTION
+prediction = [0.2, 1.7]
+### END SOLUTION
+
+# %% check="norm_predict_statistics"
+check.show({"ten times the statistics": [round(10 * float(each)) for each in prediction]}, secret=True)
+
+# %% [markdown] hint="norm_predict_statistics"
+# Which of the two calls changes the statistics? And where do they start?
+
+# %% [markdown] hint="norm_predict_statistics"
+# They start at mean 0 and variance 1, and move by a tenth towards the batch's.
+
+# %% [markdown] hint="norm_predict_statistics"
+# The mean of 0 and 4 is 2. The variance that is noted is the unbiased one: the squares of the distances sum to 8, over
+# n − 1 = 1.
+
+# %% mutant="norm_predict_statistics"
+# The other momentum
+# A momentum of 0.1 is the share of the new batch, not of the old statistics: 0.9 · 0 + 0.1 · 2.
+prediction = [1.8, 7.3]
+
+# %% mutant="norm_predict_statistics"
+# The biased variance
+# The batch is normalized by the biased variance, 4. The running variance takes the unbiased one, 8.
+prediction = [0.2, 1.3]
+
+# %% mutant="norm_predict_statistics"
+# The batch itself
+# After one batch the statistics have gone a tenth of the way: they start at 0 and 1.
+prediction = [2.0, 8.0]
+
+# %% mutant="norm_predict_statistics"
+# Counts the second batch
+# In evaluation the statistics are used and stay as they are.
+prediction = [15.2, 501.5]
+
+# %% mutant="norm_predict_statistics"
+# A variance that starts at 0
+# The running mean starts at 0, but the running variance at 1: 0.9 · 1 + 0.1 · 8.
+prediction = [0.2, 0.8]
+
+# %% mutant="norm_predict_statistics"
+# No change at all
+# A new layer is in training mode, so its first call moves the statistics. Nothing needs a backward pass.
+prediction = [0.0, 1.0]
+
+
+# %% [markdown] exercise="norm_batch_norm" kind="core" points=4 part="mytorch.nn.normalization:batch_norm mytorch.nn.normalization:update"
+# ### Exercise 2 · Batch norm
+# Write the function behind `BatchNorm1d` and `BatchNorm2d`, and the update of its statistics. Start with
+# `check_channels(input, running_mean, running_var, weight, bias, training)`. `no_grad` is imported in this file.
+#
+# The backward pass comes from autograd, if you let the gradient through the batch's mean and variance. The statistics keep
+# no history, and stay the same tensors.
+
+# %% check="norm_batch_norm"
+generator = check.rng()
+n, c, length = (int(size) for size in generator.permutation([3, 4, 5]))
+momentum = float(generator.integers(2, 5)) / 10
+
+
+def array(*size):
+    return generator.normal(1, 2, size).astype(np.float32)
+
+
+def normalized(x, affine, statistics, **options):
+    """Output, gradients, statistics, what their first memory holds, whether they have a history."""
+    x = mytorch.tensor(x).requires_grad_()
+    affine = [mytorch.tensor(each).requires_grad_() for each in affine]
+    running = [mytorch.tensor(each) for each in statistics]
+    held = [each.detach() for each in running]  # on the same memory
+    y = mytorch.nn.functional.batch_norm(x, *(running or [None, None]), *affine, **options)
+    weights = mytorch.tensor(np.linspace(-1, 1, y.numel()).reshape(y.shape).astype(np.float32))
+    problem = check.error((y * y * weights).sum().backward)
+    gradients = [x.grad[0], *(each.grad for each in affine)] if problem is None else repr(problem)
+    numbers, history = [each.detach() for each in running], [each.requires_grad for each in running]
+    return [y.detach()[0], gradients, numbers, held, history]
+
+
+rows, images = array(n, c), array(n, c, length, 2)
+affine, statistics = [array(c), array(c)], [array(c), np.abs(array(c)) + 1]
+check.show(
+    {
+        "momentum": momentum,
+        "rows, training": normalized(rows, affine, statistics, training=True, momentum=momentum),
+        "rows, evaluation": normalized(rows, affine, statistics, training=False, momentum=momentum),
+        "images, training": normalized(images, affine, statistics, training=True, momentum=momentum, eps=0.1),
+        "images, evaluation": normalized(images, affine, statistics, training=False, eps=0.1),
+        "no weight, no statistics": normalized(rows, [], [], training=True),
+    },
+    rtol=1e-3,
+    atol=1e-4,
+    text="Output and gradient of the first sample, gradients of weight and bias, the statistics.",
+)
+
+# %% [markdown] hint="norm_batch_norm"
+# The mean goes over all dimensions but the second: `(0, *range(2, input.ndim))`. What has a number for each channel has to
+# be given the shape (C, 1, ...) before it meets the input: `per_channel(v, input.ndim)`.
+
+# %% [markdown] hint="norm_batch_norm"
+# In training: normalize by `input.mean(dims)` and `input.var(dims, correction=0)`; then move the statistics towards the
+# mean and the variance with correction 1. In evaluation mean and variance are simply the running ones.
+
+# %% [markdown] hint="norm_batch_norm"
+# `update`: `with no_grad(): running.copy_(running * (1 - momentum) + new.detach() * momentum)`. The formula:
+# `(input - mean) * (var + eps).rsqrt()`, all `per_channel`; then weight and bias, where they aren't None.
+
+
+# %% mutant="norm_batch_norm"
+# The mean of the batch dimension alone
+# For rows that is right. In images a channel's mean goes over height and width, too.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    if not training:
+        mean, var = per_channel(running_mean, input.ndim), per_channel(running_var, input.ndim)
+    else:
+        mean, var = input.mean(0), input.var(0, correction=0)
+        if running_mean is not None:
+            dims = (0, *range(2, input.ndim))
+            update(running_mean, input.mean(dims), momentum)
+            update(running_var, input.detach().var(dims), momentum)
+    result = (input - mean) * (var + eps).rsqrt()
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+    return result if bias is None else result + per_channel(bias, input.ndim)
+
+
+# %% mutant="norm_batch_norm"
+# Normalizes by the unbiased variance
+# The batch is normalized by its own variance, with correction 0. Only the running one estimates that of the data.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    mean, var = running_mean, running_var
+    if training:
+        dims = (0, *range(2, input.ndim))
+        mean, var = input.mean(dims), input.var(dims)
+        if running_mean is not None:
+            update(running_mean, mean, momentum)
+            update(running_var, var, momentum)
+    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+    return result if bias is None else result + per_channel(bias, input.ndim)
+
+
+# %% mutant="norm_batch_norm"
+# Notes the biased variance
+# The output is right. What is noted as the variance of the data should have correction 1.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    mean, var = running_mean, running_var
+    if training:
+        dims = (0, *range(2, input.ndim))
+        mean, var = input.mean(dims), input.var(dims, correction=0)
+        if running_mean is not None:
+            update(running_mean, mean, momentum)
+            update(running_var, var, momentum)
+    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+    return result if bias is None else result + per_channel(bias, input.ndim)
+
+
+# %% mutant="norm_batch_norm"
+# Takes the statistics for constants
+# The output is right, but mean and variance were detached: the gradient of the input lacks the two ways that lead through them.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    mean, var = running_mean, running_var
+    if training:
+        dims, plain = (0, *range(2, input.ndim)), input.detach()
+        mean, var = plain.mean(dims), plain.var(dims, correction=0)
+        if running_mean is not None:
+            update(running_mean, mean, momentum)
+            update(running_var, plain.var(dims), momentum)
+    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+    return result if bias is None else result + per_channel(bias, input.ndim)
+
+
+# %% mutant="norm_batch_norm"
+# Adds eps to the standard deviation
+# eps stands under the root: √(var + eps). Outside it hardly shows at 1e-5, but it does where eps is large or the variance small.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    mean, var = running_mean, running_var
+    if training:
+        dims = (0, *range(2, input.ndim))
+        mean, var = input.mean(dims), input.var(dims, correction=0)
+        if running_mean is not None:
+            update(running_mean, mean, momentum)
+            update(running_var, input.detach().var(dims), momentum)
+    result = (input - per_channel(mean, input.ndim)) / per_channel(var.sqrt() + eps, input.ndim)
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+    return result if bias is None else result + per_channel(bias, input.ndim)
+
+
+# %% mutant="norm_batch_norm"
+# The momentum of an optimizer
+# Here the momentum is the share of what is new: running · (1 - momentum) + new · momentum.
+def update(running, new, momentum):
+    with no_grad():
+        running.copy_(running * momentum + new.detach() * (1 - momentum))
+
+
+# %% mutant="norm_batch_norm"
+# Gives the statistics other memory
+# The numbers are right, but `.data = ...` moves the tensor to other memory. A state dict that was taken before doesn't
+# follow. Write into it: `copy_`.
+def update(running, new, momentum):
+    running.data = running * (1 - momentum) + new.detach() * momentum
+
+
+# %% mutant="norm_batch_norm"
+# Gives the name a new tensor
+# Inside the function `running` now means another tensor; the layer's own stays as it was. Write into it: `copy_`.
+def update(running, new, momentum):
+    with no_grad():
+        running = running * (1 - momentum) + new.detach() * momentum
+
+
+# %% mutant="norm_batch_norm"
+# Normalizes by the running statistics in training, too
+# In training the batch's own mean and variance are used. The running ones are only noted, for evaluation.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    dims = (0, *range(2, input.ndim))
+    if running_mean is None:
+        mean, var = input.mean(dims), input.var(dims, correction=0)
+    else:
+        mean, var = running_mean, running_var
+        if training:
+            update(running_mean, input.mean(dims), momentum)
+            update(running_var, input.var(dims), momentum)
+    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+    return result if bias is None else result + per_channel(bias, input.ndim)
+
+
+# %% mutant="norm_batch_norm"
+# Records the update
+# The numbers are right, but the statistics now have a history: they keep the graph of every batch alive.
+def update(running, new, momentum):
+    running.copy_(running * (1 - momentum) + new * momentum)
+
+
+# %% mutant="norm_batch_norm"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    from minitorch.nn import functional
+
+    return functional.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+# %% [markdown] exercise="norm_layer_norm" kind="core" points=3 part="mytorch.nn.normalization:layer_norm"
+# ### Exercise 3 · Layer norm
+# The same formula within each sample, over the last dimensions. Start with `check_ending(input, normalized_shape)`.
+
+# %% check="norm_layer_norm"
+generator = check.rng()
+a, b, c = (int(size) for size in generator.permutation([2, 3, 4]))
+over_the_end = mytorch.nn.functional.layer_norm  # not under its own name, which is yours
+x = generator.normal(2, 3, (a, b, c)).astype(np.float32)
+
+
+def normalized(shape, affine=True, bias=True, eps=1e-5):
+    given = mytorch.tensor(x).requires_grad_()
+    sizes = [shape, shape][: affine + (affine and bias)]
+    arrays = [generator.normal(1, 1, size).astype(np.float32) for size in sizes]
+    parameters = [mytorch.tensor(each).requires_grad_() for each in arrays]
+    y = over_the_end(given, shape, *parameters, eps=eps)
+    weights = mytorch.tensor(np.linspace(-1, 1, y.numel()).reshape(y.shape).astype(np.float32))
+    problem = check.error((y * weights).sum().backward)
+    gradients = [None if each.grad is None else each.grad.sum(0) for each in (given, *parameters)]
+    return [y.detach()[0], gradients if problem is None else repr(problem)]
+
+
+check.show(
+    {
+        "x": x,
+        f"over {(c,)}": normalized((c,)),
+        f"over {(b, c)}": normalized((b, c)),
+        "over everything": normalized((a, b, c)),
+        "without bias": normalized((c,), bias=False),
+        "without weight and bias": normalized((c,), affine=False),
+        "eps 0.5": normalized((b, c), eps=0.5),
+        "another ending": check.error(over_the_end, mytorch.tensor(x), (b, c + 1)),
+    },
+    rtol=1e-3,
+    atol=1e-4,
+    text="The first sample's output, and sums of the gradients of the input, weight and bias.",
+)
+
+# %% [markdown] hint="norm_layer_norm"
+# With one dimension in `normalized_shape`, the mean goes over dimension −1; with two, over −2 and −1. How do you write
+# that for any number?
+
+# %% [markdown] hint="norm_layer_norm"
+# `dims = tuple(range(-len(normalized_shape), 0))`. Keep these dimensions in the mean (`keepdim=True`), so that it
+# broadcasts. Weight and bias broadcast by themselves: they have the shape of the end.
+
+# %% [markdown] hint="norm_layer_norm"
+# `distance = input - input.mean(dims, keepdim=True)`, and the variance is the mean of `distance * distance`, over n. Then
+# `distance * (var + eps).rsqrt()`.
+
+
+# %% mutant="norm_layer_norm"
+# The last dimension only
+# With two dimensions in normalized_shape, each sample has one mean over both.
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    distance = input - input.mean(-1, keepdim=True)
+    result = distance * ((distance * distance).mean(-1, keepdim=True) + eps).rsqrt()
+    if weight is not None:
+        result = result * weight
+    return result if bias is None else result + bias
+
+
+# %% mutant="norm_layer_norm"
+# The unbiased variance
+# x.var() divides by n - 1. Layer norm divides by n: correction 0.
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims = tuple(range(-len(normalized_shape), 0))
+    result = (input - input.mean(dims, keepdim=True)) * (input.var(dims, keepdim=True) + eps).rsqrt()
+    if weight is not None:
+        result = result * weight
+    return result if bias is None else result + bias
+
+
+# %% mutant="norm_layer_norm"
+# Takes the statistics for constants
+# The output is right, but mean and variance were detached: the gradient of the input lacks the two ways that lead through them.
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims, plain = tuple(range(-len(normalized_shape), 0)), input.detach()
+    mean, var = plain.mean(dims, keepdim=True), plain.var(dims, correction=0, keepdim=True)
+    result = (input - mean) * (var + eps).rsqrt()
+    if weight is not None:
+        result = result * weight
+    return result if bias is None else result + bias
+
+
+# %% mutant="norm_layer_norm"
+# Counts dimensions from the front
+# Dimension 0 is the batch. The dimensions to normalize are the last ones.
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims = tuple(range(len(normalized_shape)))
+    distance = input - input.mean(dims, keepdim=True)
+    result = distance * ((distance * distance).mean(dims, keepdim=True) + eps).rsqrt()
+    if weight is not None:
+        result = result * weight
+    return result if bias is None else result + bias
+
+
+# %% mutant="norm_layer_norm"
+# Adds eps to the standard deviation
+# Nearly right, but eps is added to the standard deviation, and it belongs under the root.
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims = tuple(range(-len(normalized_shape), 0))
+    distance = input - input.mean(dims, keepdim=True)
+    result = distance / ((distance * distance).mean(dims, keepdim=True).sqrt() + eps)
+    if weight is not None:
+        result = result * weight
+    return result if bias is None else result + bias
+
+
+# %% mutant="norm_layer_norm"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    from minitorch.nn import functional
+
+    return functional.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+# %% [markdown] exercise="norm_dropout" kind="core" points=3 part="mytorch.nn.dropout:dropout mytorch.nn.dropout:dropout_noise"
+# ### Exercise 4 · Dropout
+# `bernoulli(probability, size)` gives a NumPy array of booleans, each True with this probability; `new(array, device)`
+# makes a tensor of an array, and `x.dtype.numpy` is NumPy's name for the type of x. `copy_(x, y)` overwrites x with y and
+# returns x: that is for `inplace=True`. A p that is no probability is refused as in PyTorch: "dropout probability has to
+# be between 0 and 1, but got 1.5".
+#
+# To draw PyTorch's random numbers, ask `bernoulli` for what is *kept*.
+
+# %% check="norm_dropout"
+generator = check.rng()
+p = float(generator.choice([0.2, 0.3, 0.4, 0.6, 0.7]))
+size = tuple(int(length) for length in generator.integers(3, 7, 2))
+drop = mytorch.nn.functional.dropout  # not under its own name, which is yours
+x = mytorch.tensor(generator.normal(3, 1, size).astype(np.float32)).requires_grad_()
+mytorch.manual_seed(check.seed())
+y = drop(x, p)
+problem = check.error(y.sum().backward)
+wide = mytorch.tensor(generator.normal(3, 1, size))
+overwritten = wide.clone()
+mytorch.manual_seed(check.seed())
+result = drop(overwritten, p, inplace=True)
+mytorch.manual_seed(check.seed())
+untouched = [drop(x, p, training=False) is x, drop(x, 0.0) is x, drop(x, 1.0).detach()]
+check.show(
+    {
+        "p": p,
+        "x": x.detach(),
+        "dropout": y.detach(),
+        "gradient": x.grad if problem is None else repr(problem),
+        "of float64": drop(wide, p).dtype == mytorch.float64,
+        "in place": [result is overwritten, overwritten],
+        "evaluation is x, p = 0 is x, p = 1": untouched,
+        "the next random number": mytorch.rand(1),
+        "p = 1.5": check.error(drop, x, 1.5),
+    },
+    rtol=1e-5,
+    text="What is dropped with one seed, its gradient, and the cases in which nothing is drawn.",
+)
+
+# %% [markdown] hint="norm_dropout"
+# Dropout is a product with noise that doesn't depend on x: then the gradient is right by itself. Which two values does the
+# noise have?
+
+# %% [markdown] hint="norm_dropout"
+# `bernoulli(1 - p, x.shape)` is True where a number is kept. Divided by `1 - p` it is the noise; give it the type of x
+# (`.astype(x.dtype.numpy)`) before you make a tensor of it.
+
+# %% [markdown] hint="norm_dropout"
+# In `dropout`: first the error for p; then `return input` if not training or p is 0; then the noise, which is plain 0.0 if
+# p is 1; then the product, and `copy_(input, result)` if in place.
+
+
+# %% mutant="norm_dropout"
+# Doesn't scale
+# What is kept has to grow by 1 / (1 - p). Otherwise the mean is smaller in training than in evaluation.
+def dropout_noise(x, p):
+    return new(bernoulli(1 - p, x.shape).astype(x.dtype.numpy), x.device)
+
+
+# %% mutant="norm_dropout"
+# Draws what is dropped
+# The probabilities are right, but the random numbers are used the other way round: another pattern than PyTorch's for the same seed.
+def dropout_noise(x, p):
+    return new((~bernoulli(p, x.shape) / (1 - p)).astype(x.dtype.numpy), x.device)
+
+
+# %% mutant="norm_dropout"
+# Keeps with probability p
+# p is the probability to be zeroed. This keeps a number with probability p.
+def dropout_noise(x, p):
+    return new((bernoulli(p, x.shape) / p).astype(x.dtype.numpy), x.device)
+
+
+# %% mutant="norm_dropout"
+# Scales in evaluation
+# That was the original paper's way. PyTorch scales in training, and in evaluation returns the tensor itself.
+def dropout(input, p=0.5, training=True, inplace=False):
+    if p < 0 or p > 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p == 0:
+        return input
+    if not training:
+        return input * (1 - p)
+    result = input * (0.0 if p == 1 else dropout_noise(input, p))
+    return copy_(input, result) if inplace else result
+
+
+# %% mutant="norm_dropout"
+# Forgets inplace
+# With `inplace=True` the result is written into the input, and the input is what comes back.
+def dropout(input, p=0.5, training=True, inplace=False):
+    if p < 0 or p > 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    return input * (0.0 if p == 1 else dropout_noise(input, p))
+
+
+# %% mutant="norm_dropout"
+# Noise of another type
+# A boolean divided by a number is float64 in NumPy, and a float32 tensor times float64 noise is float64.
+def dropout_noise(x, p):
+    return new(bernoulli(1 - p, x.shape) / (1 - p), x.device)
+
+
+# %% mutant="norm_dropout"
+# Divides by zero at p = 1
+# With p = 1 nothing is kept, and 0 / 0 is nan. PyTorch gives zeros, and draws nothing.
+def dropout(input, p=0.5, training=True, inplace=False):
+    if p < 0 or p > 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    result = input * dropout_noise(input, p)
+    return copy_(input, result) if inplace else result
+
+
+# %% mutant="norm_dropout"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def dropout(input, p=0.5, training=True, inplace=False):
+    from minitorch.nn import functional
+
+    return functional.dropout(input, p, training, inplace)
+
+
+# %% [markdown] exercise="norm_fold" kind="build" points=2
+# ### Exercise 5 · Fold a batch norm away
+# In evaluation a batch norm is a fixed scale and shift for each channel. After a linear layer it can be folded into it:
+# before a model is shipped, `bn(linear(x))` becomes one `Linear`. Write that. `linear` has a weight (out, in), and a bias
+# or None; `bn` is in evaluation mode and has weight, bias, `running_mean`, `running_var` and `eps`. Neither may change.
+
+
+# %% solution="norm_fold"
+def folded(linear: torch.nn.Linear, bn: torch.nn.BatchNorm1d) -> torch.nn.Linear:
+    """One linear layer that computes bn(linear(x)) as in evaluation mode."""
+    ### BEGIN SOLUTION
+    with torch.no_grad():
+        scale = bn.weight / (bn.running_var + bn.eps).sqrt()
+        bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
+        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made.weight.copy_(linear.weight * scale[:, None])
+        made.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
+    return made
+    ### END SOLUTION
+
+
+# %% check="norm_fold"
+torch.manual_seed(check.seed())
+generator = check.rng()
+inside, out = (int(size) for size in generator.permutation([3, 4, 5])[:2])
+shown = {}
+x = torch.randn(4, inside)
+for has_bias in (True, False):
+    torch.manual_seed(check.seed() + has_bias)  # whatever was drawn in between
+    linear, bn = torch.nn.Linear(inside, out, bias=has_bias), torch.nn.BatchNorm1d(out, eps=0.1)
+    with torch.no_grad():
+        for each in (bn.weight, bn.bias, bn.running_mean):
+            each.normal_()
+        bn.running_var.uniform_(0.5, 2.0)
+    before = [each.clone() for each in (*linear.parameters(), *bn.parameters(), *bn.buffers())]
+    made = folded(linear, bn.eval())
+    after = [*linear.parameters(), *bn.parameters(), *bn.buffers()]
+    shown |= {
+        f"weight, bias {has_bias}": made.weight.detach(),
+        f"bias, bias {has_bias}": made.bias.detach(),
+        f"output, bias {has_bias}": made(x).detach(),
+        f"a linear layer, bias {has_bias}": type(made).__name__,
+        f"unchanged, bias {has_bias}": all(map(torch.equal, before, after)),
+    }
+check.show(shown, rtol=1e-4, text="The folded layers' weights and biases, and what they compute.")
+
+# %% [markdown] hint="norm_fold"
+# Write down `bn(y)` with y = w·x + b, and collect what is multiplied by x and what isn't.
+
+# %% [markdown] hint="norm_fold"
+# With `scale = bn.weight / (bn.running_var + bn.eps).sqrt()`: bn(y) = (y − running_mean) · scale + bn.bias. A scale
+# belongs to an output, so it multiplies a row of the weight.
+
+# %% [markdown] hint="norm_fold"
+# `weight = linear.weight * scale[:, None]` and `bias = (b - bn.running_mean) * scale + bn.bias`, with 0 for a missing b.
+# Copy both into a new `Linear`, under `no_grad`.
+
+
+# %% mutant="norm_fold"
+# Forgets the old bias
+# The old bias goes through the batch norm like everything else: it is scaled and shifted, too.
+def folded(linear, bn):
+    with torch.no_grad():
+        scale = bn.weight / (bn.running_var + bn.eps).sqrt()
+        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made.weight.copy_(linear.weight * scale[:, None])
+        made.bias.copy_(bn.bias - bn.running_mean * scale)
+    return made
+
+
+# %% mutant="norm_fold"
+# Doesn't scale the mean
+# The mean is subtracted before the scaling: (b - mean) · scale.
+def folded(linear, bn):
+    with torch.no_grad():
+        scale = bn.weight / (bn.running_var + bn.eps).sqrt()
+        bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
+        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made.weight.copy_(linear.weight * scale[:, None])
+        made.bias.copy_(bias * scale - bn.running_mean + bn.bias)
+    return made
+
+
+# %% mutant="norm_fold"
+# Forgets the batch norm's weight
+# After the division each channel is multiplied by `bn.weight`, which belongs to the scale.
+def folded(linear, bn):
+    with torch.no_grad():
+        scale = 1 / (bn.running_var + bn.eps).sqrt()
+        bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
+        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made.weight.copy_(linear.weight * scale[:, None])
+        made.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
+    return made
+
+
+# %% mutant="norm_fold"
+# Leaves eps out
+# Batch norm divides by √(var + eps). Without eps the scale is too large.
+def folded(linear, bn):
+    with torch.no_grad():
+        scale = bn.weight / bn.running_var.sqrt()
+        bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
+        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made.weight.copy_(linear.weight * scale[:, None])
+        made.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
+    return made
+
+
+# %% mutant="norm_fold"
+# Changes the layer itself
+# The numbers are right, but the given layer was overwritten: batch norm after it would be applied twice.
+def folded(linear, bn):
+    with torch.no_grad():
+        scale = bn.weight / (bn.running_var + bn.eps).sqrt()
+        bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
+        linear.weight.mul_(scale[:, None])
+        linear.bias = torch.nn.Parameter((bias - bn.running_mean) * scale + bn.bias)
+    return linear
+
+
+# %% [markdown] exercise="norm_repair_leak" kind="repair" points=3
+# ### Exercise 6 · Statistics that leak
+# A small normalization layer of somebody's own. It trains, but memory grows with every step, and the usual copy of the best
+# model fails:
+#
+# ```text
+# >>> best = copy.deepcopy(model)
+# RuntimeError: Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. ...
+# ```
+#
+# Repair the layer. Whoever holds the buffer must see its new values, and the gradients of the input must stay as they are.
+
+
+# %% solution="norm_repair_leak"
+class Centre(torch.nn.Module):
+    """Subtracts the mean of each column: in training that of the batch, in evaluation the running one."""
+
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        ### BEGIN SOLUTION
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        with torch.no_grad():
+            self.running.mul_(1 - self.momentum).add_(mean * self.momentum)
+        return x - mean
+        ### END SOLUTION
+        ### BEGIN STUB
+        # if not self.training:
+        #     return x - self.running
+        # mean = x.mean(0)
+        # self.running = (1 - self.momentum) * self.running + self.momentum * mean
+        # return x - mean
+        ### END STUB
+
+
+# %% check="norm_repair_leak"
+generator = check.rng()
+features, momentum = int(generator.integers(2, 5)), float(generator.integers(2, 5)) / 10
+layer = Centre(features, momentum)
+held, gradients = layer.running, []
+for _ in range(3):
+    x = torch.tensor(generator.normal(2, 1, (4, features)).astype(np.float32)).requires_grad_()
+    weight = torch.tensor(generator.normal(0, 1, (4, features)).astype(np.float32))
+    check.error((layer(x) * weight).sum().backward)
+    gradients.append(x.grad)
+after = layer.running.detach().clone()
+layer.eval()
+new = torch.tensor(generator.normal(2, 1, (2, features)).astype(np.float32))
+output = layer(new)
+check.show(
+    {
+        "momentum": momentum,
+        "gradients": gradients,
+        "running mean": after,
+        "has a history": layer.running.requires_grad,
+        "a copy can be made": check.error(copy.deepcopy, layer) is None,
+        "whoever held it sees": held.detach(),
+        "evaluation": output.detach(),
+        "evaluation changed it": not torch.equal(layer.running.detach(), after),
+        "in the state dict": list(layer.state_dict()),
+    },
+    rtol=1e-4,
+    text="Three training steps and one evaluation.",
+)
+
+# %% [markdown] hint="norm_repair_leak"
+# Print `layer.running` after one call, all of it. What does a buffer of numbers have at its end that it shouldn't have?
+
+# %% [markdown] hint="norm_repair_leak"
+# It has a `grad_fn`: the running mean depends on the mean, the mean on x, and so on to all earlier batches. The update is
+# bookkeeping; it must not be recorded.
+
+# %% [markdown] hint="norm_repair_leak"
+# Put the update under `torch.no_grad()`. And write into the buffer (`mul_`, `add_` or `copy_`) instead of giving the name
+# a new tensor, so that others who hold it see it.
+
+
+# %% mutant="norm_repair_leak"
+# Detaches the mean for everything
+# No history any more, but x - mean now treats the mean as a constant: the gradient of the input has changed.
+class Centre(torch.nn.Module):
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0).detach()
+        self.running.mul_(1 - self.momentum).add_(mean * self.momentum)
+        return x - mean
+
+
+# %% mutant="norm_repair_leak"
+# Makes a new tensor
+# No history any more, but the name gets a new tensor at each step: who held the buffer, such as a state dict, keeps the old numbers.
+class Centre(torch.nn.Module):
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        self.running = (1 - self.momentum) * self.running + self.momentum * mean.detach()
+        return x - mean
+
+
+# %% mutant="norm_repair_leak"
+# Writes in place, but records it
+# The buffer is the same tensor now, and still carries the graph of every batch: the update has to be under `no_grad`.
+class Centre(torch.nn.Module):
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        self.running.mul_(1 - self.momentum).add_(mean * self.momentum)
+        return x - mean
+
+
+# %% mutant="norm_repair_leak"
+# Updates in evaluation, too
+# In evaluation the running mean is used and stays as it is. Here every call moves it.
+class Centre(torch.nn.Module):
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        mean = x.mean(0)
+        with torch.no_grad():
+            self.running.mul_(1 - self.momentum).add_(mean * self.momentum)
+        return x - (mean if self.training else self.running)
+
+
+# %% mutant="norm_repair_leak"
+# Runs everything under no_grad
+# Nothing is recorded any more, not even the subtraction: no gradient reaches the input.
+class Centre(torch.nn.Module):
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    @torch.no_grad()
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        self.running.mul_(1 - self.momentum).add_(mean * self.momentum)
+        return x - mean
+
+
+# %% [markdown] exercise="norm_measure_dropout" kind="measure" points=2
+# ### Exercise 7 · What dropout does to size
+# Dropout keeps the mean. What about the mean *square*, which the next layer's sums depend on? Write the experiment: by what
+# factor does `dropout(x, p)` multiply the mean square of `x`? Measure it with the `dropout` and the numbers that you are
+# given, and return a Python number. The check then tries several p, and a function that is no dropout at all.
+
+
+# %% solution="norm_measure_dropout"
+def growth(dropout, x: torch.Tensor, p: float) -> float:
+    """The mean square after dropout over the mean square before."""
+    ### BEGIN SOLUTION
+    return (dropout(x, p).square().mean() / x.square().mean()).item()
+    ### END SOLUTION
+
+
+# %% check="norm_measure_dropout"
+torch.manual_seed(check.seed())
+shift = float(check.rng().integers(1, 4))
+centred, shifted = torch.randn(1_000_000), torch.randn(1_000_000) + shift
+drop = torch.nn.functional.dropout
+check.show(
+    {
+        "mean of the shifted numbers": shift,
+        "centred": {str(p): growth(drop, centred, p) for p in (0.0, 0.2, 0.5, 0.75)},
+        "shifted": {str(p): growth(drop, shifted, p) for p in (0.2, 0.5)},
+        "constant": growth(drop, torch.full((1_000_000,), 3.0), 0.5),
+        "x / 4 in place of dropout": growth(lambda x, p: x / 4, shifted, 0.5),
+    },
+    rtol=0.02,
+    text="The growth of the mean square, by p. Compare it with 1 / (1 - p).",
+)
+
+# %% [markdown] hint="norm_measure_dropout"
+# What happens to the square of a number that is kept? How often is it kept?
+
+# %% [markdown] hint="norm_measure_dropout"
+# Compute the mean square before and after and divide. Do it with one call of dropout on all the numbers.
+
+# %% [markdown] hint="norm_measure_dropout"
+# `dropout(x, p).square().mean() / x.square().mean()`, as a Python number. Expect (1 − p) · (1 / (1 − p))².
+
+
+# %% mutant="norm_measure_dropout"
+# Compares variances
+# The variance subtracts the mean's share. For numbers whose mean isn't 0 it grows by another factor.
+def growth(dropout, x: torch.Tensor, p: float) -> float:
+    before = x.var()
+    return (dropout(x, p).var() / (before + 1e-12)).item()
+
+
+# %% mutant="norm_measure_dropout"
+# Takes the root
+# That is the growth of the size, the root of the mean square.
+def growth(dropout, x: torch.Tensor, p: float) -> float:
+    return (dropout(x, p).square().mean() / x.square().mean()).sqrt().item()
+
+
+# %% mutant="norm_measure_dropout"
+# Looks at what is kept alone
+# The zeros belong to the mean, too. Among the kept numbers the growth is 1 / (1 - p)².
+def growth(dropout, x: torch.Tensor, p: float) -> float:
+    dropped = dropout(x, p)
+    return (dropped[dropped != 0].square().mean() / x.square().mean()).item()
+
+
+# %% mutant="norm_measure_dropout"
+# Computes the formula
+# That is what to expect of dropout. A measurement calls the function that it is given, whatever that does.
+def growth(dropout, x: torch.Tensor, p: float) -> float:
+    return 1 / (1 - p)
+
+
+# %% mutant="norm_measure_dropout"
+# Compares means
+# The mean stays: that is what the scaling is for. The question is the mean of the squares.
+def growth(dropout, x: torch.Tensor, p: float) -> float:
+    return (dropout(x, p).mean() / x.mean()).item()

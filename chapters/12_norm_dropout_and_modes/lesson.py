@@ -1,0 +1,437 @@
+# %% [markdown]
+# # Normalization, dropout and modes
+# You'll write batch norm, layer norm and dropout, and know what `train()` and `eval()` change, and what they don't.
+# At the end LeNet reads handwritten digits on your library, with at least 98 % of them right. Plan 50 minutes for the
+# lesson and 75 for the exercises.
+
+# %% hidden=true
+from course import lesson
+
+mytorch = lesson.mytorch(12)  # your library as it is after this chapter, with your parts where you solved them
+
+# %% [markdown]
+# ## One row, several answers
+# A small network, one row of data, no training, and `no_grad` around it all. What can differ from call to call?
+
+# %% tags=["proof-company"]
+import minitorch as torch
+from minitorch import nn
+
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
+row, some, others = torch.ones(1, 3), torch.randn(9, 3), torch.randn(9, 3)
+
+
+def answers(net):
+    with torch.no_grad():
+        return [f"{net(torch.cat([row, company]))[0].item():.3f}" for company in (some, some, others)]
+
+
+print("as it was made:", answers(net), " running mean changed:", bool((net[1].running_mean != 0).any()))
+print("after eval():  ", answers(net.eval()))
+
+# %% [markdown]
+# The same row gets three answers: two calls differ although nothing changed between them, and other rows beside it
+# change the answer, too. And although nothing was trained, the network has changed: its batch norm has kept statistics.
+# After `eval()` the row gets one answer.
+#
+# ## Modes · 3.7 Train模式和Eval模式 · D 八
+# A mode is a boolean, `module.training`. `train()` sets it in a module and in all modules below it; `eval()` is
+# `train(False)`. That is all they do. A layer may look at the flag in its `forward`. Which ones do?
+
+# %% tags=["proof-modes"]
+layers = [nn.Linear(4, 4), nn.ReLU(), nn.Softmax(dim=1), nn.LayerNorm(4), nn.GroupNorm(2, 4)]
+layers += [nn.BatchNorm1d(4), nn.InstanceNorm1d(4), nn.InstanceNorm1d(4, track_running_stats=True)]
+layers += [nn.Dropout(0.5), nn.RReLU()]
+x = torch.randn(6, 4, 4)
+for layer in layers:
+    training, evaluating = layer.train()(x), layer.eval()(x)
+    differs, keeps = not torch.allclose(training, evaluating), bool(list(layer.buffers()))
+    print(f"{type(layer).__name__:14} differs between the modes: {differs!s:5}  keeps statistics: {keeps}")
+
+# %% [markdown]
+# A layer mostly looks at the flag for one of two reasons: it draws random numbers (dropout, `RReLU`), or it keeps
+# statistics of what it has seen (batch norm; instance norm, if you ask it to). Most layers do neither, and a network made
+# of these alone computes the same in both modes. Your own layers can read `self.training`, too.
+#
+# ## Batch norm
+# [Chapter 10](10_activations_and_initialization.ipynb) chose first weights so that numbers keep their size. Training
+# soon changes the weights. Batch norm restores the size at every step: for each channel, subtract the mean of the batch
+# and divide by its standard deviation.
+
+
+# %% tags=["proof-batch-norm"]
+def normalize(x, dims, eps=1e-5):
+    mean = x.mean(dims, keepdim=True)
+    var = ((x - mean) ** 2).mean(dims, keepdim=True)
+    return (x - mean) / (var + eps).sqrt()
+
+
+torch.manual_seed(0)
+batch = torch.randn(6, 4) * 5 + 3
+mine, real = normalize(batch, 0), nn.BatchNorm1d(4)(batch)
+print("equals nn.BatchNorm1d:", torch.allclose(mine, real, atol=1e-6))
+print("mean square of each column:", [round(each, 3) for each in (mine**2).mean(0).tolist()])
+
+# %% [markdown]
+# Then each channel is multiplied by a weight and gets a bias, both learned, so the layer can undo what it did. In images
+# (N, C, H, W), a channel's mean goes over N, H and W. Batch norm and its relatives differ in which numbers share a mean.
+# Move the slider.
+
+# %% hidden=true
+from course import pictures
+
+
+def draw(norm):
+    dims = {"batch norm": (0, 2), "layer norm": (1, 2), "instance norm": (2,)}[norm]
+    index = [slice(None) if dim in dims else 0 for dim in range(3)]
+    values, mask = torch.arange(24).reshape(2, 3, 4), torch.zeros(2, 3, 4)
+    mask[tuple(index)] = 1
+    alt = f"A batch of 2 samples with 3 channels of 4 places. {norm} takes the mean over dimensions {dims}: marked."
+    title = f"{norm}: these share a mean (2 samples, 3 channels, 4 places)"
+    return pictures.grids((title, values, mask > 0), alt=alt)
+
+
+pictures.slider(draw, start={"norm": "batch norm"}, norm=["batch norm", "layer norm", "instance norm"])
+
+# %% [markdown]
+# ### Break it
+# Give the layer one row. The mean of one row is the row itself, so everything becomes 0:
+
+# %% tags=["proof-one-row", "raises-exception"]
+print("by hand:", normalize(batch[:1], 0).tolist())
+nn.BatchNorm1d(4)(batch[:1])
+
+# %% [markdown]
+# PyTorch refuses. And even in a large batch, a prediction shouldn't depend on its neighbours. So batch norm keeps
+# **running statistics** while it trains, and uses them in evaluation. After each batch they move a little:
+# `running = (1 - momentum) * running + momentum * new`.
+
+# %% tags=["proof-running"]
+bn = nn.BatchNorm1d(1, momentum=0.1)
+pair = torch.tensor([[10.0], [14.0]])
+out = bn(pair)
+print("biased var", pair.var(0, correction=0).item(), " unbiased var", pair.var(0).item())
+print(f"running mean {bn.running_mean.item():.1f} = 0.9 * 0 + 0.1 * 12")
+print(f"running var  {bn.running_var.item():.1f} = 0.9 * 1 + 0.1 * 8")
+print("normalized by the biased one:", [round(each, 4) for each in out.reshape(-1).tolist()])
+curves = {}
+for momentum in (0.01, 0.1, 0.5):
+    torch.manual_seed(0)
+    bn, seen = nn.BatchNorm1d(1, momentum=momentum), []
+    for _ in range(60):
+        bn(torch.randn(16, 1) + 2)
+        seen.append(bn.running_mean.item())
+    curves[f"momentum {momentum}"] = seen
+pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's mean is 2)")
+
+# %% [markdown]
+# The momentum is the share of the *new* batch. In an optimizer it is the share of the old. A small one is slow and smooth,
+# a large one fast and noisy. And there are two variances: the batch is normalized by its own (divided by n), but the
+# running one is an estimate for all the data, so it takes the unbiased variance (divided by n − 1).
+#
+# **Interview · What does batch norm do in training, and what in evaluation?**
+#
+# - *Thirty seconds:* In training it normalizes each channel by the batch's mean and variance and updates running
+#   averages of both. In evaluation it uses those and leaves them alone. Then weight and bias.
+# - *Longer:* Gradients flow through the batch's mean and variance in training; the running ones are constants.
+# - *They ask next:* What breaks with tiny batches? The statistics are noise; with one value per channel it raises.
+# - *The trap:* calling `eval()` on a model that never trained: its statistics are still 0 and 1.
+# - *Proof:* `proof-batch-norm`, `proof-one-row`, `proof-running`, `proof-frozen`.
+
+# %% [markdown] given="mytorch.nn.normalization:per_channel mytorch.nn.normalization:BatchNorm.forward"
+# ### In `mytorch`
+# The layer chooses, the function computes. `batch_norm` is yours, with `update`, which must not record anything: the
+# statistics outlive the batch.
+
+# %% [markdown]
+# ### What normalization forgives
+# Multiply all weights before a batch norm by 100, or add a bias: the next line divides by the scale and subtracts the
+# shift.
+
+# %% tags=["proof-invariant"]
+torch.manual_seed(0)
+data, linear = torch.randn(32, 5), nn.Linear(5, 4)
+before = nn.BatchNorm1d(4)(linear(data))
+with torch.no_grad():
+    linear.weight.mul_(100)
+    linear.bias.fill_(7)
+after = nn.BatchNorm1d(4)(linear(data))
+(after * torch.randn(32, 4)).sum().backward()
+print("same output:", torch.allclose(before, after, atol=1e-3), "  bias gradient below 1e-5:", end=" ")
+print((linear.bias.grad.abs() < 1e-5).all().item())
+
+# %% [markdown]
+# The gradients follow: 0 for the bias, and 1/100 as large for weights that are 100 times as large. So a bias before a
+# batch norm has nothing to do, and ResNet leaves it out: `bias=False`. And badly scaled first weights matter much less.
+# These are chapter 10's twenty layers, with `nn.Linear`'s small start:
+
+# %% tags=["proof-twenty-layers"]
+from sklearn.datasets import make_moons
+
+points, labels = make_moons(200, noise=0.15, random_state=0)
+points = torch.tensor(points.astype("float32"))
+side = torch.tensor(2.0 * labels - 1).float().reshape(-1, 1)
+
+
+def losses_of(norm):
+    torch.manual_seed(1)
+    layers = [nn.Linear(2, 32)]
+    for _ in range(18):
+        layers += [norm(32), nn.ReLU(), nn.Linear(32, 32)]
+    model, found = nn.Sequential(*layers, nn.ReLU(), nn.Linear(32, 1)), []
+    for _ in range(150):
+        loss = ((-side * model(points)).exp() + 1).log().mean()
+        model.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter -= 0.1 * parameter.grad
+        found.append(loss.item())
+    return found
+
+
+curves = {"no norm": losses_of(nn.Identity), "batch norm": losses_of(nn.BatchNorm1d)}
+for name, losses in curves.items():
+    print(f"{name:10} lowest loss below 0.2: {min(losses) < 0.2}")
+alt = "Without a norm the loss stays at 0.69. With batch norm it falls below 0.2."
+pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt=alt)
+
+# %% [markdown]
+# **Interview · Why do convolutions before a batch norm have `bias=False`?**
+#
+# - *Thirty seconds:* Batch norm subtracts the mean, and the bias with it. Its own bias does that job afterwards.
+# - *Longer:* The output doesn't depend on the bias, so its gradient is 0 up to rounding: memory for nothing.
+# - *They ask next:* Can you remove batch norm after training? Yes: in evaluation it is a fixed scale and shift per
+#   channel, which folds into the layer before (exercise 5).
+# - *The trap:* in evaluation mode such a bias does shift the output, if it changes after the statistics were taken.
+# - *Proof:* `proof-invariant`.
+#
+# ## Layer norm
+# Layer norm is the same formula within each sample: a sentence's word is normalized over its own features, whatever else
+# is in the batch. Nothing has to be remembered, so the modes don't differ (`proof-modes`).
+
+# %% tags=["proof-layer-norm"]
+ln, bn = nn.LayerNorm(4), nn.BatchNorm1d(4)
+print("normalize, over the last dimension:", torch.allclose(ln(batch), normalize(batch, 1), atol=1e-6))
+for norm in (ln, bn):
+    same = torch.allclose(norm(batch[:3])[0], norm(batch)[0], atol=1e-6)
+    print(f"{type(norm).__name__}: the first row is the same among 3 rows and among 6: {same}")
+    print("  its state:", list(norm.state_dict()))
+
+# %% [markdown]
+# **Interview · Batch norm or layer norm?**
+#
+# - *Thirty seconds:* Batch norm takes statistics per channel over the batch, layer norm per sample over its features.
+#   Batch norm for convolutions with large batches; layer norm for sequences and small batches.
+# - *Longer:* Layer norm needs no running statistics, and training and evaluation agree.
+# - *They ask next:* Why do GPTs use layer norm? Sequences differ in length, and when text is generated there may be one
+#   row in the batch.
+# - *The trap:* `LayerNorm(4)` normalizes the *last* dimension. Of (N, C, H, W) that is W, not C.
+# - *Proof:* `proof-layer-norm`, `proof-modes`.
+#
+# ## Dropout · 3.14 Dropout机制
+# In training, zero each number with probability p, so that no unit can rely on another. Written like that, it has a
+# fault:
+
+# %% tags=["proof-dropout"]
+torch.manual_seed(0)
+ones = torch.ones(1_000_000)
+for p in (0.1, 0.5, 0.9):
+    plain = ones * (torch.rand(ones.shape) >= p).float()
+    real = torch.nn.functional.dropout(ones, p)
+    found = sorted({round(each, 3) for each in real[:1000].tolist()})
+    means = f"mean if only zeroed {plain.mean().item():.2f}, with dropout {real.mean().item():.2f}"
+    print(f"p = {p}: {means}, values {found}")
+print("in evaluation, the same tensor:", nn.Dropout(0.5).eval()(ones) is ones)
+
+# %% [markdown]
+# Zeroing shrinks the mean to 1 − p, and in evaluation the next layer would suddenly see more than it was trained on. So
+# what is kept is divided by 1 − p, **in training**. This *inverted* scaling leaves nothing to do in evaluation. You write
+# it in exercise 4.
+#
+# **Interview · Why does dropout divide by 1 − p?**
+#
+# - *Thirty seconds:* So that the expected value stays the same, and evaluation needs no change: there dropout is the
+#   identity.
+# - *Longer:* The original paper multiplied weights by 1 − p at test time instead; PyTorch scales in training.
+# - *They ask next:* Does the variance stay, too? No, only the mean: exercise 7 measures it.
+# - *The trap:* `F.dropout(x)` inside a `forward`: its `training` is `True` by default, whatever the module's mode.
+# - *Proof:* `proof-dropout`, `proof-f-dropout`.
+
+
+# %% tags=["proof-f-dropout"]
+class Careless(nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.dropout(x, 0.5)
+
+
+print("zeros after eval():", (Careless().eval()(ones) == 0).any().item())
+
+# %% [markdown]
+# ## Milestone: LeNet reads digits
+# This is minitorch's `lenet.py`, unchanged but for its imports, on your library. Batch norms are added from outside:
+# `model.conv1` is replaced by a `Sequential` of itself and a batch norm. And each batch is moved by up to two pixels, so
+# that LeNet doesn't learn where a stroke lies. Like dropout, that is done in training only.
+
+# %% tags=["proof-digits"]
+import inspect
+
+import numpy as np
+from minitorch.models import lenet
+from sklearn.datasets import load_digits
+
+program = {"__name__": "lenet_on_mytorch"}
+exec(inspect.getsource(lenet).replace("minitorch", "mytorch"), program)
+mytorch.manual_seed(0)
+model, layers = program["LeNet"](), mytorch.nn
+norms = {"conv1": layers.BatchNorm2d(6), "conv2": layers.BatchNorm2d(16)}
+norms |= {"fc1": layers.BatchNorm1d(120), "fc2": layers.BatchNorm1d(84)}
+for name, norm in norms.items():
+    setattr(model, name, layers.Sequential(getattr(model, name), norm))
+digits = load_digits()
+images = (digits.images.astype("float32") / 16 - 0.3) / 0.4
+images = images.repeat(4, 1).repeat(4, 2)[:, None]  # 8 × 8 becomes 32 × 32
+velocity = {parameter: mytorch.zeros(parameter.shape) for parameter in model.parameters()}
+places = mytorch.randperm(1797).tolist()
+train, test, losses = places[:1347], places[1347:], []
+for epoch in range(8):
+    order = [train[place] for place in mytorch.randperm(1347).tolist()]
+    for start in range(0, 1344, 32):  # the last three are left out
+        some = order[start : start + 32]
+        moved = np.roll(images[some], mytorch.randint(-2, 3, (2,)).tolist(), (2, 3))
+        logs = mytorch.log_softmax(model(mytorch.tensor(moved)), 1)
+        loss = -logs.gather(1, mytorch.tensor(digits.target[some])[:, None]).mean()
+        model.zero_grad()
+        loss.backward()
+        with mytorch.no_grad():
+            for parameter, v in velocity.items():
+                v.mul_(0.9).add_(parameter.grad)
+                parameter -= 0.02 * (1 - epoch / 8) * v
+        losses.append(loss.item())
+model.eval()
+with mytorch.no_grad():
+    predicted = model(mytorch.tensor(images[test])).argmax(1).numpy()
+wrong = [place for place, guess in zip(test, predicted, strict=True) if guess != digits.target[place]]
+print("at least 98 % of", len(test), "unseen digits right:", len(wrong) <= 9)
+alt = "The loss falls from 2.3 to nearly 0."
+pictures.curves({"LeNet": losses}, xlabel="step", ylabel="loss (nats)", alt=alt)
+
+# %% [markdown]
+# The loop is SGD with momentum by hand, and its steps get shorter from epoch to epoch;
+# [chapter 16](16_losses_and_optimizers.ipynb) makes an optimizer of it. A last batch of three would have poor statistics,
+# so each epoch leaves three digits out. What does your LeNet get wrong? Above each digit is what it should have read.
+
+# %%
+alt = "The few digits that it got wrong."
+pictures.images(digits.images[wrong], digits.target[wrong].tolist(), alt=alt)
+
+# %% [markdown]
+# ## Edge cases
+
+# %% tags=["proof-frozen"]
+bn = nn.BatchNorm1d(4).requires_grad_(False)
+with torch.no_grad():
+    bn(batch)
+print("frozen, no_grad, training: statistics moved:", (bn.running_mean != 0).any().item())
+held = bn.running_mean.clone()
+bn.eval()(batch)
+print("evaluation: statistics moved:", (bn.running_mean != held).any().item())
+untrained = nn.BatchNorm1d(4).eval()(batch)
+print("never trained, evaluation: changes hardly anything:", torch.allclose(untrained, batch, rtol=1e-4))
+bn = nn.BatchNorm1d(4, momentum=None)
+for rows in (batch[:3], batch[3:]):
+    bn(rows)
+print("momentum None, the mean of all batches:", torch.allclose(bn.running_mean, batch.mean(0)))
+print("dropout of everything:", torch.nn.functional.dropout(torch.ones(3), 1.0).tolist())
+
+# %% [markdown]
+# The statistics are written by each forward pass in training mode: a warm-up run, a check of shapes or a validation in
+# the wrong mode changes the model. They have nothing to do with steps either: `num_batches_tracked` counts forward
+# passes. With gradient accumulation, each of four small batches is still normalized by its own statistics.
+#
+# **Interview · You fine-tune a network with frozen batch norms. What do you have to do?**
+#
+# - *Thirty seconds:* `requires_grad_(False)` freezes weight and bias, `eval()` the statistics. You need both.
+# - *Longer:* The statistics are buffers, not parameters: no gradient, no optimizer. The forward pass in training mode
+#   writes them.
+# - *They ask next:* And the next `model.train()`? It sets the flag everywhere again, so call `eval()` on the frozen part
+#   after it.
+# - *The trap:* `no_grad` doesn't stop the statistics either.
+# - *Proof:* `proof-frozen`.
+#
+# ## The real one
+# minitorch's layer, as PyTorch's:
+
+# %%
+print(inspect.getsource(nn.modules.batchnorm._BatchNorm.forward))
+
+# %% [markdown]
+# Yours has the same three decisions. `factor` is the momentum, or 1/k at the k-th batch if that is `None`. `uses_batch`
+# is true in training, and where no statistics are kept. `keeps` passes on the statistics, to be read or to be updated.
+# What PyTorch adds is one level below: one kernel for the whole formula, with a backward pass of its own. It is one node
+# in the graph. The reference's formula leaves about twenty.
+#
+# ## Myths
+# ### Myth 1 · "Train mode computes gradients, eval mode doesn't"
+# The notes say so (D 八). Try all four combinations:
+
+# %% tags=["proof-myth-1"]
+from contextlib import nullcontext
+
+small = nn.Sequential(nn.Linear(3, 2), nn.Dropout(0.5))
+for mode in (True, False):
+    for context in (nullcontext(), torch.no_grad()):
+        with context:
+            first, second = (small.train(mode)(torch.ones(8, 3)) for _ in range(2))
+        graph, same = first.requires_grad, torch.equal(first, second)
+        print(f"training {mode!s:5} {type(context).__name__:11} gradients {graph!s:5} repeatable {same}")
+
+# %% [markdown]
+# The two switches have nothing to do with each other. Whoever forgets `no_grad` in validation pays for a graph; whoever
+# forgets `eval` gets random answers.
+#
+# **Interview · `eval()` or `no_grad()`?**
+#
+# - *Thirty seconds:* Both, for validation. `eval()` changes what dropout and batch norm compute; `no_grad()` stops the
+#   recording. Neither does the other's work.
+# - *Longer:* `eval()` is an attribute of modules and stays until `train()`; `no_grad()` ends with its block.
+# - *They ask next:* Does `eval()` save memory? Hardly: the graph is still recorded.
+# - *The trap:* "Eval mode computes no gradients." You can train in eval mode; frozen batch norms are used like that.
+# - *Proof:* `proof-myth-1`, `proof-modes`.
+#
+# ### Myth 2 · "eval turns BatchNorm off"
+# It goes on normalizing, with other numbers:
+
+# %% tags=["proof-myth-2"]
+bn = nn.BatchNorm1d(4, momentum=1.0)
+bn(batch)  # momentum 1: the statistics are this batch's
+new = torch.randn(3, 4)
+by_hand = (new - bn.running_mean) / (bn.running_var + bn.eps).sqrt()
+print("as by hand:", torch.allclose(bn.eval()(new), by_hand, atol=1e-6))
+print("unchanged:", torch.allclose(bn(new), new))
+
+# %% [markdown]
+# ## Rapid fire
+# - *Which of these change with the mode: Linear, Softmax, Dropout, LayerNorm?* Dropout alone.
+# - *Are the running statistics parameters?* No: buffers. They are in the state dict, and no optimizer sees them.
+# - *BatchNorm momentum 0.1: what is multiplied by 0.1?* The new batch's statistic.
+# - *Dropout with p = 0.2: what does a kept 1 become?* 1.25.
+# - *Does `model.eval()` return anything?* The model.
+#
+# ## The card
+# 1. A mode is a flag that some layers read. It has nothing to do with gradients.
+# 2. Validation: `eval()` and `no_grad()`; afterwards `train()`.
+# 3. Batch norm, training: the batch's mean and biased variance. Evaluation: the running ones.
+# 4. running = (1 − momentum) · running + momentum · new, with the unbiased variance.
+# 5. Statistics are buffers: frozen by `eval()`, not by `requires_grad_(False)` or `no_grad`.
+# 6. A bias before batch norm does nothing.
+# 7. Layer norm: within a sample, the same in both modes.
+# 8. Dropout: zero with probability p, divide the rest by 1 − p, in training only.
+# 9. Give `F.dropout` its `training=self.training`.
+# 10. Normalization forgives badly scaled first weights.
+#
+# ## You try
+# `exercises/12_norm_dropout_and_modes.ipynb`: predict two statistics; write batch norm, layer norm and dropout; fold a
+# batch norm into the layer before it; repair statistics that leak; measure what dropout does to size.
+# [Chapter 13](13_embeddings.ipynb) turns words into vectors.

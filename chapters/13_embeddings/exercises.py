@@ -1,0 +1,1083 @@
+# %% [markdown]
+# # Exercises · Embeddings
+# The lookup, its gradient and the layer for `mytorch`; neighbours for a whole batch; an initialization that does harm; and
+# how long optimizers remember a word. In exercises 2 to 4 you write for `mytorch`; elsewhere `torch` is minitorch. Your
+# functions run inside a file of `mytorch`, which has `np`. What a task or a docstring mentions is there, too; import
+# anything else in the cell.
+
+# %% setup=true
+from __future__ import annotations
+
+import sys
+import tracemalloc
+
+import numpy as np
+
+from course import check
+
+
+def pick(rng, *choices):
+    """One of the choices, drawn."""
+    return choices[int(rng.integers(len(choices)))]
+
+
+# %% setup=true
+import minitorch as torch
+from minitorch import nn
+
+# %% [markdown] exercise="embedding_predict_gradient" kind="predict" points=1
+# ### Exercise 1 · Which rows get what?
+# ```python
+# layer = torch.nn.Embedding(5, 1, padding_idx=-1)
+# words = torch.tensor([1, 3, 4, 1, 4, 0])
+# weights = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+# (layer(words).squeeze(1) * weights).sum().backward()
+# ```
+# Set `prediction` to the five numbers of `layer.weight.grad`, as integers. Write them down without running the code.
+
+# %% solution="embedding_predict_gradient"
+### BEGIN SOLUTION
+prediction = [6, 5, 0, 2, 0]
+### END SOLUTION
+### BEGIN STUB
+# prediction = [..., ..., ..., ..., ...]
+### END STUB
+
+# %% check="embedding_predict_gradient"
+check.show({"prediction": [int(each) for each in prediction]}, secret=True)
+
+# %% [markdown] hint="embedding_predict_gradient"
+# Go through the six places one by one. To which row does the gradient of each place go?
+
+# %% [markdown] hint="embedding_predict_gradient"
+# The gradient of place k is `weights[k]`. Two places have word 1.
+
+# %% [markdown] hint="embedding_predict_gradient"
+# `padding_idx=-1` counts from the back: it is row 4. That row gets nothing.
+
+# %% mutant="embedding_predict_gradient"
+# The last write wins
+# Word 1 stands in two places, and the gradients of both are added: 1 + 4.
+prediction = [6, 4, 0, 2, 0]
+
+# %% mutant="embedding_predict_gradient"
+# No padding
+# `padding_idx=-1` means the last row, number 4. It gets no gradient.
+prediction = [6, 5, 0, 2, 8]
+
+# %% mutant="embedding_predict_gradient"
+# Counts the places
+# This is how often each word occurs. What flows back from each place is its weight in the sum.
+prediction = [1, 2, 0, 1, 0]
+
+# %% mutant="embedding_predict_gradient"
+# The mean of the places
+# Gradients of one row are added, not averaged, unless you say `scale_grad_by_freq=True`. (The mean is 2.5 here.)
+prediction = [6, 2, 0, 2, 0]
+
+# %% mutant="embedding_predict_gradient"
+# Two slips
+# The gradients of two places with one word are added, 1 + 4; and `padding_idx=-1` means row 4, which gets no gradient.
+prediction = [6, 4, 0, 2, 5]
+
+# %% mutant="embedding_predict_gradient"
+# Padding is row 0
+# Padding is often number 0. Here it is −1, the last row: number 4.
+prediction = [0, 5, 0, 2, 8]
+
+# %% [markdown] exercise="embedding_lookup" kind="core" points=3 part="mytorch.nn.embedding:embedding mytorch.nn.embedding:check_rows"
+# ### Exercise 2 · The lookup
+# Both functions get NumPy arrays. `embedding` asks `check_rows` first. The errors, in this order:
+#
+# - what `check_padding(padding_idx, rows)` raises, which is given; `rows` is `len(weight)`;
+# - `RuntimeError`, "'weight' must be 2-D";
+# - `RuntimeError`, "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got
+#   torch.FloatTensor instead (while checking arguments for embedding)", if the indices are neither int64 nor int32.
+#   `TYPE_NAMES[FROM_NUMPY[input.dtype].name]` is "Float" for an array of float32;
+# - `IndexError`, "index out of range in self", also for negative indices. An empty array is in range.
+
+# %% check="embedding_lookup"
+rng = check.rng()
+rows, width = int(rng.integers(4, 8)), int(rng.integers(2, 4))
+table = mytorch.from_numpy(rng.integers(0, 100, (rows, width)).astype("float32"))
+table.requires_grad_()
+cases = {
+    "a number": np.array(rows - 1),
+    "a row": rng.integers(0, rows, 5),
+    "a batch": rng.integers(0, rows, (2, 3)),
+    "int32": rng.integers(0, rows, 3).astype("int32"),
+    "nothing": np.zeros((3, 0), dtype="int64"),
+    "one too large": np.array([0, rows]),
+    "negative": np.array([1, -1]),
+    "far too large": np.array([0, 3, 10 * rows]),
+    "floats": np.array([1.0, 2.0], dtype="float32"),
+    "floats out of range": np.array([0.0, 99.0], dtype="float32"),
+    "bytes": np.array([1, 2], dtype="uint8"),
+    "int16": np.array([1, 2], dtype="int16"),
+}
+lookup = mytorch.nn.functional.embedding
+values = {"table": table.detach()}
+for name, case in cases.items():
+    ids = mytorch.from_numpy(np.array(case))
+    error = check.error(lookup, ids, table)
+    values[f"{name}: {case.tolist()}"] = error or lookup(ids, table)
+ids = mytorch.tensor([0, 2])
+values["a table that is a vector"] = check.error(lookup, ids, table[0])
+stacked = table.reshape(1, rows, width)
+values["a stack of tables, wrong indices"] = check.error(lookup, ids.float(), stacked)
+values["padding out of range"] = check.error(lookup, ids, table, rows)
+values["padding out of range, a vector"] = check.error(lookup, ids, table[0], rows)
+values["padding out of range, wrong indices"] = check.error(lookup, ids.float(), table, rows)
+found = lookup(ids, table, 2)
+found.sum().backward()
+values |= {"padding is looked up": found, "its gradient": table.grad}
+copied = lookup(ids, table).detach()
+copied.fill_(-1)
+values["the table, after a write into a result"] = table.detach()
+check.show(values, text="What is found in the table, or the error.")
+
+# %% [markdown] hint="embedding_lookup"
+# NumPy's square brackets take an array of integers of any shape. Two of the wrong inputs they would accept, or refuse in
+# their own words: which?
+
+# %% [markdown] hint="embedding_lookup"
+# In `check_rows`: `check_padding`, then `weight.ndim`, then `input.dtype not in (np.int64, np.int32)`, then the range.
+
+# %% [markdown] hint="embedding_lookup"
+# `input.min()` of an empty array raises, so ask `input.size` first:
+# `if input.size and not (input.min() >= 0 and input.max() < len(weight))`. The lookup itself is `weight[input]`.
+
+
+# %% mutant="embedding_lookup"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def embedding(input, weight, padding_idx=None):
+    import minitorch
+
+    found = minitorch.nn.functional.embedding(minitorch.from_numpy(input), minitorch.from_numpy(weight), padding_idx)
+    return found.numpy()
+
+
+# %% mutant="embedding_lookup"
+# Counts negative indices from the back
+# NumPy does so, but an embedding refuses them: a negative number of a word is a bug.
+def check_rows(input, weight, padding_idx):
+    check_padding(padding_idx, len(weight))
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if input.dtype not in (np.int64, np.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
+        )
+    if input.size and not (input.min() >= -len(weight) and input.max() < len(weight)):
+        raise IndexError("index out of range in self")
+
+
+# %% mutant="embedding_lookup"
+# Takes the number of rows for an index
+# Rows are counted from 0, so the last index is the number of rows less one.
+def check_rows(input, weight, padding_idx):
+    check_padding(padding_idx, len(weight))
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if input.dtype not in (np.int64, np.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
+        )
+    if input.size and not (input.min() >= 0 and input.max() <= len(weight)):
+        raise IndexError("index out of range in self")
+
+
+# %% mutant="embedding_lookup"
+# Only Long
+# Indices of 32 bits are accepted, too.
+def check_rows(input, weight, padding_idx):
+    check_padding(padding_idx, len(weight))
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if input.dtype != np.int64:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
+        )
+    if input.size and not (input.min() >= 0 and input.max() < len(weight)):
+        raise IndexError("index out of range in self")
+
+
+# %% mutant="embedding_lookup"
+# Looks at the range first
+# The type comes first: numbers that are no indices have no range to be out of.
+def check_rows(input, weight, padding_idx):
+    check_padding(padding_idx, len(weight))
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if input.size and not (input.min() >= 0 and input.max() < len(weight)):
+        raise IndexError("index out of range in self")
+    if input.dtype not in (np.int64, np.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
+        )
+
+
+# %% mutant="embedding_lookup"
+# Any signed integers
+# Of the integers, only those of 64 and of 32 bits are accepted: int16 and int8 are refused.
+def check_rows(input, weight, padding_idx):
+    check_padding(padding_idx, len(weight))
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if input.dtype.kind != "i":
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
+        )
+    if input.size and not (input.min() >= 0 and input.max() < len(weight)):
+        raise IndexError("index out of range in self")
+
+
+# %% mutant="embedding_lookup"
+# Asks for the padding last
+# The padding is looked at first, before the table's shape and the type of the indices.
+def check_rows(input, weight, padding_idx):
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if input.dtype not in (np.int64, np.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
+        )
+    check_padding(padding_idx, len(weight))
+    if input.size and not (input.min() >= 0 and input.max() < len(weight)):
+        raise IndexError("index out of range in self")
+
+
+# %% mutant="embedding_lookup"
+# Zeros for padding
+# The row of padding is looked up like any other. It holds zeros only as long as nobody writes to it.
+def embedding(input, weight, padding_idx=None):
+    check_rows(input, weight, padding_idx)
+    found = weight[input]
+    if padding_idx is not None:
+        found[input == padding_idx] = 0
+    return found
+
+
+# %% [markdown] exercise="embedding_gradient" kind="core" points=3 part="mytorch.nn.embedding:embedding_backward mytorch.nn.embedding:without_padding"
+# ### Exercise 3 · The gradient finds its rows
+# `embedding_backward` gets arrays: `g` of shape (…, width) and `indices` of shape (…), any number of dimensions. No loop
+# over the words or the rows, and no matrix of one-hot vectors: the check counts the instructions that Python runs for 10
+# and for 1000 different words in a table with as many rows, and the memory that a table of 200,000 rows takes.
+#
+# `without_padding` is the derivative of that. It gets tensors, and is made of operations, so that it can be derived again:
+# `embedding(indices, g)` is a lookup, and `x.masked_fill(mask, 0.0)` puts zeros where the mask is true. A `padding_idx`
+# may be negative in both functions.
+
+# %% check="embedding_gradient"
+rng = check.rng()
+rows, width = int(rng.integers(4, 7)), int(rng.integers(2, 4))
+cases = {
+    "a number": np.array(1),
+    "a row": np.concatenate([rng.integers(0, rows, 5), [0, rows - 1, rows - 1]]),
+    "a batch": np.concatenate([rng.integers(0, rows, (2, 3)), [[1, 1, rows - 1]]]),
+    "nothing": np.zeros((2, 0), dtype="int64"),
+}
+padding = int(rng.integers(1, rows))
+values = {}
+for name, ids in cases.items():
+    g = rng.integers(1, 9, (*ids.shape, width)).astype("float64")
+    for padding_idx in (None, 0, padding - rows):
+        table = mytorch.zeros(rows, width, dtype=mytorch.float64, requires_grad=True)
+        found = mytorch.nn.functional.embedding(mytorch.from_numpy(ids), table, padding_idx)
+        found.backward(mytorch.from_numpy(g))
+        values[f"{name}: {ids.tolist()}, g {g.tolist()}, padding_idx {padding_idx}"] = table.grad
+table = mytorch.from_numpy(rng.normal(size=(rows, width)).round(3)).requires_grad_()
+for padding_idx in (None, 1, -1):
+    ids = mytorch.from_numpy(cases["a batch"])
+    found = mytorch.nn.functional.embedding(ids, table, padding_idx)
+    factors = mytorch.ones(*found.shape, dtype=mytorch.float64, requires_grad=True)
+    (grad,) = mytorch.autograd.grad((found**2 * factors).sum(), [table], create_graph=True)
+    second = mytorch.autograd.grad((grad**2 + grad).sum(), [table, factors], retain_graph=True)
+    values[f"second derivatives, padding_idx {padding_idx}"] = second
+    slopes = mytorch.ones(rows, width, dtype=mytorch.float64, requires_grad=True)
+    (back,) = mytorch.autograd.grad([grad], [factors], [slopes], create_graph=True)
+    values[f"third derivatives, padding_idx {padding_idx}"] = mytorch.autograd.grad(back.sum(), [slopes])
+for kind in ("float32", "float64"):
+    g = mytorch.from_numpy(rng.integers(1, 9, (3, width)).astype(kind))
+    values[f"of {kind}"] = mytorch.nn.embedding.embedding_backward(g, mytorch.tensor([1, 0, 1]), rows, None)
+large = mytorch.zeros(200_000, 2, requires_grad=True)
+many = mytorch.from_numpy(rng.integers(0, 200_000, 300))
+tracemalloc.start()
+mytorch.nn.functional.embedding(many, large).sum().backward()
+peak = tracemalloc.get_traced_memory()[1]
+tracemalloc.stop()
+values["rows used in a large table"] = int((large.grad.numpy() != 0).any(1).sum())
+values["memory of more than ten tables"] = peak > 10 * large.nbytes
+
+
+def instructions(count):
+    """How many instructions Python runs for so many words and rows."""
+    seen = 0
+
+    def see(frame, event, argument):
+        nonlocal seen
+        frame.f_trace_opcodes, seen = True, seen + (event == "opcode")
+        return see
+
+    g, ids, outer = mytorch.ones(count, width), mytorch.arange(count), sys.gettrace()
+    sys.settrace(see)
+    try:
+        mytorch.nn.embedding.embedding_backward(g, ids, count, None)
+    finally:
+        sys.settrace(outer)
+    return seen
+
+
+values["a loop over words or rows"] = instructions(1000) - instructions(10) > 900
+check.show(values, text="Gradients of the table, for the words and the gradients of their places.")
+
+# %% [markdown] hint="embedding_gradient"
+# `result[indices] += g` loses repeats, as in the lesson's first cell. In chapter 04 you wrote `scatter_add`: what did it add
+# with?
+
+# %% [markdown] hint="embedding_gradient"
+# Make zeros of shape (rows, width) with the type of `g`: `np.zeros_like(g, shape=…)`. `np.add.at(result, indices, g)` adds
+# all of them, whatever the shape of `indices`. At last, set the row of padding to 0.
+
+# %% [markdown] hint="embedding_gradient"
+# `without_padding`: the gradient of a sum at row i goes to each place that added to row i, which is a lookup. Places of
+# padding added nothing. The mask is `indices.eq(padding_idx % rows)`, with a dimension added at the end.
+
+
+# %% mutant="embedding_gradient"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def embedding_backward(g, indices, rows, padding_idx):
+    import minitorch
+
+    table = minitorch.zeros(rows, g.shape[-1], dtype=minitorch.float64, requires_grad=True)
+    found = minitorch.nn.functional.embedding(minitorch.from_numpy(indices), table, padding_idx)
+    found.backward(minitorch.from_numpy(g))
+    return table.grad.numpy()
+
+
+# %% mutant="embedding_gradient"
+# Loses repeats
+# NumPy reads all rows, adds, and writes them back. A row that is named twice is written twice, with one addition each.
+def embedding_backward(g, indices, rows, padding_idx):
+    result = np.zeros_like(g, shape=(rows, g.shape[-1]))
+    result[indices] += g
+    if padding_idx is not None:
+        result[padding_idx] = 0
+    return result
+
+
+# %% mutant="embedding_gradient"
+# Walks over the words
+# The values are right, but Python takes each word by itself. `np.add.at` goes over all of them in one call.
+def embedding_backward(g, indices, rows, padding_idx):
+    result = np.zeros_like(g, shape=(rows, g.shape[-1]))
+    for place, row in zip(indices.ravel(), g.reshape(-1, g.shape[-1]), strict=True):
+        result[place] += row
+    if padding_idx is not None:
+        result[padding_idx] = 0
+    return result
+
+
+# %% mutant="embedding_gradient"
+# One-hot vectors
+# The values are right, but the matrix has as many elements as there are words times rows.
+def embedding_backward(g, indices, rows, padding_idx):
+    chosen = (np.arange(rows)[:, None] == indices.reshape(-1)).astype(g.dtype)
+    result = chosen @ g.reshape(-1, g.shape[-1])
+    if padding_idx is not None:
+        result[padding_idx] = 0
+    return result
+
+
+# %% mutant="embedding_gradient"
+# Walks over the different words
+# The values are right, but Python takes each word by itself, if only once. `np.add.at` goes over all of them in one call.
+def embedding_backward(g, indices, rows, padding_idx):
+    result = np.zeros_like(g, shape=(rows, g.shape[-1]))
+    for word in np.unique(indices):
+        result[word] = g[indices == word].sum(0)
+    if padding_idx is not None:
+        result[padding_idx] = 0
+    return result
+
+
+# %% mutant="embedding_gradient"
+# Writes zeros behind autograd's back
+# The values are right, but autograd doesn't see what is written through `data`, so the next derivative is wrong.
+def without_padding(g, indices, rows, padding_idx):
+    found = embedding(indices, g.clone())
+    if padding_idx is not None:
+        found.data[(indices == padding_idx % rows).numpy()] = 0.0
+    return found
+
+
+# %% mutant="embedding_gradient"
+# Divides by the number of places
+# That is `scale_grad_by_freq`. The gradient is the sum.
+def embedding_backward(g, indices, rows, padding_idx):
+    result = np.zeros_like(g, shape=(rows, g.shape[-1]))
+    np.add.at(result, indices, g)
+    count = np.bincount(indices.ravel(), minlength=rows)
+    result /= np.maximum(count, 1)[:, None]
+    if padding_idx is not None:
+        result[padding_idx] = 0
+    return result
+
+
+# %% mutant="embedding_gradient"
+# Always float64
+# `np.zeros` gives float64 by default. The gradient should have the type of `g`.
+def embedding_backward(g, indices, rows, padding_idx):
+    result = np.zeros((rows, g.shape[-1]))
+    np.add.at(result, indices, g)
+    if padding_idx is not None:
+        result[padding_idx] = 0
+    return result
+
+
+# %% mutant="embedding_gradient"
+# Takes padding 0 for no padding
+# `if padding_idx:` is false for 0, the most usual number of padding. Ask `is not None`.
+def embedding_backward(g, indices, rows, padding_idx):
+    result = np.zeros_like(g, shape=(rows, g.shape[-1]))
+    np.add.at(result, indices, g)
+    if padding_idx:
+        result[padding_idx] = 0
+    return result
+
+
+# %% mutant="embedding_gradient"
+# Forgets padding on the way back
+# Places of padding added nothing to the gradient, so nothing comes back to them.
+def without_padding(g, indices, rows, padding_idx):
+    return embedding(indices, g)
+
+
+# %% mutant="embedding_gradient"
+# Compares with a negative number
+# Indices are never negative: -1 has to become the number of the last row, `padding_idx % rows`, first.
+def without_padding(g, indices, rows, padding_idx):
+    found = embedding(indices, g)
+    return found if padding_idx is None else found.masked_fill(indices.eq(padding_idx).unsqueeze(-1), 0.0)
+
+
+# %% [markdown] exercise="embedding_layer" kind="core" points=3 part="mytorch.nn.embedding:Embedding.__init__ mytorch.nn.embedding:Embedding.reset_parameters mytorch.nn.embedding:Embedding.from_pretrained"
+# ### Exercise 4 · The layer
+# `Embedding(num_embeddings, embedding_dim, padding_idx)` draws its table with `reset_parameters`, which can be called again
+# later and keeps the `Parameter`: an optimizer may hold it. `from_pretrained` draws nothing, not even numbers that are then thrown away: the random numbers that come after it
+# must be the same as without it. Its table shares memory with the tensor that it is given.
+#
+# The attributes are `num_embeddings`, `embedding_dim`, `padding_idx` and `weight`. A negative `padding_idx` is stored as the
+# row that it means. `check_padding(padding_idx, rows)` raises, `empty(rows, width)` makes a tensor, `normal_(tensor)` fills
+# it with normal numbers, and `Parameter(data, requires_grad)` is from chapter 09. `from_pretrained` is a `@classmethod`;
+# its first argument, `cls`, is the class.
+
+# %% check="embedding_layer"
+rng = check.rng()
+rows, width = int(rng.integers(3, 6)), int(rng.integers(2, 4))
+Embedding = mytorch.nn.Embedding
+values, padding_row = {"rows": rows, "width": width}, int(rng.integers(1, rows))
+
+
+def describe(layer):
+    sizes = layer.num_embeddings, layer.embedding_dim, layer.padding_idx
+    return {
+        "sizes": sizes,
+        "weight": layer.weight.detach().clone(),
+        "trained": layer.weight.requires_grad,
+        "printed": str(layer),
+    }
+
+
+for padding_idx in (None, 0, padding_row, -1):
+    mytorch.manual_seed(check.seed())
+    layer = Embedding(rows, width, padding_idx)
+    values[f"new, padding_idx {padding_idx}"] = describe(layer)
+    with mytorch.no_grad():
+        layer.weight.fill_(7.0)
+    values[f"after a write, padding_idx {padding_idx}"] = layer(mytorch.tensor([0, rows - 1]))
+    parameter = layer.weight
+    layer.reset_parameters()
+    values[f"drawn again, padding_idx {padding_idx}"] = describe(layer)
+    values[f"the same parameter, padding_idx {padding_idx}"] = layer.weight is parameter
+    layer(mytorch.arange(rows)).sum().backward()
+    values[f"its gradient, padding_idx {padding_idx}"] = layer.weight.grad
+table = mytorch.from_numpy(rng.normal(size=(rows, width)).astype("float32"))
+mytorch.manual_seed(check.seed())
+frozen = Embedding.from_pretrained(table, padding_idx=-rows)
+open_ = Embedding.from_pretrained(table, freeze=False)
+values |= {"frozen": describe(frozen), "not frozen": describe(open_), "drawn after that": mytorch.rand(2)}
+table[0, 0] = 100.0
+values["after a write into the tensor"] = frozen(mytorch.tensor(0))
+values["parameters"] = [name for name, _ in frozen.named_parameters()]
+
+
+class Named(Embedding):
+    pass
+
+
+values["of a subclass"] = type(Named.from_pretrained(table)).__name__
+for name, call in {
+    "new": lambda: Embedding(rows, width, rows),
+    "negative": lambda: Embedding(rows, width, -rows - 1),
+    "pretrained": lambda: Embedding.from_pretrained(table, padding_idx=rows),
+}.items():
+    values[f"padding out of range, {name}"] = check.error(call)
+check.show(values, text="Layers, what they hold, and what they refuse.")
+
+# %% [markdown] hint="embedding_layer"
+# `__init__`: first `super().__init__()`, in the form that works in a cell of its own: `super(Embedding, self).__init__()`.
+# Then the check, the attributes, a `Parameter` around `empty(rows, width)`, and `reset_parameters`.
+
+# %% [markdown] hint="embedding_layer"
+# `reset_parameters` fills the table and then sets the row of padding to zero, through `self.weight.data`: autograd must not
+# see it.
+
+# %% [markdown] hint="embedding_layer"
+# `from_pretrained` needs an object whose `__init__` hasn't run, because that would draw: `layer = cls.__new__(cls)`, then
+# `Module.__init__(layer)`, then the attributes. The row of padding isn't set to zero here.
+
+
+# %% mutant="embedding_layer"
+# Draws, then throws away
+# The numbers aren't kept, but the generator has moved on: whatever is drawn next is different.
+@classmethod
+def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
+    layer = cls(*embeddings.shape, padding_idx)
+    layer.weight = Parameter(embeddings, requires_grad=not freeze)
+    return layer
+
+
+# %% mutant="embedding_layer"
+# Trains what should be frozen
+# A table that comes from elsewhere is frozen unless `freeze=False`.
+@classmethod
+def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
+    layer = cls.__new__(cls)
+    Module.__init__(layer)
+    check_padding(padding_idx, len(embeddings))
+    layer.num_embeddings, layer.embedding_dim = embeddings.shape
+    layer.padding_idx = None if padding_idx is None else padding_idx % len(embeddings)
+    layer.weight = Parameter(embeddings)
+    return layer
+
+
+# %% mutant="embedding_layer"
+# Copies the table
+# The layer shares its memory with the tensor; a table of a gigabyte is not copied in passing.
+@classmethod
+def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
+    layer = cls.__new__(cls)
+    Module.__init__(layer)
+    check_padding(padding_idx, len(embeddings))
+    layer.num_embeddings, layer.embedding_dim = embeddings.shape
+    layer.padding_idx = None if padding_idx is None else padding_idx % len(embeddings)
+    layer.weight = Parameter(embeddings.clone(), requires_grad=not freeze)
+    return layer
+
+
+# %% mutant="embedding_layer"
+# Forgets the row of padding
+# The row of padding starts at zero. Nothing would bring it there later, since it gets no gradient.
+def reset_parameters(self):
+    normal_(self.weight)
+
+
+# %% mutant="embedding_layer"
+# Takes padding 0 for no padding
+# `if self.padding_idx:` is false for 0, the most usual number of padding. Ask `is not None`.
+def reset_parameters(self):
+    normal_(self.weight)
+    if self.padding_idx:
+        self.weight.data[self.padding_idx] = 0
+
+
+# %% mutant="embedding_layer"
+# A new parameter
+# An optimizer that holds the old one would train a table that the layer no longer uses. Fill the one that is there.
+def reset_parameters(self):
+    table = normal_(empty(self.num_embeddings, self.embedding_dim))
+    if self.padding_idx is not None:
+        table[self.padding_idx] = 0
+    self.weight = Parameter(table)
+
+
+# %% mutant="embedding_layer"
+# Clears a row of the given table
+# `from_pretrained` leaves the numbers as they are, the row of padding too: the table belongs to someone else.
+@classmethod
+def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
+    layer = cls.__new__(cls)
+    Module.__init__(layer)
+    check_padding(padding_idx, len(embeddings))
+    layer.num_embeddings, layer.embedding_dim = embeddings.shape
+    layer.padding_idx = None if padding_idx is None else padding_idx % len(embeddings)
+    layer.weight = Parameter(embeddings, requires_grad=not freeze)
+    if padding_idx is not None:
+        layer.weight.data[padding_idx] = 0
+    return layer
+
+
+# %% mutant="embedding_layer"
+# Keeps a negative number
+# The attribute names the row itself: -1 in a table of five rows is stored as 4, and printed so.
+def __init__(self, num_embeddings, embedding_dim, padding_idx=None):
+    super(Embedding, self).__init__()
+    check_padding(padding_idx, num_embeddings)
+    self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+    self.padding_idx = padding_idx
+    self.weight = Parameter(empty(num_embeddings, embedding_dim))
+    self.reset_parameters()
+
+
+# %% mutant="embedding_layer"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def reset_parameters(self):
+    import minitorch
+
+    layer = minitorch.nn.Embedding(self.num_embeddings, self.embedding_dim, self.padding_idx)
+    self.weight.data.copy_(from_array(layer.weight.detach().numpy()))
+
+
+# %% [markdown] exercise="embedding_nearest" kind="build" points=3
+# ### Exercise 5 · Neighbours for a whole batch
+# For each word of `words`, give the numbers of the `count` rows of `table` with the largest cosines, best first: from (rows,
+# width) and (batch,) to (batch, count). A word is no neighbour of its own, even if another row is exactly the same. A row of
+# zeros, as padding has, is nobody's neighbour; if a word itself is such a row, its result is −1 throughout.
+
+
+# %% solution="embedding_nearest"
+def nearest(table: torch.Tensor, words: torch.Tensor, count: int) -> torch.Tensor:
+    """The numbers of the nearest rows, (batch, count)."""
+    ### BEGIN SOLUTION
+    length = table.norm(dim=1, keepdim=True)
+    unit = table / length.masked_fill(length == 0, 1.0)
+    cosine = unit[words] @ unit.t()
+    cosine = cosine.masked_fill((length == 0).t(), -torch.inf)
+    cosine[torch.arange(len(words)), words] = -torch.inf
+    found = cosine.argsort(dim=1, descending=True)[:, :count]
+    return found.masked_fill(length[words] == 0, -1)
+    ### END SOLUTION
+
+
+# %% check="embedding_nearest"
+rng = check.rng()
+rows, width = int(rng.integers(9, 14)), 4
+numbers = rng.normal(size=(rows, width)) * 10 ** rng.uniform(-3, 1, size=(rows, 1))
+empty_row, twin, original, *others = (int(each) for each in rng.permutation(rows)[:7])
+numbers[empty_row], numbers[twin] = 0.0, numbers[original]
+table = torch.tensor(numbers.astype("float32"))
+before = table.clone()
+words = torch.tensor([original, twin, empty_row])
+values = {
+    "words": words,
+    "row of zeros": empty_row,
+    "equal rows": sorted((original, twin)),
+    "nearest": nearest(table, words, 3),
+    "other words": others,
+    "the vectors of their nearest": table[nearest(table, torch.tensor(others), 2)],
+    "one word": nearest(table, words[:1], 1),
+    "the table is as it was": torch.equal(table, before),
+}
+opposite = torch.tensor([[1.0, 0.0], [-3.0, 0.0], [0.0, 0.0], [-1.0, -0.5]])
+values["all others point away"] = nearest(opposite, torch.tensor([0]), 2)
+check.show(values, text="The numbers of the nearest rows, best first, or their vectors.")
+
+# %% [markdown] hint="embedding_nearest"
+# Divide each row by its length, but a row of zeros by 1. One matrix product then gives all cosines, (batch, rows).
+
+# %% [markdown] hint="embedding_nearest"
+# What must not be found gets a cosine of −inf. Zero isn't low enough: a cosine can be −1.
+
+# %% [markdown] hint="embedding_nearest"
+# `cosine[torch.arange(len(words)), words] = -torch.inf` excludes the words themselves, a mask of shape (1, rows) the rows of
+# zeros. Then `argsort(dim=1, descending=True)[:, :count]`, and −1 where the word's own length is 0.
+
+
+# %% mutant="embedding_nearest"
+# By the product
+# A long row wins against a similar one. Divide by the lengths first.
+def nearest(table, words, count):
+    length = table.norm(dim=1, keepdim=True)
+    score = (table[words] @ table.t()).masked_fill((length == 0).t(), -torch.inf)
+    score[torch.arange(len(words)), words] = -torch.inf
+    found = score.argsort(dim=1, descending=True)[:, :count]
+    return found.masked_fill(length[words] == 0, -1)
+
+
+# %% mutant="embedding_nearest"
+# Drops the first place
+# The first place isn't always the word itself: an equal row may come before it.
+def nearest(table, words, count):
+    length = table.norm(dim=1, keepdim=True)
+    unit = table / length.masked_fill(length == 0, 1.0)
+    cosine = (unit[words] @ unit.t()).masked_fill((length == 0).t(), -torch.inf)
+    cosine = cosine.masked_fill(cosine > 0.9999, 1.0)
+    later = torch.arange(len(table)).flip(0)
+    found = later[cosine.flip(1).argsort(dim=1, descending=True, stable=True)][:, 1 : count + 1]
+    return found.masked_fill(length[words] == 0, -1)
+
+
+# %% mutant="embedding_nearest"
+# Padding has cosine 0
+# Zero isn't the lowest cosine: where the others point away, the row of zeros would come first.
+def nearest(table, words, count):
+    length = table.norm(dim=1, keepdim=True)
+    unit = table / length.masked_fill(length == 0, 1.0)
+    cosine = unit[words] @ unit.t()
+    cosine[torch.arange(len(words)), words] = -torch.inf
+    found = cosine.argsort(dim=1, descending=True)[:, :count]
+    return found.masked_fill(length[words] == 0, -1)
+
+
+# %% mutant="embedding_nearest"
+# Excludes with −1
+# A row that points exactly the other way has the cosine −1, too, and then it is a matter of luck which one is found.
+def nearest(table, words, count):
+    length = table.norm(dim=1, keepdim=True)
+    unit = table / length.masked_fill(length == 0, 1.0)
+    cosine = (unit[words] @ unit.t()).masked_fill((length == 0).t(), -1)
+    cosine[torch.arange(len(words)), words] = -1
+    found = cosine.argsort(dim=1, descending=True, stable=True)[:, :count]
+    return found.masked_fill(length[words] == 0, -1)
+
+
+# %% mutant="embedding_nearest"
+# Takes short rows for rows of length 1
+# Only a length of 0 needs care. A floor under the lengths leaves short rows too short, and their cosines too small.
+def nearest(table, words, count):
+    length = table.norm(dim=1, keepdim=True)
+    unit = table / length.clamp(min=1.0)
+    cosine = (unit[words] @ unit.t()).masked_fill((length == 0).t(), -torch.inf)
+    cosine[torch.arange(len(words)), words] = -torch.inf
+    found = cosine.argsort(dim=1, descending=True)[:, :count]
+    return found.masked_fill(length[words] == 0, -1)
+
+
+# %% mutant="embedding_nearest"
+# Divides by zero
+# A row of zeros divided by its length is 0 / 0, which is nan, and sorting takes nan for the largest number.
+def nearest(table, words, count):
+    unit = table / table.norm(dim=1, keepdim=True)
+    cosine = unit[words] @ unit.t()
+    cosine[torch.arange(len(words)), words] = -torch.inf
+    return cosine.argsort(dim=1, descending=True)[:, :count]
+
+
+# %% mutant="embedding_nearest"
+# Divides in place
+# The table is the caller's, and its rows now all have the length 1.
+def nearest(table, words, count):
+    length = table.norm(dim=1, keepdim=True)
+    table /= length.masked_fill(length == 0, 1.0)
+    cosine = (table[words] @ table.t()).masked_fill((length == 0).t(), -torch.inf)
+    cosine[torch.arange(len(words)), words] = -torch.inf
+    found = cosine.argsort(dim=1, descending=True)[:, :count]
+    return found.masked_fill(length[words] == 0, -1)
+
+
+# %% mutant="embedding_nearest"
+# By the distance
+# Two vectors of one direction and different lengths have the cosine 1, however far apart they are.
+def nearest(table, words, count):
+    length = table.norm(dim=1, keepdim=True)
+    distance = (table[words].unsqueeze(1) - table).norm(dim=2).masked_fill((length == 0).t(), torch.inf)
+    distance[torch.arange(len(words)), words] = torch.inf
+    return distance.argsort(dim=1)[:, :count].masked_fill(length[words] == 0, -1)
+
+
+# %% [markdown] exercise="embedding_repair_init" kind="repair" points=3
+# ### Exercise 6 · Longer company, another score
+# A model scores sentences by the sum of their vectors, so places that are filled up should add nothing. `init_weights` is
+# applied to every module with `model.apply(init_weights)`, as GPT-2 does. Its users report:
+#
+# - A sentence gets another score when a longer one is in its batch. The difference grows with the difference in length.
+# - Training for a hundred epochs doesn't cure it. The difference is just as large afterwards.
+# - Without `model.apply(init_weights)` all is well, but then the vectors are fifty times too large.
+#
+# Repair it. New vectors of all words must still have a spread of 0.02, and the model's parameters must stay the same
+# objects: an optimizer or another layer may hold them.
+
+
+# %% solution="embedding_repair_init"
+def init_weights(module: nn.Module) -> None:
+    """First values: normal numbers with a spread of 0.02, and biases of 0."""
+    ### BEGIN SOLUTION
+    if isinstance(module, (nn.Linear, nn.Embedding)):
+        nn.init.normal_(module.weight, std=0.02)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+    if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+        with torch.no_grad():
+            module.weight[module.padding_idx].fill_(0)
+    ### END SOLUTION
+    ### BEGIN STUB
+    # if isinstance(module, (nn.Linear, nn.Embedding)):
+    #     nn.init.normal_(module.weight, std=0.02)
+    # if isinstance(module, nn.Linear) and module.bias is not None:
+    #     nn.init.zeros_(module.bias)
+    ### END STUB
+
+
+# %% check="embedding_repair_init"
+rng = check.rng()
+rows, padding = 40, int(rng.integers(1, 40))
+
+
+class Scores(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(rows, 8, padding_idx=padding)
+        self.kinds = nn.Embedding(3, 8)
+        self.places = nn.Embedding(4, 8, padding_idx=0)
+        self.out = nn.Linear(8, 1)
+        self.scale = nn.Linear(1, 1, bias=False)
+
+    def forward(self, ids):
+        kind = self.kinds(torch.zeros(len(ids), dtype=torch.int64))
+        return self.scale(self.out(self.words(ids).sum(1) + kind))
+
+
+torch.manual_seed(check.seed())
+model = Scores()
+parameters = dict(model.named_parameters())
+model.apply(init_weights)
+sentence = [each for each in rng.integers(0, rows, 8).tolist() if each != padding][:4]
+alone = torch.tensor([sentence])
+filled = torch.tensor([sentence + [padding] * 9])
+others = torch.arange(rows) != padding
+check.show(
+    {
+        "padding": padding,
+        "sentence": sentence,
+        "alone and filled up": (1e4 * model(alone).item(), 1e4 * model(filled).item()),
+        "row of padding": model.words.weight[padding],
+        "spread of the other vectors": model.words.weight[others].std(),
+        "first row of kinds": model.kinds.weight[0],
+        "places, whose padding is 0": model.places.weight,
+        "bias": model.out.bias,
+        "replaced": [name for name, each in model.named_parameters() if each is not parameters[name]],
+        "are trained": [name for name, each in model.named_parameters() if each.requires_grad],
+    },
+    text="A model after `apply(init_weights)`, and 10,000 times its scores of a sentence, alone and filled up.",
+)
+
+# %% [markdown] hint="embedding_repair_init"
+# What does a place that is filled up add to the sum? What did it add before `init_weights`?
+
+# %% [markdown] hint="embedding_repair_init"
+# The layer's own first values have something that `normal_` overwrites. Training can't bring it back: which rows get a
+# gradient?
+
+# %% [markdown] hint="embedding_repair_init"
+# After `normal_`, set the row `module.padding_idx` to zero under `torch.no_grad()`, for embeddings that have one.
+
+
+# %% mutant="embedding_repair_init"
+# Row 0
+# Padding is often number 0, but the layer knows its number: `module.padding_idx`.
+def init_weights(module):
+    if isinstance(module, (nn.Linear, nn.Embedding)):
+        nn.init.normal_(module.weight, std=0.02)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+    if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+        with torch.no_grad():
+            module.weight[0].fill_(0)
+
+
+# %% mutant="embedding_repair_init"
+# Takes padding 0 for no padding
+# `if module.padding_idx:` is false for 0, the most usual number of padding. Ask `is not None`.
+def init_weights(module):
+    if isinstance(module, (nn.Linear, nn.Embedding)):
+        nn.init.normal_(module.weight, std=0.02)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+    if isinstance(module, nn.Embedding) and module.padding_idx:
+        with torch.no_grad():
+            module.weight[module.padding_idx].fill_(0)
+
+
+# %% mutant="embedding_repair_init"
+# Leaves tables with padding alone
+# The row stays zero, but all other vectors keep the spread of 1 that they had.
+def init_weights(module):
+    padded = isinstance(module, nn.Embedding) and module.padding_idx is not None
+    if isinstance(module, (nn.Linear, nn.Embedding)) and not padded:
+        nn.init.normal_(module.weight, std=0.02)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+
+
+# %% mutant="embedding_repair_init"
+# Draws by the layer, then scales
+# `reset_parameters` knows about padding, but not about 0.02, and it does other things in other layers.
+def init_weights(module):
+    if isinstance(module, (nn.Linear, nn.Embedding)):
+        module.reset_parameters()
+        with torch.no_grad():
+            module.weight.mul_(0.02)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+
+
+# %% mutant="embedding_repair_init"
+# Zero in every table
+# `padding_idx` is None in a table without padding, and then there is no row to clear: `weight[None]` is the whole table.
+def init_weights(module):
+    if isinstance(module, (nn.Linear, nn.Embedding)):
+        nn.init.normal_(module.weight, std=0.02)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+    if isinstance(module, nn.Embedding):
+        with torch.no_grad():
+            module.weight[module.padding_idx].fill_(0)
+
+
+# %% mutant="embedding_repair_init"
+# A new parameter
+# Whoever holds the old one, an optimizer or an output layer that shares the table, no longer has the layer's table.
+def init_weights(module):
+    if isinstance(module, (nn.Linear, nn.Embedding)):
+        nn.init.normal_(module.weight, std=0.02)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+    if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+        table = module.weight.detach().clone()
+        table[module.padding_idx] = 0
+        module.weight = nn.Parameter(table)
+
+
+# %% mutant="embedding_repair_init"
+# Freezes the table
+# The row is zero, and no word can be trained any more.
+def init_weights(module):
+    if isinstance(module, (nn.Linear, nn.Embedding)):
+        nn.init.normal_(module.weight, std=0.02)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+    if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+        module.weight.requires_grad_(False)
+        module.weight[module.padding_idx] = 0
+
+
+# %% [markdown] exercise="embedding_measure_memory" kind="measure" points=2
+# ### Exercise 7 · How long is a word remembered?
+# `walk(kind, batches, **options)` trains a table with the optimizer `kind` and gives the numbers of word 0: the first one
+# before the first step, and one after each step. Word 0 occurs in the first `batches` batches, then never again.
+#
+# A word **rests** after step $n$ if none of the later steps is as long as 1 % of the first one. Find the smallest $n$,
+# counted from its *last batch* on: 0 if it rests as soon as it is gone. (`walk` takes 400 steps.)
+#
+# Then read the numbers: does it depend on the learning rate, on `betas`, on how often the word occurred? In one run, weight
+# decay pulls the word back past zero and momentum carries it on, so its steps get short and then longer again.
+
+
+# %% setup=true
+def walk(kind: str, batches: int, **options) -> list[float]:
+    """Where word 0 is before the first and after each of 400 steps."""
+    layer = nn.Embedding.from_pretrained(torch.zeros(2, 1, dtype=torch.float64), freeze=False)
+    optimizer = getattr(torch.optim, kind)(layer.parameters(), **options)
+    words, places = [torch.tensor([0]), torch.tensor([1])], [0.0]
+    for step in range(400):
+        optimizer.zero_grad()
+        layer(words[step >= batches]).sum().backward()
+        optimizer.step()
+        places.append(layer.weight[0].item())
+    return places
+
+
+# %% solution="embedding_measure_memory"
+def rest(kind: str, batches: int, **options) -> int:
+    """The number of steps, after the last batch with word 0, until word 0 rests."""
+    ### BEGIN SOLUTION
+    steps = np.abs(np.diff(walk(kind, batches, **options)))
+    moving = np.flatnonzero(steps >= 0.01 * steps[0])
+    return int(moving[-1]) + 1 - batches
+    ### END SOLUTION
+
+
+# %% check="embedding_measure_memory"
+rng = check.rng()
+lr, batches = float(pick(rng, 0.01, 0.03, 0.1)), int(rng.integers(3, 7))
+runs = {
+    "SGD": ("SGD", 1, {"lr": lr}),
+    "SGD, several batches": ("SGD", batches, {"lr": lr}),
+    "momentum 0.5": ("SGD", 1, {"lr": lr, "momentum": 0.5}),
+    "momentum 0.9": ("SGD", 1, {"lr": lr, "momentum": 0.9}),
+    "momentum 0.9, three times the rate": ("SGD", 1, {"lr": 3 * lr, "momentum": 0.9}),
+    "momentum 0.9, several batches": ("SGD", batches, {"lr": lr, "momentum": 0.9}),
+    "momentum 0.9, weight decay": ("SGD", 1, {"lr": lr, "momentum": 0.9, "weight_decay": 0.15 / lr}),
+    "Adam": ("Adam", 1, {"lr": lr}),
+    "Adam, three times the rate": ("Adam", 1, {"lr": 3 * lr}),
+    "Adam, several batches": ("Adam", batches, {"lr": lr}),
+    "Adam, betas 0.8 and 0.999": ("Adam", 1, {"lr": lr, "betas": (0.8, 0.999)}),
+    "Adam, betas 0.9 and 0.99": ("Adam", 1, {"lr": lr, "betas": (0.9, 0.99)}),
+}
+values = {"lr": lr, "several": batches}
+for name, (kind, count, options) in runs.items():
+    values[name] = rest(kind, count, **options)
+check.show(values, text="The number of steps until word 0 rests.")
+
+# %% [markdown] hint="embedding_measure_memory"
+# `np.diff` of the places gives the steps. Which of them are at least 1 % as long as the first?
+
+# %% [markdown] hint="embedding_measure_memory"
+# Look for the *last* of these steps. Steps are numbered from 0 in an array: how many have been taken when it is over?
+
+# %% [markdown] hint="embedding_measure_memory"
+# `moving = np.flatnonzero(steps >= 0.01 * steps[0])`. After step `moving[-1] + 1` the word rests; `batches` of them were
+# steps with the word.
+
+
+# %% mutant="embedding_measure_memory"
+# Counts from the first step
+# The steps with the word itself don't count: the question is how long it moves without being used.
+def rest(kind, batches, **options):
+    steps = np.abs(np.diff(walk(kind, batches, **options)))
+    return int(np.flatnonzero(steps >= 0.01 * steps[0])[-1]) + 1
+
+
+# %% mutant="embedding_measure_memory"
+# One step short
+# An array counts from 0: when step number k is over, k + 1 steps have been taken.
+def rest(kind, batches, **options):
+    steps = np.abs(np.diff(walk(kind, batches, **options)))
+    return int(np.flatnonzero(steps >= 0.01 * steps[0])[-1]) - batches
+
+
+# %% mutant="embedding_measure_memory"
+# The first short step
+# One short step isn't rest: where a word turns back, the steps get short and then longer again. Look for the last long one.
+def rest(kind, batches, **options):
+    steps = np.abs(np.diff(walk(kind, batches, **options)))
+    short = np.flatnonzero(steps[batches:] < 0.01 * steps[0])
+    return int(short[0])
+
+
+# %% mutant="embedding_measure_memory"
+# An absolute limit
+# 0.01 is a length, and it depends on the learning rate. The limit is a share of the first step.
+def rest(kind, batches, **options):
+    steps = np.abs(np.diff(walk(kind, batches, **options)))
+    moving = np.flatnonzero(steps >= 0.0001)
+    return int(moving[-1]) + 1 - batches
+
+
+# %% mutant="embedding_measure_memory"
+# Looks at places
+# The word doesn't come back to where it started. It rests when its steps are short, not when its place is small.
+def rest(kind, batches, **options):
+    places = np.abs(walk(kind, batches, **options))
+    moving = np.flatnonzero(places >= 0.01 * places[1])
+    return int(moving[-1]) - batches

@@ -1,0 +1,449 @@
+# %% [markdown]
+# # Embeddings
+# You'll write the layer that turns words into vectors, and the gradient that finds its way back to the rows that were
+# used. Then it reads Python's own documentation, and words that belong together move together. Plan 50 minutes for the
+# lesson and 75 for the exercises.
+
+# %% hidden=true
+from course import lesson
+
+mytorch = lesson.mytorch(13)  # your library after this chapter, with your solved parts
+
+# %% [markdown]
+# ## Three votes, one counted
+# Four votes: three for row 2, one for row 0. Count them in two ways, by adding 1 to the rows and by asking autograd for
+# the slope of a sum.
+
+# %% tags=["proof-lost-votes"]
+import minitorch as torch
+from minitorch.nn import functional as F
+
+votes = torch.tensor([2, 0, 2, 2])
+counted = torch.zeros(4)
+counted[votes] += 1
+table = torch.zeros(4, 1, requires_grad=True)
+table[votes].sum().backward()
+print("written: ", counted.tolist())
+print("gradient:", table.grad.flatten().tolist())
+
+# %% [markdown]
+# `counted[votes] += 1` reads four numbers, adds 1 to each, and writes four numbers back. Row 2 is written three times,
+# with the same 1. The gradient has to be better than that: whatever was used three times gets three gradients, and they
+# add up. An embedding is this lookup with its gradient, and little else.
+#
+# ## A table of vectors · 3.28 词嵌入的理解
+# Number your words. The numbers themselves mean nothing: word 7 isn't half of word 14. So give each word a vector, a row
+# of a table, and let training find the rows.
+#
+# ### The smallest model
+# Write word 2 of 4 as the vector 0 0 1 0, which is called **one-hot**. One-hot vectors times the table pick its rows. It's
+# a matrix product, so you know its gradient from [chapter 06](06_computation_graph.ipynb).
+
+
+# %% tags=["proof-one-hot"]
+import numpy as np
+
+
+def one_hot(words, rows):
+    result = np.zeros((len(words), rows), dtype="float32")
+    result[np.arange(len(words)), words] = 1
+    return result
+
+
+words = np.array([2, 0, 2, 2])
+values = np.array([[1, 2], [3, 4], [5, 6], [7, 8]], dtype="float32")
+g = np.array([[1, 1], [2, 2], [3, 3], [4, 4]], dtype="float32")
+found, gradient = one_hot(words, 4) @ values, one_hot(words, 4).T @ g
+
+weight = torch.from_numpy(values).requires_grad_()
+result = F.embedding(torch.from_numpy(words), weight)
+result.backward(torch.from_numpy(g))
+slopes = weight.grad.tolist()
+print("equal:", result.tolist() == found.tolist(), slopes == gradient.tolist())
+for layer in (torch.nn.Linear(1000, 64), torch.nn.Embedding(1000, 64)):
+    print(layer, tuple(layer.weight.shape), f"spread {layer.weight.std().item():.2f}")
+
+# %%
+from course import pictures
+
+pictures.assign({"one-hot": "index"}, table="weight", turned="index", words="index")
+pictures.assign(found="result", g="gradient", gradient="gradient")
+hot = one_hot(words, 4).astype(int)
+forwards = ("one-hot", hot), "@", ("table", values), "=", ("found", found)
+backwards = ("turned", hot.T), "@", ("g", g), "=", ("gradient", gradient)
+pictures.grids(*forwards, "↓", *backwards)
+
+# %% [markdown]
+# Row 2 of the gradient is 1 + 3 + 4: the sum over all the places where the word stood.
+#
+# ### Break it
+# The model says that each result is a sum over *all* rows, all but one of them times 0. So put one bad number into a row that
+# nobody asks for. Then count bytes, for a batch of 1,024 words from GPT-2's vocabulary.
+
+# %% tags=["proof-one-hot-breaks"]
+spoilt = np.array([values[0], [np.inf, np.inf], values[2], values[3]])
+with np.errstate(invalid="ignore"):
+    print("one-hot:", (one_hot(words, 4) @ spoilt)[0])
+print("lookup: ", F.embedding(votes, torch.from_numpy(spoilt))[0].numpy())
+print(f"one-hot: {1024 * 50257 * 4 / 1e6:.0f} MB, indices: {1024 * 8 / 1e6:.3f} MB")
+
+# %% [markdown]
+# 0 · inf is `nan`, so one row that went wrong spoils every result. A lookup doesn't touch it. And the lookup needs neither
+# the 206 MB nor the multiplications.
+#
+# **Interview · What is an embedding layer, and how is it related to one-hot vectors?**
+#
+# - *Thirty seconds:* A table with a trainable vector for each word or other category. Looking up row $i$ gives what a
+#   one-hot vector times the table would give, without the vector and without the product.
+# - *Longer:* The cost of a lookup doesn't depend on the number of rows, and rows that nobody asks for take no part.
+# - *They ask next:* Is it the same as a linear layer without bias? It's the same map, but `nn.Linear` holds the transpose
+#   of the table and wants one-hot vectors. It also starts differently: `nn.Embedding` with a spread of 1.
+# - *The trap:* Feeding the numbers of words to a linear layer. Their order and distance mean nothing.
+# - *Proof:* `proof-one-hot`, `proof-one-hot-breaks`.
+#
+# ## `mytorch`: a lookup and its gradient
+# The gradient of the model was the transposed one-hot matrix times `g`. Leave out the zeros, and it is a loop: each place
+# adds its row of `g` to the row of its word. That is the scatter-add of [chapter 04](04_broadcasting_indexing_joining.ipynb). Move the slider:
+
+
+# %%
+def after(places):
+    gradient = np.zeros((4, 2))
+    for place in range(places):
+        gradient[words[place]] += g[place]
+    arrows = [((1, (places - 1, 1)), (2, (words[places - 1], 0)))] if places else []
+    seen = np.arange(4)[:, None] < places
+    given = ("words", words[:, None], seen), ("g", g, seen.repeat(2, 1))
+    return pictures.grids(*given, "→", ("gradient", gradient), arrows=arrows)
+
+
+pictures.slider(after, start={"places": 3}, places=[0, 1, 2, 3, 4])
+
+# %% [markdown] given="mytorch.nn.embedding:derivative.embedding mytorch.nn.embedding:derivative.embedding_backward"
+# In `mytorch` the lookup is an operation of its own, `embedding(input, weight)`, and so is its gradient. You write both,
+# without a loop. Their derivatives are given. The first needs no values of the table, only its shape. The second says that
+# the gradient of a scatter-add is a lookup again.
+
+# %% [markdown]
+# Check the gradient, and the gradient of the gradient, against differences.
+
+# %% tags=["proof-gradcheck"]
+ids = mytorch.tensor([[0, 2, 2], [2, 1, 0]])
+rows = mytorch.randn(4, 3, dtype=mytorch.float64, requires_grad=True)
+
+
+def cubed(rows):
+    return mytorch.nn.functional.embedding(ids, rows) ** 3
+
+
+print("gradient:", mytorch.autograd.gradcheck(cubed, [rows]))
+print("gradient of the gradient:", mytorch.autograd.gradgradcheck(cubed, [rows]))
+
+# %% [markdown]
+# Frequent words get long gradients, and rare words hardly move. `scale_grad_by_freq=True` divides each
+# row's sum by the number of places. It is off by default, and `mytorch` leaves it out.
+
+# %% tags=["proof-repeats"]
+layer, ones = torch.nn.Embedding(4, 1, scale_grad_by_freq=True), torch.ones(4)
+layer(votes).sum().backward()
+print("scale_grad_by_freq", layer.weight.grad.flatten().tolist())
+print("index_add_        ", torch.zeros(4).index_add_(0, votes, ones).tolist())
+counted = torch.zeros(4).index_put_((votes,), ones, accumulate=True)
+print("index_put_        ", counted.tolist())
+
+# %% [markdown]
+# **Interview · A word occurs three times in a batch. What gradient does its row get?**
+#
+# - *Thirty seconds:* The sum of the three. The backward pass of a lookup is a scatter-add.
+# - *Longer:* It is the rule for any value that is used several times; a row is a value that three places share.
+# - *They ask next:* And rows that weren't used? Zero. The gradient has the shape of the whole table.
+# - *The trap:* Writing it as `grad[words] += g`: of the repeated rows, one write survives. Use `index_add_`,
+#   `scatter_add_` or `index_put_(accumulate=True)`.
+# - *Proof:* `proof-lost-votes`, `proof-repeats`.
+#
+# ## Padding
+# Sentences have different lengths, and a batch is a rectangle. So short ones are filled up with a word that means
+# nothing, often number 0. `padding_idx=0` does two things for it.
+
+
+# %% tags=["proof-padding"]
+def padding_row(name, layer):
+    grad = layer.weight.grad
+    print(f"{name:23} {layer.weight[0].tolist()} gradient {grad[0].tolist()}")
+
+
+torch.manual_seed(0)
+layer = torch.nn.Embedding(5, 2, padding_idx=0)
+layer(torch.tensor([0, 1, 0])).sum().backward()
+padding_row("new", layer)
+torch.nn.init.ones_(layer.weight)
+padding_row("initialized again", layer)
+torch.optim.SGD(layer.parameters(), lr=0.1).step()
+padding_row("after a step", layer)
+head = torch.nn.Linear(2, 5, bias=False)
+head.weight = layer.weight
+layer.zero_grad()
+head(layer(torch.tensor([0, 0]))).sum().backward()
+padding_row("shared with the output", layer)
+
+# %% [markdown]
+# The row starts at zero, and the *lookup* gives it no gradient. That's all. Code that writes to the table later can put
+# anything there, and no lookup's gradient will repair it. If an output layer shares the table, as in GPT-2, that layer's
+# gradient reaches the row as well.
+#
+# And a vector of zeros still counts. Take the mean of a sentence, alone and beside a longer one:
+
+# %% tags=["proof-padded-mean"]
+vectors = torch.tensor([[0.0, 0], [1, 7], [5, 3], [9, 1], [2, 2]])
+layer = torch.nn.Embedding.from_pretrained(vectors, padding_idx=0)
+alone, filled = torch.tensor([[1, 2]]), torch.tensor([[1, 2, 0, 0], [1, 2, 3, 4]])
+padding, means = filled == 0, layer(filled).mean(1)
+right = layer(filled).sum(1) / (~padding).sum(1, keepdim=True)
+print("alone:", layer(alone).mean(1).tolist(), " padded:", means[0].tolist())
+pictures.assign({"filled": "index", "mean": "gradient", "sum / count": "result"})
+wrong = ("mean", means, [[1, 1], [0, 0]])
+pictures.grids(("filled", filled, padding), "→", wrong, ("sum / count", right))
+
+# %% [markdown]
+# **Interview · What does `padding_idx` do, and what doesn't it do?**
+#
+# - *Thirty seconds:* The row starts at zero, and lookups give it no gradient. It isn't a mask: the zeros take part in
+#   means, softmaxes and everything else that follows.
+# - *Longer:* Divide by the true lengths; in attention, mask the places ([chapter 14](14_attention.ipynb)).
+# - *They ask next:* Does the row stay zero? Not if `nn.init` or a checkpoint overwrites it, or if an output layer shares
+#   the table.
+# - *The trap:* `from_pretrained(table, padding_idx=0)` doesn't set the row to zero.
+# - *Proof:* `proof-padding`, `proof-padded-mean`; the trap: `proof-rapid-fire`.
+#
+# ## Which rows move?
+# Word 0 occurs in the first batch and never again. After that its gradient is zero. Does its vector stay where it is?
+
+
+# %% tags=["proof-unused-rows"]
+def path(kind, **options):
+    layer = torch.nn.Embedding.from_pretrained(torch.zeros(2, 1), freeze=False)
+    optimizer = getattr(torch.optim, kind)(layer.parameters(), lr=0.1, **options)
+    places = []
+    for step in range(40):
+        optimizer.zero_grad()
+        layer(torch.tensor([0 if step == 0 else 1])).sum().backward()
+        optimizer.step()
+        places.append(layer.weight[0].item())
+    return places
+
+
+paths = {"SGD": path("SGD"), "weight decay": path("SGD", weight_decay=0.3)}
+paths |= {"momentum 0.9": path("SGD", momentum=0.9), "Adam": path("Adam")}
+for name, places in paths.items():
+    print(f"{name:12} after 1, 2, 40:", [round(places[step], 2) for step in (0, 1, 39)])
+pictures.curves(paths, xlabel="step", ylabel="the vector of word 0")
+
+# %% [markdown]
+# Plain SGD leaves it alone. Momentum and Adam remember ([chapter 16](16_losses_and_optimizers.ipynb)) and go on pushing;
+# weight decay pulls it back to zero. In a table that is mostly rare words, a lot of rows move without any data.
+#
+# **Interview · A word isn't in the batch. Does its vector move?**
+#
+# - *Thirty seconds:* Its gradient is zero, not missing. Plain SGD leaves it in place. Momentum and Adam move it for a
+#   while, if it was used before, and weight decay shrinks it.
+# - *Longer:* An optimizer skips a parameter whose `.grad` is `None`. But the parameter is the whole table.
+# - *They ask next:* How do you avoid it? With sparse gradients and `SparseAdam`, which touches the rows that were used.
+# - *The trap:* "Zero gradient, so no step." True of plain SGD without weight decay.
+# - *Proof:* `proof-unused-rows`.
+#
+# ### Sparse gradients
+# A batch uses few rows, and yet the gradient is as large as the table. It could be kept as two small arrays: the rows that
+# were used, and what each of them got.
+
+
+# %% tags=["proof-sparse"]
+def sparse_gradient(g, words):
+    used, place = np.unique(words, return_inverse=True)
+    return used, one_hot(place, len(used)).T @ g
+
+
+used, sums = sparse_gradient(g, words)
+print("rows", used.tolist(), " sums", sums.tolist())
+many = np.random.default_rng(0).zipf(1.2, 4096) % 50257
+used, sums = sparse_gradient(np.ones((4096, 32), dtype="float32"), many)
+sparse, dense = used.nbytes + sums.nbytes, 50257 * 32 * 4
+print(f"{len(used)} of 50257 rows, {sparse / 1e6:.1f} MB; dense: {dense / 1e6:.1f} MB")
+
+# %% [markdown]
+# That is what `nn.Embedding(…, sparse=True)` gives in PyTorch: `weight.grad` is then a sparse tensor, and its `coalesce()`
+# adds up the repeated rows. `SGD`, `Adagrad` and `SparseAdam` take it; `Adam` raises "Adam does not support sparse
+# gradients, please consider SparseAdam instead". minitorch has no sparse gradients, so it refuses `sparse=True`.
+#
+# **Interview · When do you want sparse gradients?**
+#
+# - *Thirty seconds:* With a large table of which each batch uses few rows. The gradient's memory and the optimizer's step
+#   then grow with the batch, not with the table.
+# - *Longer:* `SparseAdam` updates only the means of the used rows. So it isn't Adam: rare words keep old means. And the
+#   means themselves still fill two whole tables.
+# - *They ask next:* Why isn't it the default? Many optimizers and options want dense gradients.
+# - *The trap:* Expecting a faster forward pass. That is a lookup either way.
+# - *Proof:* `proof-sparse`; what it avoids: `proof-unused-rows`.
+#
+# ## Milestone: vectors from Python's documentation
+# "Raise" and "except" keep the same company: they stand beside the same words. So train a table to predict company: from
+# the vector of a word, a linear layer says which words stand within four places of it. (Word2vec's skip-gram, with all neighbours of a word at once.) Words
+# with the same neighbours need the same prediction, and get similar vectors. Python brings its reference along as text:
+
+# %%
+import re
+from collections import Counter
+from pydoc_data.topics import topics
+
+text = re.findall("[a-z_]{2,}", " ".join(topics.values()).lower())
+often = [word for word, count in Counter(text).most_common() if count >= 20]
+vocabulary = often[25:]  # the most frequent ones, such as "the", keep company with all
+number = {word: place for place, word in enumerate(vocabulary)}
+ids, size = np.array([number[word] for word in text if word in number]), len(vocabulary)
+both = (ids[:-d] * size + ids[d:] for d in range(1, 5))
+pairs = sum(np.bincount(each, minlength=size**2) for each in both)
+pairs = pairs.reshape(size, size) + pairs.reshape(size, size).T
+shares = (pairs / pairs.sum(1, keepdims=True)).astype("float32")
+
+# %% tags=["proof-milestone"]
+nn = mytorch.nn
+mytorch.manual_seed(0)
+model = nn.Sequential(nn.Embedding(size, 24), nn.Linear(24, size))
+company, losses = mytorch.from_numpy(shares), []
+fresh = model[0].weight.detach().clone()
+for _ in range(100):
+    for batch in mytorch.randperm(size).split(64):
+        scores = nn.functional.log_softmax(model(batch), 1)
+        loss = -(company[batch] * scores).sum(1).mean()
+        model.zero_grad()
+        loss.backward()
+        with mytorch.no_grad():
+            for parameter, rate in zip(model.parameters(), (50, 5, 5), strict=True):
+                parameter -= rate * parameter.grad
+    losses.append(loss.item())
+print("the loss fell by more than half a nat:", losses[-1] < losses[0] - 0.5)
+
+# %% [markdown]
+# ### Nearest neighbours
+# The angle between two vectors says how similar their directions are. Its cosine is the dot product of the two vectors,
+# each divided by its length.
+
+
+# %% tags=["proof-neighbours"]
+def nearest(table, word, count):
+    unit = table / (table * table).sum(1, keepdim=True).sqrt()
+    cosine = unit @ unit[number[word]]
+    found = cosine.argsort(descending=True)[1 : count + 1]  # place 0 is the word itself
+    return {vocabulary[each]: cosine[each].item() for each in found.tolist()}
+
+
+trained = model[0].weight.detach()
+for word, other in (("true", "false"), ("left", "right"), ("try", "finally")):
+    before, after = (other in nearest(table, word, 10) for table in (fresh, trained))
+    print(f"{other} is among {word}'s nearest ten: fresh {before}, trained {after}")
+
+
+# %%
+def neighbours(word):
+    near = nearest(trained, word, 8)
+    axes = pictures.axes()
+    axes.barh(list(near)[::-1], list(near.values())[::-1], color="#0072B2")
+    axes.set(xlabel=f"cosine with '{word}'", xlim=(0, 1))
+    return pictures.publish(axes, alt=f"The words nearest to '{word}', with cosines.")
+
+
+chosen = [each for each in ("false", "left", "try", "float", "list") if each in number]
+pictures.slider(neighbours, word=chosen)
+
+# %% [markdown]
+# Move the slider. Nobody told the table what these words mean. (The exact neighbours depend on your version of Python,
+# whose text this is.) Why the cosine, and not the dot product alone?
+
+# %% tags=["proof-cosine"]
+points = torch.tensor([[1.0, 0.0], [0.9, 0.2], [4.0, 4.0]])
+lengths = (points * points).sum(1, keepdim=True).sqrt()
+print("products with row 0:", points @ points[0])
+print("cosines with row 0: ", (points / lengths) @ (points / lengths)[0])
+
+# %% [markdown]
+# **Interview · How do you find a word's nearest neighbours?**
+#
+# - *Thirty seconds:* By the cosine: divide all rows by their lengths, multiply by the word's row, take the largest.
+# - *Longer:* It's one matrix product for all words. For millions of rows, use an approximate index.
+# - *They ask next:* Why not the dot product? A long vector wins against a similar one, even against the word itself.
+# - *The trap:* The first result is the word itself. And a row of zeros, as padding has, gives 0 / 0.
+# - *Proof:* `proof-cosine`, `proof-neighbours`.
+#
+# ## Edge cases
+# Any shape of indices goes in; the result has one more dimension. Negative numbers don't count from the back, as they do
+# in square brackets.
+
+# %% tags=["proof-edges"]
+none, short = np.zeros((2, 0), dtype="int64"), np.zeros(2, dtype="int32")
+cases = {"a number": 3, "a batch": [[0, 1], [2, 3]], "nothing": none, "int32": short}
+for name, case in (cases | {"too large": 4, "negative": -1, "a float": 1.0}).items():
+    shown = []
+    for library in (torch, mytorch):
+        ids, table = library.tensor(case), library.ones(4, 2)
+        try:
+            shown.append(str(tuple(library.nn.functional.embedding(ids, table).shape)))
+        except (IndexError, RuntimeError) as error:
+            shown.append(f"{type(error).__name__}: {str(error).split(' to have')[0]}")
+    print(f"{name:9} equal {shown[0] == shown[1]}  {shown[0]}")
+
+# %% [markdown]
+# ## The real one
+# NumPy has a function that adds row by row. minitorch sorts instead, so that the places of each row become neighbours,
+# a *run*. It adds the first values of all runs at once, then the second ones, and so on:
+
+# %%
+import inspect
+
+from minitorch.kernels.accumulation import combine_rows
+
+source = inspect.getsource(combine_rows)
+print(source[source.index("    size = int") :])
+
+# %% [markdown]
+# `combine` is addition here, `target` the gradient, `fresh` says that it holds nothing yet. `held` and `given` pick rows of
+# `target` and `values`. `left` are the runs that have values to come; the last loop finishes a few long runs one by one.
+#
+# ## Myths
+# ### "A forward pass doesn't change the weights"
+# With `max_norm`, it does: rows that are used and too long are shortened, in the table itself.
+
+# %% tags=["proof-max-norm"]
+layer = torch.nn.Embedding.from_pretrained(torch.tensor([[3.0, 4], [6, 8]]), max_norm=1)
+layer(torch.tensor([0]))
+print(layer.weight.data)
+
+# %% [markdown]
+# ## Rapid fire
+# 1. Embedding of a (32, 128) batch, width 64: which shape? (32, 128, 64).
+# 2. Does the result of a frozen table require grad? No.
+# 3. Does `from_pretrained` train the table? No, unless you say `freeze=False`.
+# 4. Does `from_pretrained(…, padding_idx=0)` make row 0 zero? No.
+# 5. `weight[torch.tensor([-1])]`? The last row. `F.embedding` raises.
+
+# %% tags=["proof-rapid-fire"]
+print("1.", tuple(torch.nn.Embedding(9, 64)(torch.zeros(32, 128).long()).shape))
+layer = torch.nn.Embedding.from_pretrained(torch.ones(3, 2), padding_idx=0)
+print("2.", layer(votes).requires_grad, " 3.", layer.weight.requires_grad)
+print("4.", layer.weight[0].tolist(), " 5.", layer.weight[torch.tensor([-1])].tolist())
+
+# %% [markdown]
+# ## To remember
+# 1. An embedding is a table; looking up a row is a one-hot product without the product.
+# 2. Its gradient is a scatter-add: repeated words add up, unused rows get zero.
+# 3. `grad[words] += g` loses repeats.
+# 4. `padding_idx` starts a row at zero and gives it no gradient through lookups.
+# 5. It doesn't mask, and it doesn't hold the row at zero.
+# 6. Divide a sum by the number of real words.
+# 7. Momentum, Adam and weight decay also move rows that weren't used.
+# 8. `sparse=True` stores a gradient for the used rows only; not all optimizers take it.
+# 9. Nearest neighbours go by the cosine, without the word itself.
+# 10. Indices are int64 or int32, from 0 to the number of rows less one.
+#
+# ## You try
+# [The exercises](../exercises/13_embeddings.ipynb): predict a gradient; write the lookup, its gradient and the layer;
+# find neighbours for a whole batch; repair an initialization; and measure how long an optimizer remembers a word.
+# [Chapter 14](14_attention.ipynb) lets the vectors of a sentence look at each other.

@@ -1,0 +1,956 @@
+# %% [markdown]
+# # Exercises · Attention
+# Seven exercises, 18 points, about 80 minutes. Three of them add to your library: with them solved, a GPT runs on
+# attention of yours, and writes with tokens that you drew.
+
+# %% setup=true
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+from minitorch.models.gpt import GPTConfig
+from minitorch.nn import functional as F
+
+# %% [markdown] exercise="attention_predict_changes" kind="predict" points=1
+# ### Exercise 1 · What does one token change?
+# Six tokens go through self-attention: row $i$ of the result belongs to token $i$. Then token 2 (counted from 0) is
+# replaced by another one. How many rows of the result change
+#
+# - a) with a causal mask,
+# - b) without a mask,
+# - c) without a causal mask, if key 2 is hidden from all queries, as padding is?
+#
+# Set `prediction` to a list of three integers.
+
+# %% solution="attention_predict_changes"
+### BEGIN SOLUTION
+prediction = [4, 6, 1]
+### END SOLUTION
+
+# %% check="attention_predict_changes"
+check.show({"rows that change": [int(each) for each in prediction]}, secret=True)
+
+# %% [markdown] hint="attention_predict_changes"
+# A token takes part three times: its query asks, its key is compared, its value is averaged. Who sees which of these?
+
+# %% [markdown] hint="attention_predict_changes"
+# With a causal mask, token 2 is seen by itself and by all later ones.
+
+# %% [markdown] hint="attention_predict_changes"
+# Hiding key 2 takes its key and value out of every row. Its own query still asks: row 2 changes.
+
+# %% mutant="attention_predict_changes"
+# Forgets that a token sees itself
+# The diagonal is allowed: with a causal mask, row 2 itself and rows 3, 4 and 5 change.
+prediction = [3, 6, 1]
+
+# %% mutant="attention_predict_changes"
+# Without a mask, the other rows
+# Key 2 changes for every query, and row 2 has a new query, too: without a mask all six change.
+prediction = [4, 5, 1]
+
+# %% mutant="attention_predict_changes"
+# Only its own row
+# Keys and values of token 2 are part of every row that may look at it: 4 with a causal mask, all 6 without.
+prediction = [1, 1, 1]
+
+# %% mutant="attention_predict_changes"
+# Hidden means gone
+# A hidden key is not looked at, but its own query still asks: row 2 changes. (Nobody should read it.)
+prediction = [4, 6, 0]
+
+# %% mutant="attention_predict_changes"
+# Looks the wrong way
+# A causal mask hides what comes later. Rows 0 and 1 don't see token 2; rows 2 to 5 do.
+prediction = [3, 6, 0]
+
+
+# %% [markdown] exercise="attention_scaled_dot_product" kind="core" points=3 part="mytorch.nn.attention:scaled_dot_product_attention"
+# ### Exercise 2 · Attention
+# Three lines of mathematics, and the masks. In this file `softmax`, `dropout`, `additive`, `ones`, `boolean` and `math`
+# are there; `x.mT` exchanges the last two dimensions. A query that may look nowhere is the hard part: softmax of nothing
+# but −inf is nan, and nan times 0 is nan, in the backward pass as well. Find these rows *before* softmax and put harmless
+# numbers there.
+
+# %% check="attention_scaled_dot_product"
+generator = check.rng()
+L, S, E, V = (int(each) for each in generator.permutation([2, 3, 4, 5]))
+
+
+def attended(front=(), **options):
+    """The result, and for all three inputs the sums of their gradients' rows."""
+    shapes = (*front, L, E), (*front, S, E), (*front, S, V)
+    arrays = [generator.normal(size=shape).astype(np.float32) for shape in shapes]
+    inputs = [mytorch.tensor(each).requires_grad_() for each in arrays]
+    result = mytorch.nn.functional.scaled_dot_product_attention(*inputs, **options)
+    (result * mytorch.arange(result.numel()).reshape(result.shape)).sum().backward()
+    return [result.detach(), *(each.grad.sum(-1) for each in inputs)]
+
+
+allowed = generator.random((L, S)) < 0.6
+allowed[:, 0], allowed[0] = True, False  # the first query may look nowhere
+bias = generator.normal(size=(L, S)).astype(np.float32)
+bias[-1] = -np.inf  # nor may the last one, by a mask of numbers
+given = mytorch.tensor(bias)
+shown = {
+    "queries, keys, width, values": [L, S, E, V],
+    "plain": attended(),
+    "a batch of heads": attended((2, 1)),
+    "another scale": attended(scale=0.1),
+    "causal": attended((2,), is_causal=True),
+    "allowed": allowed,
+    "boolean mask": attended((2,), attn_mask=mytorch.tensor(allowed)),
+    "mask of numbers": attended(attn_mask=given),
+    "the mask afterwards": given,
+    "two masks": check.error(attended, attn_mask=given, is_causal=True),
+}
+mytorch.manual_seed(check.seed())
+shown["dropout"] = attended(dropout_p=0.5)
+check.show(shown, rtol=1e-3, atol=1e-5, text="The result, and sums of the rows of the three gradients.")
+
+# %% [markdown] hint="attention_scaled_dot_product"
+# `scores = query @ key.mT * scale`. A causal mask is a boolean one, so make it first and treat both alike:
+# `scores + additive(attn_mask, scores.dtype)`.
+
+# %% [markdown] hint="attention_scaled_dot_product"
+# `nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)` is True for the queries that may look nowhere.
+
+# %% [markdown] hint="attention_scaled_dot_product"
+# `softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)`, then `dropout(weights, dropout_p) @ value`.
+
+
+# %% mutant="attention_scaled_dot_product"
+# Repairs nan afterwards
+# The result is right, but the gradient isn't: softmax has already computed nan, and the backward pass multiplies by it.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores, -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Lets nan through
+# Softmax of a row of -inf is nan. Such a query should get zeros, and no nan may come back as a gradient.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    return dropout(softmax(scores, -1), dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Divides by the width
+# The standard deviation of a dot product is the square root of the width: divide by that.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean).tril()
+    scores = query @ key.mT * (1 / query.shape[-1] if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Divides by the scale
+# `scale` is what the scores are multiplied by: 1/√E unless somebody gives another.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean).tril()
+    scores = query @ key.mT / (math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Softmax over the queries
+# Each query shares its attention out among the keys: softmax goes along the last dimension of the scores.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -2).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Adds the causal mask as numbers
+# A boolean mask that is added is 1 or 0: it hides nothing. Its False must become -inf.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2]).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    import minitorch
+
+    inputs = [minitorch.tensor(each.tolist()) for each in (query, key, value)]
+    return minitorch.nn.functional.scaled_dot_product_attention(*inputs)
+
+
+# %% [markdown] exercise="attention_heads" kind="core" points=4 part="mytorch.nn.attention:split_heads mytorch.nn.attention:merge_heads mytorch.nn.attention:MultiheadAttention.attend"
+# ### Exercise 3 · Heads
+# Cut the width into heads, put it together again, and write the middle of `MultiheadAttention`. `forward`, which is given,
+# takes care of layouts and masks and calls `attend`. In this file `linear`, `softmax`, `dropout`, `math` and your
+# `scaled_dot_product_attention` are there.
+
+# %% check="attention_heads"
+generator = check.rng()
+heads, size = (int(each) for each in generator.permutation([2, 3]))
+N, L, S, E = 2, 3, 4, heads * size
+module = mytorch.nn.attention
+x = mytorch.arange(N * L * E).reshape(N, L, E).float()
+split = module.split_heads(x, heads)
+
+
+def numbers(*shape):
+    return mytorch.tensor(generator.normal(size=shape).astype(np.float32))
+
+
+def looked(bias=True, **options):
+    layer = mytorch.nn.MultiheadAttention(E, heads, bias=bias, batch_first=True)
+    for parameter in layer.parameters():
+        parameter.data = numbers(*parameter.shape)
+    inputs = [numbers(N, length, E).requires_grad_() for length in (L, S, S)]
+    output, weights = layer(*inputs, **options)
+    (output * mytorch.arange(output.numel()).reshape(output.shape)).sum().backward()
+    return [
+        output.detach(),
+        None if weights is None else weights.detach(),
+        layer.in_proj_weight.grad.sum(1),
+        inputs[1].grad.sum(-1),
+    ]
+
+
+padding = generator.random((N, S)) < 0.4
+padding[:, 0] = False
+hidden = np.triu(np.ones((L, S), dtype=bool), 1)
+shown = {
+    "heads, width of each": [heads, size],
+    "split": split,
+    "merged again": module.merge_heads(split),
+    "plain": looked(),
+    "without biases": looked(bias=False),
+    "each head": looked(average_attn_weights=False),
+    "padding": looked(key_padding_mask=mytorch.tensor(padding)),
+    "both masks, no weights": looked(
+        key_padding_mask=mytorch.tensor(padding), attn_mask=mytorch.tensor(hidden), need_weights=False
+    ),
+}
+dropping = mytorch.nn.MultiheadAttention(E, heads, dropout=0.5, batch_first=True)
+for parameter in dropping.parameters():
+    parameter.data = numbers(*parameter.shape)
+for name, mode in {"dropout, in training": True, "dropout, in evaluation": False}.items():
+    for needed in (True, False):
+        mytorch.manual_seed(check.seed())
+        output, weights = dropping.train(mode)(*[x / 10] * 3, need_weights=needed)
+        given = weights if weights is None else weights.detach()
+        shown[name if needed else f"{name}, no weights"] = [output.detach(), given]
+check.show(
+    shown,
+    rtol=1e-3,
+    atol=1e-4,
+    text="Outputs, weights, and gradients of in_proj_weight and of the key, summed along their rows.",
+)
+
+# %% [markdown] hint="attention_heads"
+# `split_heads`: first cut the last dimension, `reshape(N, L, heads, E // heads)`; only then exchange dimensions 1 and 2.
+# `merge_heads` does the same backwards.
+
+# %% [markdown] hint="attention_heads"
+# `linear(query, w, b)` with `w` the first third of `in_proj_weight` gives the queries; `self.in_proj_weight.chunk(3)` are
+# all three. Without a bias, pass None.
+
+# %% [markdown] hint="attention_heads"
+# The scores are divided by the root of the width of *one head*: `q.shape[-1]` after the split.
+
+# %% [markdown] hint="attention_heads"
+# `p = self.dropout if self.training else 0.0`. If no weights are needed, `scaled_dot_product_attention(q, k, v, mask, p)`;
+# else `weights = dropout(softmax(scores + mask, -1), p)` and `weights @ v`. Both go through `merge_heads` and
+# `self.out_proj`.
+
+
+# %% mutant="attention_heads"
+# Reshapes without the exchange
+# The shape is right, but numbers of different positions are mixed: cut the last dimension first, then exchange.
+def split_heads(x, heads):
+    return x.reshape(x.shape[0], heads, x.shape[1], x.shape[2] // heads)
+
+
+# %% mutant="attention_heads"
+# Merges without the exchange
+# Back to (N, L, heads, D) first: without it, positions and heads are mixed up.
+def merge_heads(x):
+    return x.reshape(x.shape[0], x.shape[2], -1)
+
+
+# %% mutant="attention_heads"
+# The heads take turns
+# Here a head takes every second or third number. In PyTorch head 0 gets the first ones, and weights must fit PyTorch's.
+def split_heads(x, heads):
+    return x.reshape(*x.shape[:2], x.shape[2] // heads, heads).permute(0, 3, 1, 2)
+
+
+# %% mutant="attention_heads"
+# Scales by the whole width
+# Each dot product has only as many terms as a head is wide: divide by the root of that.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), weights_in, biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    scale = 1 / math.sqrt(self.embed_dim)
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, p, scale=scale))), None
+    scores = q @ k.mT * scale
+    weights = dropout(softmax(scores if mask is None else scores + mask, -1), p)
+    return self.out_proj(merge_heads(weights @ v)), weights
+
+
+# %% mutant="attention_heads"
+# Keys and values exchanged
+# The three maps lie in the order query, key, value; with weights of others this reads keys as values.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), weights_in, biases)
+    q, v, k = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, p))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = dropout(softmax(scores if mask is None else scores + mask, -1), p)
+    return self.out_proj(merge_heads(weights @ v)), weights
+
+
+# %% mutant="attention_heads"
+# Drops in evaluation, too
+# Dropout is for training: in evaluation all weights stay.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), weights_in, biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, self.dropout))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = dropout(softmax(scores if mask is None else scores + mask, -1), self.dropout)
+    return self.out_proj(merge_heads(weights @ v)), weights
+
+
+# %% mutant="attention_heads"
+# Drops in evaluation if no weights are needed
+# scaled_dot_product_attention is a function and knows no mode: outside training, pass it a probability of 0.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), weights_in, biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, self.dropout))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = dropout(softmax(scores if mask is None else scores + mask, -1), self.dropout, self.training)
+    return self.out_proj(merge_heads(weights @ v)), weights
+
+
+# %% mutant="attention_heads"
+# Forgets the last map
+# The heads' results stand side by side; out_proj, which mixes them, is missing.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), weights_in, biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return merge_heads(scaled_dot_product_attention(q, k, v, mask, p)), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = dropout(softmax(scores if mask is None else scores + mask, -1), p)
+    return merge_heads(weights @ v), weights
+
+
+# %% mutant="attention_heads"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def split_heads(x, heads):
+    import minitorch
+
+    return minitorch.tensor(x.tolist()).view(*x.shape[:2], heads, -1).transpose(1, 2)
+
+
+# %% [markdown] exercise="attention_draw_tokens" kind="core" points=2 part="mytorch.random:multinomial"
+# ### Exercise 4 · Drawing tokens
+# A language model gives a weight for each token, and `generate` draws one. Here you draw as PyTorch does, number for
+# number. Without replacement there is a well-known trick: divide each weight by an exponentially distributed number of
+# its own. The largest quotient wins, and each place wins with the right probability. In this file `np` and
+# `default_generator` are there; `source` in the docstring is the generator to draw from, and the `dtype` is NumPy's, that of
+# the weights.
+
+# %% check="attention_draw_tokens"
+generator = check.rng()
+weights = generator.choice([0.0, 0.5, 1.0, 3.0], (3, 6)).astype(np.float32)
+weights[:, 0] += 0.1
+row = mytorch.tensor([3.0, 0.0, 1.0])
+mytorch.manual_seed(check.seed())
+drawn = {
+    "one": mytorch.multinomial(mytorch.tensor(weights), 1),
+    "three": mytorch.multinomial(mytorch.tensor(weights + 0.1), 3),
+    "of one row": mytorch.multinomial(row, 2),
+    "with replacement": mytorch.multinomial(mytorch.tensor(weights), 12, replacement=True),
+    "of one row, with replacement": row.multinomial(8, True),
+    "one, with replacement": mytorch.multinomial(mytorch.tensor(weights), 1, replacement=True),
+    "a number afterwards": mytorch.rand(1),
+}
+own = mytorch.Generator().manual_seed(check.seed())
+often = mytorch.multinomial(row.reshape(1, 3).repeat(4000, 1), 1, generator=own).flatten().tolist()
+check.show(
+    {"weights": weights}
+    | drawn
+    | {
+        "with a generator of its own": often[:20],
+        "of 4,000": [often.count(place) for place in range(3)],
+        "too many": check.error(mytorch.multinomial, row, 4),
+        "nothing to draw": check.error(mytorch.multinomial, mytorch.zeros(2), 1),
+    },
+    text="Places that were drawn.",
+)
+
+# %% [markdown] hint="attention_draw_tokens"
+# Without replacement: `exponential(source, weights.size, weights.dtype)`, in the shape of the weights. Sort minus the
+# quotients with `np.argsort(..., -1, kind="stable")` and take the first `num_samples` along the last dimension.
+
+# %% [markdown] hint="attention_draw_tokens"
+# With replacement: the running sum along the last dimension, divided by its last entry, are the shares. The place that a
+# uniform number belongs to is the number of shares *below* it.
+
+# %% [markdown] hint="attention_draw_tokens"
+# `np.atleast_2d` makes both cases one. Draw `rows * num_samples` numbers, as (rows, num_samples, 1), and compare with the
+# shares as (rows, 1, n): `(shares[:, None] < drawn).sum(-1)`. Give the result the shape `(*input.shape[:-1],
+# num_samples)`. Use the `generator` if one is given.
+
+
+# %% mutant="attention_draw_tokens"
+# The likeliest place
+# That is no drawing: the largest weight would win every time. Its quotient with a random number decides.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    places = np.argsort(-on_host(input), -1, kind="stable")[..., :num_samples]
+    if num_samples > places.shape[-1]:
+        places = np.repeat(places[..., :1], num_samples, -1)
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# Divides by uniform numbers
+# With uniform numbers in place of exponential ones, the probabilities come out wrong.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / source.uniform(weights.size, 53).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# Forgets that weights needn't sum to 1
+# The running sum has to be divided by the whole sum before a number between 0 and 1 is looked up in it.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = (shares[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# Ignores the generator
+# Whoever passes a generator wants its stream, and wants the default one left alone.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# Looks a single sample up
+# For one sample PyTorch takes the quotients, with or without replacement.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    import minitorch
+
+    return new(minitorch.multinomial(minitorch.tensor(input.tolist()), num_samples, replacement).numpy())
+
+
+# %% [markdown] exercise="attention_kv_cache" kind="build" points=3
+# ### Exercise 5 · A KV cache
+# `layer` is the `CausalSelfAttention` of `minitorch/models/gpt.py`: `layer.c_attn` maps (B, T, C) to queries, keys and
+# values side by side, (B, T, 3 C); `layer.n_head` heads attend; `layer.c_proj` is the last map. Write attention that
+# remembers. `step(x)` takes the *new* positions (B, T, C), any number of them, and gives their outputs, as if the layer
+# had been given the whole sequence. Keep keys and values in `self.keys` and `self.values`, (B, heads, length, C / heads),
+# None at first; each position may go through `c_attn` only once. The model is in evaluation mode.
+
+
+# %% solution="attention_kv_cache"
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer = layer
+        self.keys = self.values = None
+
+    def step(self, x: torch.Tensor) -> torch.Tensor:
+        """The outputs (B, T, C) of the new positions."""
+        ### BEGIN SOLUTION
+        B, T, C = x.shape
+        q, k, v = (each.view(B, T, self.layer.n_head, -1).transpose(1, 2) for each in self.layer.c_attn(x).split(C, 2))
+        if self.keys is not None:
+            k, v = torch.cat([self.keys, k], 2), torch.cat([self.values, v], 2)
+        self.keys, self.values = k, v
+        length = k.shape[2]
+        mask = torch.ones(T, length, dtype=torch.bool).tril(length - T)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.layer.c_proj(y.transpose(1, 2).reshape(B, T, C))
+        ### END SOLUTION
+
+
+# %% check="attention_kv_cache"
+from minitorch.models.gpt import CausalSelfAttention
+
+torch.manual_seed(check.seed())
+generator = check.rng()
+layer = CausalSelfAttention(GPTConfig(n_embd=12, n_head=int(generator.choice([2, 3]))))
+x = torch.tensor(generator.normal(size=(2, 7, 12)).astype(np.float32))
+whole = layer(x)
+seen = []
+layer.c_attn.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0].shape[1]))
+outcomes = {}
+for name, sizes in {"one by one": [1] * 7, "a prompt first": [4, 1, 1, 1], "in pieces": [2, 3, 2]}.items():
+    cached, parts, start = CachedAttention(layer), [], 0
+    seen.clear()
+    for size in sizes:
+        parts.append(cached.step(x[:, start : start + size]))
+        start += size
+    outcomes[name] = {
+        "output, summed along its rows": torch.cat(parts, 1).sum(-1).detach(),
+        "as the layer": bool(torch.allclose(torch.cat(parts, 1), whole, atol=1e-5)),
+        "positions through c_attn": sum(seen),
+        "shape of the cache": [tuple(cached.keys.shape), tuple(cached.values.shape)],
+    }
+check.show(outcomes, rtol=1e-3, atol=1e-5, text="A sequence of 7 positions, given in pieces.")
+
+# %% [markdown] hint="attention_kv_cache"
+# Project the new positions alone, split them into heads as the layer does, and append their keys and values to the kept
+# ones along the length.
+
+# %% [markdown] hint="attention_kv_cache"
+# Queries are new, keys are all. `is_causal=True` would line both up at the first position. Which keys may the first of the
+# new queries see?
+
+# %% [markdown] hint="attention_kv_cache"
+# With T new positions and `length` keys, new query $i$ stands at place `length - T + i`. The mask is
+# `torch.ones(T, length, dtype=torch.bool).tril(length - T)`.
+
+
+# %% mutant="attention_kv_cache"
+# Causal from the first position
+# is_causal lines queries and keys up at the first position: a single new query then sees only the first key.
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer, self.keys, self.values = layer, None, None
+
+    def step(self, x):
+        B, T, C = x.shape
+        q, k, v = (each.view(B, T, self.layer.n_head, -1).transpose(1, 2) for each in self.layer.c_attn(x).split(C, 2))
+        if self.keys is not None:
+            k, v = torch.cat([self.keys, k], 2), torch.cat([self.values, v], 2)
+        self.keys, self.values = k, v
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.layer.c_proj(y.transpose(1, 2).reshape(B, T, C))
+
+
+# %% mutant="attention_kv_cache"
+# No mask at all
+# For one new position no mask is needed. In a piece of several, the first would see the later ones.
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer, self.keys, self.values = layer, None, None
+
+    def step(self, x):
+        B, T, C = x.shape
+        q, k, v = (each.view(B, T, self.layer.n_head, -1).transpose(1, 2) for each in self.layer.c_attn(x).split(C, 2))
+        if self.keys is not None:
+            k, v = torch.cat([self.keys, k], 2), torch.cat([self.values, v], 2)
+        self.keys, self.values = k, v
+        y = F.scaled_dot_product_attention(q, k, v)
+        return self.layer.c_proj(y.transpose(1, 2).reshape(B, T, C))
+
+
+# %% mutant="attention_kv_cache"
+# Causal for a prompt, no mask for one token
+# That fits a prompt and single tokens after it. A later piece of several tokens must see all that is kept, and is_causal
+# lines it up with the first key.
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer, self.keys, self.values = layer, None, None
+
+    def step(self, x):
+        B, T, C = x.shape
+        q, k, v = (each.view(B, T, self.layer.n_head, -1).transpose(1, 2) for each in self.layer.c_attn(x).split(C, 2))
+        if self.keys is not None:
+            k, v = torch.cat([self.keys, k], 2), torch.cat([self.values, v], 2)
+        self.keys, self.values = k, v
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=T > 1)
+        return self.layer.c_proj(y.transpose(1, 2).reshape(B, T, C))
+
+
+# %% mutant="attention_kv_cache"
+# Delegates: keeps the inputs and runs the layer again
+# The numbers are right, but every position goes through the layer again at each step: that is what a cache saves.
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer, self.inputs = layer, None
+
+    def step(self, x):
+        self.inputs = x if self.inputs is None else torch.cat([self.inputs, x], 1)
+        B, T, C = self.inputs.shape
+        _, k, v = self.layer.c_attn(self.inputs).split(C, 2)
+        self.keys, self.values = (each.view(B, T, self.layer.n_head, -1).transpose(1, 2) for each in (k, v))
+        return self.layer(self.inputs)[:, -x.shape[1] :]
+
+
+# %% mutant="attention_kv_cache"
+# Appends along the heads
+# Dimension 1 is the heads; the sequence grows along dimension 2.
+class CachedAttention:
+    def __init__(self, layer):
+        self.layer, self.keys, self.values = layer, None, None
+
+    def step(self, x):
+        B, T, C = x.shape
+        q, k, v = (each.view(B, T, self.layer.n_head, -1).transpose(1, 2) for each in self.layer.c_attn(x).split(C, 2))
+        if self.keys is not None and self.keys.shape[2] == T:
+            k, v = torch.cat([self.keys, k], 1)[:, -q.shape[1] :], torch.cat([self.values, v], 1)[:, -q.shape[1] :]
+        self.keys, self.values = k, v
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.layer.c_proj(y.transpose(1, 2).reshape(B, T, C))
+
+
+# %% [markdown] exercise="attention_repair_mask" kind="repair" points=3
+# ### Exercise 6 · Short sentences fade
+# A model for sentences of different lengths works, more or less. Its authors noticed two things:
+#
+# - The vectors of short sentences are too small. The more padding beside a sentence, the smaller they are.
+# - A new value in the padding changes the output of real words, although the weights of padding are 0.
+#
+# Repair the function. `padding` is True where a key is padding. A sentence of nothing but padding (they occur) must give
+# zeros, and its gradients zeros too.
+
+
+# %% solution="attention_repair_mask"
+def padded_attention(query, key, value, padding):
+    """Attention (N, L, E), (N, S, E), (N, S, V) to (N, L, V), where no query looks at padding (N, S)."""
+    ### BEGIN SOLUTION
+    hidden = padding.unsqueeze(1)
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
+    nothing = hidden.all(-1, keepdim=True)
+    weights = scores.masked_fill(hidden & ~nothing, -math.inf).softmax(-1)
+    return weights.masked_fill(nothing, 0.0) @ value
+    ### END SOLUTION
+    ### BEGIN STUB
+    # hidden = padding.unsqueeze(1)
+    # scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
+    # weights = scores.softmax(-1)
+    # return weights.masked_fill(hidden, 0.0) @ value
+    ### END STUB
+
+
+# %% check="attention_repair_mask"
+generator = check.rng()
+N, L, S, E, V = 4, 2, 5, 3, 2
+inputs = [
+    torch.tensor(generator.normal(size=shape).astype(np.float32)).requires_grad_()
+    for shape in ((N, L, E), (N, S, E), (N, S, V))
+]
+lengths = generator.permutation([0, 2, 4, 5])
+padding = torch.tensor(np.arange(S) >= lengths[:, None])
+output = padded_attention(*inputs, padding)
+(output * torch.tensor(generator.normal(size=(N, L, V)).astype(np.float32))).sum().backward()
+ones = padded_attention(inputs[0], inputs[1], torch.ones(N, S, V), padding)
+like_queries = 200 * inputs[0].detach()[:, :1].expand(N, S, E)
+other = torch.where(padding.unsqueeze(-1), like_queries, inputs[1].detach())
+check.show(
+    {
+        "lengths": lengths,
+        "output": output.detach(),
+        "the mean of ones": ones.detach(),
+        "with other keys in the padding": padded_attention(inputs[0], other, inputs[2], padding).detach(),
+        "gradients, summed along their rows": [each.grad.sum(-1) for each in inputs],
+    },
+    rtol=1e-3,
+    atol=1e-5,
+    text="Four sentences of different lengths.",
+)
+
+# %% [markdown] hint="attention_repair_mask"
+# Give it values that are all 1. The weighted mean of ones is 1. What does it give for a sentence with padding?
+
+# %% [markdown] hint="attention_repair_mask"
+# The weights that are left don't sum to 1: softmax has shared attention out among all keys, padding too. What must its
+# input be where a key is hidden?
+
+# %% [markdown] hint="attention_repair_mask"
+# Fill the hidden *scores* with −inf before softmax. A sentence of nothing but padding then has weights of nan: set them to
+# 0 after softmax (`hidden.all(-1, keepdim=True)` finds these).
+
+
+# %% mutant="attention_repair_mask"
+# Hides with 0
+# A score of 0 isn't low: it means a weight of exp(0) = 1 before the division. Hidden is -inf.
+def padded_attention(query, key, value, padding):
+    hidden = padding.unsqueeze(1)
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
+    weights = scores.masked_fill(hidden, 0.0).softmax(-1)
+    return weights.masked_fill(hidden.all(-1, keepdim=True), 0.0) @ value
+
+
+# %% mutant="attention_repair_mask"
+# Forgets the empty sentence
+# Softmax of nothing but -inf is nan.
+def padded_attention(query, key, value, padding):
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
+    return scores.masked_fill(padding.unsqueeze(1), -math.inf).softmax(-1) @ value
+
+
+# %% mutant="attention_repair_mask"
+# Shares out once more
+# Dividing by what is left helps only while something is left: padding with high scores takes all the weight first.
+def padded_attention(query, key, value, padding):
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
+    weights = scores.softmax(-1).masked_fill(padding.unsqueeze(1), 0.0)
+    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ value
+
+
+# %% mutant="attention_repair_mask"
+# A large negative number
+# With -1e9 in place of -inf, a sentence of nothing but padding gets the plain mean of its padding, not zeros.
+def padded_attention(query, key, value, padding):
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
+    return scores.masked_fill(padding.unsqueeze(1), -1e9).softmax(-1) @ value
+
+
+# %% [markdown] exercise="attention_measure_square" kind="measure" points=2
+# ### Exercise 7 · When does the square take over?
+# A layer with several heads spends its multiplications on four linear maps, whose cost grows with the length, and on two
+# products with the score matrix, whose cost grows with its square. `multiplications(run)` counts them while `run()` runs:
+# it gives a list with a pair for each matrix product, (the shape of its result, multiplications).
+#
+# Find by experiment the smallest length at which the products of `attention` cost at least as much as the linear maps, for a layer of
+# this width and number of heads. How does it depend on each of the two? (`build(width, heads)` makes the layer, and
+# `feed(layer, length)` runs it on a sequence of that length. The score matrix has a row and a column for each position;
+# so tell the products apart by the *number of dimensions*: linear maps have three, attention four.)
+
+
+# %% setup=true
+def build(width, heads):
+    """A causal attention layer of a GPT."""
+    from minitorch.models.gpt import CausalSelfAttention
+
+    return CausalSelfAttention(GPTConfig(n_embd=width, n_head=heads))
+
+
+def feed(layer, length):
+    """Runs the layer on one sequence."""
+    with torch.no_grad():
+        layer(torch.zeros(1, length, layer.c_proj.in_features))
+
+
+def multiplications(run):
+    """A pair for each matrix product in `run()`: the shape of the result, and how many multiplications."""
+    counted = []
+    linear, attention = F.linear, F.scaled_dot_product_attention
+
+    def counting_linear(input, weight, bias=None):
+        result = linear(input, weight, bias)
+        counted.append((tuple(result.shape), result.numel() * weight.shape[1]))
+        return result
+
+    def counting_attention(query, key, value, **options):
+        result = attention(query, key, value, **options)
+        scores = (*query.shape[:-1], key.shape[-2])
+        counted.append((scores, math.prod(scores) * query.shape[-1]))
+        counted.append((tuple(result.shape), result.numel() * key.shape[-2]))
+        return result
+
+    F.linear, F.scaled_dot_product_attention = counting_linear, counting_attention
+    try:
+        run()
+    finally:
+        F.linear, F.scaled_dot_product_attention = linear, attention
+    return counted
+
+
+# %% solution="attention_measure_square"
+def takes_over(width: int, heads: int) -> int:
+    """The smallest length at which the products with the score matrix cost as much as the linear maps."""
+    ### BEGIN SOLUTION
+    layer, length = build(width, heads), 1
+    while True:
+        cost = {3: 0, 4: 0}
+        for shape, count in multiplications(lambda length=length: feed(layer, length)):
+            cost[len(shape)] += count
+        if cost[4] >= cost[3]:
+            return length
+        length += 1
+    ### END SOLUTION
+
+
+# %% check="attention_measure_square"
+width = 2 * int(check.rng().integers(4, 8))
+cases = [(size, heads) for size in (width, 2 * width) for heads in (1, 2)]
+found, attention = {"width": width}, F.scaled_dot_product_attention
+for size, heads in cases:
+    shapes = set()
+
+    def noted(query, *others, shapes=shapes, **options):
+        shapes.add(tuple(query.shape))
+        return attention(query, *others, **options)
+
+    F.scaled_dot_product_attention = noted
+    try:
+        found[f"width {size}, {heads} heads"] = takes_over(size, heads)
+    finally:
+        F.scaled_dot_product_attention = attention
+    found[f"width {size}, {heads} heads: layers were run"] = len(shapes) > 0
+check.show(found, text="From this length on, the square costs as much or more.")
+
+# %% [markdown] hint="attention_measure_square"
+# Print `multiplications(lambda: feed(build(8, 2), 5))` and say what each of the four entries is.
+
+# %% [markdown] hint="attention_measure_square"
+# Add the counts up in two sums, by `len(shape)`: 3 for the linear maps, 4 for attention. Then try length after length.
+
+# %% [markdown] hint="attention_measure_square"
+# The linear maps cost $4 L C^2$ multiplications, attention $2 L^2 C$. At which $L$ are these equal? Your experiment should
+# say the same, for any number of heads.
+
+
+# %% mutant="attention_measure_square"
+# Counts the scores alone
+# The weights are multiplied with the values, too: that is a second product with the square of the length.
+def takes_over(width, heads):
+    layer, length = build(width, heads), 1
+    while True:
+        counted = multiplications(lambda length=length: feed(layer, length))
+        linear = sum(count for shape, count in counted if len(shape) == 3)
+        scores = next(count for shape, count in counted if len(shape) == 4)
+        if scores >= linear:
+            return length
+        length += 1
+
+
+# %% mutant="attention_measure_square"
+# Forgets the last map
+# c_proj is a linear map as well: there are four of width by width, three of them in c_attn.
+def takes_over(width, heads):
+    layer, length = build(width, heads), 1
+    while True:
+        counted = multiplications(lambda length=length: feed(layer, length))
+        attention = sum(count for shape, count in counted if len(shape) == 4)
+        if attention >= counted[0][1]:
+            return length
+        length += 1
+
+
+# %% mutant="attention_measure_square"
+# The formula alone
+# That is what theory says, and here it is right. But the task was to measure it.
+def takes_over(width, heads):
+    return 2 * width
+
+
+# %% mutant="attention_measure_square"
+# One too far
+# The question is where attention costs as much, not where it costs more.
+def takes_over(width, heads):
+    layer, length = build(width, heads), 1
+    while True:
+        cost = {3: 0, 4: 0}
+        for shape, count in multiplications(lambda length=length: feed(layer, length)):
+            cost[len(shape)] += count
+        if cost[4] > cost[3]:
+            return length
+        length += 1

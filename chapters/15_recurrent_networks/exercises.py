@@ -1,0 +1,794 @@
+# %% [markdown]
+# # Exercises · Recurrent networks
+# Seven exercises, 18 points. Three of them add to your library: the walk through time, the LSTM's step and the GRU's.
+
+# %% setup=true
+from __future__ import annotations
+
+import numpy as np
+
+from course import check
+
+
+def whole(rng, low: int, high: int) -> int:
+    """A number from `low` to `high`, both included."""
+    return int(rng.integers(low, high + 1))
+
+
+# %% setup=true
+import minitorch as torch
+from minitorch.nn.utils import rnn
+
+# %% [markdown] exercise="rnn_predict_shapes" kind="predict" points=1
+# ### Exercise 1 · Three shapes
+# ```python
+# layer = torch.nn.LSTM(3, 5, num_layers=2, batch_first=True, bidirectional=True)
+# output, (h, c) = layer(torch.ones(6, 7, 3))
+# ```
+# Set `prediction` to the shapes of `output`, `h` and `c`: a list of three lists. Write it down without running the code.
+
+# %% solution="rnn_predict_shapes"
+### BEGIN SOLUTION
+prediction = [[6, 7, 10], [4, 6, 5], [4, 6, 5]]
+### END SOLUTION
+### BEGIN STUB
+# prediction = [[...], [...], [...]]
+### END STUB
+
+# %% check="rnn_predict_shapes"
+check.show({"prediction": [[int(each) for each in shape] for shape in prediction]}, secret=True)
+
+# %% [markdown] hint="rnn_predict_shapes"
+# Which of the three have a row for each step in time? Which of them come from both layers?
+
+# %% [markdown] hint="rnn_predict_shapes"
+# `output` joins both directions in its last dimension. The states list layers and directions in their first.
+
+# %% [markdown] hint="rnn_predict_shapes"
+# `batch_first` is about inputs and outputs. The states are (layers · directions, N, hidden) all the same.
+
+# %% mutant="rnn_predict_shapes"
+# The states are batch first, too
+# `batch_first` doesn't change the states: layers and directions come first in them.
+prediction = [[6, 7, 10], [6, 4, 5], [6, 4, 5]]
+
+# %% mutant="rnn_predict_shapes"
+# Forgets the directions in the states
+# Two layers in two directions have four last states.
+prediction = [[6, 7, 10], [2, 6, 5], [2, 6, 5]]
+
+# %% mutant="rnn_predict_shapes"
+# Joins both layers in the output
+# The output is the last layer's alone: 2 directions · 5.
+prediction = [[6, 7, 20], [4, 6, 5], [4, 6, 5]]
+
+# %% mutant="rnn_predict_shapes"
+# One direction in the output
+# The output has both directions side by side: 2 · 5 numbers at each step.
+prediction = [[6, 7, 5], [4, 6, 5], [4, 6, 5]]
+
+# %% mutant="rnn_predict_shapes"
+# Time first
+# With `batch_first` the batch comes first: 6 sequences of 7 steps.
+prediction = [[7, 6, 10], [4, 7, 5], [4, 7, 5]]
+
+# %% [markdown] exercise="rnn_walk" kind="core" points=3 part="mytorch.nn.recurrent:walk"
+# ### Exercise 2 · The walk
+# Repeat a step through time, forwards or backwards. `inputs` is a list of tensors, one for each moment. In a packed batch,
+# later ones have fewer rows: the short sequences have ended, and keep the state they had. Backwards, it is the other way
+# round: the long sequences begin alone, and the short ones join in, with the state that they were given.
+#
+# Don't write into the state's tensors: the graph needs the old ones.
+
+# %% check="rnn_walk"
+rng = check.rng()
+recurrent = mytorch.nn.recurrent
+sizes = [*sorted((whole(rng, 1, 4) for _ in range(4)), reverse=True), 1]
+sizes[0] = 4
+inputs = [mytorch.tensor(rng.normal(size=(size, 3)).round(2)) for size in sizes]
+first = mytorch.tensor(rng.normal(size=(4, 3)).round(2), requires_grad=True)
+start = first, mytorch.zeros(4, 1, dtype=mytorch.float64)
+weight = mytorch.tensor(rng.normal(size=(3, 3)).round(2), requires_grad=True)
+
+
+def step(x, state, weight, bias):
+    """A step with two states: the second one counts."""
+    h, count = state
+    return (x + h @ weight + (0 if bias is None else bias)).tanh(), count + 1
+
+
+values = {"rows of the inputs": sizes}
+
+
+def walked(name: str, steps: list, bias=None, reverse: bool = False) -> None:
+    shown = "outputs", "last states", "gradient of the weight", "gradient of the first state"
+    values.update({f"{name}: {each}": None for each in shown})
+    weight.grad = first.grad = None
+    outputs, last = recurrent.walk(step, steps, start, weight, bias, reverse)
+    values.update({f"{name}: outputs": list(outputs), f"{name}: last states": list(last)})
+    (sum((each * each).sum() for each in outputs) + last[0].sum()).backward()
+    values.update({f"{name}: {shown[2]}": weight.grad, f"{name}: {shown[3]}": first.grad})
+
+
+def gru() -> None:
+    values.update({"a GRU's packed output": None, "its states": None})
+    mytorch.manual_seed(check.seed())
+    layer = mytorch.nn.GRU(2, 3, num_layers=2, bidirectional=True)
+    packed = mytorch.nn.utils.rnn.pack_padded_sequence(mytorch.rand(5, 3, 2), [2, 5, 4], enforce_sorted=False)
+    found, states = layer(packed)
+    values.update({"a GRU's packed output": found.data.detach(), "its states": states.detach()})
+
+
+walked("full rows", [mytorch.tensor(rng.normal(size=(4, 3)).round(2)) for _ in range(3)])
+walked("packed", inputs, mytorch.tensor([0.1, 0.2, 0.3], dtype=mytorch.float64))
+# Here a wrong walk may raise. What it found before still says what is wrong with it.
+values["packed, backwards: error"] = check.error(walked, "packed, backwards", inputs, reverse=True)
+values["a GRU: error"] = check.error(gru)
+values["the first state, afterwards"] = first.detach()
+values["rows of the inputs, afterwards"] = [len(each) for each in inputs]
+check.show(values, rtol=1e-4, text="Walks with a step that has two states, the second of which counts; then a GRU.")
+
+# %% [markdown] hint="rnn_walk"
+# First the simple case, all rows at every step: a loop that calls `step`, keeps the new state, and appends its first
+# tensor to a list. `reversed(inputs)` goes backwards; turn the list of outputs round at the end.
+
+# %% [markdown] hint="rnn_walk"
+# Now fewer rows: let `rows = len(x)`. The step gets `each[:rows]` of each tensor in the state. Its result has only these
+# rows.
+
+# %% [markdown] hint="rnn_walk"
+# The other rows stay: the new state is `cat([new, old[rows:]])` for each pair of new and old tensors. That is right for
+# both directions, and also when no row is left over.
+
+
+# %% mutant="rnn_walk"
+# Lets the short sequences go
+# The state lost the rows of the sequences that have ended. In the end it has only the longest one's.
+def walk(step, inputs, state, weight, bias, reverse=False):
+    outputs = []
+    for x in reversed(inputs) if reverse else inputs:
+        state = step(x, tuple(each[: len(x)] for each in state), weight, bias)
+        outputs.append(state[0])
+    return outputs[::-1] if reverse else outputs, state
+
+
+# %% mutant="rnn_walk"
+# The outputs stay backwards
+# Backwards, the first output that is computed belongs to the last input. The list has to be turned round.
+def walk(step, inputs, state, weight, bias, reverse=False):
+    outputs = []
+    for x in reversed(inputs) if reverse else inputs:
+        rows = len(x)
+        stepped = step(x, tuple(each[:rows] for each in state), weight, bias)
+        outputs.append(stepped[0])
+        state = tuple(cat([new, old[rows:]]) for new, old in zip(stepped, state, strict=True))
+    return outputs, state
+
+
+# %% mutant="rnn_walk"
+# Outputs of all rows
+# An output has as many rows as its input. Those of sequences that have ended don't belong in a packed batch.
+def walk(step, inputs, state, weight, bias, reverse=False):
+    outputs = []
+    for x in reversed(inputs) if reverse else inputs:
+        rows = len(x)
+        stepped = step(x, tuple(each[:rows] for each in state), weight, bias)
+        state = tuple(cat([new, old[rows:]]) for new, old in zip(stepped, state, strict=True))
+        outputs.append(state[0])
+    return outputs[::-1] if reverse else outputs, state
+
+
+# %% mutant="rnn_walk"
+# Freezes only the first state
+# A step may have several states, an LSTM two. All of them have to be kept for the sequences that have ended.
+def walk(step, inputs, state, weight, bias, reverse=False):
+    outputs = []
+    for x in reversed(inputs) if reverse else inputs:
+        rows = len(x)
+        h, *others = step(x, tuple(each[:rows] for each in state), weight, bias)
+        outputs.append(h)
+        rest = [cat([new, 0 * old[rows:]]) for new, old in zip(others, state[1:], strict=True)]
+        state = (cat([h, state[0][rows:]]), *rest)
+    return outputs[::-1] if reverse else outputs, state
+
+
+# %% mutant="rnn_walk"
+# Cuts the first state off
+# The gradient goes on into the first state: an encoder may have made it, or the piece of text before this one.
+def walk(step, inputs, state, weight, bias, reverse=False):
+    outputs = []
+    state = tuple(each.detach() for each in state)
+    for x in reversed(inputs) if reverse else inputs:
+        rows = len(x)
+        stepped = step(x, tuple(each[:rows] for each in state), weight, bias)
+        outputs.append(stepped[0])
+        state = tuple(cat([new, old[rows:]]) for new, old in zip(stepped, state, strict=True))
+    return outputs[::-1] if reverse else outputs, state
+
+
+# %% mutant="rnn_walk"
+# Turns the caller's list round
+# `inputs.reverse()` changes the list of whoever called. `reversed(inputs)` goes backwards without that.
+def walk(step, inputs, state, weight, bias, reverse=False):
+    outputs = []
+    if reverse:
+        inputs.reverse()
+    for x in inputs:
+        rows = len(x)
+        stepped = step(x, tuple(each[:rows] for each in state), weight, bias)
+        outputs.append(stepped[0])
+        state = tuple(cat([new, old[rows:]]) for new, old in zip(stepped, state, strict=True))
+    return outputs[::-1] if reverse else outputs, state
+
+
+# %% mutant="rnn_walk"
+# Writes into the state
+# A write in place changes tensors that belong to the caller: the first state isn't what it was.
+def walk(step, inputs, state, weight, bias, reverse=False):
+    outputs = []
+    state = tuple(each.detach() for each in state)
+    for x in reversed(inputs) if reverse else inputs:
+        rows = len(x)
+        stepped = step(x, tuple(each[:rows] for each in state), weight, bias)
+        outputs.append(stepped[0])
+        for new, old in zip(stepped, state, strict=True):
+            old.data[:rows] = new.detach()
+    return outputs[::-1] if reverse else outputs, state
+
+
+# %% mutant="rnn_walk"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def walk(step, inputs, state, weight, bias, reverse=False):
+    from minitorch.ops.nn.recurrent import _walk
+
+    return _walk(step, inputs, None, state, {"weight_hh": weight, "bias_hh": bias}, reverse)
+
+
+# %% [markdown] exercise="rnn_lstm_step" kind="core" points=3 part="mytorch.nn.recurrent:lstm_step"
+# ### Exercise 3 · The LSTM's step
+# `linear(h, weight, bias)` is $U h + b$, and `chunk(4, -1)` cuts a tensor into four along its last dimension. The order of
+# the parts is PyTorch's, so that its weights load.
+
+# %% check="rnn_lstm_step"
+rng = check.rng()
+count, hidden = whole(rng, 2, 3), whole(rng, 3, 4)
+x, h, c, weight, bias = (
+    mytorch.tensor(rng.normal(size=size).round(2), requires_grad=True)
+    for size in [(count, 4 * hidden), (count, hidden), (count, hidden), (4 * hidden, hidden), (4 * hidden,)]
+)
+new_h, new_c = mytorch.nn.recurrent.lstm_step(x, (h, c), weight, bias)
+((new_h * new_h).sum() + new_c.sum()).backward()
+values = {"h": new_h, "c": new_c, "gradient of c": c.grad, "gradient of h": h.grad, "gradient of the bias": bias.grad}
+alone, kept = mytorch.nn.recurrent.lstm_step(x, (h, c), weight, None)
+values |= {"without bias: h": alone, "without bias: c": kept}
+mytorch.manual_seed(check.seed())
+layer = mytorch.nn.LSTM(3, hidden, num_layers=2, bidirectional=True)
+output, (last, memory) = layer(mytorch.randn(5, count, 3))
+values |= {"a layer: output": output.detach(), "h of the layer": last.detach(), "c of the layer": memory.detach()}
+check.show(values, rtol=1e-4, text="One step with its gradients; then an LSTM of two layers and both directions.")
+
+# %% [markdown] hint="rnn_lstm_step"
+# One sum for all four parts: `x + linear(h, weight, bias)`. Then cut it up, and give each part its function.
+
+# %% [markdown] hint="rnn_lstm_step"
+# Three of the parts are gates between 0 and 1: `sigmoid`. The third part, g, is the candidate: `tanh`.
+
+# %% [markdown] hint="rnn_lstm_step"
+# `c = f * c + i * g` comes first; h is made of the *new* c: `o * c.tanh()`. Return (h, c).
+
+
+# %% mutant="rnn_lstm_step"
+# Another order of the gates
+# The parts are i, f, g, o. With f and i exchanged it keeps what it should let in, and weights of PyTorch mean something else.
+def lstm_step(x, state, weight, bias):
+    h, c = state
+    f, i, g, o = (x + linear(h, weight, bias)).chunk(4, -1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+# %% mutant="rnn_lstm_step"
+# Shows the old memory
+# h' is made of the new cell, c', not of the one before the step.
+def lstm_step(x, state, weight, bias):
+    h, c = state
+    i, f, g, o = (x + linear(h, weight, bias)).chunk(4, -1)
+    return o.sigmoid() * c.tanh(), f.sigmoid() * c + i.sigmoid() * g.tanh()
+
+
+# %% mutant="rnn_lstm_step"
+# Gates the candidate by a sigmoid
+# The candidate g goes through tanh: it may be negative, and so can lower the memory.
+def lstm_step(x, state, weight, bias):
+    h, c = state
+    i, f, g, o = (x + linear(h, weight, bias)).sigmoid().chunk(4, -1)
+    c = f * c + i * g
+    return o * c.tanh(), c
+
+
+# %% mutant="rnn_lstm_step"
+# No tanh at the end
+# What is shown is o · tanh(c'). Without tanh, h grows with the memory, without bounds.
+def lstm_step(x, state, weight, bias):
+    h, c = state
+    i, f, g, o = (x + linear(h, weight, bias)).chunk(4, -1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c, c
+
+
+# %% mutant="rnn_lstm_step"
+# Couples the gates
+# Here what comes in pushes out what was there: 1 − f in place of i. That is a GRU's idea; in an LSTM i is a gate of its own.
+def lstm_step(x, state, weight, bias):
+    h, c = state
+    _, f, g, o = (x + linear(h, weight, bias)).chunk(4, -1)
+    c = f.sigmoid() * c + (1 - f.sigmoid()) * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+# %% mutant="rnn_lstm_step"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def lstm_step(x, state, weight, bias):
+    from minitorch.ops.nn.recurrent import lstm_formula
+
+    return lstm_formula(x + linear(state[0], weight, bias), state[1])
+
+
+# %% [markdown] exercise="rnn_gru_step" kind="core" points=3 part="mytorch.nn.recurrent:gru_step"
+# ### Exercise 4 · The GRU's step
+# Now the input's share and the state's are cut up separately, since the reset gate multiplies only one of them.
+
+# %% check="rnn_gru_step"
+rng = check.rng()
+count, hidden = whole(rng, 2, 3), whole(rng, 3, 4)
+x, h, weight, bias = (
+    mytorch.tensor(rng.normal(size=size).round(2), requires_grad=True)
+    for size in [(count, 3 * hidden), (count, hidden), (3 * hidden, hidden), (3 * hidden,)]
+)
+(new,) = mytorch.nn.recurrent.gru_step(x, (h,), weight, bias)
+(new * new).sum().backward()
+values = {"h": new, "gradient of h": h.grad, "gradient of x": x.grad, "gradient of the bias": bias.grad}
+values["without bias"] = mytorch.nn.recurrent.gru_step(x, (h,), weight, None)[0]
+mytorch.manual_seed(check.seed())
+layer = mytorch.nn.GRU(3, hidden, num_layers=2, bidirectional=True)
+output, last = layer(mytorch.randn(5, count, 3))
+values |= {"a layer: output": output.detach(), "h of the layer": last.detach()}
+check.show(values, rtol=1e-4, text="One step with its gradients; then a GRU of two layers and both directions.")
+
+# %% [markdown] hint="rnn_gru_step"
+# Cut both: `x.chunk(3, -1)` and `linear(h, weight, bias).chunk(3, -1)`. Call them x_r, x_z, x_n and u_r, u_z, u_n.
+
+# %% [markdown] hint="rnn_gru_step"
+# Two gates: `(x_r + u_r).sigmoid()` and `(x_z + u_z).sigmoid()`. The candidate is `(x_n + r * u_n).tanh()`.
+
+# %% [markdown] hint="rnn_gru_step"
+# h' = (1 − z) · n + z · h: a large z keeps. The step returns a tuple with one tensor, `(h,)`.
+
+
+# %% mutant="rnn_gru_step"
+# Resets the state before the product
+# That is how the paper has it, and some frameworks. PyTorch multiplies after the product with U, so the bias is gated, too.
+def gru_step(x, state, weight, bias):
+    (h,) = state
+    hidden = h.shape[-1]
+    x_r, x_z, x_n = x.chunk(3, -1)
+    u_r, u_z, _ = linear(h, weight, bias).chunk(3, -1)
+    r, z = (x_r + u_r).sigmoid(), (x_z + u_z).sigmoid()
+    n = (x_n + linear(r * h, weight[2 * hidden :], None if bias is None else bias[2 * hidden :])).tanh()
+    return ((1 - z) * n + z * h,)
+
+
+# %% mutant="rnn_gru_step"
+# Keeps where it should renew
+# In PyTorch z says how much of the past stays. Papers differ in this: in some, z is the share of the new.
+def gru_step(x, state, weight, bias):
+    (h,) = state
+    x_r, x_z, x_n = x.chunk(3, -1)
+    u_r, u_z, u_n = linear(h, weight, bias).chunk(3, -1)
+    r, z = (x_r + u_r).sigmoid(), (x_z + u_z).sigmoid()
+    n = (x_n + r * u_n).tanh()
+    return (z * n + (1 - z) * h,)
+
+
+# %% mutant="rnn_gru_step"
+# Exchanges the two gates
+# The parts are r, z, n: the reset gate comes first.
+def gru_step(x, state, weight, bias):
+    (h,) = state
+    x_z, x_r, x_n = x.chunk(3, -1)
+    u_z, u_r, u_n = linear(h, weight, bias).chunk(3, -1)
+    r, z = (x_r + u_r).sigmoid(), (x_z + u_z).sigmoid()
+    n = (x_n + r * u_n).tanh()
+    return ((1 - z) * n + z * h,)
+
+
+# %% mutant="rnn_gru_step"
+# Resets the input as well
+# r multiplies the state's share only. The input always comes through.
+def gru_step(x, state, weight, bias):
+    (h,) = state
+    x_r, x_z, x_n = x.chunk(3, -1)
+    u_r, u_z, u_n = linear(h, weight, bias).chunk(3, -1)
+    r, z = (x_r + u_r).sigmoid(), (x_z + u_z).sigmoid()
+    n = (r * (x_n + u_n)).tanh()
+    return ((1 - z) * n + z * h,)
+
+
+# %% mutant="rnn_gru_step"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def gru_step(x, state, weight, bias):
+    from minitorch.ops.nn.recurrent import _gru
+
+    return (_gru(x, linear(state[0], weight, bias), state[0]),)
+
+
+# %% [markdown] exercise="rnn_by_hand" kind="build" points=3
+# ### Exercise 5 · Back through time, by hand
+# A favourite of the whiteboard: the backward pass of $h_t = \tanh(W x_t + U h_{t-1})$ with $h_0 = 0$, in NumPy and without
+# autograd. `x` has shape (T, I), `W` (H, I), `U` (H, H). Somebody computed all states, `h` of shape (T, H), where `h[t]`
+# belongs to `x[t]`, and gives you `g`, also (T, H): the gradient of the loss with respect to each `h[t]` as it is *used by
+# the loss*. What comes back through later steps has to be added.
+#
+# Return the gradients of `W`, of `U` and of `x`.
+
+
+# %% solution="rnn_by_hand"
+def backward_through_time(x, h, W, U, g):
+    """The gradients of W, U and x."""
+    ### BEGIN SOLUTION
+    grad_W, grad_U, grad_x = np.zeros_like(W), np.zeros_like(U), np.zeros_like(x)
+    later = np.zeros(len(U))
+    for t in reversed(range(len(x))):
+        sums = (g[t] + later) * (1 - h[t] ** 2)
+        grad_W += np.outer(sums, x[t])
+        if t > 0:
+            grad_U += np.outer(sums, h[t - 1])
+        grad_x[t] = sums @ W
+        later = sums @ U
+    return grad_W, grad_U, grad_x
+    ### END SOLUTION
+
+
+# %% check="rnn_by_hand"
+rng = check.rng()
+steps, inputs, hidden = whole(rng, 4, 6), whole(rng, 2, 3), whole(rng, 4, 5)
+x, W, U = rng.normal(size=(steps, inputs)), rng.normal(size=(hidden, inputs)), rng.normal(size=(hidden, hidden))
+h = np.zeros((steps, hidden))
+for t in range(steps):
+    h[t] = np.tanh(W @ x[t] + U @ (h[t - 1] if t else np.zeros(hidden)))
+last_only = np.zeros((steps, hidden))
+last_only[-1] = 1.0
+values = {"steps, inputs, hidden": [steps, inputs, hidden]}
+for name, g in {"loss of all states": rng.normal(size=(steps, hidden)), "loss of the last state": last_only}.items():
+    found = backward_through_time(x.copy(), h.copy(), W.copy(), U.copy(), g.copy())
+    values |= {f"{name}: {which}": np.asarray(grad) for which, grad in zip(("W", "U", "x"), found, strict=True)}
+check.show(values, rtol=1e-6, text="Gradients through time.")
+
+# %% [markdown] hint="rnn_by_hand"
+# Go from the last step to the first, with one vector to remember: the gradient of h[t] that comes from step t + 1.
+
+# %% [markdown] hint="rnn_by_hand"
+# At each step, the whole gradient of h[t] is `g[t] + later`. Through tanh it becomes `sums = (…) * (1 - h[t] ** 2)`.
+
+# %% [markdown] hint="rnn_by_hand"
+# From `sums`: the gradient of W gets `np.outer(sums, x[t])`, that of U `np.outer(sums, h[t - 1])` (for t = 0 the state before
+# was 0), x[t] gets `sums @ W`, and `later` for the step before is `sums @ U`.
+
+
+# %% mutant="rnn_by_hand"
+# Each step by itself
+# What comes back through the later steps is missing: each h[t] is also used by h[t + 1].
+def backward_through_time(x, h, W, U, g):
+    grad_W, grad_U, grad_x = np.zeros_like(W), np.zeros_like(U), np.zeros_like(x)
+    for t in reversed(range(len(x))):
+        sums = g[t] * (1 - h[t] ** 2)
+        grad_W += np.outer(sums, x[t])
+        if t > 0:
+            grad_U += np.outer(sums, h[t - 1])
+        grad_x[t] = sums @ W
+    return grad_W, grad_U, grad_x
+
+
+# %% mutant="rnn_by_hand"
+# Pairs U with the wrong state
+# U multiplied the state *before* the step. In Python, h[t - 1] is the last row when t is 0.
+def backward_through_time(x, h, W, U, g):
+    grad_W, grad_U, grad_x = np.zeros_like(W), np.zeros_like(U), np.zeros_like(x)
+    later = np.zeros(len(U))
+    for t in reversed(range(len(x))):
+        sums = (g[t] + later) * (1 - h[t] ** 2)
+        grad_W += np.outer(sums, x[t])
+        grad_U += np.outer(sums, h[t - 1])
+        grad_x[t] = sums @ W
+        later = sums @ U
+    return grad_W, grad_U, grad_x
+
+
+# %% mutant="rnn_by_hand"
+# Pairs U with the state after the step
+# U multiplied the state before the step: `h[t - 1]`, and zeros at the first step.
+def backward_through_time(x, h, W, U, g):
+    dW, dU, dx, later = np.zeros_like(W), np.zeros_like(U), np.zeros_like(x), np.zeros(len(U))
+    for t in reversed(range(len(x))):
+        sums = (g[t] + later) * (1 - h[t] ** 2)
+        dW += np.outer(sums, x[t])
+        dU += np.outer(sums, h[t])
+        dx[t] = sums @ W
+        later = sums @ U
+    return dW, dU, dx
+
+
+# %% mutant="rnn_by_hand"
+# Multiplies by U instead of its transpose
+# Going back through U h needs the transposed matrix: `sums @ U`. `U @ sums` has the same shape and other numbers.
+def backward_through_time(x, h, W, U, g):
+    grad_W, grad_U, grad_x = np.zeros_like(W), np.zeros_like(U), np.zeros_like(x)
+    later = np.zeros(len(U))
+    for t in reversed(range(len(x))):
+        sums = (g[t] + later) * (1 - h[t] ** 2)
+        grad_W += np.outer(sums, x[t])
+        if t > 0:
+            grad_U += np.outer(sums, h[t - 1])
+        grad_x[t] = sums @ W
+        later = U @ sums
+    return grad_W, grad_U, grad_x
+
+
+# %% mutant="rnn_by_hand"
+# Carries the gradient past tanh
+# What goes on to the step before has passed through tanh's slope: it comes from `sums`, not from the gradient of h[t].
+def backward_through_time(x, h, W, U, g):
+    grad_W, grad_U, grad_x = np.zeros_like(W), np.zeros_like(U), np.zeros_like(x)
+    later = np.zeros(len(U))
+    for t in reversed(range(len(x))):
+        whole = g[t] + later
+        sums = whole * (1 - h[t] ** 2)
+        grad_W += np.outer(sums, x[t])
+        if t > 0:
+            grad_U += np.outer(sums, h[t - 1])
+        grad_x[t] = sums @ W
+        later = whole @ U
+    return grad_W, grad_U, grad_x
+
+
+# %% mutant="rnn_by_hand"
+# Keeps the last step's gradient of W
+# The same W is used at every step, so its gradient is the sum over all of them.
+def backward_through_time(x, h, W, U, g):
+    grad_W, grad_U, grad_x = np.zeros_like(W), np.zeros_like(U), np.zeros_like(x)
+    later = np.zeros(len(U))
+    for t in reversed(range(len(x))):
+        sums = (g[t] + later) * (1 - h[t] ** 2)
+        grad_W = np.outer(sums, x[t])
+        if t > 0:
+            grad_U += np.outer(sums, h[t - 1])
+        grad_x[t] = sums @ W
+        later = sums @ U
+    return grad_W, grad_U, grad_x
+
+
+# %% [markdown] exercise="rnn_repair_neighbours" kind="repair" points=3
+# ### Exercise 6 · A sentence and its neighbours
+# `summaries` reads sentences with a bidirectional GRU (input and output without `batch_first`) and gives one row for each:
+# what both directions knew at the end. A classifier on top of it learns well. In production, where sentences come one at
+# a time, it is much worse. And the same sentence gets another row when its neighbours in the batch change:
+#
+# ```python
+# layer = torch.nn.GRU(2, 3, bidirectional=True)
+# a, b = torch.ones(2, 2), torch.ones(5, 2)
+# summaries(layer, [a])[0]       # one row …
+# summaries(layer, [a, b])[0]    # … and a different one
+# ```
+#
+# Repair it. The rows belong to the sentences in the order in which they were given.
+
+
+# %% solution="rnn_repair_neighbours"
+def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
+    """A row for each sentence (Tₙ, input_size): (N, 2 · hidden_size), the forward direction's part first."""
+    ### BEGIN SOLUTION
+    _, h = layer(rnn.pack_sequence(sentences, enforce_sorted=False))
+    return torch.cat([h[-2], h[-1]], 1)
+    ### END SOLUTION
+    ### BEGIN STUB
+    # output, _ = layer(rnn.pad_sequence(sentences))
+    # return output[-1]
+    ### END STUB
+
+
+# %% check="rnn_repair_neighbours"
+rng = check.rng()
+torch.manual_seed(check.seed())
+layer = torch.nn.GRU(2, 3, num_layers=2, bidirectional=True)
+lengths = np.roll([3, 6, 2, 5], rng.integers(4)).tolist()
+sentences = [torch.tensor(rng.normal(size=(length, 2)).astype(np.float32)) for length in lengths]
+rows = summaries(layer, sentences)
+values = {"lengths": lengths, "rows": rows.detach(), "the second one alone": summaries(layer, sentences[1:2]).detach()}
+rows.sum().backward()
+values["gradient of a weight"] = layer.weight_hh_l0_reverse.grad
+check.show(values, rtol=1e-4, text="One row for each of four sentences, and for one of them alone.")
+
+# %% [markdown] hint="rnn_repair_neighbours"
+# Print the row of one sentence with longer and longer neighbours. Which half keeps changing? Is the other half right when
+# the sentence is alone?
+
+# %% [markdown] hint="rnn_repair_neighbours"
+# There are two faults in `output[-1]`. For a short sentence it is what the layer knew after the padding. And its second half
+# belongs to a direction that has only just begun.
+
+# %% [markdown] hint="rnn_repair_neighbours"
+# `rnn.pack_sequence(sentences, enforce_sorted=False)` keeps padding out. Then the last states are each sentence's own:
+# `h[-2]` is the forward direction of the last layer, `h[-1]` the backward one. Join them along dimension 1.
+
+
+# %% mutant="rnn_repair_neighbours"
+# Takes the states of the padded batch
+# The backward direction has now read everything. But both directions still read the padding: one at the end, one first.
+def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
+    _, h = layer(rnn.pad_sequence(sentences))
+    return torch.cat([h[-2], h[-1]], 1)
+
+
+# %% mutant="rnn_repair_neighbours"
+# Reads the output at each sentence's end
+# The forward half has made all its steps now. The backward half has made those in the padding, and one more.
+def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
+    output, _ = layer(rnn.pad_sequence(sentences))
+    return torch.stack([output[len(each) - 1, number] for number, each in enumerate(sentences)])
+
+
+# %% mutant="rnn_repair_neighbours"
+# Reshapes without the exchange
+# The states are (2, N, hidden): reshaped at once, a row gets the same direction of two sentences.
+def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
+    _, h = layer(rnn.pack_sequence(sentences, enforce_sorted=False))
+    return h[-2:].reshape(len(sentences), -1)
+
+
+# %% mutant="rnn_repair_neighbours"
+# Sorts and doesn't sort back
+# The rows are right, but in the order of the lengths: sentences get each other's rows.
+def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
+    _, h = layer(rnn.pack_sequence(sorted(sentences, key=len, reverse=True)))
+    return torch.cat([h[-2], h[-1]], 1)
+
+
+# %% mutant="rnn_repair_neighbours"
+# Takes the first layer's states
+# h lists layers and directions from the first on. The last layer's two are h[-2] and h[-1].
+def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
+    _, h = layer(rnn.pack_sequence(sentences, enforce_sorted=False))
+    return torch.cat([h[0], h[1]], 1)
+
+
+# %% mutant="rnn_repair_neighbours"
+# Reads the packed output's last step
+# Packed and padded again, the output of a short sentence is 0 after its end.
+def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
+    output, _ = layer(rnn.pack_sequence(sentences, enforce_sorted=False))
+    return rnn.pad_packed_sequence(output)[0][-1]
+
+
+# %% [markdown] exercise="rnn_measure_reach" kind="measure" points=2
+# ### Exercise 7 · How far does it see?
+# Write `half_life(layer)`: after how many steps is the influence of an input on the output at most half of what it was at
+# first? Measure it with derivatives. The layer is a one-unit recurrence (input and state have one number each); feed it 40
+# zeros. The influence of step t is the absolute value of the derivative of the *last* output by the input at t. It is
+# largest for the last input; go back from there, and count the steps until it is at most half as large.
+#
+# The setup of the check makes LSTMs in which only the forget gate's bias differs. How does the half-life grow with it?
+
+
+# %% solution="rnn_measure_reach"
+def half_life(layer: torch.nn.Module) -> int:
+    """The steps until an input's influence on the last output has fallen to half or less."""
+    ### BEGIN SOLUTION
+    x = torch.zeros(40, 1, 1, requires_grad=True)
+    layer(x)[0][-1].sum().backward()
+    influence = x.grad.flatten().abs().flip((0,)).tolist()
+    return next(steps for steps, each in enumerate(influence) if each <= influence[0] / 2)
+    ### END SOLUTION
+
+
+# %% check="rnn_measure_reach"
+rng = check.rng()
+
+
+def lstm(forget_bias: float) -> torch.nn.Module:
+    """An LSTM whose gates don't look at the state; they are open, but for the forget gate."""
+    layer = torch.nn.LSTM(1, 1)
+    with torch.no_grad():
+        layer.weight_ih_l0[:] = torch.tensor([[0.0], [0.0], [1.0], [0.0]])
+        layer.weight_hh_l0.zero_()
+        layer.bias_ih_l0[:] = torch.tensor([5.0, forget_bias, 0.0, 5.0])
+        layer.bias_hh_l0.zero_()
+    return layer
+
+
+def plain(weight: float) -> torch.nn.Module:
+    layer = torch.nn.RNN(1, 1)
+    with torch.no_grad():
+        for each in layer.parameters():
+            each.zero_()
+        layer.weight_ih_l0.fill_(1.0)
+        layer.weight_hh_l0.fill_(weight)
+    return layer
+
+
+biases = [-1.0, 0.3, 1.0, 2.0, 3.0] + [round(float(each), 1) + 0.03 for each in rng.uniform(-2, 2.5, 3)]
+values = {f"LSTM, forget bias {bias:.2f}": int(half_life(lstm(bias))) for bias in biases}
+weights = [-0.9, 0.45, 0.5] + [round(float(each), 1) + 0.03 for each in rng.uniform(0.3, 0.9, 2)]
+values |= {f"RNN, weight {weight:.2f}": int(half_life(plain(weight))) for weight in weights}
+check.show(values, text="Half-lives, in steps.")
+
+# %% [markdown] hint="rnn_measure_reach"
+# Make an input of zeros, shape (40, 1, 1), that requires grad. Differentiate `layer(x)[0][-1]`, and look at `x.grad`.
+
+# %% [markdown] hint="rnn_measure_reach"
+# The last input's influence is the first number when you read the gradient backwards: `x.grad.flatten().abs().flip((0,))`.
+
+# %% [markdown] hint="rnn_measure_reach"
+# Count from 0 at the last input: the answer is the first count at which the influence is at most half of the one at 0.
+
+
+# %% mutant="rnn_measure_reach"
+# Waits for less than half
+# At most half is enough: with a weight of 0.5, one step back is exactly half.
+def half_life(layer):
+    x = torch.zeros(40, 1, 1, requires_grad=True)
+    layer(x)[0][-1].sum().backward()
+    influence = x.grad.flatten().abs().flip(0)
+    return int((influence < 0.5 * influence[0]).nonzero()[0])
+
+
+# %% mutant="rnn_measure_reach"
+# Counts from the first input
+# Reading forwards, the first input is the weakest one, so the answer is 0 at once. Start at the last input.
+def half_life(layer: torch.nn.Module) -> int:
+    x = torch.zeros(40, 1, 1, requires_grad=True)
+    layer(x)[0][-1].sum().backward()
+    influence = x.grad.flatten().abs().tolist()
+    return next(steps for steps, each in enumerate(influence) if each <= influence[-1] / 2)
+
+
+# %% mutant="rnn_measure_reach"
+# One step too many
+# The last input is 0 steps back: the position in the list is the number of steps.
+def half_life(layer: torch.nn.Module) -> int:
+    x = torch.zeros(40, 1, 1, requires_grad=True)
+    layer(x)[0][-1].sum().backward()
+    influence = x.grad.abs().flatten().tolist()[::-1]
+    return sum(each > influence[0] / 2 for each in influence) + 1
+
+
+# %% mutant="rnn_measure_reach"
+# Forgets the sign
+# With a negative weight the derivative alternates. Its size is what counts: take the absolute value.
+def half_life(layer: torch.nn.Module) -> int:
+    x = torch.zeros(40, 1, 1, requires_grad=True)
+    layer(x)[0][-1].sum().backward()
+    influence = x.grad.flatten().flip((0,)).tolist()
+    return next(steps for steps, each in enumerate(influence) if each <= influence[0] / 2)
+
+
+# %% mutant="rnn_measure_reach"
+# Differentiates all outputs
+# The sum of all outputs depends on early inputs through many outputs. Only the last one tells how far it looks back.
+def half_life(layer: torch.nn.Module) -> int:
+    x = torch.zeros(40, 1, 1, requires_grad=True)
+    layer(x)[0].sum().backward()
+    influence = x.grad.flatten().abs().flip((0,)).tolist()
+    return next((steps for steps, each in enumerate(influence) if each <= influence[0] / 2), 40)
+
+
+# %% mutant="rnn_measure_reach"
+# Compares neighbours
+# This asks where the influence halves from one step to the next. In an LSTM it shrinks a little at each step.
+def half_life(layer: torch.nn.Module) -> int:
+    x = torch.zeros(40, 1, 1, requires_grad=True)
+    layer(x)[0][-1].sum().backward()
+    influence = x.grad.flatten().abs().flip((0,)).tolist()
+    return next((steps for steps in range(1, 40) if influence[steps] <= influence[steps - 1] / 2), 40)

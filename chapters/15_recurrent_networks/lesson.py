@@ -1,0 +1,426 @@
+# %% [markdown]
+# # Recurrent networks
+# You'll write the walk through time, and the two steps that made it useful: LSTM and GRU. You'll see what a network
+# remembers, measure why it forgets, and keep padding out of its memory. Plan 50 minutes for the lesson and 75 for the
+# exercises.
+
+# %% hidden=true
+from course import lesson
+
+mytorch = lesson.mytorch(15)  # your library after this chapter, with the parts that you solved
+
+# %% [markdown]
+# ## The first word of a hundred
+# Feed 100 word vectors to a recurrent network. Then replace the first word with a very different one, and feed them again.
+
+# %% tags=["proof-forgotten"]
+import minitorch as torch
+
+torch.manual_seed(0)
+words = torch.randn(100, 1, 8)
+others = words.clone()
+others[0] += 100
+for kind in ("RNN", "GRU", "LSTM"):
+    layer = getattr(torch.nn, kind)(8, 16)
+    same = torch.equal(layer(words)[0][-1], layer(others)[0][-1])
+    print(f"{kind:4} the same last output, digit for digit: {same}")
+
+# %% [markdown]
+# All three forgot it, down to the last digit, even the LSTM, which is famous for its memory. A network that can't see a
+# word can't learn from it either. What decides how far back it sees?
+#
+# ## The smallest model
+# A recurrent network is a loop with one number to remember: $h \leftarrow \tanh(w h + x)$. How does the last state depend
+# on an earlier one? Each step multiplies the derivative by $w (1 - h^2)$.
+
+# %%
+import math
+
+
+def states(w, inputs):
+    found = [0.0]
+    for x in inputs:
+        found.append(math.tanh(w * found[-1] + x))
+    return found
+
+
+def sensitivities(w, found):
+    """The derivative of the last state by itself, the one before it, and so on back to the first."""
+    products = [1.0]
+    for h in reversed(found[1:]):
+        products.append(products[-1] * w * (1 - h * h))
+    return products
+
+
+silence = [0.0] * 30
+for w in (0.5, 1.0):
+    print(f"w = {w}: over 30 steps {sensitivities(w, states(w, silence))[-1]:.1g}")
+
+# %% [markdown]
+# ### Break it
+# With $w = 1$ the derivative is 1, however far you go back. Is that the cure? The inputs were zeros. Let something happen:
+
+# %% tags=["proof-vanishing"]
+inputs = torch.randn(30).tolist()
+back = sensitivities(1.0, states(1.0, inputs))
+print("w = 1 with inputs, over 30 steps:", f"{back[-1]:.0e}")
+print("w = 1.2 without tanh, over 30 steps:", round(1.2**30))
+
+# %% [markdown]
+# Each state away from 0 has a slope $1 - h^2$ below 1. Without tanh, any $w$ but ±1 makes the derivative shrink or grow
+# exponentially. Move the slider.
+
+# %%
+from course import pictures
+
+
+def over_time(w):
+    lines = {"with tanh": sensitivities(w, states(w, inputs)), "without": [w**k for k in range(31)]}
+    last = lines["with tanh"][-1]
+    about = f"w = {w:g}: over 30 steps the derivative becomes {last:.0e}, without tanh {w**30:.0e}."
+    return pictures.curves(lines, range(31), xlabel="steps back", ylabel="derivative", log="y", alt=about)
+
+
+pictures.slider(over_time, start={"w": 1.2}, w=[0.5, 0.8, 1.0, 1.2, 1.5, 2.0])
+
+# %% [markdown]
+# ## Through time · 2.7 梯度消失与梯度爆炸
+# With vectors, $w$ becomes a matrix $U$, the same one at every step. Unrolled, a recurrent network is a deep network with
+# shared weights:
+
+# %%
+above = {"loss": ["h3"], "h3": ["x3", "h2", "U"], "h2": ["x2", "h1", "U"], "h1": ["x1", "h0", "U"]}
+about = "x1 and h0 lead to h1, h1 and x2 to h2, h2 and x3 to h3, h3 to the loss; U leads to each h."
+pictures.graph("loss", children=lambda node: above.get(node, []), label=str, alt=about)
+
+# %% [markdown]
+# On the way back from the loss to `h0`, the gradient is multiplied by $U$ once per step. The gradient of $U$ itself is a
+# sum over all steps. Where the factors are small, near steps dominate that sum and far ones hardly count.
+
+
+# %% tags=["proof-explodes"]
+def gradient_norms(radius, steps=60):
+    """The gradient's norm, going back through a linear recurrence that stretches by `radius`."""
+    u = torch.nn.init.orthogonal_(torch.empty(16, 16)) * radius
+    h = start = torch.zeros(16, requires_grad=True)
+    for _ in range(steps):
+        h = u @ h
+    h.sum().backward()
+    return start.grad.norm().item()
+
+
+for radius in (0.8, 1.0, 1.2):
+    print(f"U stretches by {radius}: gradient norm {gradient_norms(radius):.1e}")
+layer = torch.nn.RNN(4, 8, nonlinearity="relu")
+with torch.no_grad():
+    layer.weight_hh_l0.copy_(torch.eye(8) * 1.5)
+layer(torch.rand(40, 1, 4))[0][-1].sum().backward()
+for name in ("norm of all gradients", "the same, clipped"):
+    norm = torch.nn.utils.clip_grad_norm_(layer.parameters(), 1.0)  # returns the norm from before
+    print(f"{name}: {norm.item():.0e}")
+
+# %% [markdown]
+# **Interview · Why do gradients vanish or explode in an RNN?**
+#
+# - *Thirty seconds:* Going back k steps multiplies k times by the same matrix and by the slopes of tanh. If that product
+#   shrinks, far inputs get no gradient; if it grows, the gradient explodes.
+# - *Longer:* Vanishing is easy to miss: the loss still falls, since near words are learned. Exploding isn't: the loss
+#   jumps, and soon it is nan.
+# - *They ask next:* What helps? Against exploding, clip the norm. Against vanishing, use an LSTM, a GRU or attention.
+# - *The trap:* "Clipping cures both." It can't bring back a gradient that is 0.
+# - *Proof:* `proof-vanishing`, `proof-explodes`, `proof-gradient-over-time`.
+#
+# ### Cutting the past off
+# A text of a million words is too long to unroll. So it is read in pieces. The *state* goes on from piece to piece, the
+# gradient doesn't: **truncated backpropagation through time**.
+
+# %% tags=["proof-truncated"]
+from course import check
+
+layer, text = torch.nn.RNN(1, 8), torch.randn(30, 1, 1)
+first, second = text[:15].clone().requires_grad_(), text[15:]
+_, kept = layer(first)
+for name, h in {"kept": kept, "detached": kept.detach(), "zeros": None}.items():
+    first.grad = None
+    output, _ = layer(second, h)
+    output.sum().backward(retain_graph=True)
+    reached = first.grad is not None
+    print(f"{name:9} first output {output[0, 0, 0].item():.4f}, gradient goes on: {reached}")
+for retain in (False, True):
+    state = layer(first)[1]
+    state.sum().backward(retain_graph=retain)
+    with torch.no_grad():
+        layer.weight_hh_l0 *= 0.9  # in place, as an optimizer's step
+    error = check.error(layer(second, state)[1].sum().backward)
+    print(f"retain_graph={retain}:", str(error).partition(" (")[0].partition(" by an")[0])
+
+# %% [markdown]
+# **Interview · What is truncated backpropagation through time?**
+#
+# - *Thirty seconds:* Read the sequence in pieces. Pass the state on, but `detach` it, so each backward pass stays within
+#   its piece.
+# - *Longer:* The state still carries what came before. But the network isn't trained to keep something for a later piece.
+# - *They ask next:* What if you forget `detach`? The second `backward` raises: the first piece's graph is freed.
+# - *The trap:* Answering that error with `retain_graph=True`. The graph grows from piece to piece, and after an optimizer's
+#   step `backward` raises again, because it needs the old weights. Passing no state on is wrong, too: the network starts
+#   from zeros.
+# - *Proof:* `proof-truncated`.
+#
+# ## LSTM: remember by adding
+# A plain step overwrites its memory. An LSTM has a second state, the **cell** $c$, and three gates between 0 and 1:
+#
+# $$ c' = f \cdot c + i \cdot g \qquad h' = o \cdot \tanh(c') $$
+#
+# $f$ says how much stays, $i$ how much of the candidate $g$ goes in, $o$ how much is shown. Straight
+# along the cell, the derivative is a product of forget gates: no matrix, no tanh. If they are near 1, it survives.
+
+# %% [markdown] given="mytorch.nn.recurrent:rnn_step"
+# In `mytorch` a **step** takes the input's share of the sums, $W x + b$, and the state, a tuple. This is the plain one:
+
+# %% [markdown]
+# You'll write `lstm_step`, `gru_step` and `walk`, which repeats a step through time, forwards or backwards. The input's
+# share doesn't depend on the state, so the layer computes it for all steps in one product; only $U h$ has to wait.
+#
+# Now measure. Differentiate the last output with respect to every input, on your layers:
+
+
+# %% tags=["proof-gradient-over-time"]
+def reach(layer, steps=60):
+    x = mytorch.randn(steps, 1, 8, requires_grad=True)
+    layer(x)[0][-1].sum().backward()
+    return [(x.grad[t] * x.grad[t]).sum().sqrt().item() for t in reversed(range(steps))]
+
+
+mytorch.manual_seed(0)
+layers = {"RNN": mytorch.nn.RNN(8, 16), "GRU": mytorch.nn.GRU(8, 16), "LSTM": mytorch.nn.LSTM(8, 16)}
+layers["LSTM, f near 1"] = mytorch.nn.LSTM(8, 16)
+layers["LSTM, f near 1"].bias_hh_l0.data[16:32] = 3.0  # the forget gate's part of the bias
+lines = {name: reach(layer) for name, layer in layers.items()}
+for name, line in lines.items():
+    print(f"{name:15} 60 steps back: 10 to the power of {math.log10(line[-1]):.0f}")
+about = "The gradient over 60 steps falls fast, but slowly for an LSTM whose forget gate is near 1."
+pictures.curves(lines, range(60), xlabel="steps back", ylabel="gradient norm", log="y", alt=about)
+
+# %% [markdown]
+# As PyTorch initializes it, the LSTM forgets fast, too: its biases are near 0, so its forget gates are
+# near $\sigma(0) = 0.5$ and halve the memory at each step. With a forget bias of 3, a share of $\sigma(3) = 0.95$ stays.
+#
+# **Interview · How does an LSTM help against vanishing gradients?**
+#
+# - *Thirty seconds:* Its cell changes by $f \cdot c + i \cdot g$. The derivative from cell to cell is the forget gate,
+#   which can stay near 1; there is no matrix and no tanh on that path.
+# - *Longer:* The network learns when to keep and when to forget. Set the forget gate's bias to 1 or more at the start, so that
+#   it begins by keeping.
+# - *They ask next:* And exploding? It's still possible, through $h$ and $U$. Clip.
+# - *The trap:* "LSTMs don't have vanishing gradients." As PyTorch initializes them, they do.
+# - *Proof:* `proof-gradient-over-time`, `proof-recall`.
+#
+# ### Does it matter?
+# A task: the first input is −1 or 1, then come 29 random ones. Say at the end which it was.
+
+
+# %% tags=["proof-recall"]
+def train(kind, forget_bias=None, steps=120):
+    torch.manual_seed(0)
+    layer, head, losses = kind(1, 16), torch.nn.Linear(16, 1), []
+    if forget_bias is not None:
+        with torch.no_grad():
+            layer.bias_hh_l0[16:32] = forget_bias
+    optimizer = torch.optim.Adam([*layer.parameters(), *head.parameters()], lr=0.01)
+    for _ in range(steps):
+        x, bit = torch.randn(30, 16, 1) / 2, torch.randint(2, (16, 1)).float()
+        x[0] = bit * 2 - 1
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(head(layer(x)[0][-1]), bit)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+lines = {"RNN": train(torch.nn.RNN), "LSTM": train(torch.nn.LSTM)}
+lines["LSTM, forget bias 3"] = train(torch.nn.LSTM, 3.0)
+for name, losses in lines.items():
+    print(f"{name:20} learned it: {sum(losses[-20:]) / 20 < 0.3}")
+about = "Loss over 120 steps: RNN and LSTM stay at chance, the LSTM with forget bias 3 learns."
+pictures.curves(lines, xlabel="step", ylabel="loss (nats)", alt=about)
+
+# %% [markdown]
+# Chance is $\log 2 = 0.69$. Both LSTMs begin with the same weights and see the same data; only the forget bias differs.
+# (With some seeds the plain RNN learns this in time, too.)
+#
+# ## GRU: one state less
+# A GRU has no cell. Its update gate $z$ mixes old and new, $h' = (1 - z) n + z h$, and its reset gate $r$ says how much of
+# the past the candidate $n$ sees. All layers here have *two* biases, one for the input and one for the state. Why?
+
+# %% tags=["proof-two-biases"]
+x = torch.randn(5, 2, 8)
+for kind, parts in {"RNN": "h", "LSTM": "ifgo", "GRU": "rzn"}.items():
+    layer = getattr(torch.nn, kind)(8, 16)
+    layer(x)[0].sum().backward()
+    both = zip(layer.bias_ih_l0.grad.split(16), layer.bias_hh_l0.grad.split(16), strict=True)
+    equal = [torch.allclose(one, other) for one, other in both]
+    differ = [part for part, same in zip(parts, equal, strict=True) if not same]
+    count = sum(each.numel() for each in layer.parameters())
+    print(f"{kind:4} {count} parameters; the two biases get different gradients in: {differ}")
+
+# %% [markdown]
+# In RNN and LSTM they only occur as a sum: one of them is there because cuDNN wants it. In the GRU, $n = \tanh(W x + b +
+# r \cdot (U h + c))$: the second bias of the candidate passes through the gate.
+#
+# **Interview · LSTM or GRU?**
+#
+# - *Thirty seconds:* A GRU has three parts instead of four and one state instead of two: a quarter fewer parameters. Which
+#   is better depends on the task.
+# - *Longer:* An LSTM can keep and add at once, since f and i are separate. A GRU trades: what comes in pushes out what was
+#   there, since the weights are $z$ and $1 - z$.
+# - *They ask next:* Why two biases? In LSTMs one would do. In PyTorch's GRU the reset gate multiplies after the product
+#   with U, so the candidate's second bias counts.
+# - *The trap:* Loading weights from a framework whose reset gate multiplies before the product. The shapes may fit, the
+#   numbers don't.
+# - *Proof:* `proof-two-biases`.
+#
+# ## What comes out, and in which shape
+
+# %% tags=["proof-outputs"]
+layer = torch.nn.LSTM(8, 16, num_layers=2, batch_first=True, bidirectional=True)
+output, (h, c) = layer(torch.randn(5, 7, 8))
+print("output", tuple(output.shape), " h", tuple(h.shape), " c", tuple(c.shape))
+print("forward:  output[:, -1] ends with h[2]:", torch.equal(output[:, -1, :16], h[2]))
+print("backward: output[:, -1] ends with h[3]:", torch.equal(output[:, -1, 16:], h[3]), end="; ")
+print("output[:, 0] does:", torch.equal(output[:, 0, 16:], h[3]))
+
+# %% [markdown]
+# `output` holds the last layer's $h$ at every step; `h` and `c` hold the last states of all layers and directions.
+#
+# **Interview · What does `nn.LSTM` return?**
+#
+# - *Thirty seconds:* `output` (T, N, directions · H) of the last layer, and `(h, c)`, both (layers · directions, N, H).
+# - *Longer:* With `batch_first` the batch comes first in inputs and outputs. The states stay (layers · directions, N, H).
+# - *They ask next:* What represents a whole sentence in a bidirectional layer? `cat([h[-2], h[-1]], 1)`.
+# - *The trap:* `output[:, -1]`: its backward half has made only one step.
+# - *Proof:* `proof-outputs`.
+#
+# ## Padding gets into the memory
+# Sentences of different lengths are padded to a rectangle. The network doesn't know that:
+
+# %% tags=["proof-padding"]
+from minitorch.nn.utils import rnn
+
+torch.manual_seed(0)
+layer = torch.nn.GRU(1, 4)
+sentences = [torch.tensor([[5.0]]), torch.tensor([[1.0], [2.0], [3.0]]), torch.tensor([[7.0], [8.0]])]
+padded = rnn.pad_sequence(sentences)
+packed = rnn.pack_padded_sequence(padded, [1, 3, 2], enforce_sorted=False)
+alone = torch.stack([layer(each)[1][0] for each in sentences])
+for name, state in {"padded": layer(padded)[1], "packed": layer(packed)[1]}.items():
+    right = (state[0] - alone).abs().sum(1) < 1e-6
+    print(f"{name}: last state as if alone, sentence by sentence: {right.tolist()}")
+print("batch sizes", packed.batch_sizes.tolist(), " order", packed.sorted_indices.tolist())
+table = padded[:, packed.sorted_indices, 0].int()
+pictures.grids(("sorted, padded (T, N)", table, table > 0), "→", ("packed data", packed.data.T.int()))
+
+# %% [markdown]
+# A **packed sequence** has the rows step by step, without padding. At step t only the first `batch_sizes[t]` sequences take
+# part; the state of the others stays as it was when they ended. `walk` does that when a step has fewer rows than the state.
+#
+# **Interview · Why pack sequences?**
+#
+# - *Thirty seconds:* So that padding isn't read as words. The last state is each sequence's own, and no work is done for
+#   padding.
+# - *Longer:* Sequences are sorted by length, so at each step those that go on are the first rows: a slice, not a mask.
+# - *They ask next:* And without packing? Take `output` at each sequence's last step. That's right for layers that only
+#   read forward. A backward direction starts in the padding, and a second layer reads what it wrote.
+# - *The trap:* Sorting by hand and forgetting to sort back. `enforce_sorted=False` does both.
+# - *Proof:* `proof-padding`.
+#
+# ## Milestone
+# Two layers, both directions, a packed batch: weights from minitorch, results from your library. Then three training
+# steps.
+
+# %% tags=["proof-milestone"]
+source = torch.nn.LSTM(4, 5, num_layers=2, bidirectional=True)
+batch, losses = torch.randn(6, 3, 4), {}
+for library in (torch, mytorch):
+    model = library.nn.LSTM(4, 5, num_layers=2, bidirectional=True)
+    weights = {name: library.tensor(each.numpy()) for name, each in source.state_dict().items()}
+    model.load_state_dict(weights)
+    x = library.tensor(batch.numpy())
+    x = library.nn.utils.rnn.pack_padded_sequence(x, [4, 6, 2], enforce_sorted=False)
+    found = losses[library.__name__] = []
+    for _ in range(3):
+        loss = (model(x)[1][0] - 1).square().mean()
+        loss.backward()
+        for each in model.parameters():
+            each.data -= each.grad
+            each.grad = None
+        found.append(round(loss.item(), 4))
+print(losses)
+
+# %% [markdown]
+# ## The real one
+# Here is a step in minitorch: one function for all kinds, and `mode` names the kind.
+
+# %%
+import inspect
+
+from minitorch.ops.nn import recurrent
+
+print(inspect.getsource(recurrent.step))
+for kind in ("RNN", "GRU", "LSTM"):
+    print(kind, "ends in", getattr(torch.nn, kind)(8, 16)(words)[0].grad_fn.name())
+
+# %% [markdown]
+# `gates` is the input's share, `weights` a dict of the layer's parameters, `_gru` what you write in exercise 4, and
+# `lstm_formula` what you write in exercise 3; `lstm_cell` is the same as a single operation, so that a step leaves one
+# node instead of many. `weight_hr` is PyTorch's `proj_size`: the LSTM shows only a projection of its memory.
+#
+# In PyTorch, each layer and direction of a float32 LSTM without `proj_size` on a CPU is one call to oneDNN and one node of the graph, as the
+# last line shows. RNN, GRU and any packed batch go through a loop there. On a GPU, cuDNN usually computes all of them.
+# That is fast, but you can't step in between. If you need to, write your own loop around `nn.LSTMCell`, which makes one
+# step.
+#
+# One thing no library can change: step t needs the state of step t − 1. A hundred words are a hundred products in a row,
+# however many cores there are. Attention ([chapter 14](14_attention.ipynb)) gives up the state and computes all positions
+# at once.
+#
+# ## Rapid fire
+# 1. How many weights has `LSTM(8, 16)`? 4 · (16 · 8 + 16 · 16) and 2 · 4 · 16 biases: 1,664.
+# 2. Does that depend on the sequence's length? No, the weights are shared by all steps.
+# 3. Where does `dropout=` act? Between layers. With one layer nowhere, and PyTorch warns.
+# 4. Is the initial state learned? No, it is zeros unless you pass one.
+# 5. What is the order of an LSTM's gates in the weights? i, f, g, o.
+
+# %% tags=["proof-rapid-fire"]
+import warnings
+
+layer = torch.nn.LSTM(8, 16)
+print("1.", sum(each.numel() for each in layer.parameters()))
+print("2.", [tuple(layer(torch.ones(steps, 1, 8))[0].shape) for steps in (2, 50)])
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    torch.nn.LSTM(8, 16, dropout=0.5)
+print("3.", str(caught[0].message)[:68])
+zeros = torch.zeros(1, 1, 16)
+print("4.", torch.equal(layer(words)[0], layer(words, (zeros, zeros))[0]))
+with torch.no_grad():
+    layer.bias_hh_l0[16:32] = -100.0  # the second part: nothing stays
+print("5. without memory:", torch.equal(layer(words)[1][1], layer(words, (zeros, zeros + 9))[1][1]))
+
+# %% [markdown]
+# ## The card
+# 1. A recurrent network is a loop: one step, shared weights, a state.
+# 2. Back through k steps: k times the same matrix, k slopes of tanh.
+# 3. Vanishing is easy to miss, exploding isn't. Clip against exploding.
+# 4. In pieces: pass the state on, detached.
+# 5. LSTM: c' = f·c + i·g, h' = o·tanh(c'). Along c, the derivative is f.
+# 6. A forget bias of 1 or more makes an LSTM start by keeping; the task above had 3.
+# 7. GRU: h' = (1 − z)·n + z·h; one state, three parts.
+# 8. `output` is the last layer at all steps; `h` all layers at their last step.
+# 9. Both ways: take `h[-2]` and `h[-1]`, not `output[-1]`.
+# 10. Padding is read like words, unless you pack.
+#
+# ## You try
+# [The exercises](../exercises/15_recurrent_networks.ipynb): predict shapes; write the walk, the LSTM's step and the GRU's;
+# backpropagate through time by hand; repair a classifier whose answer depends on its neighbours; measure how far a layer
+# sees. [Chapter 16](16_losses_and_optimizers.ipynb) trains what you have built.

@@ -1,0 +1,1092 @@
+# %% [markdown]
+# # Exercises · Losses and optimizers
+# Seven exercises, 18 points, about 80 minutes. Three of them add to your library: once you have solved them, networks
+# train with your loss and your optimizers. They run inside files of `mytorch`: what a task or a docstring mentions is
+# there; import anything else in the cell.
+
+# %% setup=true
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+from minitorch import nn
+from minitorch.nn import functional as F
+
+# %% [markdown] exercise="optim_predict_furthest" kind="predict" points=1
+# ### Exercise 1 · Which weight moves furthest?
+# Each weight starts at 0, and `step` is called once for each gradient in the list.
+#
+# | | optimizer | gradients |
+# |---|---|---|
+# | a | `SGD([w], lr=0.1, momentum=0.9)` | 1, 1 |
+# | b | `Adam([w], lr=0.1)` | 500 |
+# | c | `Adam([w], lr=0.1)` | 1, −1 |
+# | d | `SGD([w], lr=0.1, momentum=0.9)` | 1, 0, 0 |
+# | e | `Adam([w], lr=0.1)` | 1, 0, 0 |
+#
+# Which is furthest from 0 in the end? Set `prediction` to its letter, a string. Pen and paper are allowed.
+
+# %% solution="optim_predict_furthest"
+### BEGIN SOLUTION
+prediction = "a"
+### END SOLUTION
+
+# %% check="optim_predict_furthest"
+check.show({"the furthest": str(prediction).strip().lower()}, secret=True)
+
+# %% [markdown] hint="optim_predict_furthest"
+# The velocity of SGD is $b = 0.9\,b + g$, and the step $0.1\,b$. Write down the velocities of a and d.
+
+# %% [markdown] hint="optim_predict_furthest"
+# Adam's first step is `lr` long, whatever the gradient. Later steps aren't longer here.
+
+# %% [markdown] hint="optim_predict_furthest"
+# a: velocities 1 and 1.9. d: velocities 1, 0.9 and 0.81. b: one step of 0.1. e: 0.1, and two shorter ones.
+
+# %% mutant="optim_predict_furthest"
+# The largest gradient
+# Adam divides by the size of the gradient: its first step is 0.1 long, for a gradient of 500 too.
+prediction = "b"
+
+# %% mutant="optim_predict_furthest"
+# The one that turns back
+# The second gradient of c points the other way: it ends less than one step, 0.1, from where it started.
+prediction = "c"
+
+# %% mutant="optim_predict_furthest"
+# It coasts the longest
+# d coasts on its velocity: 0.1 + 0.09 + 0.081 = 0.271. In a the second gradient is added: 0.1 + 0.19 = 0.29.
+prediction = "d"
+
+# %% mutant="optim_predict_furthest"
+# Adam coasts too
+# The mean keeps e moving, but its three steps are about 0.1, 0.067 and 0.052: 0.219 in all. a comes to 0.29.
+prediction = "e"
+
+
+# %% [markdown] exercise="loss_nll_and_binary" kind="core" points=4 part="mytorch.nn.loss:nll_loss mytorch.nn.loss:binary_cross_entropy_with_logits"
+# ### Exercise 2 · Two losses
+# `nll_loss` picks the log-probability of the right class and does the bookkeeping: weights, ignored targets, reductions.
+# `cross_entropy` calls it, and so does `models/gpt.py`, with its padding.
+#
+# The binary loss has one logit $x$ and a target $y$ between 0 and 1. It has to stay finite for logits of ±1000, and its
+# gradient is $\sigma(x) - y$, at 0 too. Derive the loss from $-\log \sigma(x) = \log(e^0 + e^{-x})$, a log-sum-exp of two.
+# What is $-\log(1 - \sigma(x))$?
+#
+# The file has no `where`, but tensors have `gather`, `masked_fill`, `clamp(min=0)`, `exp()` and `log()`.
+
+# %% check="loss_nll_and_binary"
+generator = check.rng()
+functional = mytorch.nn.functional
+
+
+def outcome(name, input, *args, **options):
+    """A loss, and the gradient of its sum."""
+    x = mytorch.tensor(np.asarray(input, dtype=np.float32), requires_grad=True)
+    result = getattr(functional, name)(x, *args, **options)
+    result.sum().backward()
+    return result.detach(), x.grad
+
+
+logits = generator.normal(size=(5, 3)).round(1)
+labels = generator.permutation([0, 1, 2, 2, -100])
+weight = mytorch.tensor(generator.permutation([0.5, 1.0, 4.0]).astype(np.float32))
+targets = mytorch.tensor(labels)
+impossible = np.log(np.full((5, 3), 1 / 3))
+impossible[labels == -100] = -np.inf
+sequence = generator.normal(size=(2, 4, 3)).round(1)
+tokens = mytorch.tensor(generator.integers(0, 4, (2, 3)))
+far = np.array([1000.0, -1000.0, 0.0, 20.0, -20.0, *generator.normal(size=3).round(1)])
+right = mytorch.tensor([0.0, 1.0, *generator.permutation([0.0, 1.0, 0.25, 0.0, 1.0, 0.75]).tolist()])
+check.show(
+    {
+        "logits": logits,
+        "labels": labels,
+        "weight": weight,
+        "mean, gradient": outcome("cross_entropy", logits, targets),
+        "with weights": outcome("cross_entropy", logits, targets, weight=weight),
+        "with weights, none": outcome("cross_entropy", logits, targets, weight=weight, reduction="none"),
+        "with weights, sum": outcome("cross_entropy", logits, targets, weight=weight, reduction="sum"),
+        "class 2 ignored": outcome("nll_loss", logits[labels >= 0], targets[targets >= 0], ignore_index=2),
+        "-inf where it is ignored": outcome("nll_loss", impossible, targets),
+        "positions": outcome("cross_entropy", sequence, tokens, reduction="none"),
+        "one example": outcome("cross_entropy", logits[0], mytorch.tensor(1)),
+        "nothing counts": functional.nll_loss(mytorch.zeros(2, 3), mytorch.tensor([-100, -100])),
+        "no such class": check.error(functional.nll_loss, mytorch.zeros(2, 3), mytorch.tensor([0, 3])),
+        "binary logits": far,
+        "binary targets": right,
+        "binary": outcome("binary_cross_entropy_with_logits", far, right, reduction="none"),
+        "binary, mean": outcome("binary_cross_entropy_with_logits", far, right),
+        "binary, sizes": check.error(outcome, "binary_cross_entropy_with_logits", [1, 2], mytorch.zeros(3)),
+        "binary, a column of targets": check.error(
+            outcome, "binary_cross_entropy_with_logits", [[1, 2, 3], [4, 5, 6]], mytorch.zeros(2, 1)
+        ),
+    },
+    rtol=1e-4,
+    text="Losses, each with the gradient of its input.",
+)
+
+# %% [markdown] hint="loss_nll_and_binary"
+# `gather` picks one number from each row: its index needs as many dimensions as the input, so `unsqueeze` the classes in
+# the class dimension and `squeeze` the result. −100 is no place: put 0 there first (`masked_fill`) and remember where.
+
+# %% [markdown] hint="loss_nll_and_binary"
+# Make a tensor of the targets' weights: 0 where ignored, else 1 or `weight[classes]`. The losses are times these; the
+# mean is the sum of the losses over the sum of the weights. 0 · (−inf) is nan, so `masked_fill` the ignored losses.
+
+# %% [markdown] hint="loss_nll_and_binary"
+# The class dimension is `min(1, input.ndim - 1)`. For one example reshape the target to `()`. Convert booleans with
+# `(~ignored).to(input.dtype)`.
+
+# %% [markdown] hint="loss_nll_and_binary"
+# $-\log(1 - \sigma(x)) = x + \log(e^0 + e^{-x})$, so the binary loss is $x - xy + \log(e^0 + e^{-x})$. The larger of the two
+# exponents is $m = \max(0, -x)$, and the logarithm is $m + \log(e^{-m} + e^{-x - m})$.
+
+
+# %% mutant="loss_nll_and_binary"
+# Divides by the number of rows
+# The mean of a weighted loss divides by the sum of the weights that took part, and ignored targets have no part in it.
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    check_classes(input, target, weight, ignore_index)
+    target = target.reshape(()) if input.ndim == 1 else target
+    ignored = target == ignore_index
+    classes = target.long().masked_fill(ignored, 0)
+    dim = min(1, input.ndim - 1)
+    losses = -input.gather(dim, classes.unsqueeze(dim)).squeeze(dim)
+    if weight is not None:
+        losses = losses * weight[classes]
+    return reduced(losses.masked_fill(ignored, 0.0), reduction)
+
+
+# %% mutant="loss_nll_and_binary"
+# Forgets the weights in the divisor
+# The sum of the losses is weighted, so the mean has to be over the sum of the weights, not over how many targets count.
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    check_classes(input, target, weight, ignore_index)
+    target = target.reshape(()) if input.ndim == 1 else target
+    ignored = target == ignore_index
+    classes = target.long().masked_fill(ignored, 0)
+    dim = min(1, input.ndim - 1)
+    losses = -input.gather(dim, classes.unsqueeze(dim)).squeeze(dim)
+    if weight is not None:
+        losses = losses * weight[classes]
+    losses = losses.masked_fill(ignored, 0.0)
+    return losses.sum() / (~ignored).sum() if reduction == "mean" else reduced(losses, reduction)
+
+
+# %% mutant="loss_nll_and_binary"
+# Multiplies what is ignored by 0
+# Where an ignored row holds -inf, 0 times infinity is nan, and it spoils the whole mean. Use `masked_fill` there.
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    check_classes(input, target, weight, ignore_index)
+    target = target.reshape(()) if input.ndim == 1 else target
+    ignored = target == ignore_index
+    classes = target.long().masked_fill(ignored, 0)
+    dim = min(1, input.ndim - 1)
+    weights = (~ignored).to(input.dtype) * (1 if weight is None else weight[classes])
+    losses = -input.gather(dim, classes.unsqueeze(dim)).squeeze(dim) * weights
+    return losses.sum() / weights.sum() if reduction == "mean" else reduced(losses, reduction)
+
+
+# %% mutant="loss_nll_and_binary"
+# Takes the last dimension for the classes
+# For a batch of logits both are the same; for positions (N, C, L) the classes are dimension 1.
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    check_classes(input, target, weight, ignore_index)
+    target = target.reshape(()) if input.ndim == 1 else target
+    ignored = target == ignore_index
+    classes = target.long().masked_fill(ignored, 0)
+    rows = input.transpose(1, 2) if input.ndim == 3 and input.shape[1] == input.shape[2] else input
+    places = classes.unsqueeze(-1) if input.ndim < 3 else classes.unsqueeze(-1) % input.shape[-1]
+    if input.ndim == 3:
+        losses = -rows.gather(2, places[:, : rows.shape[1]]).squeeze(-1)
+    else:
+        losses = -rows.gather(rows.ndim - 1, places).squeeze(-1)
+    weights = (~ignored).to(input.dtype) * (1 if weight is None else weight[classes])
+    losses = (losses * weights).masked_fill(ignored, 0.0)
+    return losses.sum() / weights.sum() if reduction == "mean" else reduced(losses, reduction)
+
+
+# %% mutant="loss_nll_and_binary"
+# Logarithms of sigmoids
+# The sigmoid of 1000 is rounded to 1, and the logarithm of 1 minus it is -inf. The two have to be one formula.
+def binary_cross_entropy_with_logits(input, target, reduction="mean"):
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    p = input.sigmoid()
+    return reduced(-(target * p.log() + (1 - target) * (1 - p).log()), reduction)
+
+
+# %% mutant="loss_nll_and_binary"
+# Half of the trick
+# log(1 + exp(-x)) overflows for x = -1000: exp must be given minus the absolute value.
+def binary_cross_entropy_with_logits(input, target, reduction="mean"):
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    return reduced(input - input * target + (-input).exp().log1p(), reduction)
+
+
+# %% mutant="loss_nll_and_binary"
+# Compares only the first size
+# A column of targets beside a matrix of logits would be broadcast, and each target would count several times.
+def binary_cross_entropy_with_logits(input, target, reduction="mean"):
+    if len(target) != len(input):
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    top = (-input).clamp(min=0).detach()
+    return reduced(input - input * target + top + ((-top).exp() + (-input - top).exp()).log(), reduction)
+
+
+# %% mutant="loss_nll_and_binary"
+# Clamps the logits
+# Finite, but wrong: the loss of a logit of 1000 with target 0 is 1000, and its gradient is 1, not 0.
+def binary_cross_entropy_with_logits(input, target, reduction="mean"):
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    x = input.clamp(-50, 50)
+    top = (-x).clamp(min=0)
+    return reduced(x - x * target + top + ((-top).exp() + (-x - top).exp()).log(), reduction)
+
+
+# %% mutant="loss_nll_and_binary"
+# A corner at 0
+# The loss is right everywhere. But max(x, 0) and |x| have corners at 0 whose slopes don't cancel: the gradient there is wrong.
+def binary_cross_entropy_with_logits(input, target, reduction="mean"):
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    return reduced(input.clamp(min=0) - input * target + (-input.abs()).exp().log1p(), reduction)
+
+
+# %% mutant="loss_nll_and_binary"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    from minitorch.nn import functional
+
+    return functional.nll_loss(input, target, weight, ignore_index=ignore_index, reduction=reduction)
+
+
+# %% [markdown] exercise="optim_sgd" kind="core" points=3 part="mytorch.optim.sgd:sgd"
+# ### Exercise 3 · SGD
+# Move one parameter by one step. `Optimizer.step` calls it under `no_grad`, for each parameter that has a gradient.
+# `x -= ...` and `b *= ...` write in place, which is what you want for `x` and for the velocity. `g` is the parameter's
+# `.grad`: leave it as it is.
+
+# %% check="optim_sgd"
+generator = check.rng()
+start = generator.normal(size=4).astype(np.float32).round(2)
+pushes = [generator.normal(size=4).astype(np.float32).round(2) for _ in range(4)]
+settings = {
+    "plain": {},
+    "weight decay": {"weight_decay": 0.5},
+    "momentum": {"momentum": 0.9},
+    "momentum, weight decay": {"momentum": 0.9, "weight_decay": 0.5},
+    "dampening": {"momentum": 0.8, "dampening": 0.5},
+    "Nesterov": {"momentum": 0.8, "nesterov": True},
+    "Nesterov, weight decay": {"momentum": 0.8, "nesterov": True, "weight_decay": 0.5},
+}
+shown = {"start": start, "gradients": pushes}
+for name, options in settings.items():
+    x = mytorch.tensor(start).requires_grad_()
+    memory = x.data_ptr()
+    optimizer = mytorch.optim.SGD([x], lr=0.1, **options)
+    path, velocities, given = [], set(), [mytorch.tensor(push) for push in pushes]
+    for grad in given:
+        x.grad = grad
+        optimizer.step()
+        path.append(x.tolist())
+        velocities |= {each.data_ptr() for each in optimizer.state[x].values()}
+    shown[name] = path
+    shown[f"{name}: state"] = {key: optimizer.state[x][key].tolist() for key in sorted(optimizer.state[x])}
+    untouched = [each.tolist() for each in given] == [push.tolist() for push in pushes]
+    same = [x.data_ptr() == memory, len(velocities) < 2, untouched]
+    shown[f"{name}: x and velocity in place, gradients untouched"] = same
+check.show(shown, rtol=1e-4, text="The parameter after each of four steps, and what is remembered of it.")
+
+# %% [markdown] hint="optim_sgd"
+# The order is: weight decay, then the velocity, then the step. Only the last line writes to `x`.
+
+# %% [markdown] hint="optim_sgd"
+# `g = g + decay * x` makes a new tensor; `g += ...` would change `.grad`. For the same reason the first velocity is a
+# *copy* of the gradient: `g.clone()`.
+
+# %% [markdown] hint="optim_sgd"
+# With momentum: if `state.get("momentum_buffer")` is None, it becomes `g.clone()`; else `b *= momentum` and
+# `b += (1 - dampening) * g`. Then `g = g + momentum * b` for Nesterov, otherwise `g = b`. At last `x -= lr * g`.
+
+
+# %% mutant="optim_sgd"
+# The first velocity is the gradient itself
+# Without a copy, the velocity and .grad are one tensor: whoever clears or adds to .grad in place changes the velocity.
+def sgd(x, g, state, group):
+    momentum = group["momentum"]
+    if group["weight_decay"]:
+        g = g + group["weight_decay"] * x
+    if momentum:
+        if "momentum_buffer" not in state:
+            b = state["momentum_buffer"] = g
+        else:
+            b = state["momentum_buffer"]
+            b *= momentum
+            b += (1 - group["dampening"]) * g
+        g = g + momentum * b if group["nesterov"] else b
+    x -= group["lr"] * g
+
+
+# %% mutant="optim_sgd"
+# Dampens the first velocity
+# The first velocity is the whole gradient; dampening begins with the second.
+def sgd(x, g, state, group):
+    momentum = group["momentum"]
+    if group["weight_decay"]:
+        g = g + group["weight_decay"] * x
+    if momentum:
+        if "momentum_buffer" not in state:
+            state["momentum_buffer"] = 0 * g
+        b = state["momentum_buffer"]
+        b *= momentum
+        b += (1 - group["dampening"]) * g
+        g = g + momentum * b if group["nesterov"] else b
+    x -= group["lr"] * g
+
+
+# %% mutant="optim_sgd"
+# A running mean
+# PyTorch's velocity has no factor 1 - momentum: on a constant slope it grows to 1 / (1 - momentum) times the gradient.
+def sgd(x, g, state, group):
+    momentum = group["momentum"]
+    if group["weight_decay"]:
+        g = g + group["weight_decay"] * x
+    if momentum:
+        b = state.get("momentum_buffer")
+        if b is None:
+            b = state["momentum_buffer"] = g.clone()
+        else:
+            b *= momentum
+            b += (1 - momentum) * g
+        g = g + momentum * b if group["nesterov"] else b
+    x -= group["lr"] * g
+
+
+# %% mutant="optim_sgd"
+# Adds weight decay to the gradient in place
+# g is the parameter's .grad: with += the decay stays in it, and whoever reads or accumulates the gradient finds it there.
+def sgd(x, g, state, group):
+    momentum = group["momentum"]
+    if group["weight_decay"]:
+        g += group["weight_decay"] * x
+    if momentum:
+        b = state.get("momentum_buffer")
+        if b is None:
+            b = state["momentum_buffer"] = g.clone()
+        else:
+            b *= momentum
+            b += (1 - group["dampening"]) * g
+        g = g + momentum * b if group["nesterov"] else b
+    x -= group["lr"] * g
+
+
+# %% mutant="optim_sgd"
+# Decays outside the velocity
+# Here the decay is taken off x directly. In SGD it belongs to the gradient, so that it goes through the velocity.
+def sgd(x, g, state, group):
+    momentum = group["momentum"]
+    if group["weight_decay"]:
+        x *= 1 - group["lr"] * group["weight_decay"]
+    if momentum:
+        b = state.get("momentum_buffer")
+        if b is None:
+            b = state["momentum_buffer"] = g.clone()
+        else:
+            b *= momentum
+            b += (1 - group["dampening"]) * g
+        g = g + momentum * b if group["nesterov"] else b
+    x -= group["lr"] * g
+
+
+# %% mutant="optim_sgd"
+# A new velocity in each step
+# The numbers are right, but each step makes a new tensor: whoever holds the old one doesn't see it change.
+def sgd(x, g, state, group):
+    momentum = group["momentum"]
+    if group["weight_decay"]:
+        g = g + group["weight_decay"] * x
+    if momentum:
+        b = state.get("momentum_buffer")
+        b = g.clone() if b is None else momentum * b + (1 - group["dampening"]) * g
+        state["momentum_buffer"] = b
+        g = g + momentum * b if group["nesterov"] else b
+    x -= group["lr"] * g
+
+
+# %% mutant="optim_sgd"
+# Nesterov with the old velocity
+# Nesterov looks ahead along the new velocity: it has to be updated first.
+def sgd(x, g, state, group):
+    momentum = group["momentum"]
+    if group["weight_decay"]:
+        g = g + group["weight_decay"] * x
+    if momentum:
+        b = state.get("momentum_buffer")
+        if b is None:
+            before = b = state["momentum_buffer"] = g.clone()
+        else:
+            before = b.clone()
+            b *= momentum
+            b += (1 - group["dampening"]) * g
+        g = g + momentum * before if group["nesterov"] else b
+    x -= group["lr"] * g
+
+
+# %% mutant="optim_sgd"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def sgd(x, g, state, group):
+    import minitorch
+
+    y = minitorch.tensor(x.tolist(), requires_grad=True)
+    y.grad = minitorch.tensor(g.tolist())
+    minitorch.optim.SGD([y], lr=group["lr"]).step()
+
+
+# %% [markdown] exercise="optim_adam" kind="core" points=3 part="mytorch.optim.adam:adam"
+# ### Exercise 4 · Adam and AdamW
+# Now write the same for Adam. Update `exp_avg` and `exp_avg_sq` in place, as you did the velocity. `zeros` and
+# `zeros_like` are there, and so is `float32`: the step count is a tensor of that type without dimensions, as in
+# PyTorch, so that it is saved like the rest. `.item()` makes a Python number of it.
+
+# %% check="optim_adam"
+generator = check.rng()
+start = generator.normal(size=4).astype(np.float32).round(2)
+scales = np.float32([100, 1, 0.01, 1e-8])
+pushes = [generator.normal(size=4).astype(np.float32).round(2) * scales for _ in range(4)]
+settings = {
+    "Adam": ("Adam", {}),
+    "Adam, other betas": ("Adam", {"betas": (0.5, 0.7)}),
+    "Adam, large eps": ("Adam", {"eps": 0.5}),
+    "Adam, weight decay": ("Adam", {"weight_decay": 0.5}),
+    "AdamW": ("AdamW", {"weight_decay": 0.5}),
+}
+shown = {"start": start, "gradients": pushes}
+for name, (kind, options) in settings.items():
+    x = mytorch.tensor(start).requires_grad_()
+    memory = x.data_ptr()
+    optimizer = getattr(mytorch.optim, kind)([x], lr=0.1, **options)
+    path, averages, given = [], set(), [mytorch.tensor(push) for push in pushes]
+    for grad in given:
+        x.grad = grad
+        optimizer.step()
+        path.append(x.tolist())
+        averages.add(tuple(optimizer.state[x][key].data_ptr() for key in ("exp_avg", "exp_avg_sq")))
+    state = optimizer.state[x]
+    shown[name] = path
+    shown[f"{name}: state"] = {key: [state[key].tolist(), repr(state[key].dtype)] for key in sorted(state)}
+    untouched = [each.tolist() for each in given] == [push.tolist() for push in pushes]
+    same = [x.data_ptr() == memory, len(averages) == 1, untouched]
+    shown[f"{name}: x and means in place, gradients untouched"] = same
+check.show(shown, rtol=1e-4, atol=1e-9, text="The parameter after each of four steps, and its state.")
+
+# %% [markdown] hint="optim_adam"
+# At the first call `state` is empty: put `step`, `exp_avg` and `exp_avg_sq` into it, all of them zeros. Then decay, count,
+# update both means in place, and write to `x` last.
+
+# %% [markdown] hint="optim_adam"
+# `m *= beta1` and `m += (1 - beta1) * g` write in place, so the tensors in `state` change along. The corrected means are
+# new tensors: dividing `m` itself in place would spoil it for the next step.
+
+# %% [markdown] hint="optim_adam"
+# `t = state["step"].item()` after adding 1; $\hat m$ is `m / (1 - beta1**t)`; the divisor is
+# `(v / (1 - beta2**t)).sqrt() + group["eps"]`. For AdamW `x *= 1 - lr * decay` comes first, and `g` stays as it is.
+
+
+# %% mutant="optim_adam"
+# Corrects the means in place
+# The stored means have to stay uncorrected: here each step divides them once more, and they grow.
+def adam(x, g, state, group):
+    if not state:
+        state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
+    lr, decay, (beta1, beta2) = group["lr"], group["weight_decay"], group["betas"]
+    if decay and group["decoupled_weight_decay"]:
+        x *= 1 - lr * decay
+    elif decay:
+        g = g + decay * x
+    step, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
+    step += 1
+    m *= beta1
+    m += (1 - beta1) * g
+    v *= beta2
+    v += (1 - beta2) * g * g
+    m /= 1 - beta1 ** step.item()
+    v /= 1 - beta2 ** step.item()
+    x -= lr * m / (v.sqrt() + group["eps"])
+
+
+# %% mutant="optim_adam"
+# No bias correction
+# Both means start at 0 and are too small at first, v far more than m: the first step is three times too long.
+def adam(x, g, state, group):
+    if not state:
+        state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
+    lr, decay, (beta1, beta2) = group["lr"], group["weight_decay"], group["betas"]
+    if decay and group["decoupled_weight_decay"]:
+        x *= 1 - lr * decay
+    elif decay:
+        g = g + decay * x
+    step, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
+    step += 1
+    m *= beta1
+    m += (1 - beta1) * g
+    v *= beta2
+    v += (1 - beta2) * g * g
+    x -= lr * m / (v.sqrt() + group["eps"])
+
+
+# %% mutant="optim_adam"
+# Counts too late
+# In the first step t is 1: count before the corrections.
+def adam(x, g, state, group):
+    if not state:
+        state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
+    lr, decay, (beta1, beta2) = group["lr"], group["weight_decay"], group["betas"]
+    if decay and group["decoupled_weight_decay"]:
+        x *= 1 - lr * decay
+    elif decay:
+        g = g + decay * x
+    step, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
+    t = step.item()
+    m *= beta1
+    m += (1 - beta1) * g
+    v *= beta2
+    v += (1 - beta2) * g * g
+    x -= lr * (m / (1 - beta1**t)) / ((v / (1 - beta2**t)).sqrt() + group["eps"])
+    step += 1
+
+
+# %% mutant="optim_adam"
+# eps under the root
+# eps is added to the root of v, not to v: under the root it matters for much larger gradients.
+def adam(x, g, state, group):
+    if not state:
+        state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
+    lr, decay, (beta1, beta2) = group["lr"], group["weight_decay"], group["betas"]
+    if decay and group["decoupled_weight_decay"]:
+        x *= 1 - lr * decay
+    elif decay:
+        g = g + decay * x
+    step, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
+    step += 1
+    t = step.item()
+    m *= beta1
+    m += (1 - beta1) * g
+    v *= beta2
+    v += (1 - beta2) * g * g
+    x -= lr * (m / (1 - beta1**t)) / (v / (1 - beta2**t) + group["eps"]).sqrt()
+
+
+# %% mutant="optim_adam"
+# eps before the correction
+# Here eps is divided by the correction too, so it is largest in the first steps. Correct v, take the root, then add eps.
+def adam(x, g, state, group):
+    if not state:
+        state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
+    lr, decay, (beta1, beta2) = group["lr"], group["weight_decay"], group["betas"]
+    if decay and group["decoupled_weight_decay"]:
+        x *= 1 - lr * decay
+    elif decay:
+        g = g + decay * x
+    step, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
+    step += 1
+    t = step.item()
+    m *= beta1
+    m += (1 - beta1) * g
+    v *= beta2
+    v += (1 - beta2) * g * g
+    x -= lr * (m / (1 - beta1**t)) / ((v.sqrt() + group["eps"]) / (1 - beta2**t) ** 0.5)
+
+
+# %% mutant="optim_adam"
+# AdamW's decay in the gradient
+# With decoupled_weight_decay the decay must not go through the means: x is multiplied by 1 - lr * weight_decay instead.
+def adam(x, g, state, group):
+    if not state:
+        state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
+    lr, decay, (beta1, beta2) = group["lr"], group["weight_decay"], group["betas"]
+    if decay:
+        g = g + decay * x
+    step, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
+    step += 1
+    t = step.item()
+    m *= beta1
+    m += (1 - beta1) * g
+    v *= beta2
+    v += (1 - beta2) * g * g
+    x -= lr * (m / (1 - beta1**t)) / ((v / (1 - beta2**t)).sqrt() + group["eps"])
+
+
+# %% mutant="optim_adam"
+# New means in each step
+# The numbers are right, but each step makes new tensors: whoever holds the state, such as a saved dict, sees old means.
+def adam(x, g, state, group):
+    if not state:
+        state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
+    lr, decay, (beta1, beta2) = group["lr"], group["weight_decay"], group["betas"]
+    if decay and group["decoupled_weight_decay"]:
+        x *= 1 - lr * decay
+    elif decay:
+        g = g + decay * x
+    state["step"] = state["step"] + 1
+    m = state["exp_avg"] = beta1 * state["exp_avg"] + (1 - beta1) * g
+    v = state["exp_avg_sq"] = beta2 * state["exp_avg_sq"] + (1 - beta2) * g * g
+    t = state["step"].item()
+    x -= lr * (m / (1 - beta1**t)) / ((v / (1 - beta2**t)).sqrt() + group["eps"])
+
+
+# %% mutant="optim_adam"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def adam(x, g, state, group):
+    import minitorch
+
+    y = minitorch.tensor(x.tolist(), requires_grad=True)
+    y.grad = minitorch.tensor(g.tolist())
+    minitorch.optim.Adam([y], lr=group["lr"]).step()
+
+
+# %% [markdown] exercise="optim_decay_groups" kind="build" points=2
+# ### Exercise 5 · Who decays?
+# Weight decay is for matrices. Biases and the weights of norms are usually left alone. Write the function that prepares a
+# model for AdamW: it returns two groups, first the parameters that decay (two dimensions or more), then the others, each
+# with its `weight_decay`. Parameters keep their order in the model. Frozen ones (`requires_grad=False`) are left out, and
+# a matrix that two layers share is listed once.
+
+
+# %% solution="optim_decay_groups"
+def decay_groups(model: nn.Module, weight_decay: float) -> list[dict]:
+    ### BEGIN SOLUTION
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    return [
+        {"params": [each for each in trained if each.dim() >= 2], "weight_decay": weight_decay},
+        {"params": [each for each in trained if each.dim() < 2], "weight_decay": 0.0},
+    ]
+    ### END SOLUTION
+
+
+# %% check="optim_decay_groups"
+torch.manual_seed(check.seed())
+generator = check.rng()
+width = int(generator.integers(3, 7))
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(9, width)
+        self.norm = nn.LayerNorm(width)
+        self.hidden = nn.Linear(width, width)
+        self.bilinear = nn.Bilinear(width, width, 2)
+        self.scale = nn.Parameter(torch.ones(width))
+        self.head = nn.Linear(width, 9, bias=False)
+        self.head.weight = self.embedding.weight
+
+
+model = Tied()
+frozen = str(generator.choice(["hidden.weight", "hidden.bias", "norm.bias"]))
+model.get_parameter(frozen).requires_grad_(False)
+names = {id(parameter): name for name, parameter in model.named_parameters(remove_duplicate=False)}
+decay = round(float(generator.uniform(0.05, 0.2)), 3)
+groups = decay_groups(model, decay)
+optimizer = torch.optim.AdamW(groups, lr=0.1)
+model.head.weight.grad = torch.zeros_like(model.head.weight)
+model.scale.grad = torch.zeros_like(model.scale)
+before = model.head.weight[0].detach().clone()
+optimizer.step()
+ratio = (model.head.weight[0] / before).mean()
+check.show(
+    {
+        "frozen": frozen,
+        "decay": decay,
+        "groups": [[names[id(each)] for each in group["params"]] for group in groups],
+        "their decay": [group["weight_decay"] for group in groups],
+        "a shared weight after a step with a gradient of 0, over before": ratio,
+        "scale, after such a step": model.scale,
+    },
+    text="The names of the parameters in both groups. The shared matrix has the name head.weight here.",
+)
+
+# %% [markdown] hint="optim_decay_groups"
+# `model.parameters()` gives each parameter once, in the order of the model, also one that is shared.
+
+# %% [markdown] hint="optim_decay_groups"
+# Names don't help: the weight of a norm is called `weight`, too. Ask for `parameter.dim()`.
+
+# %% [markdown] hint="optim_decay_groups"
+# Filter by `requires_grad` first. Then two list comprehensions, `dim() >= 2` and `dim() < 2`, in two dicts with `"params"`
+# and `"weight_decay"`.
+
+
+# %% mutant="optim_decay_groups"
+# Goes by name
+# A norm's scale is called weight too, and a Parameter of a module's own is neither: the number of dimensions decides.
+def decay_groups(model, weight_decay):
+    trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
+    return [
+        {"params": [each for name, each in trained if name.endswith("weight")], "weight_decay": weight_decay},
+        {"params": [each for name, each in trained if not name.endswith("weight")], "weight_decay": 0.0},
+    ]
+
+
+# %% mutant="optim_decay_groups"
+# Takes the frozen ones along
+# A frozen parameter has no business in an optimizer: should it have a .grad from earlier, it would move.
+def decay_groups(model, weight_decay):
+    return [
+        {"params": [each for each in model.parameters() if each.dim() >= 2], "weight_decay": weight_decay},
+        {"params": [each for each in model.parameters() if each.dim() < 2], "weight_decay": 0.0},
+    ]
+
+
+# %% mutant="optim_decay_groups"
+# Leaves the small ones out
+# What doesn't decay still has to be trained: without a second group it would keep its first values.
+def decay_groups(model, weight_decay):
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    return [{"params": [each for each in trained if each.dim() >= 2], "weight_decay": weight_decay}]
+
+
+# %% mutant="optim_decay_groups"
+# No decay stated for the second group
+# A group that doesn't state its weight decay has the optimizer's default, which is 0.01 for AdamW, not 0.
+def decay_groups(model, weight_decay):
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    groups = [
+        {"params": [each for each in trained if each.dim() >= 2], "weight_decay": weight_decay},
+        {"params": [each for each in trained if each.dim() < 2]},
+    ]
+    torch.optim.AdamW(groups)
+    return groups
+
+
+# %% [markdown] exercise="loss_repair_chunks" kind="repair" points=3
+# ### Exercise 6 · The same batch, another step
+# A batch is too large for the memory, so `train_step` takes it in chunks, one after the other: `chunks` is a list of
+# (inputs, targets), and targets of −1 are padding. Its users report:
+#
+# - With chunks of one length and without padding, the step is that of the whole batch.
+# - With padding it isn't, though nobody gets an error. Runs with much padding end up clearly worse.
+# - Some runs end in `nan` in the middle of an epoch. The inputs are clean.
+#
+# Repair it: one step, the same as with the whole batch at once, and the same loss. Don't put the chunks together; the
+# memory allows only one at a time in the model, and beside it the graph of at most one earlier chunk.
+
+
+# %% solution="loss_repair_chunks"
+def train_step(model, optimizer, chunks) -> float:
+    """One step of the optimizer on all chunks. Returns the loss of the whole batch."""
+    ### BEGIN SOLUTION
+    count = sum((targets != -1).sum().item() for _, targets in chunks)
+    optimizer.zero_grad()
+    total = 0.0
+    for inputs, targets in chunks:
+        loss = F.cross_entropy(model(inputs), targets, ignore_index=-1, reduction="sum") / count
+        loss.backward()
+        total += loss.item()
+    optimizer.step()
+    return total
+    ### END SOLUTION
+    ### BEGIN STUB
+    # optimizer.zero_grad()
+    # total = 0.0
+    # for inputs, targets in chunks:
+    #     loss = F.cross_entropy(model(inputs), targets, ignore_index=-1) / len(chunks)
+    #     loss.backward()
+    #     total += loss.item()
+    # optimizer.step()
+    # return total
+    ### END STUB
+
+
+# %% check="loss_repair_chunks"
+torch.manual_seed(check.seed())
+generator = check.rng()
+width, classes = 4, 3
+model = nn.Linear(width, classes)
+seen, graphs, held = [], [], []
+model.register_forward_pre_hook(lambda module, inputs: seen.append(len(inputs[0])))
+
+
+def note(module, inputs, output):
+    """Count the graphs of earlier chunks that something still holds."""
+    gc.collect()
+    held.append(sum(node() is not None for node in graphs))
+    graphs.append(weakref.ref(output.grad_fn))
+
+
+model.register_forward_hook(note)
+
+
+def chunk(size, padding):
+    inputs = torch.tensor(generator.normal(size=(size, width)).astype(np.float32))
+    labels = generator.integers(0, classes, size)
+    labels[size - padding :] = -1
+    return inputs, torch.tensor(labels)
+
+
+batches = {
+    "even chunks": [chunk(3, 0), chunk(3, 0)],
+    "padding": [chunk(6, 0), chunk(6, 5)],
+    "another length": [chunk(8, 2), chunk(2, 0), chunk(5, 3)],
+    "nothing but padding": [chunk(4, 1), chunk(2, 2), chunk(3, 1)],
+}
+values = {}
+for name, chunks in batches.items():
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    steps = []
+    optimizer.register_step_post_hook(lambda *_, steps=steps: steps.append(1))
+    for noted in (seen, graphs, held):
+        noted.clear()
+    loss = train_step(model, optimizer, chunks)
+    values[name] = {
+        "loss": loss,
+        "bias": model.bias.tolist(),
+        "steps": len(steps),
+        "more rows at once than a chunk has": max(seen) > max(len(targets) for _, targets in chunks),
+        "holds the graphs of several chunks": max(held) > 1,
+    }
+check.show(values, rtol=1e-4, atol=1e-5, text="One step on each of four batches, by the same model.")
+
+# %% [markdown] hint="loss_repair_chunks"
+# Take two chunks, one without padding and one with five of six targets padded. Compute the loss of each, then that of both
+# together, by hand from the single losses (`reduction="none"`).
+
+# %% [markdown] hint="loss_repair_chunks"
+# How many targets does each chunk's mean divide by? How much does one real target count in a chunk with much padding? What
+# does a chunk give that has nothing but padding?
+
+# %% [markdown] hint="loss_repair_chunks"
+# A mean of means is the mean only if the groups are equally large. Count the targets that aren't −1 in all chunks first;
+# then each chunk contributes `reduction="sum"`, divided by that count.
+
+
+# %% mutant="loss_repair_chunks"
+# One backward pass for all chunks
+# The values are right, but the graphs of all chunks are in memory at once. Call `backward` after each chunk.
+def train_step(model, optimizer, chunks):
+    optimizer.zero_grad()
+    losses = [F.cross_entropy(model(inputs), targets, ignore_index=-1, reduction="sum") for inputs, targets in chunks]
+    loss = sum(losses) / sum((targets != -1).sum() for _, targets in chunks)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+# %% mutant="loss_repair_chunks"
+# Adds up losses with their graphs
+# The values are right, but the sum is a tensor that holds the graph of each chunk. Add `loss.item()`.
+def train_step(model, optimizer, chunks):
+    count = sum(int((targets != -1).sum()) for _, targets in chunks)
+    optimizer.zero_grad()
+    total = 0.0
+    for inputs, targets in chunks:
+        loss = F.cross_entropy(model(inputs), targets, ignore_index=-1, reduction="sum") / count
+        loss.backward()
+        total += loss
+    optimizer.step()
+    return total.item()
+
+
+# %% mutant="loss_repair_chunks"
+# Weighs the chunks by their rows
+# Padding is counted as if it were data: a mean leaves it out, so the weights have to leave it out, too.
+def train_step(model, optimizer, chunks):
+    rows = sum(len(targets) for _, targets in chunks)
+    optimizer.zero_grad()
+    total = 0.0
+    for inputs, targets in chunks:
+        loss = F.cross_entropy(model(inputs), targets, ignore_index=-1, reduction="sum") / rows
+        loss.backward()
+        total += loss.item()
+    optimizer.step()
+    return total
+
+
+# %% mutant="loss_repair_chunks"
+# Sums the means
+# Without any division the step gets longer with the number of chunks, and a mean of nothing is still nan.
+def train_step(model, optimizer, chunks):
+    optimizer.zero_grad()
+    total = 0.0
+    for inputs, targets in chunks:
+        loss = F.cross_entropy(model(inputs), targets, ignore_index=-1)
+        loss.backward()
+        total += loss.item()
+    optimizer.step()
+    return total
+
+
+# %% mutant="loss_repair_chunks"
+# Skips chunks of padding
+# No more nan, but it is still a mean of means: a target counts more the more padding is beside it.
+def train_step(model, optimizer, chunks):
+    chunks = [chunk for chunk in chunks if (chunk[1] != -1).any()]
+    optimizer.zero_grad()
+    total = 0.0
+    for inputs, targets in chunks:
+        loss = F.cross_entropy(model(inputs), targets, ignore_index=-1) / len(chunks)
+        loss.backward()
+        total += loss.item()
+    optimizer.step()
+    return total
+
+
+# %% mutant="loss_repair_chunks"
+# Puts the chunks together
+# The step is right, but the whole batch is in the model at once, which is what the memory didn't allow.
+def train_step(model, optimizer, chunks):
+    optimizer.zero_grad()
+    inputs, targets = (torch.cat(each) for each in zip(*chunks, strict=True))
+    loss = F.cross_entropy(model(inputs), targets, ignore_index=-1)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+# %% mutant="loss_repair_chunks"
+# Divides by the chunk's own count
+# That is the mean of each chunk again. The divisor has to be the count over all chunks, known before the first backward.
+def train_step(model, optimizer, chunks):
+    optimizer.zero_grad()
+    total = 0.0
+    for inputs, targets in chunks:
+        count = max((targets != -1).sum().item(), 1)
+        loss = F.cross_entropy(model(inputs), targets, ignore_index=-1, reduction="sum") / count / len(chunks)
+        loss.backward()
+        total += loss.item()
+    optimizer.step()
+    return total
+
+
+# %% [markdown] exercise="optim_measure_momentum" kind="measure" points=2
+# ### Exercise 7 · What is momentum worth?
+# `travel(condition, lr, momentum, limit)`, in the folded cell below, runs SGD in a valley whose steepest curvature is 1
+# and whose flattest is 1 / `condition`. It returns the distances to the minimum, before the first step and after each
+# of `limit` steps.
+#
+# A run **has arrived** after step $n$ if the distance is below 0.01 of the first one after step $n$ and at all later
+# times. With momentum a run may pass the minimum and leave again. Find the smallest $n$ over all the rates in `RATES`.
+# If no run arrives within `limit` steps, it is `limit`.
+#
+# Then read the numbers: how do they grow when the valley gets 4 times as narrow, without momentum, and with the best one?
+
+
+# %% setup=true
+RATES = [round(0.1 * k, 1) for k in range(1, 39)]
+
+
+def travel(condition: float, lr: float, momentum: float, limit: int = 400) -> list[float]:
+    """The distance to the minimum before the first and after each of `limit` steps."""
+    curvature = np.array([1.0, 1.0 / condition])
+    place, velocity, distances = np.array([1.0, 1.0]), np.zeros(2), []
+    for _ in range(limit + 1):
+        distances.append(float(np.abs(place).max()))
+        velocity = momentum * velocity + curvature * place
+        place = np.clip(place - lr * velocity, -1e6, 1e6)
+    return distances
+
+
+# %% solution="optim_measure_momentum"
+def fewest_steps(condition: float, momentum: float, limit: int = 400) -> int:
+    """The smallest number of steps after which some rate has arrived."""
+    ### BEGIN SOLUTION
+    found = []
+    for lr in RATES:
+        distances = travel(condition, lr, momentum, limit)
+        far = [step for step, distance in enumerate(distances) if not distance < 0.01 * distances[0]]
+        found.append(far[-1] + 1)
+    return min(*found, limit)
+    ### END SOLUTION
+
+
+# %% check="optim_measure_momentum"
+condition = float(check.rng().integers(12, 20))
+values = {"condition": condition}
+for factor in (1, 4):
+    steps = {each: fewest_steps(condition * factor, each) for each in (0.0, 0.5, 0.7, 0.8, 0.9)}
+    values |= {f"{factor} times as narrow, momentum {each}": number for each, number in steps.items()}
+    values[f"{factor} times as narrow, the best momentum"] = min(steps.values())
+values["too narrow"] = fewest_steps(1e5, 0.0, 50)
+check.show(values, text="The fewest steps, by momentum.")
+
+# %% [markdown] hint="optim_measure_momentum"
+# Look at one run first: for which step numbers is the distance *not* below 0.01 of the first? What does the last of these
+# tell you?
+
+# %% [markdown] hint="optim_measure_momentum"
+# The run has arrived one step after the last time that it was too far. A run that diverges is too far at the very end.
+
+# %% [markdown] hint="optim_measure_momentum"
+# `far = [step for step, d in enumerate(distances) if not d < 0.01 * distances[0]]`; the run has arrived after step
+# `far[-1] + 1`. Take the minimum over all rates, and `limit` if that is smaller.
+
+
+# %% mutant="optim_measure_momentum"
+# The first time below
+# With momentum a run passes near the minimum and leaves again. It has arrived when it is near and stays near.
+def fewest_steps(condition, momentum, limit=400):
+    found = [limit]
+    for lr in RATES:
+        distances = travel(condition, lr, momentum, limit)
+        near = [step for step, distance in enumerate(distances) if distance < 0.01 * distances[0]]
+        found += near[:1]
+    return min(found)
+
+
+# %% mutant="optim_measure_momentum"
+# One rate for all
+# The best rate depends on the momentum and on the valley. With one rate for all, you compare rates, not momenta.
+def fewest_steps(condition, momentum, limit=400):
+    distances = travel(condition, 1.0, momentum, limit)
+    far = [step for step, distance in enumerate(distances) if not distance < 0.01 * distances[0]]
+    return min(far[-1] + 1, limit)
+
+
+# %% mutant="optim_measure_momentum"
+# The largest rate
+# The largest rate isn't the fastest: just below the limit a run swings, and it takes long until it calms down.
+def fewest_steps(condition, momentum, limit=400):
+    found = limit
+    for lr in RATES:
+        distances = travel(condition, lr, momentum, limit)
+        if distances[-1] < 0.01 * distances[0]:
+            far = [step for step, distance in enumerate(distances) if not distance < 0.01 * distances[0]]
+            found = far[-1] + 1
+    return found
+
+
+# %% mutant="optim_measure_momentum"
+# Forgets the limit
+# The runs have `limit` steps: pass it on to `travel`.
+def fewest_steps(condition, momentum, limit=400):
+    found = []
+    for lr in RATES:
+        distances = travel(condition, lr, momentum)
+        far = [step for step, distance in enumerate(distances) if not distance < 0.01 * distances[0]]
+        found.append(far[-1] + 1)
+    return min(found)
+
+
+# %% mutant="optim_measure_momentum"
+# One step short
+# This is the last step at which the run was still too far; it has arrived one step later.
+def fewest_steps(condition, momentum, limit=400):
+    found = []
+    for lr in RATES:
+        distances = travel(condition, lr, momentum, limit)
+        far = [step for step, distance in enumerate(distances) if not distance < 0.01 * distances[0]]
+        found.append(far[-1])
+    return min(*found, limit)

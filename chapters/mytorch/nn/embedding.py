@@ -1,0 +1,126 @@
+"""Embeddings: a table with a vector for each word, and how its gradient finds the rows that were used."""
+
+# 13 · Embeddings
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.recording import derivative
+from ..creation import empty
+from ..dispatch import operation
+from ..settings import FROM_NUMPY, TYPE_NAMES
+from ..tensor import Tensor
+from .init import normal_
+from .module import Module
+from .parameter import Parameter
+
+
+@operation
+def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
+    """The rows of a table that `input` names: (...) and (rows, width) to (..., width). Arrays, here.
+
+    `check_rows` raises the errors. The row `padding_idx` gets no gradient.
+
+    Raises:
+        IndexError: there is no such row.
+    """
+    check_rows(input, weight, padding_idx)
+    return weight[input]
+
+
+derivative(
+    "embedding",
+    weight=lambda g, input, weight_shape, padding_idx: embedding_backward(g, input, weight_shape[0], padding_idx),
+)
+
+
+@operation
+def embedding_backward(g: Any, indices: Any, rows: int, padding_idx: int | None) -> Any:
+    """The gradient of a table: for each of its `rows` rows, the sum over the places that used it.
+
+    `g` has shape (..., width) and `indices` (...), both arrays; the result has shape (rows, width) and
+    the type of `g`. A row that nobody used is zero, and so is the row `padding_idx`.
+    """
+    result = np.zeros_like(g, shape=(rows, g.shape[-1]))
+    np.add.at(result, indices, g)
+    if padding_idx is not None:
+        result[padding_idx] = 0
+    return result
+
+
+def without_padding(g: Tensor, indices: Tensor, rows: int, padding_idx: int | None) -> Tensor:
+    """The rows of `g` at the indices; zeros for padding."""
+    found: Tensor = embedding(indices, g)
+    return found if padding_idx is None else found.masked_fill(indices.eq(padding_idx % rows).unsqueeze(-1), 0.0)
+
+
+derivative("embedding_backward", g=without_padding)
+
+
+def check_rows(input: Any, weight: Any, padding_idx: int | None) -> None:
+    """Refuse indices that name no row, in PyTorch's words."""
+    check_padding(padding_idx, len(weight))
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if input.dtype not in (np.int64, np.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
+        )
+    if input.size and not (input.min() >= 0 and input.max() < len(weight)):
+        raise IndexError("index out of range in self")
+
+
+def check_padding(padding_idx: int | None, rows: int) -> None:
+    """Refuse a row of padding that the table doesn't have."""
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+
+
+class Embedding(Module):
+    """A table of `num_embeddings` vectors, looked up by number: (...) to (..., embedding_dim).
+
+    The vectors begin as normal numbers; that of `padding_idx` begins as zeros, and lookups give it no gradient.
+    """
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
+        super().__init__()
+        check_padding(padding_idx, num_embeddings)
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        self.weight = Parameter(empty(num_embeddings, embedding_dim))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the table anew."""
+        normal_(self.weight)
+        if self.padding_idx is not None:
+            self.weight.data[self.padding_idx] = 0
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+    ) -> Embedding:
+        """A layer around a table that is there, (rows, width); frozen, it gets no gradient."""
+        layer = cls.__new__(cls)
+        Module.__init__(layer)
+        check_padding(padding_idx, len(embeddings))
+        layer.num_embeddings, layer.embedding_dim = embeddings.shape
+        layer.padding_idx = None if padding_idx is None else padding_idx % len(embeddings)
+        layer.weight = Parameter(embeddings, requires_grad=not freeze)
+        return layer
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The vectors of these numbers."""
+        found: Tensor = embedding(input, self.weight, self.padding_idx)
+        return found
+
+    def extra_repr(self) -> str:
+        """Sizes."""
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"

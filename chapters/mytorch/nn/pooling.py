@@ -1,0 +1,120 @@
+"""Pooling: each window of a plane becomes one number, its largest or its mean."""
+
+# 11 · Convolution
+from __future__ import annotations
+
+from typing import Any
+
+from ..joining import stack
+from ..strides import count_of
+from ..tensor import Tensor
+from .convolution import Pair, Windows, im2col, pair
+from .module import Module
+
+
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Tensor:
+    """The largest number of each window, of equal ones the first: (…, H, W) → (…, rows, columns).
+
+    The stride is the kernel's size if there is none. The padding counts as smaller than any number.
+    """
+    windows = windows_on(input, kernel_size, stride, padding, dilation)
+    return seen(input, windows, float("-inf")).max(-2)[0].reshape(pooled(input, windows))
+
+
+def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Tensor:
+    """The mean of each window: (…, H, W) → (…, rows, columns). The padding counts as zeros."""
+    windows = windows_on(input, kernel_size, stride, padding, 1)
+    return seen(input, windows, 0.0).mean(-2).reshape(pooled(input, windows))
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of as many windows as `output_size` says, which cover the plane as evenly as whole pixels allow."""
+    down, across = (bounds(size, count) for size, count in zip(input.shape[-2:], pair(output_size), strict=True))
+    rows = [stack([input[..., top:end, left:right].mean((-2, -1)) for left, right in across], -1) for top, end in down]
+    return stack(rows, -2)
+
+
+def bounds(size: int, count: int) -> list[Pair]:
+    """Where each of `count` windows on a line of this size starts and ends: together they cover it, and may overlap."""
+    return [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+
+
+def seen(input: Tensor, windows: Windows, fill: float) -> Tensor:
+    """What each window of each plane sees: (…, H, W) → (planes, kh · kw, windows)."""
+    return im2col(input.reshape(count_of(input.shape[:-2]), 1, *input.shape[-2:]), windows, fill)
+
+
+def pooled(input: Tensor, windows: Windows) -> tuple[int, ...]:
+    """The shape of the result."""
+    return *input.shape[:-2], *windows.counts(input.shape[-2:])
+
+
+def windows_on(input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> Windows:
+    """The windows of a pool.
+
+    Raises:
+        RuntimeError: the input is not one or several images, a window could lie in the padding alone, or
+            none fits.
+    """
+    if input.ndim not in (3, 4):
+        raise RuntimeError("non-empty 3D or 4D (batch mode) tensor expected for input")
+    kernel = pair(kernel_size)
+    windows = Windows(kernel, kernel if stride is None else pair(stride), pair(padding), pair(dilation))
+    for pad, k, d in zip(windows.padding, kernel, windows.dilation, strict=True):
+        if pad > k // 2:
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={pad}, kernel_size={k} and "
+                f"dilation={d}"
+            )
+    if min(windows.counts(input.shape[-2:])) < 1:
+        given, made = (
+            "x".join(map(str, (input.shape[-3], *size)))
+            for size in (input.shape[-2:], windows.counts(input.shape[-2:]))
+        )
+        raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({made}). Output size is too small")
+    return windows
+
+
+class MaxPool2d(Module):
+    """The largest number of each window of (N, C, H, W)."""
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> None:
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.dilation = padding, dilation
+
+    def forward(self, x: Tensor) -> Tensor:
+        return max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation)
+
+    def extra_repr(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)}" for name in ("kernel_size", "stride", "padding", "dilation"))
+        return f"{shown}, ceil_mode=False"
+
+
+class AvgPool2d(Module):
+    """The mean of each window of (N, C, H, W)."""
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding = padding
+
+    def forward(self, x: Tensor) -> Tensor:
+        return avg_pool2d(x, self.kernel_size, self.stride, self.padding)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AdaptiveAvgPool2d(Module):
+    """The means of `output_size` windows of (N, C, H, W)."""
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return adaptive_avg_pool2d(x, self.output_size)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"

@@ -1,0 +1,6 @@
+"""Optimizers: how parameters move, given their gradients."""
+
+# 16 · Losses and optimizers
+from .adam import Adam, AdamW
+from .optimizer import Optimizer
+from .sgd import SGD

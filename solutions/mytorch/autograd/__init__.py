@@ -1,0 +1,12 @@
+"""Automatic differentiation: what operations record, and how it is walked backwards."""
+
+# 06 · The computation graph
+from . import derivatives, recording
+from .engine import backward, grad
+from .node import AccumulateGrad, Node
+
+# 07 · Backward in depth
+from . import hooks, inplace
+from .function import Function
+from .grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .gradcheck import gradcheck, gradgradcheck
