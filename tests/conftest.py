@@ -1,13 +1,14 @@
 """What a test may need beyond the locked packages, and what happens where it is missing.
 
-A test says `@pytest.mark.needs("torch")` (or "bubblewrap", "browser", "mpi", "gpu"; a module: `pytestmark = ...`) and
-is skipped, with the reason, where that is missing. With `MINITORCH_REQUIRE_ALL=1`, as in CI, it fails instead, and so
-does every `pytest.importorskip`; only a missing GPU may still skip.
+A test says `@pytest.mark.needs("torch")` (or another name in `MISSING`; a module: `pytestmark = ...`) and is skipped,
+with the reason, where that is missing. With `MINITORCH_REQUIRE_ALL=1`, as in CI, it fails instead, and so does
+every `pytest.importorskip`; only a missing GPU may still skip.
 """
 
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.metadata
 import importlib.util
 import os
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Generator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -65,6 +67,28 @@ def mpiexec() -> str | None:
     return shutil.which("mpiexec", path=os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")]))
 
 
+def missing_nbgrader() -> str | None:
+    return None if nbgrader() else "nbgrader is not installed: make a virtual environment .venv/nbgrader that holds it"
+
+
+def nbgrader() -> str | None:
+    """nbgrader's command, in an environment of its own: in the learner's it would change JupyterLab."""
+    return shutil.which("nbgrader", path=os.path.join(sys.prefix, "nbgrader", "bin"))
+
+
+def missing_jq() -> str | None:
+    return None if shutil.which("jq") else "jq is not installed: apt-get install jq"
+
+
+def missing_dask() -> str | None:
+    return None if importlib.util.find_spec("distributed") else "dask is not installed: pip install distributed"
+
+
+def missing_cupy() -> str | None:
+    """CuPy imports without a GPU, too."""
+    return None if importlib.util.find_spec("cupy") else "cupy is not installed: pip install cupy-cuda12x"
+
+
 def missing_gpu() -> str | None:
     if importlib.util.find_spec("cupy") is None:
         return "cupy is not installed: pip install 'minitorch-course[gpu]'"
@@ -73,12 +97,34 @@ def missing_gpu() -> str | None:
     return None if cupy.is_available() else "cupy finds no GPU"
 
 
+def missing_compiler() -> str | None:
+    return None if shutil.which("g++") else "g++ is not installed: apt-get install g++"
+
+
+def nvrtc() -> str | None:
+    """Where NVIDIA's compiler of kernels is, which needs no GPU; None if it isn't installed."""
+    found = importlib.util.find_spec("nvidia") and importlib.util.find_spec("nvidia.cuda_nvrtc")
+    folders = found.submodule_search_locations if found else None
+    libraries = [path for folder in folders or () for path in Path(folder).glob("lib/libnvrtc.so.*")]
+    return str(min(libraries)) if libraries else None
+
+
+def missing_nvrtc() -> str | None:
+    return None if nvrtc() else "NVRTC is not installed: pip install nvidia-cuda-nvrtc-cu12"
+
+
 MISSING: dict[str, Callable[[], str | None]] = {
     "torch": missing_torch,
     "bubblewrap": missing_bubblewrap,
     "browser": missing_browser,
     "mpi": missing_mpi,
+    "nbgrader": missing_nbgrader,
+    "dask": missing_dask,
+    "jq": missing_jq,
+    "cupy": missing_cupy,
+    "g++": missing_compiler,
     "gpu": missing_gpu,
+    "nvrtc": missing_nvrtc,
 }
 
 
@@ -104,6 +150,18 @@ def seeds_without_gpu() -> None:
         for devices in (torch.cuda, torch.xpu, torch.mtia):
             if not devices.is_available():
                 devices.manual_seed_all = lambda seed: None  # type: ignore[attr-defined, assignment]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def objects_that_stay(seeds_without_gpu: None) -> None:
+    """What is loaded by now leaves the lists of the garbage collector, which are long with torch.
+
+    A storage that is resized searches them for its tensors, and every collection walks through them.
+    """
+    if missing_torch() is None:
+        importlib.import_module("torch.fx.experimental.symbolic_shapes")  # large; torch's first backward pass loads it
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -5,17 +5,17 @@ the reasons in prose.
 """
 
 EXCLUDED: dict[str, dict[str, str]] = {
-    "Sparse tensors: out of scope.": {
+    "Sparse tensors but for matrices in coordinates, and all that PyTorch's are as tensors.": {
         "torch": """
             ccol_indices_copy col_indices_copy crow_indices_copy dsmm hsmm hspmm indices_copy resize_as_sparse_
             row_indices_copy saddmm slice_inverse smm sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor
-            sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc sparse_csc_tensor sparse_csr
+            sparse_compressed_tensor sparse_csc sparse_csc_tensor sparse_csr
             sparse_csr_tensor spmm sspaddmm values_copy
         """,
         "Tensor": """
             ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced resize_as_sparse_
             row_indices slice_inverse smm sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm
-            to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values
+            to_dense to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values
         """,
         "nn.functional": "sparse_support_notes",
     },
@@ -111,12 +111,12 @@ EXCLUDED: dict[str, dict[str, str]] = {
         """,
         "Tensor": "chalf",
     },
-    "Typed storages, deprecated in PyTorch: use `untyped_storage()`.": {
+    "Classes of storages by their type, deprecated in PyTorch: use `untyped_storage()`.": {
         "torch": """
             BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
-            FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage StorageBase TypedStorage
+            FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage StorageBase
         """,
-        "Tensor": "storage storage_type",
+        "Tensor": "storage_type",
     },
     "Fourier transforms and what is built on them.": {
         "torch": "istft stft",
@@ -151,7 +151,7 @@ EXCLUDED: dict[str, dict[str, str]] = {
     },
     "No part of PyTorch's interface: what its modules import, and its own tooling.": {
         "torch": """
-            TYPE_CHECKING USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH classproperty compiled_with_cxx11_abi
+            USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH classproperty compiled_with_cxx11_abi
             get_file_path prepare_multiprocessing_environment profiler_allow_cudagraph_cupti_lazy_reinit_cuda12
             thread_safe_generator
         """,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 import minitorch
+from tests.same import exactly_the_same, same
 
 torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
 
@@ -28,15 +30,14 @@ def test_switches_start_as_in_torch() -> None:
     assert minitorch.backends.mha.get_fastpath_enabled() == torch.backends.mha.get_fastpath_enabled()
 
 
-def test_cudnn_flags_hold_in_a_block() -> None:
-    seen = []
-    for lib in (torch, minitorch):
-        cudnn = lib.backends.cudnn
-        with cudnn.flags(enabled=True, benchmark=True, deterministic=True):
-            seen.append((cudnn.enabled, cudnn.benchmark, cudnn.deterministic))
-        seen.append((cudnn.enabled, cudnn.benchmark, cudnn.deterministic))
-    assert seen[:2] == seen[2:]
-    assert seen[2] != seen[3]
+@exactly_the_same
+def test_cudnn_flags_hold_in_a_block(lib: Any) -> Any:
+    cudnn = lib.backends.cudnn
+    with cudnn.flags(enabled=True, benchmark=True, deterministic=True):
+        inside = cudnn.enabled, cudnn.benchmark, cudnn.deterministic
+    after = cudnn.enabled, cudnn.benchmark, cudnn.deterministic
+    assert inside != after
+    return inside, after
 
 
 def test_without_an_accelerator() -> None:
@@ -52,22 +53,20 @@ def test_without_an_accelerator() -> None:
     assert str(ours.value) == str(theirs.value)
 
 
-def test_the_fast_path_of_attention_can_be_switched_off() -> None:
-    results = []
-    for lib in (torch, minitorch):
-        lib.manual_seed(0)
-        layer = lib.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
-        encoder = lib.nn.TransformerEncoder(layer, 1).eval()
-        x, padding = lib.randn(1, 3, 4), lib.tensor([[False, False, True]])
-        with lib.no_grad():
-            on = encoder(x, src_key_padding_mask=padding)
-            lib.backends.mha.set_fastpath_enabled(False)
-            try:
-                off = encoder(x, src_key_padding_mask=padding)
-            finally:
-                lib.backends.mha.set_fastpath_enabled(True)
-        results.append((bool((on[0, 2] == 0).all()), bool((off[0, 2] == 0).any())))
-    assert results == [(True, False), (True, False)]
+@same
+def test_the_fast_path_of_attention_can_be_switched_off(lib: Any) -> Any:
+    layer = lib.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+    encoder = lib.nn.TransformerEncoder(layer, 1).eval()
+    x, padding = lib.randn(1, 3, 4), lib.tensor([[False, False, True]])
+    with lib.no_grad():
+        on = encoder(x, src_key_padding_mask=padding)
+        lib.backends.mha.set_fastpath_enabled(False)
+        try:
+            off = encoder(x, src_key_padding_mask=padding)
+        finally:
+            lib.backends.mha.set_fastpath_enabled(True)
+    assert (on[0, 2] == 0).all() and not (off[0, 2] == 0).any()
+    return on, off
 
 
 def test_the_version_is_the_one_that_is_compared_with() -> None:
@@ -75,13 +74,13 @@ def test_the_version_is_the_one_that_is_compared_with() -> None:
     assert (minitorch.version.cuda, minitorch.version.hip, minitorch.version.debug) == (None, None, False)
 
 
-def test_inference_mode_can_be_asked_for() -> None:
-    for lib in (torch, minitorch):
-        with lib.inference_mode():
-            assert lib.is_inference_mode_enabled() is True
-            with lib.inference_mode(False):
-                assert lib.is_inference_mode_enabled() is False
-        assert lib.is_inference_mode_enabled() is False
+@exactly_the_same
+def test_inference_mode_can_be_asked_for(lib: Any) -> Any:
+    with lib.inference_mode():
+        inside = lib.is_inference_mode_enabled()
+        with lib.inference_mode(False):
+            suspended = lib.is_inference_mode_enabled()
+    return inside, suspended, lib.is_inference_mode_enabled()
 
 
 CUDA = """

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 import minitorch
+from tests.same import exactly_the_same
 
 torch = pytest.importorskip("torch", reason="the expected values are torch's")
 
@@ -38,13 +41,57 @@ def test_equality_is_that_of_type_and_index() -> None:
             assert (minitorch.device(*one) == minitorch.device(*other)) is expected
 
 
-@pytest.mark.parametrize("spelling", [("cuda:x",), ("cpu", -1), ("cuda:1", 2), ("cuda:01",)])
+@pytest.mark.parametrize(
+    "spelling", [("cuda:x",), ("cpu", -1), ("cuda:1", 2), ("cuda:01",), ("cuda", "1"), ("cuda", True)]
+)
 def test_errors(spelling: tuple[Any, ...]) -> None:
-    with pytest.raises(RuntimeError) as expected:
-        torch.device(*spelling)
-    with pytest.raises(RuntimeError) as actual:
-        minitorch.device(*spelling)
-    assert str(actual.value) == str(expected.value)
+    refused_alike(lambda module: module.device(*spelling))
+
+
+def test_a_device_has_its_number_already() -> None:
+    refused_alike(lambda module: module.device(module.device("cuda"), 1))
+
+
+def refused_alike(run: Callable[[Any], Any]) -> None:
+    """Both libraries raise the same error, whatever they list as expected."""
+    with pytest.raises((RuntimeError, TypeError)) as expected:
+        run(torch)
+    with pytest.raises(type(expected.value)) as actual:
+        run(minitorch)
+    assert str(actual.value).partition("expected")[0] == str(expected.value).partition("expected")[0]
+
+
+@exactly_the_same
+def test_each_thread_has_its_own_default(module: Any) -> Any:
+    with ThreadPoolExecutor() as other, module.device("meta"):
+        return str(other.submit(module.get_default_device).result()), str(module.get_default_device())
+
+
+WRONG_CALLS_OF_TO: list[Callable[[Any, Any], Any]] = [
+    lambda x, lib: x.to(x, lib.float64),
+    lambda x, lib: x.to(lib.float64, "cpu"),
+    lambda x, lib: x.to("cpu", x),
+    lambda x, lib: x.to(x, dtype=lib.float64),
+    lambda x, lib: x.to(x, device="cpu"),
+    lambda x, lib: x.to(lib.float64, dtype=lib.float64),
+    lambda x, lib: x.to(lib.float64, True, True, True),
+    lambda x, lib: x.to(lib.float64, 1),
+    lambda x, lib: x.to(lib.float64, non_blocking=1),
+    lambda x, lib: x.to("cpu", True),
+    lambda x, lib: x.to([1]),
+]
+
+
+@pytest.mark.parametrize("call", WRONG_CALLS_OF_TO)
+def test_to_takes_three_forms(call: Callable[[Any, Any], Any]) -> None:
+    refused_alike(lambda module: call(module.zeros(2), module))
+
+
+@exactly_the_same
+def test_the_cpu_by_its_number_is_another_device(module: Any) -> Any:
+    x = module.zeros(2)
+    moved = [x.to(where) for where in ("cpu", module.device("cpu"), x, "cpu:0")]
+    return [(each is x, each.device == x.device, each.data_ptr() == x.data_ptr()) for each in moved]
 
 
 def test_unknown_types_are_refused_with_the_known_ones() -> None:
@@ -58,14 +105,17 @@ def test_a_bare_number_is_a_gpu() -> None:
     assert repr(minitorch.device(1)) == "device(type='cuda', index=1)"
 
 
-def test_the_context_manager_nests_and_restores() -> None:
-    for module in (torch, minitorch):
-        with module.device("cpu"), module.device("cpu"):
-            assert module.get_default_device() == module.device("cpu")
-        assert module.get_default_device() == module.device("cpu")
+@exactly_the_same
+def test_the_context_manager_nests_and_restores(module: Any) -> Any:
+    with module.device("meta"):
+        with module.device("cpu"):
+            inside = str(module.get_default_device())
+        between = str(module.get_default_device())
+    return inside, between, str(module.get_default_device())
 
 
-def test_a_gpu_that_is_not_there() -> None:
-    for module in (torch, minitorch):
-        with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
-            module.ones(2, device="cuda")
+@exactly_the_same
+def test_a_gpu_that_is_not_there(module: Any) -> Any:
+    with pytest.raises(AssertionError) as refused:
+        module.ones(2, device="cuda")
+    return str(refused.value)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+from typing import Any
 
 import pytest
 
 import minitorch
 from minitorch import dtypes
+from tests.same import attempt, exactly_the_same
 
 pytestmark = pytest.mark.needs("torch")
 NAMES = [each.name for each in dtypes.DTYPES]
@@ -69,28 +71,19 @@ def test_limits(torch, name: str, info: str) -> None:
             assert getattr(actual, attribute) == getattr(expected, attribute), attribute
 
 
-def test_limits_of_pythons_types(torch) -> None:
-    for library in (minitorch, torch):
-        assert library.finfo(float) == library.finfo(complex) == library.finfo(library.complex128)
-        assert library.iinfo(int) == library.iinfo(library.int64) != library.iinfo(library.int32)
-        assert library.finfo(library.float32) != library.iinfo(library.int32)
+@exactly_the_same
+def test_limits_of_pythons_types(library) -> Any:
+    floats = [library.finfo(each) for each in (float, complex, library.complex128, library.float32)]
+    integers = [library.iinfo(each) for each in (int, library.int64, library.int32)]
+    return [one == other for one in (*floats, *integers) for other in (*floats, *integers)]
 
 
-def test_default_dtype(torch) -> None:
-    seen = []
-    for module in (torch, minitorch):
-        before = module.get_default_dtype()
-        module.set_default_dtype(module.float64)
-        try:
-            tensor = module.tensor([1.5])
-            seen.append((repr(module.get_default_dtype()), repr(tensor), repr(module.tensor([1]) / 2)))
-        finally:
-            module.set_default_dtype(before)
-    assert seen[0] == seen[1]
-    for wrong in ("int64", 3):
-        messages = []
-        for module in (torch, minitorch):
-            with pytest.raises(TypeError) as caught:
-                module.set_default_dtype(getattr(module, wrong) if isinstance(wrong, str) else wrong)
-            messages.append(str(caught.value))
-        assert messages[0] == messages[1]
+@exactly_the_same
+def test_default_dtype(module) -> Any:
+    before = module.get_default_dtype()
+    module.set_default_dtype(module.float64)
+    try:
+        seen = repr(module.get_default_dtype()), repr(module.tensor([1.5])), repr(module.tensor([1]) / 2)
+    finally:
+        module.set_default_dtype(before)
+    return seen, [attempt(module.set_default_dtype, wrong) for wrong in (module.int64, 3)]

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import minitorch
-from minitorch.ops.declaration import ALIASES
+from minitorch.dispatch.op import ALIASES
 
 torch = pytest.importorskip("torch", reason="the expected parameters are torch's")
 functional = importlib.import_module("minitorch.nn.functional")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import minitorch
+from tests.same import errors, exactly_the_same
 
 torch = pytest.importorskip("torch", reason="the expected values are torch's")
 
@@ -40,18 +41,11 @@ def test_pickles() -> None:
 
 
 @pytest.mark.parametrize("sizes", [["a"], [1.5], [None], [2, []], 3, [True, -1]])
-def test_refuses_what_are_no_ints(sizes: Any) -> None:
-    outcomes = []
-    for module in (torch, minitorch):
-        try:
-            outcomes.append(repr(module.Size(sizes)))
-        except TypeError as error:
-            outcomes.append(str(error))
-    assert outcomes[1] == outcomes[0]
+@exactly_the_same
+def test_refuses_what_are_no_ints(module: Any, sizes: Any) -> Any:
+    return errors(lambda: module.Size(sizes))
 
 
-def test_takes_integer_tensors() -> None:
-    assert repr(minitorch.Size(minitorch.tensor([2, 3]))) == repr(torch.Size(torch.tensor([2, 3])))
-    for module in (torch, minitorch):
-        with pytest.raises(TypeError, match=r"torch.Size\(\) takes an iterable of 'int' \(item 0 is 'Tensor'\)"):
-            module.Size(module.tensor([1.5]))
+@exactly_the_same
+def test_takes_integer_tensors(module: Any) -> Any:
+    return errors(lambda: module.Size(module.tensor([2, 3])), lambda: module.Size(module.tensor([1.5])))

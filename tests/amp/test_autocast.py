@@ -1,4 +1,4 @@
-"""autocast, its switches and its decorators against torch: each scenario must come out the same in both libraries."""
+"""autocast, its switches and its decorators do what torch's do."""
 
 from __future__ import annotations
 
@@ -11,14 +11,9 @@ from typing import Any
 import pytest
 
 import minitorch
-from tests.nn.same import Scenario, Scenarios, assert_comes_out_the_same, assert_same, errors
+from tests.same import errors, same_within
 
-scenario = Scenarios()
-
-
-@pytest.mark.parametrize("run", scenario, ids=lambda run: run.__name__)
-def test_same_as_torch(run: Scenario) -> None:
-    assert_comes_out_the_same(run, 5e-2)  # bfloat16 has eight bits, and normalization magnifies
+roughly_the_same = same_within(5e-2)  # bfloat16 has eight bits, and normalization and sums magnify
 
 
 def said(action: Callable[[], Any]) -> tuple[Any, ...]:
@@ -46,8 +41,8 @@ def product(torch: Any) -> str:
     return str(torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype)
 
 
-@scenario
-def blocks_in_blocks(torch: Any) -> list[Any]:
+@roughly_the_same
+def test_blocks_in_blocks(torch: Any) -> list[Any]:
     seen = [switches(torch), product(torch)]
     with torch.autocast("cpu"):
         seen += [switches(torch), product(torch)]
@@ -66,8 +61,8 @@ def blocks_in_blocks(torch: Any) -> list[Any]:
     return seen
 
 
-@scenario
-def decorators(torch: Any) -> list[Any]:
+@roughly_the_same
+def test_decorators(torch: Any) -> list[Any]:
     @torch.autocast("cpu")
     def low(x: Any) -> Any:
         """Multiplies."""
@@ -81,8 +76,8 @@ def decorators(torch: Any) -> list[Any]:
     return [low(x), high(x), product(torch), low.__name__, low.__doc__]
 
 
-@scenario
-def one_instance_entered_again(torch: Any) -> list[Any]:
+@roughly_the_same
+def test_one_instance_entered_again(torch: Any) -> list[Any]:
     mode = torch.autocast("cpu")
     with mode:
         pass
@@ -91,8 +86,8 @@ def one_instance_entered_again(torch: Any) -> list[Any]:
     return [inside, product(torch), switches(torch)]
 
 
-@scenario
-def gradients_have_the_type_of_the_weights(torch: Any) -> list[Any]:
+@roughly_the_same
+def test_gradients_have_the_type_of_the_weights(torch: Any) -> list[Any]:
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
     x = torch.arange(6.0).reshape(2, 3) / 6
     with torch.autocast("cpu"):
@@ -116,8 +111,8 @@ def layers(torch: Any) -> list[tuple[Any, tuple[int, ...]]]:
     ]
 
 
-@scenario
-def layers_forward_and_backward(torch: Any) -> list[Any]:
+@roughly_the_same
+def test_layers_forward_and_backward(torch: Any) -> list[Any]:
     results: list[Any] = []
     for layer, shape in layers(torch):
         x = (torch.rand(shape) - 0.5).requires_grad_()
@@ -128,8 +123,8 @@ def layers_forward_and_backward(torch: Any) -> list[Any]:
     return [each if hasattr(each, "detach") else str(each) for each in results]
 
 
-@scenario
-def recurrent_layers(torch: Any) -> list[Any]:
+@roughly_the_same
+def test_recurrent_layers(torch: Any) -> list[Any]:
     results = []
     for kind in (torch.nn.RNN, torch.nn.GRU):
         layer = kind(3, 4)
@@ -139,8 +134,8 @@ def recurrent_layers(torch: Any) -> list[Any]:
     return results
 
 
-@scenario
-def attention(torch: Any) -> list[Any]:
+@roughly_the_same
+def test_attention(torch: Any) -> list[Any]:
     results = []
     layer = torch.nn.MultiheadAttention(4, 2, batch_first=True)
     for need_weights in (True, False):
@@ -150,8 +145,8 @@ def attention(torch: Any) -> list[Any]:
     return results
 
 
-@scenario
-def weights_are_cast_once(torch: Any) -> list[Any]:
+@roughly_the_same
+def test_weights_are_cast_once(torch: Any) -> list[Any]:
     w = torch.ones(2, 2, requires_grad=True)
     x = torch.ones(2, 2)
 
@@ -181,8 +176,8 @@ def weights_are_cast_once(torch: Any) -> list[Any]:
     return seen
 
 
-@scenario
-def switches_as_functions(torch: Any) -> list[Any]:
+@roughly_the_same
+def test_switches_as_functions(torch: Any) -> list[Any]:
     torch.set_autocast_enabled("cpu", True)
     torch.set_autocast_dtype("cpu", torch.float16)
     torch.set_autocast_cache_enabled(False)
@@ -194,8 +189,8 @@ def switches_as_functions(torch: Any) -> list[Any]:
     return [*seen, *(torch.amp.is_autocast_available(name) for name in ("cpu", "cuda", "meta", "mps", "vulkan"))]
 
 
-@scenario
-def words_of_errors_and_warnings(torch: Any) -> list[Any]:
+@roughly_the_same
+def test_words_of_errors_and_warnings(torch: Any) -> list[Any]:
     def both_ways() -> Any:
         torch.set_autocast_enabled(True)
         on = torch.is_autocast_enabled()
@@ -243,14 +238,14 @@ def words_of_errors_and_warnings(torch: Any) -> list[Any]:
     ] + [isinstance(said(lambda: torch.autocast("xyz"))[0], str)]
 
 
-@scenario
-def a_promotion_that_fails(torch: Any) -> list[Any]:
+@roughly_the_same
+def test_a_promotion_that_fails(torch: Any) -> list[Any]:
     with torch.autocast("cpu"):
         return [said(lambda: torch.cat([torch.ones(2).half(), torch.ones(2)]))]
 
 
-@scenario
-def functions_with_their_own_backward(torch: Any) -> list[Any]:
+@roughly_the_same
+def test_functions_with_their_own_backward(torch: Any) -> list[Any]:
     seen: list[Any] = []
 
     def function(**options: Any) -> Any:
@@ -282,8 +277,8 @@ def functions_with_their_own_backward(torch: Any) -> list[Any]:
     return seen
 
 
-@scenario
-def devices_with_a_number(torch: Any) -> Any:
+@roughly_the_same
+def test_devices_with_a_number(torch: Any) -> Any:
     with torch.autocast("cpu:0", torch.float16):
         inside = torch.is_autocast_enabled("cpu"), str(torch.get_autocast_dtype("cpu:0"))
     outside = torch.is_autocast_enabled("cpu:0"), str(torch.get_autocast_dtype("cpu"))
@@ -310,13 +305,11 @@ def test_threads_have_their_own_switches() -> None:
         ("RNN(8, 16)", (7, 3, 8)),
     ],
 )
-def test_a_recurrent_layer_computes_torchs_numbers(layer: str, shape: tuple[int, ...]) -> None:
-    def scenario(torch: Any) -> Any:
-        module = eval(layer, vars(torch.nn))
-        x = torch.randn(shape, requires_grad=True)
-        with torch.autocast("cpu"):
-            output, state = module(x)
-        output.float().sum().backward()
-        return output, state, x.grad, [each.grad for each in module.parameters()]
-
-    assert_same(scenario, tolerance=5e-2)  # the gradients are sums of bfloat16 numbers
+@roughly_the_same
+def test_a_recurrent_layer_computes_torchs_numbers(torch: Any, layer: str, shape: tuple[int, ...]) -> Any:
+    module = eval(layer, vars(torch.nn))
+    x = torch.randn(shape, requires_grad=True)
+    with torch.autocast("cpu"):
+        output, state = module(x)
+    output.float().sum().backward()
+    return output, state, x.grad, [each.grad for each in module.parameters()]

@@ -5,22 +5,15 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-import pytest
-
 import minitorch
-from tests.nn.same import Scenario, Scenarios, assert_comes_out_the_same, errors
+from tests.same import errors, same_within
 
-scenario = Scenarios()
+nearly_the_same = same_within(1e-6)
 INF, NAN = float("inf"), float("nan")
 
 
-@pytest.mark.parametrize("run", scenario, ids=lambda run: run.__name__)
-def test_same_as_torch(run: Scenario) -> None:
-    assert_comes_out_the_same(run, 1e-6)
-
-
-@scenario
-def training_with_infinities(torch: Any) -> list[Any]:
+@nearly_the_same
+def test_training_with_infinities(torch: Any) -> list[Any]:
     scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=2, growth_factor=4.0, backoff_factor=0.25)
     first, second = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
     optimizers = torch.optim.SGD([first], lr=0.1), torch.optim.Adam([second], lr=0.1)
@@ -38,8 +31,8 @@ def training_with_infinities(torch: Any) -> list[Any]:
     return seen
 
 
-@scenario
-def the_scale_never_becomes_infinite(torch: Any) -> list[Any]:
+@nearly_the_same
+def test_the_scale_never_becomes_infinite(torch: Any) -> list[Any]:
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127, growth_interval=1)
     parameter = torch.nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([parameter], lr=0.1)
@@ -49,8 +42,8 @@ def the_scale_never_becomes_infinite(torch: Any) -> list[Any]:
     return [scaler.get_scale(), scaler._growth_tracker]
 
 
-@scenario
-def scaled_things(torch: Any) -> list[Any]:
+@nearly_the_same
+def test_scaled_things(torch: Any) -> list[Any]:
     scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
     x = torch.ones(2)
     nested = scaler.scale([x, (x, [x.half()])])
@@ -67,8 +60,8 @@ def scaled_things(torch: Any) -> list[Any]:
     ]
 
 
-@scenario
-def factors_and_settings(torch: Any) -> list[Any]:
+@nearly_the_same
+def test_factors_and_settings(torch: Any) -> list[Any]:
     scaler = torch.amp.GradScaler("cpu")
     seen = [scaler.get_growth_factor(), scaler.get_backoff_factor(), scaler.get_growth_interval()]
     scaler.set_growth_factor(3.0)
@@ -87,8 +80,8 @@ def factors_and_settings(torch: Any) -> list[Any]:
     return seen
 
 
-@scenario
-def a_disabled_scaler(torch: Any) -> list[Any]:
+@nearly_the_same
+def test_a_disabled_scaler(torch: Any) -> list[Any]:
     scaler = torch.amp.GradScaler("cpu", enabled=False, growth_factor=0.1)
     parameter = torch.nn.Parameter(torch.ones(2))
     optimizer = torch.optim.SGD([parameter], lr=0.1)
@@ -102,8 +95,8 @@ def a_disabled_scaler(torch: Any) -> list[Any]:
     return [same, parameter, closed, scaler.get_scale(), scaler.state_dict(), scaler.is_enabled(), scaler.scale(3)]
 
 
-@scenario
-def errors_of_use(torch: Any) -> list[Any]:
+@nearly_the_same
+def test_errors_of_use(torch: Any) -> list[Any]:
     def started() -> tuple[Any, Any]:
         scaler = torch.amp.GradScaler("cpu")
         parameter = torch.nn.Parameter(torch.ones(2))
@@ -148,8 +141,8 @@ def errors_of_use(torch: Any) -> list[Any]:
     )
 
 
-@scenario
-def gradients_of_several_types(torch: Any) -> list[Any]:
+@nearly_the_same
+def test_gradients_of_several_types(torch: Any) -> list[Any]:
     parameters = [
         torch.nn.Parameter(torch.ones(2, dtype=kind)) for kind in (torch.float32, torch.bfloat16, torch.float64)
     ]

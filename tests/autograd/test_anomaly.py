@@ -11,7 +11,7 @@ import pytest
 
 import minitorch
 from minitorch.autograd import engine, node
-from tests.nn.same import assert_same
+from tests.same import same
 
 
 def leaf(torch: Any) -> Any:
@@ -90,65 +90,60 @@ def in_the_second_derivative(torch: Any) -> None:
     [nan, nan_in_the_second_input, error, modified, nan_from_a_hook, in_the_second_derivative],
     ids=lambda program: program.__name__,
 )
-def test_what_is_told(program: Callable[[Any], None]) -> None:
-    assert_same(lambda torch: told(torch, lambda: program(torch)))
+@same
+def test_what_is_told(torch: Any, program: Callable[[Any], None]) -> Any:
+    return told(torch, lambda: program(torch))
 
 
 @pytest.mark.parametrize("forward_in_the_mode", [True, False])
-def test_a_node_made_by_backward_tells_of_the_node_that_made_it(forward_in_the_mode: bool) -> None:
-    def scenario(torch: Any) -> Any:
-        class Outer(torch.autograd.Function):  # type: ignore[misc, name-defined]
-            @staticmethod
-            def forward(ctx: Any, x: Any) -> Any:
-                return x.clone()
+@same
+def test_a_node_made_by_backward_tells_of_the_node_that_made_it(torch: Any, forward_in_the_mode: bool) -> Any:
+    class Outer(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
 
-            @staticmethod
-            def backward(ctx: Any, grad: Any) -> Any:
-                return fails(torch, grad)
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return fails(torch, grad)
 
-        def run(x: Any, y: Any) -> None:
-            y = Outer.apply(x) if y is None else y
-            (first,) = torch.autograd.grad((y**2).sum(), x, create_graph=True)
-            first.sum().backward()
+    def run(x: Any, y: Any) -> None:
+        y = Outer.apply(x) if y is None else y
+        (first,) = torch.autograd.grad((y**2).sum(), x, create_graph=True)
+        first.sum().backward()
 
-        x = leaf(torch)
-        y = None if forward_in_the_mode else Outer.apply(x)
-        return told(torch, lambda: run(x, y))
-
-    assert_same(scenario)
+    x = leaf(torch)
+    y = None if forward_in_the_mode else Outer.apply(x)
+    return told(torch, lambda: run(x, y))
 
 
-def test_without_a_forward_pass_in_the_mode() -> None:
-    def scenario(torch: Any) -> Any:
-        y = fails(torch, leaf(torch)).sum()
-        return told(torch, y.backward)
-
-    assert_same(scenario)
+@same
+def test_without_a_forward_pass_in_the_mode(torch: Any) -> Any:
+    y = fails(torch, leaf(torch)).sum()
+    return told(torch, y.backward)
 
 
-def test_switches() -> None:
-    def scenario(torch: Any) -> Any:
-        def now() -> Any:
-            return torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+@same
+def test_switches(torch: Any) -> Any:
+    def now() -> Any:
+        return torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
 
-        seen = [now()]
-        with torch.autograd.set_detect_anomaly(True, check_nan=False):
-            seen.append(now())
-            x = leaf(torch)
-            (x * 0).sqrt().sum().backward()
-            seen.append(x.grad)
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                with torch.autograd.detect_anomaly():
-                    seen.append(now())
-            seen += [str(each.message) for each in caught]
-            seen.append(now())
-        torch.autograd.set_detect_anomaly(True)
+    seen = [now()]
+    with torch.autograd.set_detect_anomaly(True, check_nan=False):
         seen.append(now())
-        torch.set_anomaly_enabled(False)
-        return [*seen, now()]
-
-    assert_same(scenario)
+        x = leaf(torch)
+        (x * 0).sqrt().sum().backward()
+        seen.append(x.grad)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with torch.autograd.detect_anomaly():
+                seen.append(now())
+        seen += [str(each.message) for each in caught]
+        seen.append(now())
+    torch.autograd.set_detect_anomaly(True)
+    seen.append(now())
+    torch.set_anomaly_enabled(False)
+    return [*seen, now()]
 
 
 def test_metadata_holds_the_stack() -> None:

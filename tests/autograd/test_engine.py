@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import threading
 import weakref
 from collections.abc import Callable
@@ -15,13 +14,9 @@ import pytest
 import minitorch
 from minitorch.autograd import engine
 from minitorch.autograd.node import AccumulateGrad
+from tests.same import exactly_the_same
 
 Program = Callable[[Any], Any]
-
-
-def both(program: Program) -> tuple[Any, Any]:
-    """What a program returns when `torch` is PyTorch, and when it is minitorch."""
-    return program(importlib.import_module("torch")), program(minitorch)
 
 
 def leaf(torch: Any, *values: float) -> Any:
@@ -66,29 +61,24 @@ def test_a_chain_of_a_hundred_thousand_ops_does_not_recurse() -> None:
     gc.collect()
 
 
-@pytest.mark.needs("torch")
-def test_order_of_execution_is_pytorchs() -> None:
-    def program(torch: Any) -> list[str]:
-        seen: list[str] = []
-        a, b = leaf(torch, 1.0), leaf(torch, 2.0)
-        left, right = a * 2, b.exp()
-        both_ = left + right
-        late = both_.sin()
-        out = (late * left).sum() + right.sum()
-        tensors = {"a": a, "b": b, "left": left, "right": right, "both": both_, "late": late, "out": out}
-        for name, tensor in tensors.items():
-            tensor.register_hook(lambda grad, name=name: seen.append(name))
-        out.backward()
-        return seen
-
-    expected, actual = both(program)
-    assert actual == expected
+@exactly_the_same
+def test_order_of_execution_is_pytorchs(torch: Any) -> Any:
+    seen: list[str] = []
+    a, b = leaf(torch, 1.0), leaf(torch, 2.0)
+    left, right = a * 2, b.exp()
+    both_ = left + right
+    late = both_.sin()
+    out = (late * left).sum() + right.sum()
+    tensors = {"a": a, "b": b, "left": left, "right": right, "both": both_, "late": late, "out": out}
+    for name, tensor in tensors.items():
+        tensor.register_hook(lambda grad, name=name: seen.append(name))
+    out.backward()
+    return seen
 
 
 # Accumulation
 
 
-@pytest.mark.needs("torch")
 @pytest.mark.parametrize(
     "build",
     [
@@ -99,31 +89,24 @@ def test_order_of_execution_is_pytorchs() -> None:
         lambda a, b: (a * a).sum() + b.sum(),
     ],
 )
-def test_first_gradient_is_kept_or_copied_as_in_pytorch(build: Any) -> None:
-    def program(torch: Any) -> Any:
-        a = torch.ones(2, 3).requires_grad_()
-        b = torch.full((2, 3), 2.0).requires_grad_()
-        build(a, b).sum().backward()
-        shared = a.grad.untyped_storage().data_ptr() == b.grad.untyped_storage().data_ptr()
-        return shared, a.grad.stride(), b.grad.stride(), a.grad.tolist(), b.grad.tolist()
-
-    expected, actual = both(program)
-    assert actual == expected
+@exactly_the_same
+def test_first_gradient_is_kept_or_copied_as_in_pytorch(torch: Any, build: Any) -> Any:
+    a = torch.ones(2, 3).requires_grad_()
+    b = torch.full((2, 3), 2.0).requires_grad_()
+    build(a, b).sum().backward()
+    shared = a.grad.untyped_storage().data_ptr() == b.grad.untyped_storage().data_ptr()
+    return shared, a.grad.stride(), b.grad.stride(), a.grad.tolist(), b.grad.tolist()
 
 
-@pytest.mark.needs("torch")
-def test_later_gradients_are_added_in_place_and_under_create_graph_out_of_place() -> None:
-    def program(torch: Any) -> Any:
-        x = leaf(torch, 1.0, 2.0)
-        (x * 3).sum().backward()
-        first = x.grad
-        (x * 4).sum().backward()
-        same = x.grad is first
-        (x * x * x).sum().backward(create_graph=True)
-        return same, x.grad is first, x.grad.requires_grad, x.grad.tolist(), first.tolist()
-
-    expected, actual = both(program)
-    assert actual == expected
+@exactly_the_same
+def test_later_gradients_are_added_in_place_and_under_create_graph_out_of_place(torch: Any) -> Any:
+    x = leaf(torch, 1.0, 2.0)
+    (x * 3).sum().backward()
+    first = x.grad
+    (x * 4).sum().backward()
+    same = x.grad is first
+    (x * x * x).sum().backward(create_graph=True)
+    return same, x.grad is first, x.grad.requires_grad, x.grad.tolist(), first.tolist()
 
 
 def test_the_users_gradient_is_never_aliased() -> None:
@@ -134,16 +117,12 @@ def test_the_users_gradient_is_never_aliased() -> None:
     assert x.grad.tolist() == [1.0, 1.0]
 
 
-@pytest.mark.needs("torch")
 @pytest.mark.parametrize("shape", [(3,), (1,), (2, 1), (1, 3), (2, 3), ()])
-def test_broadcasting_is_undone(shape: tuple[int, ...]) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.full(shape, 2.0, requires_grad=True)
-        (x * torch.arange(24.0).view(4, 2, 3)).sum().backward()
-        return x.grad.shape, x.grad.tolist()
-
-    expected, actual = both(program)
-    assert actual == expected
+@exactly_the_same
+def test_broadcasting_is_undone(torch: Any, shape: tuple[int, ...]) -> Any:
+    x = torch.full(shape, 2.0, requires_grad=True)
+    (x * torch.arange(24.0).view(4, 2, 3)).sum().backward()
+    return x.grad.shape, x.grad.tolist()
 
 
 # Freed graphs and their errors
@@ -239,7 +218,6 @@ def deepcopy_of_a_non_leaf(torch: Any) -> Any:
     return kind, text[:80]
 
 
-@pytest.mark.needs("torch")
 @pytest.mark.parametrize(
     "program",
     [
@@ -263,9 +241,9 @@ def deepcopy_of_a_non_leaf(torch: Any) -> Any:
     ],
     ids=lambda program: program.__name__,
 )
-def test_errors_are_pytorchs(program: Program) -> None:
-    expected, actual = both(program)
-    assert actual == expected
+@exactly_the_same
+def test_errors_are_pytorchs(torch: Any, program: Program) -> Any:
+    return program(torch)
 
 
 def test_backward_frees_what_the_nodes_saved() -> None:
@@ -306,30 +284,22 @@ def test_a_leaf_outlives_its_graph_and_not_the_other_way_round() -> None:
 # autograd.grad, inputs=, create_graph
 
 
-@pytest.mark.needs("torch")
-def test_grad_leaves_the_leaves_alone() -> None:
-    def program(torch: Any) -> Any:
-        x, w = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
-        middle = x * w
-        out = (middle**2).sum()
-        of_x, of_middle = torch.autograd.grad(out, [x, middle], retain_graph=True)
-        second = torch.autograd.grad(out, w, create_graph=True)[0]
-        third = torch.autograd.grad(second.sum(), w)[0]
-        return x.grad, w.grad, of_x.tolist(), of_middle.tolist(), second.tolist(), third.tolist()
-
-    expected, actual = both(program)
-    assert actual == expected
+@exactly_the_same
+def test_grad_leaves_the_leaves_alone(torch: Any) -> Any:
+    x, w = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
+    middle = x * w
+    out = (middle**2).sum()
+    of_x, of_middle = torch.autograd.grad(out, [x, middle], retain_graph=True)
+    second = torch.autograd.grad(out, w, create_graph=True)[0]
+    third = torch.autograd.grad(second.sum(), w)[0]
+    return x.grad, w.grad, of_x.tolist(), of_middle.tolist(), second.tolist(), third.tolist()
 
 
-@pytest.mark.needs("torch")
-def test_inputs_restrict_a_backward_pass() -> None:
-    def program(torch: Any) -> Any:
-        x, w = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
-        (x * w).sum().backward(inputs=[w])
-        return x.grad, w.grad.tolist()
-
-    expected, actual = both(program)
-    assert actual == expected
+@exactly_the_same
+def test_inputs_restrict_a_backward_pass(torch: Any) -> Any:
+    x, w = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
+    (x * w).sum().backward(inputs=[w])
+    return x.grad, w.grad.tolist()
 
 
 def test_third_derivative_of_a_cube_is_six() -> None:
@@ -343,56 +313,48 @@ def test_third_derivative_of_a_cube_is_six() -> None:
 # Hooks, modes, views
 
 
-@pytest.mark.needs("torch")
-def test_hooks_replace_gradients_and_can_be_removed() -> None:
-    def program(torch: Any) -> Any:
-        x = leaf(torch, 1.0, 2.0)
-        y = x * 2
-        y.retain_grad()
-        doubled = y.register_hook(lambda grad: grad * 10)
-        x.register_hook(lambda grad: grad + 1)
-        events: list[Any] = []
-        x.register_post_accumulate_grad_hook(lambda leaf: events.append(leaf.grad.tolist()))
-        (y * y).sum().backward(retain_graph=True)
-        before = y.grad.tolist()
-        doubled.remove()
-        (y * y).sum().backward()
-        return events, before, y.grad.tolist(), x.grad.tolist()
-
-    expected, actual = both(program)
-    assert actual == expected
+@exactly_the_same
+def test_hooks_replace_gradients_and_can_be_removed(torch: Any) -> Any:
+    x = leaf(torch, 1.0, 2.0)
+    y = x * 2
+    y.retain_grad()
+    doubled = y.register_hook(lambda grad: grad * 10)
+    x.register_hook(lambda grad: grad + 1)
+    events: list[Any] = []
+    x.register_post_accumulate_grad_hook(lambda leaf: events.append(leaf.grad.tolist()))
+    (y * y).sum().backward(retain_graph=True)
+    before = y.grad.tolist()
+    doubled.remove()
+    (y * y).sum().backward()
+    return events, before, y.grad.tolist(), x.grad.tolist()
 
 
-@pytest.mark.needs("torch")
-def test_modes() -> None:
-    def program(torch: Any) -> Any:
-        x = leaf(torch, 1.0)
-        seen = []
-        with torch.no_grad():
+@exactly_the_same
+def test_modes(torch: Any) -> Any:
+    x = leaf(torch, 1.0)
+    seen = []
+    with torch.no_grad():
+        seen.append((x * 2).requires_grad)
+        with torch.enable_grad():
             seen.append((x * 2).requires_grad)
-            with torch.enable_grad():
-                seen.append((x * 2).requires_grad)
-            seen.append(torch.is_grad_enabled())
-
-        @torch.no_grad()
-        def decorated() -> Any:
-            return (x * 2).requires_grad
-
-        @torch.no_grad
-        def bare() -> Any:
-            return (x * 2).requires_grad
-
-        with torch.set_grad_enabled(False):
-            seen.append((x * 2).requires_grad)
-        torch.set_grad_enabled(False)
         seen.append(torch.is_grad_enabled())
-        torch.set_grad_enabled(True)
-        with torch.inference_mode():
-            seen.append((x * 2).requires_grad)
-        return [*seen, decorated(), bare(), torch.is_grad_enabled()]
 
-    expected, actual = both(program)
-    assert actual == expected
+    @torch.no_grad()
+    def decorated() -> Any:
+        return (x * 2).requires_grad
+
+    @torch.no_grad
+    def bare() -> Any:
+        return (x * 2).requires_grad
+
+    with torch.set_grad_enabled(False):
+        seen.append((x * 2).requires_grad)
+    torch.set_grad_enabled(False)
+    seen.append(torch.is_grad_enabled())
+    torch.set_grad_enabled(True)
+    with torch.inference_mode():
+        seen.append((x * 2).requires_grad)
+    return [*seen, decorated(), bare(), torch.is_grad_enabled()]
 
 
 def test_each_thread_has_its_own_mode() -> None:
@@ -404,94 +366,78 @@ def test_each_thread_has_its_own_mode() -> None:
     assert seen == [True]
 
 
-@pytest.mark.needs("torch")
-def test_in_place_on_views_rewrites_the_history_of_the_base() -> None:
-    def program(torch: Any) -> Any:
-        x = leaf(torch, 1.0, 2.0, 3.0, 4.0)
-        base = x * 1
-        row = base[1:3]
-        row.mul_(10)
-        other = base[0:2]
-        base.add_(other.sum())
-        names = [base.grad_fn.name(), row.grad_fn.name(), other.grad_fn.name()]
-        (base * torch.arange(4.0)).sum().backward()
-        return names, base._version, row._version, base.tolist(), row.tolist(), x.grad.tolist()
-
-    expected, actual = both(program)
-    assert actual == expected
+@exactly_the_same
+def test_in_place_on_views_rewrites_the_history_of_the_base(torch: Any) -> Any:
+    x = leaf(torch, 1.0, 2.0, 3.0, 4.0)
+    base = x * 1
+    row = base[1:3]
+    row.mul_(10)
+    other = base[0:2]
+    base.add_(other.sum())
+    names = [base.grad_fn.name(), row.grad_fn.name(), other.grad_fn.name()]
+    (base * torch.arange(4.0)).sum().backward()
+    return names, base._version, row._version, base.tolist(), row.tolist(), x.grad.tolist()
 
 
-@pytest.mark.needs("torch")
-def test_a_view_follows_when_its_base_starts_to_require_grad() -> None:
-    def program(torch: Any) -> Any:
-        w = leaf(torch, 2.0)
-        base = torch.ones(3)
-        view = base[1:]
-        before = view.requires_grad
-        base.mul_(w)
-        (view * 3).sum().backward()
-        return before, view.requires_grad, view.grad_fn.name(), w.grad.tolist()
-
-    expected, actual = both(program)
-    assert actual == expected
+@exactly_the_same
+def test_a_view_follows_when_its_base_starts_to_require_grad(torch: Any) -> Any:
+    w = leaf(torch, 2.0)
+    base = torch.ones(3)
+    view = base[1:]
+    before = view.requires_grad
+    base.mul_(w)
+    (view * 3).sum().backward()
+    return before, view.requires_grad, view.grad_fn.name(), w.grad.tolist()
 
 
-@pytest.mark.needs("torch")
-def test_detach_shares_memory_and_version_and_data_only_memory() -> None:
-    def program(torch: Any) -> Any:
-        x = leaf(torch, 1.0, 2.0)
-        y = x * 2
-        detached, data = y.detach(), y.data
-        detached.add_(1)
-        data.add_(1)
-        return y.tolist(), y._version, detached._version, data._version, detached.requires_grad, detached.is_leaf
-
-    expected, actual = both(program)
-    assert actual == expected
+@exactly_the_same
+def test_detach_shares_memory_and_version_and_data_only_memory(torch: Any) -> Any:
+    x = leaf(torch, 1.0, 2.0)
+    y = x * 2
+    detached, data = y.detach(), y.data
+    detached.add_(1)
+    data.add_(1)
+    return y.tolist(), y._version, detached._version, data._version, detached.requires_grad, detached.is_leaf
 
 
 # Functions of the user
 
 
-@pytest.mark.needs("torch")
-def test_custom_function_in_both_styles() -> None:
-    def program(torch: Any) -> Any:
-        class Cube(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx: Any, x: Any, scale: float) -> Any:
-                ctx.save_for_backward(x)
-                ctx.scale = scale
-                return scale * x**3
+@exactly_the_same
+def test_custom_function_in_both_styles(torch: Any) -> Any:
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, scale: float) -> Any:
+            ctx.save_for_backward(x)
+            ctx.scale = scale
+            return scale * x**3
 
-            @staticmethod
-            def backward(ctx: Any, grad: Any) -> Any:
-                (x,) = ctx.saved_tensors
-                return grad * 3 * ctx.scale * x**2, None
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return grad * 3 * ctx.scale * x**2, None
 
-        class Split(torch.autograd.Function):
-            @staticmethod
-            def forward(x: Any) -> Any:
-                return x * 2, x * 3
+    class Split(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x * 2, x * 3
 
-            @staticmethod
-            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-                ctx.mark_non_differentiable(output[1])
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.mark_non_differentiable(output[1])
 
-            @staticmethod
-            def backward(ctx: Any, first: Any, second: Any) -> Any:
-                return first * 2 + second
+        @staticmethod
+        def backward(ctx: Any, first: Any, second: Any) -> Any:
+            return first * 2 + second
 
-        x = leaf(torch, 1.0, 2.0)
-        y = Cube.apply(x, 2.0)
-        first = torch.autograd.grad(y.sum(), x, create_graph=True)[0]
-        second = torch.autograd.grad(first.sum(), x)[0]
-        a, b = Split.apply(x)
-        a.sum().backward()
-        needs = [y.grad_fn.name(), y.grad_fn.needs_input_grad, len(y.grad_fn.next_functions)]
-        return first.tolist(), second.tolist(), needs, a.requires_grad, b.requires_grad, x.grad.tolist()
-
-    expected, actual = both(program)
-    assert actual == expected
+    x = leaf(torch, 1.0, 2.0)
+    y = Cube.apply(x, 2.0)
+    first = torch.autograd.grad(y.sum(), x, create_graph=True)[0]
+    second = torch.autograd.grad(first.sum(), x)[0]
+    a, b = Split.apply(x)
+    a.sum().backward()
+    needs = [y.grad_fn.name(), y.grad_fn.needs_input_grad, len(y.grad_fn.next_functions)]
+    return first.tolist(), second.tolist(), needs, a.requires_grad, b.requires_grad, x.grad.tolist()
 
 
 def test_gradient_dtype_and_values_against_finite_differences() -> None:

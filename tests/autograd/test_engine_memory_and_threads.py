@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import minitorch
-from tests.nn.same import assert_same
+from tests.same import attempt, same
 
 COUNT = 100_000
 
@@ -115,41 +115,37 @@ def test_saved_tensor_hooks_are_of_one_thread() -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 50])
-def test_passes_inside_passes(depth: int) -> None:
-    def scenario(torch: Any) -> Any:
-        class Nested(torch.autograd.Function):  # type: ignore[misc, name-defined]
-            @staticmethod
-            def forward(ctx: Any, x: Any, depth: int) -> Any:
-                ctx.depth = depth
-                return x * 2
+@same
+def test_passes_inside_passes(torch: Any, depth: int) -> Any:
+    class Nested(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any, depth: int) -> Any:
+            ctx.depth = depth
+            return x * 2
 
-            @staticmethod
-            def backward(ctx: Any, grad: Any) -> Any:
-                if ctx.depth == 0:
-                    return grad * 2, None
-                with torch.enable_grad():
-                    inner = torch.ones(2, requires_grad=True)
-                    Nested.apply(inner, ctx.depth - 1).sum().backward()
-                return grad + inner.grad, None
-
-        x = torch.ones(2, requires_grad=True)
-        Nested.apply(x, depth).sum().backward()
-        return x.grad
-
-    assert_same(scenario)
-
-
-def test_an_error_inside_a_nested_pass_reaches_the_caller() -> None:
-    def scenario(torch: Any) -> Any:
-        x = torch.ones(2, requires_grad=True)
-        y = x * 2
-
-        def hook(grad: Any) -> None:
-            z = (torch.ones(2, requires_grad=True) ** 2).sum()
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            if ctx.depth == 0:
+                return grad * 2, None
             with torch.enable_grad():
-                z.backward()
+                inner = torch.ones(2, requires_grad=True)
+                Nested.apply(inner, ctx.depth - 1).sum().backward()
+            return grad + inner.grad, None
 
-        y.register_hook(hook)
-        y.sum().backward()
+    x = torch.ones(2, requires_grad=True)
+    Nested.apply(x, depth).sum().backward()
+    return x.grad
 
-    assert_same(scenario)
+
+@same
+def test_an_error_inside_a_nested_pass_reaches_the_caller(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+
+    def hook(grad: Any) -> None:
+        z = (torch.ones(2, requires_grad=True) ** 2).sum()
+        with torch.enable_grad():
+            z.backward()
+
+    y.register_hook(hook)
+    return attempt(y.sum().backward)

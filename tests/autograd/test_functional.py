@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.nn.same import assert_same
+from tests.same import attempt, same
 
 Function = Callable[..., Any]
 
@@ -42,21 +42,12 @@ def inputs(torch: Any, count: int, requires_grad: bool = False) -> Any:
 @pytest.mark.parametrize("strict, vectorize", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("what", ["jacobian", "hessian"])
 @pytest.mark.parametrize("name", [*FUNCTIONS, *OF_TWO])
-def test_derivatives(name: str, what: str, strict: bool, vectorize: bool, create_graph: bool) -> None:
+@same
+def test_derivatives(torch: Any, name: str, what: str, strict: bool, vectorize: bool, create_graph: bool) -> Any:
     one = name in FUNCTIONS
-
-    def scenario(torch: Any) -> Any:
-        derivative = getattr(torch.autograd.functional, what)
-        results = derivative(
-            (FUNCTIONS if one else OF_TWO)[name],
-            inputs(torch, 1 if one else 2, create_graph),
-            create_graph=create_graph,
-            strict=strict,
-            vectorize=vectorize,
-        )
-        return values(results)
-
-    assert_same(scenario)
+    function, given = (FUNCTIONS if one else OF_TWO)[name], inputs(torch, 1 if one else 2, create_graph)
+    options = {"create_graph": create_graph, "strict": strict, "vectorize": vectorize}
+    return attempt(lambda: values(getattr(torch.autograd.functional, what)(function, given, **options)))
 
 
 def values(results: Any) -> Any:
@@ -68,20 +59,18 @@ def values(results: Any) -> Any:
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("what", ["vjp", "jvp", "vhp", "hvp"])
 @pytest.mark.parametrize("name", [*FUNCTIONS, *OF_TWO])
-def test_products(name: str, what: str, strict: bool, create_graph: bool) -> None:
+@same
+def test_products(torch: Any, name: str, what: str, strict: bool, create_graph: bool) -> Any:
     count = 1 if name in FUNCTIONS else 2
-
-    def scenario(torch: Any) -> Any:
-        product = getattr(torch.autograd.functional, what)
-        function = (FUNCTIONS if count == 1 else OF_TWO)[name]
-        v = torch.tensor([1.0, -1.0, 2.0])
-        vector: Any = v if count == 1 else (v, v + 1)
-        if what == "vjp":
-            vector = {"three outputs": (v, v.sum(), v.view(3, 1)), "one unused": v}.get(name, v)
-            vector = v.sum() if name in ("sum of cubes", "sum of squares", "sum", "a scalar") else vector
-        return product(function, inputs(torch, count, create_graph), vector, create_graph=create_graph, strict=strict)
-
-    assert_same(scenario)
+    product = getattr(torch.autograd.functional, what)
+    function = (FUNCTIONS if count == 1 else OF_TWO)[name]
+    v = torch.tensor([1.0, -1.0, 2.0])
+    vector: Any = v if count == 1 else (v, v + 1)
+    if what == "vjp":
+        vector = {"three outputs": (v, v.sum(), v.view(3, 1)), "one unused": v}.get(name, v)
+        vector = v.sum() if name in ("sum of cubes", "sum of squares", "sum", "a scalar") else vector
+    given = inputs(torch, count, create_graph)
+    return attempt(lambda: product(function, given, vector, create_graph=create_graph, strict=strict))
 
 
 CALLS: dict[str, Callable[[Any], Any]] = {
@@ -110,8 +99,9 @@ def x_of(functional: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_arguments(name: str) -> None:
-    assert_same(lambda torch: CALLS[name](torch.autograd.functional))
+@same
+def test_arguments(torch: Any, name: str) -> Any:
+    return attempt(lambda: CALLS[name](torch.autograd.functional))
 
 
 def test_forward_mode_is_refused() -> None:
@@ -124,12 +114,10 @@ def test_forward_mode_is_refused() -> None:
         functional.hessian(FUNCTIONS["sum"], x, outer_jacobian_strategy="forward-mode")
 
 
-def test_results_are_differentiable_with_create_graph() -> None:
-    def scenario(torch: Any) -> Any:
-        x = inputs(torch, 1, requires_grad=True)
-        hessian = torch.autograd.functional.hessian(lambda x: (x**4).sum(), x, create_graph=True)
-        _, product = torch.autograd.functional.jvp(lambda x: x**3, x, torch.ones(3), create_graph=True)
-        hessian.sum().backward()
-        return x.grad, torch.autograd.grad(product.sum(), x)
-
-    assert_same(scenario)
+@same
+def test_results_are_differentiable_with_create_graph(torch: Any) -> Any:
+    x = inputs(torch, 1, requires_grad=True)
+    hessian = torch.autograd.functional.hessian(lambda x: (x**4).sum(), x, create_graph=True)
+    _, product = torch.autograd.functional.jvp(lambda x: x**3, x, torch.ones(3), create_graph=True)
+    hessian.sum().backward()
+    return x.grad, torch.autograd.grad(product.sum(), x)

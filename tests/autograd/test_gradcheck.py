@@ -11,6 +11,7 @@ import pytest
 
 import minitorch
 from minitorch.autograd import gradcheck, gradgradcheck
+from tests.same import exactly_the_same
 
 
 def double(lib: Any, *shape: int, dtype: str = "float64", requires_grad: bool = True) -> Any:
@@ -136,15 +137,11 @@ INVALID: list[Callable[[Any], Any]] = [
 
 
 @pytest.mark.parametrize("number", range(len(INVALID)))
-def test_errors_are_torchs(number: int) -> None:
-    torch = pytest.importorskip("torch", reason="torch is the oracle of the messages: pip install torch==2.13.0")
-    errors = []
-    for lib in (torch, minitorch):
-        with pytest.raises(Exception) as caught:
-            INVALID[number](lib)
-        errors.append(caught.value)
-    assert type(errors[0]).__name__ == type(errors[1]).__name__
-    assert str(errors[0]) == str(errors[1])
+@exactly_the_same
+def test_errors_are_torchs(lib: Any, number: int) -> Any:
+    with pytest.raises(Exception) as caught:
+        INVALID[number](lib)
+    return caught.type.__name__, str(caught.value)
 
 
 def test_single_precision_warns() -> None:

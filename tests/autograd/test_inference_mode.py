@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-import minitorch
-
-torch = pytest.importorskip("torch", reason="the expected values are torch's")
+from tests.same import exactly_the_same
 
 
 def outcome(action: Callable[[], Any]) -> Any:
@@ -51,12 +49,9 @@ RULES: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_inference_tensors(name: str) -> None:
-    outcomes = [
-        outcome(lambda lib=lib: RULES[name](lib, inference_tensor(lib), lib.ones(3, requires_grad=True)))
-        for lib in (torch, minitorch)
-    ]
-    assert outcomes[1] == outcomes[0]
+@exactly_the_same
+def test_inference_tensors(lib: Any, name: str) -> Any:
+    return outcome(lambda: RULES[name](lib, inference_tensor(lib), lib.ones(3, requires_grad=True)))
 
 
 MAKERS: dict[str, Callable[[Any, Any], Any]] = {
@@ -76,52 +71,32 @@ MAKERS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("indirectly", [False, True])
 @pytest.mark.parametrize("requires_grad", [True, False])
 @pytest.mark.parametrize("name", MAKERS)
-def test_views_that_may_not_be_written_to(name: str, requires_grad: bool, indirectly: bool) -> None:
-    outcomes = []
-    for lib in (torch, minitorch):
-        base = lib.ones(3, 3, requires_grad=requires_grad) * 2
-        view = MAKERS[name](lib, base)
-        written = base if indirectly else view
-        outcomes.append((outcome(lambda written=written: written.mul_(2)), outcome(lambda view=view: view.is_leaf)))
-        factor = lib.ones((), requires_grad=True)
-        outcomes.append((outcome(lambda view=view, factor=factor: view.mul_(factor)), repr(view)))
-    half = len(outcomes) // 2
-    assert outcomes[half:] == outcomes[:half]
+@exactly_the_same
+def test_views_that_may_not_be_written_to(lib: Any, name: str, requires_grad: bool, indirectly: bool) -> Any:
+    base = lib.ones(3, 3, requires_grad=requires_grad) * 2
+    view = MAKERS[name](lib, base)
+    written = base if indirectly else view
+    factor = lib.ones((), requires_grad=True)
+    actions = (lambda: written.mul_(2), lambda: view.is_leaf, lambda: view.mul_(factor))
+    return [outcome(action) for action in actions], repr(view)
 
 
-@pytest.mark.parametrize("op", ["mul", "mm", "atan2"])
-def test_what_cannot_be_saved_is_named_before_shapes_that_do_not_fit(op: str) -> None:
-    messages = []
-    for lib in (torch, minitorch):
-        with lib.inference_mode():
-            inner = lib.ones(2, 3)
-        outer = lib.ones(5, 7, requires_grad=True)
-        with pytest.raises(RuntimeError) as caught:
-            getattr(lib, op)(outer, inner)
-        messages.append(str(caught.value))
-    assert messages[0] == messages[1]
-    assert "Inference tensors cannot be saved" in messages[0]
+@exactly_the_same
+def test_a_function_is_recorded_in_inference_mode_where_gradients_are_enabled(lib: Any) -> Any:
+    class Double(lib.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
 
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2
 
-def test_a_function_is_recorded_in_inference_mode_where_gradients_are_enabled() -> None:
-    found = []
-    for lib in (torch, minitorch):
-
-        class Double(lib.autograd.Function):  # type: ignore[misc, name-defined]
-            @staticmethod
-            def forward(ctx: Any, x: Any) -> Any:
-                return x * 2
-
-            @staticmethod
-            def backward(ctx: Any, grad: Any) -> Any:
-                return grad * 2
-
-        x = lib.ones(2, requires_grad=True)
-        with lib.inference_mode():
-            plain = Double.apply(x)
-            with lib.enable_grad():
-                recorded, multiplied = Double.apply(x), x * 2
-        recorded.backward(lib.ones(2))
-        facts = [(each.requires_grad, each.is_inference()) for each in (plain, recorded, multiplied)]
-        found.append((facts, recorded.grad_fn.name(), x.grad.tolist()))
-    assert found[0] == found[1]
+    x = lib.ones(2, requires_grad=True)
+    with lib.inference_mode():
+        plain = Double.apply(x)
+        with lib.enable_grad():
+            recorded, multiplied = Double.apply(x), x * 2
+    recorded.backward(lib.ones(2))
+    facts = [(each.requires_grad, each.is_inference()) for each in (plain, recorded, multiplied)]
+    return facts, recorded.grad_fn.name(), x.grad.tolist()

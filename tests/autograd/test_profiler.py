@@ -6,7 +6,6 @@ import importlib
 import json
 import re
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,9 @@ import pytest
 
 import minitorch
 from minitorch.autograd import engine
-from minitorch.ops.declaration import OPS
+from minitorch.dispatch.declaration import OPS
 from minitorch.profiler import ProfilerActivity, profile, record_function
-from tests.nn.same import assert_same
+from tests.same import attempt, same
 
 
 def module(torch: Any) -> Any:
@@ -27,13 +26,6 @@ def cpu(torch: Any) -> Any:
     return [module(torch).ProfilerActivity.CPU]
 
 
-def attempt(action: Callable[[], Any]) -> Any:
-    try:
-        return action()
-    except Exception as error:
-        return type(error).__name__, str(error)
-
-
 def step(torch: Any) -> None:
     x = torch.ones(3, 4, requires_grad=True)
     with module(torch).record_function("forward"):
@@ -41,20 +33,17 @@ def step(torch: Any) -> None:
     y.backward()
 
 
-def test_ops_and_nodes_of_a_step() -> None:
+@same
+def test_ops_and_nodes_of_a_step(torch: Any) -> Any:
     """PyTorch also lists ops that an op is composed of; those that both list ran as often, in as many shapes."""
-
-    def scenario(torch: Any) -> Any:
-        with module(torch).profile(activities=cpu(torch), record_shapes=True) as prof:
-            step(torch)
-        names = ["forward", "aten::exp", "aten::sum", "ExpBackward0", "MulBackward0", "SumBackward0"]
-        names += [f"autograd::engine::evaluate_function: {name}" for name in names[3:]]
-        names.append("torch::autograd::AccumulateGrad")
-        counts = {each.key: each.count for each in prof.key_averages()}
-        shapes = {each.key: each.input_shapes for each in prof.key_averages(group_by_input_shape=True)}
-        return [counts[name] for name in names], shapes["aten::exp"], shapes["forward"]
-
-    assert_same(scenario)
+    with module(torch).profile(activities=cpu(torch), record_shapes=True) as prof:
+        step(torch)
+    names = ["forward", "aten::exp", "aten::sum", "ExpBackward0", "MulBackward0", "SumBackward0"]
+    names += [f"autograd::engine::evaluate_function: {name}" for name in names[3:]]
+    names.append("torch::autograd::AccumulateGrad")
+    counts = {each.key: each.count for each in prof.key_averages()}
+    shapes = {each.key: each.input_shapes for each in prof.key_averages(group_by_input_shape=True)}
+    return [counts[name] for name in names], shapes["aten::exp"], shapes["forward"]
 
 
 def test_events_are_nested_as_the_calls() -> None:
@@ -100,22 +89,19 @@ NUMBER = re.compile(r" +\d+\.\d+(us|ms|s|%)")
     ],
     ids=str,
 )
-def test_tables(options: dict[str, Any]) -> None:
+@same
+def test_tables(torch: Any, options: dict[str, Any]) -> Any:
     """Without ops, both libraries record the same; but for the times, the tables are equal to the last blank."""
-
-    def scenario(torch: Any) -> Any:
-        record_function = module(torch).record_function
-        with module(torch).profile(activities=cpu(torch)) as prof:
-            for _ in range(2):
-                with record_function("a part of the program with a long name, longer than the column"):
-                    with record_function("inner"):
-                        sum(range(100))
-                    sum(range(1000))
-        table = prof.key_averages().table(**options)
-        total = re.compile(r"(Self CPU time total:) [0-9.]+(us|ms)")
-        return NUMBER.sub(lambda found: "#".rjust(len(found[0])), total.sub(r"\1", table))
-
-    assert_same(scenario)
+    record_function = module(torch).record_function
+    with module(torch).profile(activities=cpu(torch)) as prof:
+        for _ in range(2):
+            with record_function("a part of the program with a long name, longer than the column"):
+                with record_function("inner"):
+                    sum(range(100))
+                sum(range(1000))
+    table = prof.key_averages().table(**options)
+    total = re.compile(r"(Self CPU time total:) [0-9.]+(us|ms)")
+    return NUMBER.sub(lambda found: "#".rjust(len(found[0])), total.sub(r"\1", table))
 
 
 def test_the_table_shows_shapes_and_is_sorted() -> None:
@@ -131,47 +117,41 @@ def test_the_table_shows_shapes_and_is_sorted() -> None:
     assert shown == [each.key for each in by_time]
 
 
-def test_schedules() -> None:
-    def scenario(torch: Any) -> Any:
-        arguments = [
-            {"wait": 1, "warmup": 1, "active": 2, "repeat": 2, "skip_first": 1},
-            {"wait": 0, "warmup": 1, "active": 1},
-            {"wait": 2, "warmup": 1, "active": 1, "skip_first": 2, "skip_first_wait": 1},
-        ]
-        schedules = [module(torch).schedule(**each) for each in arguments]
-        wrong = attempt(lambda: module(torch).schedule(wait=-1, warmup=0, active=1))
-        return [[each(number).name for number in range(20)] for each in schedules], wrong
-
-    assert_same(scenario)
+@same
+def test_schedules(torch: Any) -> Any:
+    arguments = [
+        {"wait": 1, "warmup": 1, "active": 2, "repeat": 2, "skip_first": 1},
+        {"wait": 0, "warmup": 1, "active": 1},
+        {"wait": 2, "warmup": 1, "active": 1, "skip_first": 2, "skip_first_wait": 1},
+    ]
+    schedules = [module(torch).schedule(**each) for each in arguments]
+    wrong = attempt(lambda: module(torch).schedule(wait=-1, warmup=0, active=1))
+    return [[each(number).name for number in range(20)] for each in schedules], wrong
 
 
 @pytest.mark.parametrize("steps", [3, 5, 12])
-def test_traces_of_a_schedule(steps: int) -> None:
-    def scenario(torch: Any) -> Any:
-        seen: list[Any] = []
+@same
+def test_traces_of_a_schedule(torch: Any, steps: int) -> Any:
+    seen: list[Any] = []
 
-        def ready(prof: Any) -> None:
-            names = [each.name for each in prof.events()]
-            seen.append((prof.step_num, [name for name in names if name in ("aten::exp", "ProfilerStep*")]))
+    def ready(prof: Any) -> None:
+        names = [each.name for each in prof.events()]
+        seen.append((prof.step_num, [name for name in names if name in ("aten::exp", "ProfilerStep*")]))
 
-        plan = module(torch).schedule(wait=1, warmup=1, active=2, repeat=2, skip_first=1)
-        with module(torch).profile(activities=cpu(torch), schedule=plan, on_trace_ready=ready) as prof:
-            for _ in range(steps):
-                torch.ones(2).exp()
-                prof.step()
-        return seen
-
-    assert_same(scenario)
-
-
-def test_the_profile_of_autograd() -> None:
-    def scenario(torch: Any) -> Any:
-        with torch.autograd.profiler.profile() as prof:
+    plan = module(torch).schedule(wait=1, warmup=1, active=2, repeat=2, skip_first=1)
+    with module(torch).profile(activities=cpu(torch), schedule=plan, on_trace_ready=ready) as prof:
+        for _ in range(steps):
             torch.ones(2).exp()
-        (exp,) = [each for each in prof.function_events if each.name == "aten::exp"]
-        return exp.count, prof.self_cpu_time_total > 0, "aten::exp" in str(prof)
+            prof.step()
+    return seen
 
-    assert_same(scenario)
+
+@same
+def test_the_profile_of_autograd(torch: Any) -> Any:
+    with torch.autograd.profiler.profile() as prof:
+        torch.ones(2).exp()
+    (exp,) = [each for each in prof.function_events if each.name == "aten::exp"]
+    return exp.count, prof.self_cpu_time_total > 0, "aten::exp" in str(prof)
 
 
 def test_a_profile_that_is_not_enabled() -> None:
@@ -181,19 +161,17 @@ def test_a_profile_that_is_not_enabled() -> None:
         prof.key_averages()
 
 
-def test_decorated_functions() -> None:
-    def scenario(torch: Any) -> Any:
-        @module(torch).record_function("named")
-        def function(x: Any) -> Any:
-            return x.exp()
+@same
+def test_decorated_functions(torch: Any) -> Any:
+    @module(torch).record_function("named")
+    def function(x: Any) -> Any:
+        return x.exp()
 
-        outside = function(torch.ones(1))
-        with module(torch).profile(activities=cpu(torch)) as prof:
-            function(torch.ones(1))
-            function(torch.ones(1))
-        return [each.count for each in prof.key_averages() if each.key == "named"], outside
-
-    assert_same(scenario)
+    outside = function(torch.ones(1))
+    with module(torch).profile(activities=cpu(torch)) as prof:
+        function(torch.ones(1))
+        function(torch.ones(1))
+    return [each.count for each in prof.key_averages() if each.key == "named"], outside
 
 
 def test_chrome_trace(tmp_path: Path) -> None:
@@ -237,16 +215,13 @@ def test_nothing_is_left() -> None:
     assert observers == engine.OBSERVERS
 
 
-def test_what_is_not_there() -> None:
-    def scenario(torch: Any) -> Any:
-        unused = module(torch).profile(activities=cpu(torch))
-        return [
-            attempt(unused.key_averages),
-            attempt(unused.events),
-            attempt(lambda: module(torch).profile(activities=[])),
-        ][:2]
+@same
+def test_what_is_not_there(torch: Any) -> Any:
+    unused = module(torch).profile(activities=cpu(torch))
+    return attempt(unused.key_averages), attempt(unused.events)
 
-    assert_same(scenario)
+
+def test_what_is_refused() -> None:
     for name in ("profile_memory", "with_stack", "with_flops", "with_modules"):
         with pytest.raises(NotImplementedError, match=name):
             profile(**{name: True})

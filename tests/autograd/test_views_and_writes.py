@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import minitorch
-
-torch = pytest.importorskip("torch", reason="the expected values are torch's")
+from tests.same import exactly_the_same, same
 
 COMPLEX = [1 + 2j, 3 - 1j, 0.5j]
 
@@ -24,15 +23,13 @@ WRITES_TO_THE_VIEW: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", WRITES_TO_THE_VIEW)
-def test_a_part_of_a_complex_tensor_is_written_to(name: str) -> None:
-    grads = []
-    for lib in (torch, minitorch):
-        leaf = lib.tensor(COMPLEX, dtype=lib.complex128, requires_grad=True)
-        base = leaf * 2
-        WRITES_TO_THE_VIEW[name](lib, base)
-        (base.abs() ** 2).sum().backward()
-        grads.append(leaf.grad.tolist())
-    assert grads[1] == pytest.approx(grads[0])
+@same
+def test_a_part_of_a_complex_tensor_is_written_to(lib: Any, name: str) -> Any:
+    leaf = lib.tensor(COMPLEX, dtype=lib.complex128, requires_grad=True)
+    base = leaf * 2
+    WRITES_TO_THE_VIEW[name](lib, base)
+    (base.abs() ** 2).sum().backward()
+    return leaf.grad
 
 
 VIEWS: dict[str, Callable[[Any, Any], Any]] = {
@@ -49,44 +46,38 @@ VIEWS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_the_base_of_a_view_is_written_to(name: str) -> None:
-    grads = []
-    for lib in (torch, minitorch):
-        leaf = lib.arange(1.0, 7.0, dtype=lib.float64).requires_grad_()
-        base = leaf * 2
-        view = VIEWS[name](lib, base)
-        if name != "absolute":
-            base.mul_(3)
-        (view * view).sum().backward()
-        grads.append(leaf.grad.tolist())
-    assert grads[1] == pytest.approx(grads[0])
+@same
+def test_the_base_of_a_view_is_written_to(lib: Any, name: str) -> Any:
+    leaf = lib.arange(1.0, 7.0, dtype=lib.float64).requires_grad_()
+    base = leaf * 2
+    view = VIEWS[name](lib, base)
+    if name != "absolute":
+        base.mul_(3)
+    (view * view).sum().backward()
+    return leaf.grad
 
 
 @pytest.mark.parametrize("change", ["mul_(other)", "addcmul_(other, other)", "sub_(target).mul_(target)"])
-def test_an_argument_that_was_overwritten_is_missed(change: str) -> None:
+@exactly_the_same
+def test_an_argument_that_was_overwritten_is_missed(lib: Any, change: str) -> Any:
     """It is saved as it was before the write, also where it is the target itself or a view of it."""
-    messages = []
-    for lib in (torch, minitorch):
-        leaf = lib.arange(1.0, 5.0, dtype=lib.float64).requires_grad_()
-        target = leaf * 2
-        scope = {"target": target, "other": target.detach().requires_grad_()}
-        eval(f"target.{change}", scope)
-        with pytest.raises(RuntimeError, match="has been modified by an inplace operation") as raised:
-            target.sum().backward()
-        messages.append(str(raised.value).partition("Hint")[0])
-    assert messages[1] == messages[0]
+    leaf = lib.arange(1.0, 5.0, dtype=lib.float64).requires_grad_()
+    target = leaf * 2
+    scope = {"target": target, "other": target.detach().requires_grad_()}
+    eval(f"target.{change}", scope)
+    with pytest.raises(RuntimeError, match="has been modified by an inplace operation") as raised:
+        target.sum().backward()
+    return str(raised.value).partition("Hint")[0]
 
 
-def test_a_retained_gradient_is_that_of_the_new_value() -> None:
-    grads = []
-    for lib in (torch, minitorch):
-        leaf = lib.ones(3, dtype=lib.float64, requires_grad=True)
-        value = leaf * 2
-        value.retain_grad()
-        value.mul_(5)
-        (value * value).sum().backward()
-        grads.append((value.grad.tolist(), leaf.grad.tolist()))
-    assert grads[1] == grads[0]
+@exactly_the_same
+def test_a_retained_gradient_is_that_of_the_new_value(lib: Any) -> Any:
+    leaf = lib.ones(3, dtype=lib.float64, requires_grad=True)
+    value = leaf * 2
+    value.retain_grad()
+    value.mul_(5)
+    (value * value).sum().backward()
+    return value.grad.tolist(), leaf.grad.tolist()
 
 
 def test_a_base_that_begins_inside_its_storage() -> None:
@@ -98,31 +89,27 @@ def test_a_base_that_begins_inside_its_storage() -> None:
     assert leaf.grad.tolist() == pytest.approx([2 * z.imag**2 for z in map(complex, COMPLEX)])
 
 
-def test_constructors_given_a_tensor_make_views_of_it() -> None:
-    found = []
-    for lib in (torch, minitorch):
-        leaf = lib.ones(2, requires_grad=True)
-        plain = lib.zeros(2)
-        made = [
-            lib.Tensor(leaf),
-            lib.FloatTensor(leaf),
-            leaf.new(leaf),
-            lib.Tensor(leaf * 2).mul_(2),
-            lib.Tensor(plain),
-        ]
-        made[-1].add_(1)
-        facts = [(each.requires_grad, each._is_view(), each._version) for each in made]
-        names = [each.grad_fn.name() if each.grad_fn else None for each in made]
-        made[0].sum().backward()
-        found.append((facts, names, plain.tolist(), plain._version, leaf.grad.tolist()))
-    assert found[0] == found[1]
+@exactly_the_same
+def test_constructors_given_a_tensor_make_views_of_it(lib: Any) -> Any:
+    leaf = lib.ones(2, requires_grad=True)
+    plain = lib.zeros(2)
+    made = [
+        lib.Tensor(leaf),
+        lib.FloatTensor(leaf),
+        leaf.new(leaf),
+        lib.Tensor(leaf * 2).mul_(2),
+        lib.Tensor(plain),
+    ]
+    made[-1].add_(1)
+    facts = [(each.requires_grad, each._is_view(), each._version) for each in made]
+    names = [each.grad_fn.name() if each.grad_fn else None for each in made]
+    made[0].sum().backward()
+    return facts, names, plain.tolist(), plain._version, leaf.grad.tolist()
 
 
-def test_functions_applied_in_python_leave_the_version() -> None:
-    found = []
-    for lib in (torch, minitorch):
-        x = lib.arange(3.0)
-        x.apply_(lambda a: a + 1)
-        x.map_(x.clone(), lambda a, b: a + b)
-        found.append((x._version, x.tolist(), hash(x) == id(x)))
-    assert found[0] == found[1]
+@exactly_the_same
+def test_functions_applied_in_python_leave_the_version(lib: Any) -> Any:
+    x = lib.arange(3.0)
+    x.apply_(lambda a: a + 1)
+    x.map_(x.clone(), lambda a, b: a + b)
+    return x._version, x.tolist(), hash(x) == id(x)

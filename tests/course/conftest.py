@@ -13,6 +13,7 @@ from course.build import build
 from course.files import Course
 
 FIXTURES = Path(__file__).parent / "fixtures"
+CORE_FIXTURES = Path(__file__).parent / "fixtures_core"
 CHAPTER = "01_fixture"
 
 
@@ -29,6 +30,21 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
 def own_course(course: Course, tmp_path: Path) -> Course:
     """A copy that the test may change."""
     return Course(Path(shutil.copytree(course.root, tmp_path / "course")))
+
+
+@pytest.fixture(scope="session")
+def core_course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """A built course of one chapter about parts of a small mytorch. Tests read it."""
+    root = tmp_path_factory.mktemp("core") / "course"
+    shutil.copytree(CORE_FIXTURES, root)
+    build(Course(root))
+    return Course(root)
+
+
+@pytest.fixture
+def own_core_course(core_course: Course, tmp_path: Path) -> Course:
+    """A copy that the test may change."""
+    return Course(Path(shutil.copytree(core_course.root, tmp_path / "course")))
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from course.__main__ import main
 from course.build import build, differences
 from course.bundle import MIME
 from course.files import Course, write_atomically
+from course.notebook import scroll_long_outputs
 from course.source import SourceError
 
 CHAPTER = "01_fixture"
@@ -91,7 +92,7 @@ def test_check_lists_what_differs_but_for_images(own_course: Course) -> None:
     nbformat.write(lesson, paths[0])
     assert differences(own_course) == []
     exercises = nbformat.read(paths[1], as_version=4)
-    exercises.cells[3].source = "prediction = 1"
+    cells_of(exercises, "check")[1].source += "  # changed"
     nbformat.write(exercises, paths[1])
     paths[2].unlink()
     solutions = nbformat.read(paths[3], as_version=4)
@@ -100,12 +101,31 @@ def test_check_lists_what_differs_but_for_images(own_course: Course) -> None:
     write_atomically(own_course.notebooks / "99_gone.ipynb", "{}")
     expected = [
         f"{NOTEBOOKS[2]}: missing",
-        f"{NOTEBOOKS[1]}: cell 3 differs in its source",
+        f"{NOTEBOOKS[1]}: differs from its source",
         "notebooks/99_gone.ipynb: has no source",
         f"{NOTEBOOKS[3]}: differs in its metadata or number of cells",
     ]
     result = CliRunner().invoke(main, ["--root", str(own_course.root), "build", "--check"])
     assert (result.exit_code, result.output.splitlines()) == (1, expected)
+
+
+@pytest.mark.parametrize(
+    ("scale", "found"), [(1 + 1e-12, []), (1.01, [f"{NOTEBOOKS[3]}: cell {{}} differs in its outputs"])]
+)
+def test_a_check_forgives_what_the_grade_forgives(own_course: Course, scale: float, found: list[str]) -> None:
+    path = own_course.root / NOTEBOOKS[3]
+    solutions = nbformat.read(path, as_version=4)
+    place, cell = next(
+        (place, cell)
+        for place, cell in enumerate(solutions.cells)
+        if cell.metadata.get("minitorch", {}).get("exercise") == "running_mean"
+        and cell.cell_type == "code"
+        and cell.outputs
+    )
+    mean = cell.outputs[0].data[MIME]["values"]["running mean"]
+    mean["data"][1] *= scale
+    nbformat.write(solutions, path)
+    assert differences(own_course) == [message.format(place) for message in found]
 
 
 ELSEWHERE = "which differs on another machine"
@@ -146,3 +166,14 @@ def test_an_unknown_chapter_and_a_name_used_in_two_chapters(own_course: Course) 
     write_atomically(second, (own_course.chapters / CHAPTER / "exercises.py").read_text())
     with pytest.raises(SourceError, match=r"02_second.*duplicate exercise 'predict_strides', also at .*01_fixture"):
         build(own_course, ["01"])
+
+
+@pytest.mark.parametrize(("lines", "scrolls"), [(20, False), (21, True)])
+def test_long_values_of_a_check_get_a_box_that_scrolls(lines: int, scrolls: bool) -> None:
+    shown = nbformat.v4.new_output("display_data", {"text/plain": "\n".join(["1"] * lines)})
+    cells = [
+        nbformat.v4.new_code_cell("check.show(1)", outputs=[shown], metadata={"minitorch": {"role": role}})
+        for role in ("check", "setup")
+    ]
+    scroll_long_outputs(nbformat.v4.new_notebook(cells=cells))
+    assert [cell.metadata.get("scrolled", False) for cell in cells] == [scrolls, False]

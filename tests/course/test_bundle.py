@@ -113,12 +113,25 @@ def test_other_names() -> None:
     assert difference(expected, actual) == "expected the values x, y; got x"
 
 
+def digest_of(salt: str = "", **values: Any) -> str:
+    (digest,) = {value["digest"] for value in bundle(values, 0, 0, True, salt)["values"].values()}
+    return str(digest)
+
+
+def test_of_several_secrets_none_can_be_found_alone() -> None:
+    secret = bundle({"a": 1, "b": 2}, 0, 0, True)
+    assert secret["values"]["a"] == secret["values"]["b"]
+    assert difference(secret, bundle({"b": 2, "a": 1}, 0, 0, True)) == ""
+    assert difference(secret, bundle({"a": 1, "b": 3}, 0, 0, True)) == "a, b: not all of them are right"
+
+
 def test_a_secret_is_a_digest_of_exact_values() -> None:
     secret = bundle({"n": (1, "a", True, np.int64(3))}, 0, 0, True)
     assert list(secret["values"]["n"]) == ["kind", "digest"]
     assert difference(secret, bundle({"n": [1, "a", True, 3.0]}, 0, 0, True)) == ""
     assert difference(secret, bundle({"n": [1, "a", True, 4]}, 0, 0, True)) == "n: not the right value"
-    assert secret["values"]["n"]["digest"] != bundle({"m": (1, "a", True, 3)}, 0, 0, True)["values"]["m"]["digest"]
+    assert digest_of(m=(1, "a", True, 3)) != digest_of(n=(1, "a", True, 3))
+    assert digest_of(n=1) != digest_of("another grade", n=1)
     with pytest.raises(ValueError, match="a secret value is exact"):
         bundle({"n": 0.5}, 0, 0, True)
     with pytest.raises(ValueError, match="a secret value is exact"):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,17 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
+from course import cgroup, compare, kit, sandbox
+from course import grade as grading
 from course.__main__ import main
-from course.files import Course, write_atomically
-from course.grade import Report, Result, grade, machine_fault, practise, score
+from course.execute import WeakCheckError
+from course.files import CODE, Course, write_atomically
+from course.grade import Report, Result, grade, practise, score
+from course.judge import Outcome
+from course.kit import Kits
 from course.merge import Submission
-from course.sandbox import Ended, Limits
+from course.reference import Reference
+from course.sandbox import Limits
 
 CHAPTER = "01_fixture"
 NAMES = ["predict_strides", "contiguous_strides", "running_mean", "smallest_step"]
@@ -30,11 +37,13 @@ def contiguous_strides(size):
 display({"application/vnd.minitorch.check+json": {"version": 1, "values": {}}}, raw=True)"""
 LATE = """def smallest_step():
     return 23
-while True: pass"""
+import time
+while True: time.sleep(1)"""
 DEAF = """def contiguous_strides(size):
+    import time
     while True:
         try:
-            while True: pass
+            while True: time.sleep(1)
         except BaseException: pass"""
 
 
@@ -60,8 +69,17 @@ def submissions(make: Callable[..., Any]) -> dict[str, Any]:
             predict_strides="import sys; sys.exit(0)",
             contiguous_strides="def contiguous_strides(size):\n    exit()",
         ),
-        "loops": make(solved=True, predict_strides="while True: pass", contiguous_strides=DEAF, smallest_step=LATE),
-        "kills_the_grader": make(solved=True, smallest_step="import os, signal; os.kill(os.getppid(), signal.SIGKILL)"),
+        "loops": make(
+            solved=True,
+            predict_strides="import time\nwhile True: time.sleep(1)",
+            contiguous_strides=DEAF,
+            smallest_step=LATE,
+        ),
+        "kills_its_parent": make(
+            solved=True,
+            predict_strides="import os, signal; os.kill(os.getppid(), signal.SIGKILL)\nwhile True: pass",
+            running_mean="def running_mean(x):\n    import os\n    os.kill(os.getppid(), 9)\n    while True: pass",
+        ),
         "wrong": make(
             solved=True,
             predict_strides="prediction = (12, 3, 1)",
@@ -92,7 +110,7 @@ def submissions(make: Callable[..., Any]) -> dict[str, Any]:
         c for c in reversed(shuffled.cells) if c.metadata.get("nbgrader", {}).get("grade_id") != "smallest_step"
     ]
     extra = nbformat.v4.new_code_cell(
-        WRONG_STRIDES, metadata={"nbgrader": {"grade_id": "contiguous_strides", "solution": True}}
+        RIGHT_STRIDES, metadata={"nbgrader": {"grade_id": "contiguous_strides", "solution": True}}
     )
     unknown = nbformat.v4.new_code_cell(
         "import os; os._exit(1)", metadata={"nbgrader": {"grade_id": "of_another_course"}}
@@ -119,7 +137,9 @@ def report(course: Course, submission: Callable[..., Any], tmp_path_factory: pyt
     nbformat.write(other, folder / "foreign.ipynb")
     (folder / ".hidden").mkdir()
     nbformat.write(other, folder / ".hidden" / "checkpoint.ipynb")
-    return grade([folder, folder / "missing.ipynb"], course, jobs=2, limits=Limits(cell_seconds=3))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("course.warm._CELL_SECONDS", 1)  # what never ends does so twice
+        return grade([folder, folder / "missing.ipynb"], course, jobs=2, limits=Limits(cell_seconds=10))
 
 
 @pytest.fixture
@@ -179,12 +199,12 @@ def test_a_wrong_answer_with_its_own_output_scores_0_and_says_why(result: Callab
     ]
     assert re.fullmatch(r"strides: at \[0\]: expected \d+, got 1", strides)
     assert mean == "running mean: expected array float64 (5,), got array float64 (5, 1)"
-    assert step.startswith("NameError: name 'undefined' is not defined (cells that you added do not run in a grade")
+    assert step == "NameError: name 'undefined' is not defined"
 
 
 def test_a_forged_bundle_scores_0(result: Callable[[str], Result]) -> None:
     assert statuses(result("fake")) == ["passed", "failed", "passed", "passed"]
-    assert messages(result("fake"))[1] == "the check showed 4 bundles of values, not one"
+    assert messages(result("fake"))[1].startswith("strides: ")
 
 
 def test_check_cells_of_the_submission_do_not_matter(result: Callable[[str], Result]) -> None:
@@ -192,11 +212,11 @@ def test_check_cells_of_the_submission_do_not_matter(result: Callable[[str], Res
     assert statuses(result("edited_checks")) == ["error", "failed", "skipped", "skipped"]
 
 
-def test_moved_missing_duplicate_and_unknown_cells(result: Callable[[str], Result]) -> None:
+def test_moved_missing_split_and_unknown_cells(result: Callable[[str], Result]) -> None:
     assert statuses(result("cells_moved")) == ["passed", "passed", "passed", "missing"]
     assert messages(result("cells_moved"))[3] == "the solution cell is not in the notebook"
     assert result("cells_moved").reason == (
-        "contiguous_strides: 2 cells; the first with code counts; 1 code cell that the learner added not run"
+        "contiguous_strides: 2 cells, joined in order; 1 code cell that the learner added not run"
     )
 
 
@@ -210,15 +230,16 @@ def test_a_dead_kernel_costs_only_the_exercise_that_killed_it(result: Callable[[
 
 
 def test_an_endless_loop_is_stopped_and_costs_only_its_exercise(result: Callable[[str], Result]) -> None:
-    assert statuses(result("loops")) == ["timeout", "timeout", "passed", "passed"]
-    assert messages(result("loops"))[:2] == ["the solution cell: stopped after 3 seconds", "stopped after 3 seconds"]
+    assert statuses(result("loops")) == ["timeout", "timeout", "passed", "timeout"]
+    assert messages(result("loops"))[:2] == ["the solution cell: stopped after 10 seconds", "stopped after 10 seconds"]
 
 
-def test_no_points_when_the_graders_process_is_killed(result: Callable[[str], Result]) -> None:
-    assert statuses(result("kills_the_grader")) == ["error"] * 4
-    assert (
-        messages(result("kills_the_grader"))[0] == "the run ended with code -9, which says nothing about the exercises"
-    )
+def test_an_exercise_that_kills_the_process_it_was_forked_from_costs_only_itself(
+    result: Callable[[str], Result],
+) -> None:
+    assert statuses(result("kills_its_parent")) == ["error", "passed", "error", "passed"]
+    assert messages(result("kills_its_parent"))[0] == "the solution cell: the cell ended the Python process"
+    assert messages(result("kills_its_parent"))[2] == "the cell ended the Python process"
 
 
 @pytest.mark.parametrize(
@@ -258,7 +279,7 @@ SCHEMA = {
             "items": {
                 "type": "object",
                 "additionalProperties": False,
-                "required": ["path", "chapter", "status", "reason", "score", "max_score", "seconds", "items"],
+                "required": ["path", "chapter", "status", "reason", "score", "max_score", "seconds", "digest", "items"],
                 "properties": {
                     "path": {"type": "string"},
                     "chapter": {"type": ["string", "null"]},
@@ -267,6 +288,7 @@ SCHEMA = {
                     "score": {"type": "integer", "minimum": 0},
                     "max_score": {"type": "integer", "minimum": 0},
                     "seconds": {"type": "number", "minimum": 0},
+                    "digest": {"type": "string", "pattern": "^([0-9a-f]{64})?$"},
                     "items": {
                         "type": "array",
                         "items": {
@@ -300,16 +322,18 @@ def test_the_command_and_that_a_seed_repeats_a_grade(
     nbformat.write(submission(contiguous_strides=WRONG_STRIDES), path)
     command = ["--root", str(course.root), "grade", str(path), "--json", str(report), "--seed", "5"]
     written = []
+    handler = signal.getsignal(signal.SIGTERM)
     for _ in range(2):
         done = CliRunner().invoke(main, command)
         assert done.exit_code == 0, done.output
+        assert signal.getsignal(signal.SIGTERM) == handler  # a child of this process inherits it
         written.append(json.loads(report.read_text()))
         jsonschema.validate(written[-1], SCHEMA)
         written[-1]["submissions"][0]["seconds"] = 0
     assert written[0] == written[1]
     assert written[0]["seed"] == 5
     assert written[0]["submissions"][0]["chapter"] == CHAPTER
-    for shown in ("mine.ipynb: graded, 0 of 8 points", "contiguous_strides", "seed 5", "trusted submissions only"):
+    for shown in ("mine.ipynb: graded, 0 of 8 points", "contiguous_strides", "seed 5", sandbox.description()):
         assert shown in done.output
 
 
@@ -317,9 +341,30 @@ def test_the_command_fails_when_something_could_not_be_graded(course: Course, tm
     result = CliRunner().invoke(main, ["--root", str(course.root), "grade", str(tmp_path / "missing.ipynb")])
     assert result.exit_code == 1
     assert "rejected (no such file)" in result.output
-    result = CliRunner().invoke(main, ["grade", "--untrusted", "x.ipynb"])
-    assert result.exit_code == 2
-    assert "--untrusted needs a sandbox" in result.output
+
+
+@pytest.mark.needs("bubblewrap")
+def test_untrusted_submissions_are_graded_in_the_sandbox_alone(
+    course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.ipynb"
+    nbformat.write(submission(contiguous_strides=RIGHT_STRIDES), path)
+    command = ["--root", str(course.root), "grade", str(path), "--untrusted"]
+    if not sandbox.trouble():
+        done = CliRunner().invoke(main, command)
+        assert (done.exit_code, "3 of 8 points" in done.output) == (0, True)
+        assert "sandboxed with bubblewrap" in done.output and "trusted submissions only" not in done.output
+    with monkeypatch.context() as patch:
+        patch.setattr(cgroup, "available", lambda: False)
+        patch.setattr(sandbox.os, "getuid", lambda: 0)
+        done = CliRunner().invoke(main, command)
+        assert done.exit_code == 2 and "--untrusted needs a sandbox: root's processes" in done.output
+    monkeypatch.setattr(sandbox, "has_bubblewrap", lambda: False)
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 2 and "--untrusted needs a sandbox: bubblewrap is not installed" in done.output
+    done = CliRunner().invoke(main, command[:-1])
+    assert (done.exit_code, "3 of 8 points" in done.output) == (0, True)
+    assert "trusted submissions only" in done.output
 
 
 def test_a_reference_that_fails_is_no_learners_fault(own_course: Course) -> None:
@@ -350,50 +395,123 @@ def test_check_needs_no_solutions(own_course: Course, submission: Callable[..., 
     assert statuses(result) == ["error", "passed", "skipped", "skipped"]
 
 
-def line(exercise: str, role: str = "check", **changes: Any) -> str:
-    passed = {"when": "call", "outcome": "passed", "status": "passed", "compared": True, "message": ""}
-    return json.dumps({"role": role, "exercise": exercise, **passed, **changes})
+SHOWN = {"version": 1, "rtol": 0, "atol": 0, "values": {"n": {"kind": "number", "data": 3}}}
+WRONG = {**SHOWN, "values": {"n": {"kind": "number", "data": 4}}}
+
+
+def shows(*bundles: Any, solution: str = "", called: bool | None = True) -> Outcome:
+    """What comes of a check that shows these bundles where `SHOWN` is expected."""
+    said = {"nonce": "", "phase": "check", "error": "", "called": called, "shown": bundles}
+    return Outcome("shown", solution=solution, heard=compare.hear(json.dumps(said).encode(), SHOWN))
+
+
+@pytest.fixture(scope="module")
+def reference(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    """One whose checks should show `SHOWN`, and call what the learner writes."""
+    notebook = nbformat.read(course.solutions / f"{CHAPTER}.ipynb", as_version=4)
+    kits = Kits(tmp_path_factory.mktemp("kits"), course, notebook)
+    return Reference(notebook, kits, dict.fromkeys(NAMES, SHOWN), {name: {} for name in NAMES}, {*NAMES})
 
 
 @pytest.mark.parametrize(
-    ("lines", "returncode", "status", "message"),
+    ("outcome", "status", "message"),
     [
-        ([line("running_mean")], 0, "passed", ""),
-        ([line("running_mean")], None, "passed", ""),
-        ([], None, "timeout", "the whole run took too long"),
-        ([], 0, "error", "the check did not run"),
-        ([line("running_mean")], -9, "error", "the run ended with code -9, which says nothing about the exercises"),
-        ([line("running_mean")], 77, "error", "the run ended with code 77, which says nothing about the exercises"),
-        ([line("running_mean")] * 2, 0, "error", "the check did not run"),
-        ([line("running_mean")[:-5]], 0, "error", "the check did not run"),
-        ([line("running_mean", role="solution")], 0, "error", "the check did not run"),
-        ([line("running_mean", compared=False)], 0, "error", "the check was passed"),
+        (shows(SHOWN), "passed", ""),
+        (shows(SHOWN, solution="the solution cell: E"), "passed", ""),
+        (shows(WRONG), "failed", "n: expected 3, got 4"),
+        (shows(WRONG, solution="the solution cell: E"), "error", "the solution cell: E"),
+        (shows(), "failed", "the check showed no bundle of values"),
+        (shows(SHOWN, SHOWN), "failed", "the check showed more than one bundle of values"),
+        (Outcome("error", "E: e", heard=shows(SHOWN).heard), "error", "E: e"),
+        (Outcome("timeout", "stopped"), "timeout", "stopped"),
+        (shows(SHOWN, called=None), "passed", ""),
+        (shows(SHOWN, called=False), "failed", "the values are right, but the check did not call your function"),
+        (shows(WRONG, called=False), "failed", "n: expected 3, got 4"),
+        (Outcome("shown", heard=compare.Heard("", "check")), "error", "the check did not run"),
         *(
-            ([line("running_mean", outcome=outcome)], 0, "error", f"the check was {outcome}")
-            for outcome in ("skipped", "xpassed", "xskipped", "failed")
+            (shows(forged), "failed", "the values shown are not of the course's format")
+            for forged in (
+                None,
+                [],
+                "x",
+                {},
+                {"values": SHOWN["values"]},
+                {**SHOWN, "values": [1]},
+                {**SHOWN, "values": {"n": 1}},
+            )
+        ),
+        (
+            shows({**SHOWN, "values": {"n": {"kind": "number", "data": [10**400]}}}),
+            "failed",
+            "the values shown are not of the course's format",
         ),
     ],
 )
 def test_points_come_from_one_explicit_pass_alone(
-    course: Course, lines: list[str], returncode: int | None, status: str, message: str
+    reference: Reference, outcome: Outcome, status: str, message: str
 ) -> None:
-    reference = nbformat.read(course.solutions / f"{CHAPTER}.ipynb", as_version=4)
-    solved = Submission(CHAPTER, dict.fromkeys(NAMES, "some = code"))
-    items = score(solved, reference, lines, Ended(returncode, "", 1.0))
+    items = score(Submission(CHAPTER, dict.fromkeys(NAMES, "x = 1")), reference, {"running_mean": outcome})
     item = next(item for item in items if item.grade_id == "running_mean")
     assert (item.status, item.message, item.points) == (status, message, 2 if status == "passed" else 0)
     assert sum(item.points for item in items) == item.points
 
 
-@pytest.mark.parametrize(
-    ("lines", "returncode", "fault"),
-    [
-        ([], 4, "pytest could not run (exit code 4): no such option"),
-        ([line("", role="setup", when="setup", message="no port")], 1, "the kernel could not be started: no port"),
-        ([], -9, ""),
-        ([], None, ""),
-        ([line("running_mean")], 1, ""),
-    ],
-)
-def test_a_fault_of_the_machine_is_told_from_the_learners(lines: list[str], returncode: int | None, fault: str) -> None:
-    assert machine_fault(Ended(returncode, "no such option", 1.0), lines) == fault
+def test_a_fault_of_the_machine_is_told_from_the_learners(
+    course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nbformat.write(submission(solved=True), tmp_path / "a.ipynb")
+    monkeypatch.setattr(sandbox, "plain_environment", lambda folder: {"PYTHONHOME": "/nowhere"})
+    report = grade([tmp_path / "a.ipynb"], course)
+    assert [result.status for result in report.submissions] == ["not graded"]
+    assert "the sandbox could not be started: " in report.submissions[0].reason
+
+
+def test_packages_that_cannot_be_made_are_no_learners_fault(
+    course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*arguments: Any) -> None:
+        raise LookupError("no text of it was found")
+
+    monkeypatch.setattr(kit.locate, "locate_all", fails)
+    nbformat.write(submission(), tmp_path / "a.ipynb")
+    (result,) = grade([tmp_path / "a.ipynb"], course).submissions
+    assert (result.status, result.reason) == (
+        "not graded",
+        "the reference could not be run: no text of it was found",
+    )
+
+
+def test_without_fork_each_exercise_has_a_process_of_its_own(
+    course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = (CODE / "course" / "inside.py").read_text()
+    assert 'if not hasattr(os, "fork"):' in inside
+    copy = kit._copy
+
+    def copied(folder: Path, roots: dict[str, Path]) -> None:
+        copy(folder, roots)
+        (folder / "course" / "inside.py").write_text(inside.replace('if not hasattr(os, "fork"):', "if True:"))
+
+    monkeypatch.setattr(kit, "_copy", copied)
+    nbformat.write(submission(solved=True, running_mean="1 / 0"), tmp_path / "a.ipynb")
+    (graded,) = grade([tmp_path / "a.ipynb"], course, explain=False).submissions
+    assert statuses(graded) == ["passed", "passed", "error", "passed"]
+
+
+def test_another_seed_is_drawn_where_a_known_wrong_answer_looks_right(
+    course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds = []
+
+    def run(notebook: Any, kits: Any, seed: int, explain: bool, stop: Any) -> Any:
+        seeds.append(seed)
+        if len(seeds) == 1:
+            raise WeakCheckError("contiguous_strides", "a mutant passes the check")
+        return really(notebook, kits, seed, explain, stop)
+
+    really = grading.run_reference
+    monkeypatch.setattr(grading, "run_reference", run)
+    nbformat.write(submission(solved=True), tmp_path / f"{CHAPTER}.ipynb")
+    report = grade([tmp_path / f"{CHAPTER}.ipynb"], course)
+    assert len(seeds) == 2 and report.seed == seeds[1]
+    assert report.submissions[0].score == report.submissions[0].max_score > 0

@@ -68,6 +68,16 @@ def test_the_verdict_and_the_solution_kept(own_course: Course, submission: Calla
     assert (own_course.mine / "contiguous_strides.py").read_text() == RIGHT_STRIDES + "\n"
 
 
+def test_the_verdict_stands_before_the_values(own_course: Course, submission: Callable[..., Any]) -> None:
+    notebook = run_as_learner(own_course, submission(predict_strides="prediction = (12, 4, 1)"))
+    outputs = next(
+        [output.data["text/plain"] for output in cell.outputs]
+        for cell in notebook.cells
+        if cell.metadata.get("minitorch", {}) == {"role": "check", "exercise": "predict_strides"}
+    )
+    assert [text.partition(" ")[0].partition(":")[0] for text in outputs] == ["✗", "prediction"]
+
+
 def test_no_verdict_in_a_grade(own_course: Course, submission: Callable[..., Any]) -> None:
     notebook = run_as_learner(own_course, submission(solved=True), MINITORCH_COURSE_SEED="20260101")
     assert verdicts(notebook) == {}
@@ -114,14 +124,15 @@ def test_progress_and_next(own_course: Course) -> None:
     code, output = command(own_course, "progress")
     rows = [[cell.strip() for cell in row.split("│")[1:-1]] for row in output.splitlines() if row.startswith("│")]
     assert code == 0
-    assert [row[1:3] for row in rows] == [
-        ["predict_strides", "1"],
-        ["contiguous_strides", "3"],
+    assert [row[:2] for row in rows] == [
+        [CHAPTER, ""],
+        ["✓ predict_strides", "1"],
+        ["✓ contiguous_strides", "3"],
         ["running_mean", "–/2"],
         ["smallest_step", "–/2"],
-        ["2 of 4 done", "4 of 8"],
+        ["2 of 4 done", "4/8"],
     ]
-    assert (rows[1][4], rows[-1][4]) == ("toy.layout:contiguous_strides", "1 of 1")
+    assert (rows[2][3], rows[-1][3]) == ("toy.layout:contiguous_strides", "1 of 1")
     for name in ("running_mean", "smallest_step"):
         solve(own_course, name, "x = 1")
     assert command(own_course, "next") == (0, "Every exercise is done.\n")

@@ -45,6 +45,12 @@ def area(radius):
 # The radius is squared.
 def area(radius):
     return math.pi * radius
+
+# %% mutant="area"
+# Delegates to the package
+# This is not your own.
+def area(radius):
+    return shapes.area(radius)
 """
 
 CHECK = 'check.show({"area": area(2)})'
@@ -69,6 +75,7 @@ def test_an_exercise_is_read(tmp_path: Path) -> None:
     assert [(mutant.name, mutant.says) for mutant in exercise.mutants] == [
         ("Circumference", "That is the length of the rim."),
         ("Forgets to square", "The radius is squared."),
+        ("Delegates to the package", "This is not your own."),
     ]
     assert exercise.mutants[0].text == "def area(radius):\n    return 2 * math.pi * radius"
 
@@ -79,7 +86,7 @@ def test_an_exercise_is_read(tmp_path: Path) -> None:
         (" points=2", "", 6, "needs points="),
         ("points=2", 'points="2"', 6, "needs points="),
         ("points=2", "points=0", 6, "needs points="),
-        ('kind="build"', 'kind="essay"', 6, "needs kind= one of predict, build, repair, measure"),
+        ('kind="build"', 'kind="essay"', 6, "needs kind= one of predict, core, build, repair, measure"),
         ('exercise="area"', 'exercise="Area"', 6, "lower case words"),
         ("shapes:area", "shapes.area", 6, "spelled MODULE:ATTRIBUTE"),
         ("shapes:area", "shapes:volume", 9, "uses no solution of such a name"),
@@ -92,6 +99,7 @@ def test_an_exercise_is_read(tmp_path: Path) -> None:
         (HINT, "", 6, "has 2 hints"),
         (HINT, HINT.replace(" [markdown]", ""), 18, "a hint is a [markdown] cell"),
         (MUTANT, "# Circumference\n", 27, "starts with a comment line that names it"),
+        ("# Delegates to", "# Asks", 6, "one mutant 'Delegates...' calls the original"),
         (END, "", 9, "1 BEGIN SOLUTION but 0 END SOLUTION"),
         (SOLUTION, "    return 1", 9, "no ### BEGIN SOLUTION"),
         (END, END + "    ### BEGIN STUB\n    # return 1\n", 9, "1 BEGIN STUB but 0 END STUB"),
@@ -117,7 +125,7 @@ def test_a_broken_rule_is_reported_with_file_and_line(
 
 
 def test_too_few_mutants_and_a_second_exercise_of_the_name(tmp_path: Path) -> None:
-    path = source_of(tmp_path, GOOD[: GOOD.rindex("# %% mutant")])
+    path = source_of(tmp_path, GOOD[: GOOD.index('# %% mutant="area"\n# Forgets')])
     with pytest.raises(SourceError, match=r":6: exercise 'area' has 1 mutants; it needs 2 or more"):
         read_exercises(path)
     path.write_text(GOOD + GOOD[GOOD.index("# %% [markdown] exercise") :])

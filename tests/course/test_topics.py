@@ -43,6 +43,7 @@ TOPICS = {
     "24_capstone": "",
     "25_mock_interview": "",
 }
+MYTH = re.compile(r"Myth ([1-9]|1[0-5])")  # a wrong statement of the notes, refuted where it belongs
 KEYS = ["chapter", "heading", "proof", "exercises", "questions"]
 
 
@@ -90,14 +91,14 @@ def _markdown(lesson: Any) -> str:
     ("topic", "place"), [pytest.param(*each, id=f"{each[0]}-{each[1]['chapter']}") for each in places()]
 )
 def test_a_topic_leads_to_what_is_there(topic: str, place: dict[str, Any]) -> None:
-    assert topic in TOPICS[place["chapter"]].split()
+    assert MYTH.fullmatch(topic) or topic in TOPICS[place["chapter"]].split()
     assert faults(place) == []
 
 
 @pytest.mark.parametrize("chapter", sorted(path.parent.name for path in COURSE.chapters.glob("*/lesson.py")))
 def test_a_chapter_accounts_for_its_topics_and_questions(chapter: str) -> None:
     mine = [(topic, place) for topic, place in places() if place["chapter"] == chapter]
-    assert sorted(topic for topic, _ in mine) == sorted(TOPICS[chapter].split())
+    assert sorted(topic for topic, _ in mine if not MYTH.fullmatch(topic)) == sorted(TOPICS[chapter].split())
     asked = {question for _, place in mine for question in place["questions"]}
     if mine:
         assert set(questions_of(read(COURSE.notebooks, chapter))) == asked

@@ -17,14 +17,20 @@ def interpreter(library: str) -> list[str]:
     return [sys.executable, *(["-m", "minitorch"] if library == "minitorch" else [])]
 
 
-def run(library: str, program: str, processes: int, *arguments: str) -> list[list[str]]:
+def run(library: str, program: str, processes: int, *arguments: str, **environment: str) -> list[list[str]]:
     """The lines that each of the ranks 0 … `processes` − 1 prints; they find each other by the file that STORE names.
 
     All have to end well, but for torch's, which may be aborted at the very end, when its threads are left over.
     """
     command = [*interpreter(library), str(PROGRAMS / program), *arguments]
     with tempfile.TemporaryDirectory(prefix="minitorch-distributed-") as folder:
-        common = {**os.environ, **ONE_THREAD, "STORE": os.path.join(folder, "store"), "WORLD_SIZE": str(processes)}
+        common = {
+            **os.environ,
+            **ONE_THREAD,
+            **environment,
+            "STORE": os.path.join(folder, "store"),
+            "WORLD_SIZE": str(processes),
+        }
         started = [
             subprocess.Popen(
                 command,

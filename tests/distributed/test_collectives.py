@@ -20,3 +20,9 @@ def test_collectives_like_torch() -> None:
 @pytest.mark.parametrize("processes", [3, 4])
 def test_sums_have_the_same_bits(processes: int) -> None:
     assert run("minitorch", "summation.py", processes) == run("torch", "summation.py", processes)
+
+
+def test_on_simulated_gpus_as_on_the_cpu() -> None:
+    expected = run("minitorch", "on_gpus.py", 3, "cpu")
+    assert run("minitorch", "on_gpus.py", 3, MINITORCH_SIMULATED_GPUS="3") == expected
+    assert [line.split()[0] for line in expected[0]][:3] == ["all_reduce", "average", "async"]

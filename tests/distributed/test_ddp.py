@@ -29,6 +29,14 @@ def test_three_processes_train_as_one_does() -> None:
             assert [float(word) for word in line.split()] == pytest.approx(list(map(float, other.split())), rel=1e-9)
 
 
+@pytest.mark.parametrize("count", [2, 4])
+def test_simulated_gpus_train_as_one_cpu_does(count: int) -> None:
+    (alone,) = run("minitorch", "regression.py", 1)
+    for lines in run("minitorch", "regression.py", count, MINITORCH_SIMULATED_GPUS=str(count)):
+        for line, other in zip(lines, alone, strict=True):
+            assert [float(word) for word in line.split()] == pytest.approx(list(map(float, other.split())), rel=1e-9)
+
+
 @pytest.mark.needs("torch")
 def test_three_processes_train_as_pytorchs_do() -> None:
     for lines, expected in zip(run("minitorch", "regression.py", 3), run("torch", "regression.py", 3), strict=True):

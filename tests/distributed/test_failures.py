@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -102,6 +103,23 @@ def test_the_launcher_refuses_options_that_it_doesnt_have() -> None:
     _, errors = launcher.communicate(timeout=60)
     assert launcher.returncode == 2
     assert "unrecognized arguments: --max-restarts=3" in errors
+
+
+def test_a_rank_that_dies_ends_the_training_on_gpus_with_an_error(tmp_path: Path) -> None:
+    environment = {**os.environ, **ONE_THREAD, "MINITORCH_SIMULATED_GPUS": "2", "STORE": str(tmp_path / "store")}
+    command = [sys.executable, "-m", "minitorch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    done = subprocess.run(
+        [*command, str(PROGRAMS / "regression.py"), "dies"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert re.search(r"Root Cause .*rank      : 1 \(local_rank: 1\)\n  exitcode  : 3 ", done.stderr, re.DOTALL)
+    stopped = re.search(r"rank      : 0 \(local_rank: 0\)\n  exitcode  : -15 ", done.stderr)
+    assert GONE in done.stderr or stopped  # what rank 0 was told, unless the launcher was quicker
 
 
 def is_gone(pid: int) -> bool:

@@ -20,13 +20,18 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def lines(command: list[str]) -> list[str]:
-    """What the processes print, sorted: they print at the same time."""
-    ended = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=SECONDS, env={**os.environ, **ONE_THREAD}
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return sorted(ended.stdout.splitlines())
+def lines(command: list[str], tries: int = 1) -> list[str]:
+    """What the processes print, sorted: they print at the same time, but each all at once: its output is buffered."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"} | ONE_THREAD
+    for _ in range(tries):
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS, env=environment)
+        if ended.returncode == 0:
+            return sorted(ended.stdout.splitlines())
+    raise AssertionError(ended.stdout + ended.stderr)
+
+
+TRIES = {"minitorch": 1, "torch": 6}
+"""PyTorch's processes abort at their end now and then: "terminate called without an active exception"."""
 
 
 def check_same(actual: list[str], expected: list[str]) -> None:
@@ -40,7 +45,8 @@ def check_same(actual: list[str], expected: list[str]) -> None:
 @pytest.mark.parametrize("program", ["ddp_tutorial.py", "all_reduce_sgd.py"])
 def test_spawned_processes(program: str) -> None:
     ours, theirs = (
-        lines([*interpreter(library), str(PROGRAMS / program), str(free_port())]) for library in ("minitorch", "torch")
+        lines([*interpreter(library), str(PROGRAMS / program), str(free_port())], tries)
+        for library, tries in TRIES.items()
     )
     check_same(ours, theirs)
 
@@ -49,6 +55,6 @@ def test_spawned_processes(program: str) -> None:
 def test_processes_of_the_launcher() -> None:
     options = ["--standalone", "--nproc-per-node=2", str(PROGRAMS / "distributed_sampler.py")]
     ours, theirs = (
-        lines([sys.executable, "-m", f"{library}.distributed.run", *options]) for library in ("minitorch", "torch")
+        lines([sys.executable, "-m", f"{library}.distributed.run", *options], tries) for library, tries in TRIES.items()
     )
     check_same(ours, theirs)

@@ -9,7 +9,7 @@ import pytest
 
 import minitorch
 from tests.distributions.examples import NAMES, example
-from tests.nn.same import compare
+from tests.same import attempt, compare
 
 PROPERTIES = (
     "batch_shape", "event_shape", "has_rsample", "has_enumerate_support", "mean", "mode", "variance", "stddev", "probs",
@@ -29,14 +29,6 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def answer(question: Callable[..., Any], *args: Any) -> Any:
-    """What a question returns; the type and words of its error, where it raises one."""
-    try:
-        return question(*args)
-    except Exception as error:
-        return type(error).__name__, str(error).replace("minitorch", "torch")
-
-
 def plain(value: Any) -> Any:
     return tuple(value) if isinstance(value, tuple) else value
 
@@ -48,8 +40,8 @@ def check(ask: Callable[[Any, Any], Any], name: str, dtype: str, about: str) -> 
     for library in (minitorch, torch):
         library.manual_seed(0)
         made, parameters = example(name, library, dtype)
-        value = answer(ask, made, library)
-        gradients = answer(parameters.gradients, value)
+        value = attempt(ask, made, library)
+        gradients = attempt(parameters.gradients, value)
         results.append([plain(value), gradients, library.get_rng_state().tolist()[:16]])
     tolerance = 1e-9 if "float64" in str(getattr(results[0][0], "dtype", "")) else 2e-5
     try:

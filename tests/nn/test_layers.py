@@ -13,7 +13,7 @@ import pytest
 import minitorch
 from tests.nn.layers import LAYERS
 from tests.nn.losses import LOSSES
-from tests.nn.same import assert_comes_out_the_same, assert_same, compare
+from tests.same import errors, exactly_the_same, same, same_within
 
 CASES = LAYERS + LOSSES
 
@@ -63,15 +63,9 @@ def weighted_sum(torch: Any, output: Any) -> Any:
 
 
 @pytest.mark.parametrize(("layer", "call"), CASES, ids=[f"{layer} of {call}" for layer, call in CASES])
-def test_layer_is_torchs(layer: str, call: str) -> None:
-    torch = pytest.importorskip("torch", reason="the expected values are torch's")
-    found, expected = (seeded(library, layer, call) for library in (minitorch, torch))
-    compare(found, expected, tolerance=2e-5)
-
-
-def seeded(library: Any, layer: str, call: str) -> Any:
-    library.manual_seed(0)
-    return run(library, layer, call)
+@same_within(2e-5)
+def test_layer_is_torchs(torch: Any, layer: str, call: str) -> Any:
+    return run(torch, layer, call)
 
 
 def test_every_layer_has_four_configurations() -> None:
@@ -156,8 +150,9 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("expression", ERRORS)
-def test_error_is_torchs(expression: str) -> None:
-    assert_same(lambda torch: repr(eval(expression, {"torch": torch, "nn": torch.nn})))
+@same
+def test_error_is_torchs(torch: Any, expression: str) -> Any:
+    return errors(lambda: eval(expression, {"torch": torch, "nn": torch.nn}))
 
 
 WARNINGS = [
@@ -182,58 +177,48 @@ WARNINGS = [
 
 
 @pytest.mark.parametrize("expression", WARNINGS)
-def test_warning_is_torchs(expression: str) -> None:
-    def scenario(torch: Any) -> Any:
-        with warnings.catch_warnings(record=True) as given:
-            warnings.simplefilter("always")
-            result = eval(expression, {"torch": torch, "nn": torch.nn})
-        assert given
-        return [(each.category.__name__, str(each.message)) for each in given], repr(result)
-
-    assert_same(scenario)
+@same
+def test_warning_is_torchs(torch: Any, expression: str) -> Any:
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        result = eval(expression, {"torch": torch, "nn": torch.nn})
+    assert given
+    return [(each.category.__name__, str(each.message)) for each in given], repr(result)
 
 
-def test_adaptive_softmax_predicts_like_torchs() -> None:
-    def scenario(torch: Any) -> Any:
-        layer = torch.nn.AdaptiveLogSoftmaxWithLoss(8, 9, [3, 5], 2.0)
-        layer.head.weight.data.mul_(5)  # so that some rows choose a cluster, and some don't
-        x = torch.randn(12, 8)
-        chosen = layer.predict(x)
-        layer.reset_parameters()
-        return chosen, layer.log_prob(x), layer.predict(x), list(layer.state_dict())
-
-    assert_same(scenario)
+@same
+def test_adaptive_softmax_predicts_like_torchs(torch: Any) -> Any:
+    layer = torch.nn.AdaptiveLogSoftmaxWithLoss(8, 9, [3, 5], 2.0)
+    layer.head.weight.data.mul_(5)  # so that some rows choose a cluster, and some don't
+    x = torch.randn(12, 8)
+    chosen = layer.predict(x)
+    layer.reset_parameters()
+    return chosen, layer.log_prob(x), layer.predict(x), list(layer.state_dict())
 
 
-def test_synchronized_normalization_takes_over_what_was_learned() -> None:
-    def scenario(torch: Any) -> Any:
-        nn = torch.nn
-        model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3, momentum=0.5), nn.Sequential(nn.BatchNorm1d(3)))
-        model(torch.randn(4, 2))
-        converted = nn.SyncBatchNorm.convert_sync_batchnorm(model.eval())
-        one = nn.SyncBatchNorm.convert_sync_batchnorm(nn.BatchNorm2d(2, affine=False))
-        return repr(converted), dict(converted.state_dict()), converted(torch.randn(4, 2)), repr(one)
-
-    assert_same(scenario)
+@same
+def test_synchronized_normalization_takes_over_what_was_learned(torch: Any) -> Any:
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3, momentum=0.5), nn.Sequential(nn.BatchNorm1d(3)))
+    model(torch.randn(4, 2))
+    converted = nn.SyncBatchNorm.convert_sync_batchnorm(model.eval())
+    one = nn.SyncBatchNorm.convert_sync_batchnorm(nn.BatchNorm2d(2, affine=False))
+    return repr(converted), dict(converted.state_dict()), converted(torch.randn(4, 2)), repr(one)
 
 
-def test_masks_of_attention_are_merged_as_torch_does() -> None:
-    def scenario(torch: Any) -> Any:
-        attention, query = torch.nn.MultiheadAttention(4, 2), torch.randn(3, 5, 4)
-        masks = (None, torch.randn(5, 5), torch.randn(5, 5) > 0, torch.randn(6, 5, 5))
-        padding = (None, torch.randn(3, 5) > 0)
-        return [attention.merge_masks(*both, query) for both in itertools.product(masks, padding)]
-
-    assert_comes_out_the_same(scenario, 0.0)
+@exactly_the_same
+def test_masks_of_attention_are_merged_as_torch_does(torch: Any) -> Any:
+    attention, query = torch.nn.MultiheadAttention(4, 2), torch.randn(3, 5, 4)
+    masks = (None, torch.randn(5, 5), torch.randn(5, 5) > 0, torch.randn(6, 5, 5))
+    padding = (None, torch.randn(3, 5) > 0)
+    return [attention.merge_masks(*both, query) for both in itertools.product(masks, padding)]
 
 
-def test_an_lstm_is_recorded_as_torch_does() -> None:
-    def scenario(torch: Any) -> Any:
-        nodes = []
-        for options in ({}, {"bidirectional": True}, {"batch_first": True}, {"dtype": torch.bfloat16}):
-            lstm = torch.nn.LSTM(3, 4, **options)
-            output, (hidden, cell) = lstm(torch.randn(5, 2, 3, dtype=options.get("dtype")))
-            nodes.append([each.grad_fn.name() for each in (output, hidden, cell)])
-        return nodes
-
-    assert_comes_out_the_same(scenario, 0.0)
+@exactly_the_same
+def test_an_lstm_is_recorded_as_torch_does(torch: Any) -> Any:
+    nodes = []
+    for options in ({}, {"bidirectional": True}, {"batch_first": True}, {"dtype": torch.bfloat16}):
+        lstm = torch.nn.LSTM(3, 4, **options)
+        output, (hidden, cell) = lstm(torch.randn(5, 2, 3, dtype=options.get("dtype")))
+        nodes.append([each.grad_fn.name() for each in (output, hidden, cell)])
+    return nodes

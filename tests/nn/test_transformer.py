@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import minitorch
+from tests.same import exactly_the_same
 
 torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
 
@@ -62,12 +63,10 @@ def test_padding_comes_out_as_in_torch(
         {"batch_first": True, "nhead": 1},
     ],
 )
-def test_warns_of_what_keeps_padding_in(options: dict[str, Any]) -> None:
-    messages = []
-    for lib in (torch, minitorch):
-        given = {**options, "activation": lib.tanh} if "activation" in options else options
-        layer = lib.nn.TransformerEncoderLayer(8, **{"nhead": 2, "dim_feedforward": 16, **given})
-        with pytest.warns(UserWarning, match="enable_nested_tensor is True") as caught:
-            lib.nn.TransformerEncoder(layer, 1)
-        messages.append([str(each.message) for each in caught])
-    assert messages[0] == messages[1]
+@exactly_the_same
+def test_warns_of_what_keeps_padding_in(lib: Any, options: dict[str, Any]) -> Any:
+    given = {**options, "activation": lib.tanh} if "activation" in options else options
+    layer = lib.nn.TransformerEncoderLayer(8, **{"nhead": 2, "dim_feedforward": 16, **given})
+    with pytest.warns(UserWarning, match="enable_nested_tensor is True") as caught:
+        lib.nn.TransformerEncoder(layer, 1)
+    return [str(each.message) for each in caught]

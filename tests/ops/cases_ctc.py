@@ -54,4 +54,5 @@ case(
     dtypes="float32 float64",
     tolerance=10,
     gradcheck=False,  # by convention the gradient of the logits, see tests/nn/test_ctc.py
+    layouts=False,  # PyTorch reads lengths of other strides as if they were contiguous, and crashes now and then
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tests.ops.case import args, case
 
 NAN = float("nan")
@@ -42,6 +44,8 @@ case(
         args(make(2, 3), make.lib.tensor(1)),
         args(make(0, 3), slice(0, 2)),
         args(make(4, 3, layout="sliced"), [-1, 0]),
+        args(make(2, 3), [1.5]),
+        args(make(2, 3), (np.array([0.0, 1.0]), np.array([2, 1], np.int8))),
     ],
     errors=lambda make: [
         args(make(2, 3), 2),
@@ -56,6 +60,11 @@ case(
         args(make(), 0),
         args(make(), slice(None)),
         args(make(2, 3), make.lib.tensor([0.5])),
+        args(make(2, 3), make.lib.tensor(0.5)),
+        args(make(2, 3), make.lib.tensor([0], dtype=make.lib.int8)),
+        args(make(2, 3), make.lib.tensor([0], dtype=make.lib.int16)),
+        args(make(2, 3), np.float32(1)),
+        args(make(2, 3), np.bool_(True)),
     ],
 )
 case(
@@ -71,7 +80,7 @@ case(
         args(make(2, 3), 0, index(make, 2)),
         args(make(2, 3), 0, index(make, -1)),
         args(make(2, 3), 0, make.index(1, 1, below=2)),
-        args(make(2, 3), 0, make(2)),
+        args(make(2, 3), 0, make(2)).type_only(),  # the sentence of index_add
         args(make(2, 3), 2, index(make, 0)),
     ],
 )
@@ -108,6 +117,8 @@ case(
         args(make(2, 3), 1, make.lib.tensor([[0, 1]]), make(1, 1)),
         args(make(2, 3), 1, make.lib.tensor([[0]]), make(1, 1, dtype="int8")),
         args(make(2, 3), 1, index(make, 0), make(1, 1)),
+        args(make(2, 3), 1, make.index(3, 1, below=3), 1.0),
+        args(make(2, 3), 0, make.index(1, 4, below=2), 1.0),
     ],
 )
 case(
@@ -148,7 +159,7 @@ case(
     errors=lambda make: [
         args(make(2, 3), 0, index(make, 0), make(2, 3)),
         args(make(2, 3), 0, index(make, 0), make(1, 2)),
-        args(make(2, 3), 0, index(make, 2), make(1, 3)),
+        args(make(3), 0, index(make, 3), make(1)),
     ],
     dtypes=REAL,
 )
@@ -163,7 +174,7 @@ case(
     ],
     errors=lambda make: [
         args(make(2, 3), 0, index(make, 0), make(2, 3)),
-        args(make(2, 3), 0, index(make, 2), make(1, 3)),
+        args(make(2, 3), 0, index(make, 2), make(1, 3)).type_only(),  # the sentence of index_select
     ],
 )
 case(
@@ -193,6 +204,7 @@ case(
         args(make(3), (index(make, 3),), make(1)),
         args(make(3), (index(make, 0, 1),), make(3)),
         args(make(3), (index(make, 0),), make(1, dtype="int8")),
+        args(make(3), (make.lib.tensor([0], dtype=make.lib.int8),), make(1)),
     ],
     dtypes="int64 float32 float64",
     strides=False,
@@ -242,7 +254,11 @@ case(
         args(make(), make.mask(), 1),
         args(make(0, 3), make.mask(3), 1),
     ],
-    errors=lambda make: [args(make(2), make(2, dtype="float32"), 1), args(make(2), make.mask(2), make(2))],
+    errors=lambda make: [
+        args(make(2), make(2, dtype="float32"), 1),
+        args(make(2), make.mask(2), make(2)),
+        args(make(2, 3), make.mask(2), 1),
+    ],
     strides=False,
 )
 case(
@@ -254,7 +270,7 @@ case(
         args(make(2, 3, layout="transposed"), make.mask(2, 3)),
         args(make(0, 3), make.mask(3)),
     ],
-    errors=lambda make: [args(make(2), make(2, dtype="float32"))],
+    errors=lambda make: [args(make(2), make(2, dtype="float32")), args(make(2, 3), make.mask(2))],
 )
 case(
     "masked_scatter",
@@ -333,6 +349,8 @@ case(
         args(make(2, 3), [0, 2], 1),
         args(make(2), 0, "a"),
         args(make(2), make.lib.tensor([0, 1]), make(3)),
+        args(make(2), make.lib.tensor([0, 1], dtype=make.lib.int8), 1),
+        args(make(2), make.lib.tensor([0, 1], dtype=make.lib.uint8), 1),
     ],
     grad_fn=False,  # torch writes through other ops
 )

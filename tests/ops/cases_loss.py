@@ -144,6 +144,13 @@ def classes(make: Any) -> list[Sample]:
         args(make(3), make.index(below=3), reduction="none"),
         args(make(0, 3), make.index(0, below=3)),
         args(make(2, 3), make.lib.tensor([-100, -100])).kink(),
+        args(make(3, requires_grad=False), make.index(1, below=3), reduction="none"),
+        *(
+            args(
+                make.of([[-INF, 0.5], [0.5, 1.5]]), make.lib.tensor([0, 1]), ignore_index=0, reduction=reduction
+            ).kink()
+            for reduction in ("none", "sum", "mean")
+        ),
     ]
 
 
@@ -178,6 +185,7 @@ case(
         *wrong_classes(make),
         args(make(2, 3), make.index(2, below=3), label_smoothing=1.5),
         args(make(2, 3), make.index(2, 3, below=3)),
+        args(make(), make.lib.tensor(0)),
         args(make(2, 3), make(2, 3), ignore_index=0),
         args(make(2, 3), [0, 1]),
     ],

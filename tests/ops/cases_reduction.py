@@ -23,7 +23,13 @@ case(
         args(make(2, 3), dtype=make.lib.float64),
         args(make.of([1.0, NAN, 2.0])).kink(),
     ],
-    errors=lambda make: [args(make(2, 3), 2), args(make(2, 3), (0, 0)), args(make(2, 3), (0, -2))],
+    errors=lambda make: [
+        args(make(2, 3), 2),
+        args(make(2, 3), (0, 0)),
+        args(make(2, 3), (0, -2)),
+        args(make(2, 3), 0, 1),
+        args(make(2, 3), 0, keepdim=None),
+    ],
 )
 case(
     "nansum",

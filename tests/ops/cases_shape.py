@@ -239,6 +239,7 @@ case(
         args(make(), (2,)),
         args(make(0, 3), (2,)),
     ],
+    errors=lambda make: [args(make(3), (1.5,)).type_only()],
 )
 case(
     "repeat_interleave",
@@ -394,7 +395,14 @@ case(
         args(4, 1),
         args((2, 1, 1), 6),
     ],
-    errors=lambda make: [args((2,), (3,)), args((2, 3), (3, 3))],
+    errors=lambda make: [
+        args((2,), (3,)),
+        args((2, 3), (3, 3)),
+        args((2, -1)),
+        args((2,), (-1, 2)),
+        args(-1),
+        args(1.5),
+    ],
 )
 case(
     "Tensor.T Tensor.H Tensor.mT Tensor.mH",
@@ -462,3 +470,4 @@ case(
     ],
 )
 UNTESTED["Tensor._resize_output"] = "reached through out="
+UNTESTED["Tensor.to_sparse"] = "gives no tensor: tests/sparse/test_coo.py"

@@ -92,7 +92,15 @@ case(
         args(make(0, 3), 2),
         args(make(0), 0),
     ],
-    errors=lambda make: [args(make(5), -1), args(make(5), 0), args(make(5), [1, 2]), args(make(), 1)],
+    errors=lambda make: [
+        args(make(5), -1),
+        args(make(5), 0),
+        args(make(5), [1, 2]),
+        args(make(), 1),
+        args(make(5), [6, -1]),
+        args(make(5), 1.5),
+        args(make(5), [1.5, 3.5]),
+    ],
 )
 case(
     "split_with_sizes",
@@ -103,7 +111,7 @@ case(
         args(make(4, 3, layout="transposed"), [2, 2], 0),
         args(make(0, 3), [0]),
     ],
-    errors=lambda make: [args(make(5), [1, 2])],
+    errors=lambda make: [args(make(5), [1, 2]), args(make(5), [-1, 6])],
 )
 case(
     "chunk",

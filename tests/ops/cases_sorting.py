@@ -154,7 +154,7 @@ case(
         args(make(2, 4, requires_grad=False, layout="transposed"), bins=3, min=0, max=2),
         args(make(0, requires_grad=False), 3),
     ],
-    errors=lambda make: [args(make(3), 0), args(make(3), 2, 1, 0)],
+    errors=lambda make: [args(make(3), 0), args(make(3), 2, 1, 0).type_only()],  # the sentence of histogram
     dtypes="float32 float64",
 )
 case(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import minitorch
+from tests.same import exactly_the_same
 
 torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
 
@@ -90,12 +91,10 @@ LOSSES = {
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("leaf", LEAVES)
-def test_gradients_lie_in_memory_as_their_leaves(leaf: str, loss: str) -> None:
-    found = []
-    for lib in (torch, minitorch):
-        x = LEAVES[leaf](lib).requires_grad_()
-        LOSSES[loss](lib, x).backward()
-        once = x.grad.stride()
-        LOSSES[loss](lib, x).backward()
-        found.append((once, x.grad.stride()))
-    assert found[0] == found[1]
+@exactly_the_same
+def test_gradients_lie_in_memory_as_their_leaves(lib: Any, leaf: str, loss: str) -> Any:
+    x = LEAVES[leaf](lib).requires_grad_()
+    LOSSES[loss](lib, x).backward()
+    once = x.grad.stride()
+    LOSSES[loss](lib, x).backward()
+    return once, x.grad.stride()

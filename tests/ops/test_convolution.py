@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minitorch
-from minitorch.ops import correlation
+from minitorch.kernels import convolution as correlation
 
 CASES = {
     "one dimension": ((5, 3, 40), (4, 3, 5), {"stride": 2, "padding": 2}),

@@ -9,7 +9,7 @@ import pytest
 
 import minitorch
 from minitorch.autograd import gradcheck, gradgradcheck
-from minitorch.ops.fused_cells import lstm_cell
+from minitorch.ops.nn.fused_cells import lstm_cell
 
 
 def arrays() -> tuple[Any, Any]:

@@ -255,6 +255,9 @@ STATE: list[Line] = [
     swapped(lambda t, state_dict: None),
     swapped(lambda t, state_dict: state_dict["param_groups"][0].update(lr=9)),
     swapped(lambda t, state_dict: state_dict["state"].update({0: {}})),
+]
+
+UNFIT: list[Line] = [
     swapped(lambda t, state_dict: None, initialized=False),
     swapped(lambda t, state_dict: None, missing=1),
     swapped(lambda t, state_dict: 3),
@@ -321,6 +324,12 @@ HOOKS: list[Line] = [
     with_hook("load_state_dict_pre_hook", lambda optimizer, state_dict: {"param_groups": []}, "load_state_dict", {}),
     with_hook("step_post_hook", 3, "step"),  # type: ignore[arg-type]
 ]
+
+
+def test_parameters_and_state_that_do_not_fit() -> None:
+    for number, line in enumerate(UNFIT):
+        for lib in (torch, minitorch):
+            assert outcome(line, lib)[0].startswith("RuntimeError: "), f"line {number}"
 
 
 @pytest.mark.parametrize("lines", [PARAMETERS, STATE, HOOKS], ids=["parameters", "state", "hooks"])

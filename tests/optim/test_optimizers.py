@@ -10,6 +10,7 @@ import pytest
 
 import minitorch
 import minitorch.optim
+from tests.same import exactly_the_same
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "SGD": [
@@ -258,24 +259,22 @@ def test_large_parameters(name: str, layout: str) -> None:
     np.testing.assert_allclose(results[1], results[0], 1e-5, 1e-5)
 
 
-def test_loaded_state_is_shared_as_torchs_is() -> None:
+@exactly_the_same
+def test_loaded_state_is_shared_as_torchs_is(lib: Any) -> Any:
     """What has the right dtype and device is taken as it is: steps write into the tensors of the dictionary."""
-    found = []
-    for lib in (oracle(), minitorch):
-        params = parameters(lib)
-        optimizer, other = lib.optim.Adam(params), lib.optim.Adam(params, amsgrad=True)
-        set_gradients(lib, params, 0)
-        optimizer.step()
-        saved = optimizer.state_dict()
-        other.load_state_dict(saved)
-        assert other.state[params[0]]["exp_avg"] is saved["state"][0]["exp_avg"]
-        doubles = [each.detach().double().requires_grad_() for each in params]
-        copied = lib.optim.Adam(doubles)
-        copied.load_state_dict(saved)
-        state = copied.state[doubles[0]]
-        shared = state["step"] is saved["state"][0]["step"]
-        found.append([shared, *(str(state[name].dtype) for name in ("step", "exp_avg"))])
-    assert found[0] == found[1]
+    params = parameters(lib)
+    optimizer, other = lib.optim.Adam(params), lib.optim.Adam(params, amsgrad=True)
+    set_gradients(lib, params, 0)
+    optimizer.step()
+    saved = optimizer.state_dict()
+    other.load_state_dict(saved)
+    assert other.state[params[0]]["exp_avg"] is saved["state"][0]["exp_avg"]
+    doubles = [each.detach().double().requires_grad_() for each in params]
+    copied = lib.optim.Adam(doubles)
+    copied.load_state_dict(saved)
+    state = copied.state[doubles[0]]
+    shared = state["step"] is saved["state"][0]["step"]
+    return [shared, *(str(state[name].dtype) for name in ("step", "exp_avg"))]
 
 
 DIFFERENTIABLE: dict[str, list[tuple[dict[str, Any], str, int]]] = {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import multiprocessing
 import os
 import pickle
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,9 +14,7 @@ import numpy as np
 import pytest
 
 import minitorch
-from tests.nn.same import Scenarios, assert_comes_out_the_same, errors
-
-scenario = Scenarios()
+from tests.same import errors, exactly_the_same
 
 
 def data_of(torch: Any) -> Any:
@@ -65,8 +63,8 @@ def throw(error: BaseException) -> Any:
     raise error
 
 
-@scenario
-def the_order_is_asked_for_when_the_pass_begins(torch: Any) -> Any:
+@exactly_the_same
+def test_the_order_is_asked_for_when_the_pass_begins(torch: Any) -> Any:
     class Drawn:
         asked = 0
 
@@ -86,16 +84,16 @@ def the_order_is_asked_for_when_the_pass_begins(torch: Any) -> Any:
     ]
 
 
-@scenario
-def a_pass_goes_on_after_an_error(torch: Any) -> Any:
+@exactly_the_same
+def test_a_pass_goes_on_after_an_error(torch: Any) -> Any:
     failing = Numbers(at_1=lambda: throw(ValueError("bad")), at_4=lambda: throw(StopIteration()))
     here = steps(iter(loader(torch, failing)), 7)
     there = steps(iter(loader(torch, failing, num_workers=2)), 7)
     return [here, there]
 
 
-@scenario
-def exceptions_of_all_kinds(torch: Any) -> Any:
+@exactly_the_same
+def test_exceptions_of_all_kinds(torch: Any) -> Any:
     kinds = [
         MessageError(message="m"),
         KeyError("k"),
@@ -106,23 +104,23 @@ def exceptions_of_all_kinds(torch: Any) -> Any:
     return steps(iter(loader(torch, Numbers(**happens), num_workers=1)), 6)
 
 
-@scenario
-def persistent_workers_have_one_pass(torch: Any) -> Any:
+@exactly_the_same
+def test_persistent_workers_have_one_pass(torch: Any) -> Any:
     batches = loader(torch, Numbers(), 2, num_workers=1, persistent_workers=True)
     first, second = iter(batches), iter(batches)
     outer = [(x, y) for x in batches for y in batches]
     return [first is second, outer, steps(first, 2), len(first), type(first).__name__]
 
 
-@scenario
-def iterators(torch: Any) -> Any:
+@exactly_the_same
+def test_iterators(torch: Any) -> Any:
     batches = iter(loader(torch, Numbers(), 4))
     module = importlib.import_module(f"{torch.__name__}.utils.data.dataloader")
     return [len(batches), isinstance(batches, module._BaseDataLoaderIter), errors(lambda: pickle.dumps(batches))]
 
 
-@scenario
-def iterable_datasets(torch: Any) -> Any:
+@exactly_the_same
+def test_iterable_datasets(torch: Any) -> Any:
     data = data_of(torch)
 
     class Resumes(data.IterableDataset):  # type: ignore[misc, name-defined]
@@ -143,14 +141,18 @@ def iterable_datasets(torch: Any) -> Any:
     return [steps(iter(loader(torch, Resumes(), 2)), 3), errors(lambda: loader(torch, abstract()))]
 
 
-@scenario
-def free_workers_get_the_work(torch: Any) -> Any:
-    slow = Numbers(at_0=lambda: time.sleep(0.7))
-    return list(loader(torch, slow, num_workers=2, prefetch_factor=1, in_order=False))
+@exactly_the_same
+def test_free_workers_get_the_work(torch: Any) -> Any:
+    others_came = multiprocessing.Event()
+    waits = Numbers(at_0=lambda: others_came.wait(60))
+    batches = iter(loader(torch, waits, num_workers=2, prefetch_factor=1, in_order=False))
+    others = steps(batches, 5)
+    others_came.set()
+    return others, steps(batches, 2)
 
 
-@scenario
-def worker_info(torch: Any) -> Any:
+@exactly_the_same
+def test_worker_info(torch: Any) -> Any:
     def told() -> Any:
         info = data_of(torch).get_worker_info()
         shown = repr(info).partition("dataset=")[0], repr(info).partition("rng=")[2]
@@ -159,8 +161,8 @@ def worker_info(torch: Any) -> Any:
     return list(loader(torch, Numbers(at_0=told), sampler=[0], num_workers=1))
 
 
-@scenario
-def the_context_can_be_set(torch: Any) -> Any:
+@exactly_the_same
+def test_the_context_can_be_set(torch: Any) -> Any:
     def chosen(workers: int, context: Any) -> Any:
         batches = loader(torch, Numbers(), num_workers=workers)
         batches.multiprocessing_context = context
@@ -169,8 +171,8 @@ def the_context_can_be_set(torch: Any) -> Any:
     return errors(*(lambda w=w, c=c: chosen(w, c) for w in (0, 1) for c in (None, "spawn", "magic", 3)))
 
 
-@scenario
-def indices_of_any_kind(torch: Any) -> Any:
+@exactly_the_same
+def test_indices_of_any_kind(torch: Any) -> Any:
     rows = torch.arange(8.0).view(4, 2)
     kinds: list[Any] = [
         *([], range(2), (0, -1), np.array([0, 3]), torch.tensor([1, 2]), [torch.tensor(0), np.int64(3)]),
@@ -187,8 +189,8 @@ def indices_of_any_kind(torch: Any) -> Any:
     return [found, next(iter(data_of(torch).DataLoader(leaf, 2)))[0].grad_fn.name()]
 
 
-@scenario
-def batches_that_a_dataset_makes(torch: Any) -> Any:
+@exactly_the_same
+def test_batches_that_a_dataset_makes(torch: Any) -> Any:
     class Tuples(Numbers):
         def __getitems__(self, indices: Any) -> Any:
             return tuple(indices)
@@ -199,11 +201,6 @@ def batches_that_a_dataset_makes(torch: Any) -> Any:
         list(data.DataLoader(Tuples(), 4)),
         errors(lambda: data.default_collate(torch.ones(2)))[0][0],
     ]
-
-
-@pytest.mark.parametrize("scenario", scenario, ids=lambda scenario: scenario.__name__)
-def test_like_torch(scenario: Any) -> None:
-    assert_comes_out_the_same(scenario, 0.0)
 
 
 def test_a_pass_goes_on_after_a_death() -> None:

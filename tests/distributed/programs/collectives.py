@@ -24,7 +24,8 @@ def ask(name, question):
         except Exception as error:
             text = re.sub(r"\[rank\d\]:\[F.*?\] |Invoked with: .*|\[/.*?\] ", "", str(error), flags=re.DOTALL)
             text = re.sub(r"support.*on complex", "support it on complex", text)  # PyTorch has the op as a byte there
-            answer = f"{type(error).__name__}: {text.strip()}"
+            in_cpp = re.search(r"ProcessGroupGloo::|Check failed|incompatible function|reduce_scatter: ", text)
+            answer = type(error).__name__ if in_cpp else f"{type(error).__name__}: {text.strip()}"
     for warning in caught:
         answer += f" {warning.category.__name__}: {warning.message}"
     answer = re.sub(r"<[\w.]+ProcessGroup\w* object at 0x\w+>", "<group>", answer)

@@ -33,7 +33,9 @@ def ask(name, question):
         try:
             answer = repr(question())
         except Exception as error:
-            answer = f"{type(error).__name__}: {error}"
+            # Of passes that leave gradients out, or get one twice, both say one sentence; the advice is in other words.
+            words = str(error).partition(". ")[0] if str(error).startswith("Expected to ") else str(error)
+            answer = f"{type(error).__name__}: {words}"
     for warning in caught:
         answer += f" {warning.category.__name__}: {warning.message}"
     print(f"{name}: {answer}".replace("\n", " "), flush=True)

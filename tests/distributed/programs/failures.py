@@ -21,7 +21,7 @@ def attempt(name, call):
         answer = "done"
     except RuntimeError as error:
         answer = str(error).replace("\n", " ")
-    print(f"{name} | {'soon' if time.monotonic() - start < TIMEOUT / 2 else 'late'} | {answer}", flush=True)
+    print(f"{name} | {'soon' if time.monotonic() - start < 0.9 * TIMEOUT else 'late'} | {answer}", flush=True)
 
 
 def begin(seconds):

@@ -14,9 +14,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from minitorch import random, sampling
+from minitorch import random
+from minitorch.kernels import sampling
+from minitorch.kernels.sampling.binomial import _stirling_rest
 from minitorch.random import Generator
-from minitorch.sampling.binomial import _stirling_rest
 
 torch = pytest.importorskip("torch", reason="torch, which the numbers are compared with, is not installed")
 
@@ -355,14 +356,10 @@ def test_multinomial_never_draws_what_has_no_weight() -> None:
         (torch.ones(2, 2, 2), 1),
         (torch.tensor([1, 2]), 1),
         (torch.ones(3), 0),
-        (torch.ones(2, 0), 1),
         (torch.tensor([0.5, -0.5]), 1),
         (torch.tensor([0.5, float("nan")]), 1),
         (torch.tensor([0.5, float("inf")]), 1),
         (torch.tensor([[0.0, 0.0], [1.0, 1.0]]), 2),
-        (torch.tensor([0.5, -0.5]), 2),
-        (torch.tensor([0.5, float("nan")]), 2),
-        (torch.tensor([0.5, float("inf")]), 2),
         (torch.ones(2, 0), 2),
         (torch.ones(1).expand(2**24 + 1), 1),
     ],
@@ -372,6 +369,12 @@ def test_multinomial_errors(weights: Any, num_samples: int, replacement: bool) -
         lambda: sampling.multinomial(weights.numpy(), num_samples, replacement, Generator()),
         lambda: torch.multinomial(weights, num_samples, replacement),
     )
+
+
+@pytest.mark.parametrize("wrong", [-0.5, float("nan"), float("inf")])
+def test_multinomial_says_the_same_of_wrong_weights_however_it_draws(wrong: float) -> None:
+    with pytest.raises(RuntimeError, match="probability tensor contains either `inf`, `nan` or element < 0"):
+        sampling.multinomial(np.array([0.5, wrong]), 2, True, Generator())
 
 
 def test_multinomial_of_too_many_samples() -> None:
@@ -511,10 +514,6 @@ def test_bernoulli_errors_of_an_array(p: list[float]) -> None:
 
 def test_other_errors() -> None:
     assert_same_error(lambda: sampling.randperm(-1, Generator()), lambda: torch.randperm(-1))
-    assert_same_error(
-        lambda: sampling.dropout_mask(np.empty(3), Generator(), 1.5),
-        lambda: torch.nn.functional.dropout(torch.ones(3), 1.5),
-    )
     std = np.array([1.0, -1.0], np.float32)
     assert_same_error(
         lambda: sampling.normal(0.0, std, Generator()),
@@ -618,13 +617,13 @@ def test_fork_rng() -> None:
     with random.fork_rng(enabled=False):
         random.manual_seed(3)
     assert random.initial_seed() == 3
-    with pytest.raises(NotImplementedError, match="devices"), random.fork_rng(devices=[0]):
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"), random.fork_rng(devices=[0]):
         pass
-    with pytest.raises(NotImplementedError, match="cuda"):
+    with pytest.raises(RuntimeError, match="Cannot get CUDA generator"):
         Generator("cuda")
 
 
 def test_importing_draws_nothing() -> None:
     """numpy.random takes as long to import as the rest of NumPy: it waits for the first draw."""
-    program = "import sys, minitorch.random, minitorch.sampling; sys.exit('numpy.random' in sys.modules)"
+    program = "import sys, minitorch.random, minitorch.kernels.sampling; sys.exit('numpy.random' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

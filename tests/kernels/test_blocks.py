@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import minitorch
-from minitorch.ops.blocks import BLOCK, choose, clipped, in_blocks
+from minitorch.kernels.blocks import BLOCK, choose, clipped, in_blocks
+from tests.same import exactly_the_same, same_within
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 1e-5, -1e30, 2.0**24, np.inf, -np.inf, np.nan], np.float32)
 
@@ -22,24 +23,23 @@ def numbers(seed: int, dtype: str = "float32", low: float = -6, high: float = 6)
     return array
 
 
-def both(name: str, *arrays: Any) -> tuple[Any, Any]:
-    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+def called(torch: Any, name: str, *arrays: Any) -> Any:
     with np.errstate(all="ignore"):
-        ours, theirs = (
-            reduce(getattr, name.split("."), lib)(*(lib.from_numpy(each.copy()) for each in arrays))
-            for lib in (minitorch, torch)
-        )
-    return ours.numpy(), theirs.numpy()
+        return reduce(getattr, name.split("."), torch)(*(torch.from_numpy(each.copy()) for each in arrays))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", ["fmod", "remainder", "floor_divide", "logaddexp", "logaddexp2", "nextafter"])
-def test_two_tensors(name: str, dtype: str) -> None:
-    ours, theirs = both(name, numbers(0, dtype), numbers(1, dtype))
-    if name in ("fmod", "floor_divide", "nextafter"):
-        np.testing.assert_array_equal(ours, theirs)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
-    assert ours.dtype == theirs.dtype
+@pytest.mark.parametrize("name", ["remainder", "logaddexp", "logaddexp2"])
+@same_within(1e-6)
+def test_two_tensors(torch: Any, name: str, dtype: str) -> Any:
+    return called(torch, name, numbers(0, dtype), numbers(1, dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["fmod", "floor_divide", "nextafter"])
+@exactly_the_same
+def test_two_tensors_to_the_last_digit(torch: Any, name: str, dtype: str) -> Any:
+    return called(torch, name, numbers(0, dtype), numbers(1, dtype))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64", "complex64", "uint8"])
@@ -57,13 +57,12 @@ def test_two_tensors(name: str, dtype: str) -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["mul", "sub"])
-def test_broadcast(name: str, one: tuple[int, ...], other: tuple[int, ...], dtype: str) -> None:
+@exactly_the_same
+def test_broadcast(torch: Any, name: str, one: tuple[int, ...], other: tuple[int, ...], dtype: str) -> Any:
     random = np.random.default_rng(0)
     arrays = [np.asarray(100 * random.standard_normal(shape)).astype(dtype) for shape in (one, other)]
-    for pair in (arrays, arrays[::-1]):
-        ours, theirs = both(name, *pair)
-        np.testing.assert_array_equal(ours, theirs)
-        assert ours.dtype == theirs.dtype and ours.strides == theirs.strides
+    results = [called(torch, name, *pair) for pair in (arrays, arrays[::-1])]
+    return results, [each.stride() for each in results]
 
 
 ONE_TENSOR = (
@@ -74,12 +73,12 @@ ONE_TENSOR = (
 
 
 @pytest.mark.parametrize("name", ONE_TENSOR.split())
-def test_one_tensor(name: str) -> None:
+@same_within(2e-6)
+def test_one_tensor(torch: Any, name: str) -> Any:
     x = numbers(0)
     if name == "nn.functional.gelu":
         x[np.isposinf(x)] = 9  # torch says NaN
-    ours, theirs = both(name, x)
-    np.testing.assert_allclose(ours, theirs, rtol=2e-6, atol=2e-6)
+    return called(torch, name, x)
 
 
 def test_blocks_are_the_whole() -> None:
@@ -123,16 +122,12 @@ def test_reductions_of_many(name: str, shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("rows", [1, 7, 5000])
 @pytest.mark.parametrize("name", ["index_add", "index_reduce"])
-def test_many_values_of_one_place(name: str, rows: int) -> None:
-    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
+@same_within(1e-12)
+def test_many_values_of_one_place(torch: Any, name: str, rows: int) -> Any:
     rng = np.random.default_rng(0)
     target, source, places = rng.random((3, rows)), rng.random((3, 2999)), rng.integers(0, rows, 2999)
     more = ("amax",) if name == "index_reduce" else ()
-    ours, theirs = (
-        getattr(lib.from_numpy(target), name)(1, lib.from_numpy(places), lib.from_numpy(source), *more).numpy()
-        for lib in (minitorch, torch)
-    )
-    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    return getattr(torch.from_numpy(target), name)(1, torch.from_numpy(places), torch.from_numpy(source), *more)
 
 
 @pytest.mark.parametrize("dim", [0, 1])
@@ -141,16 +136,12 @@ def test_many_values_of_one_place(name: str, rows: int) -> None:
     ("name", "arguments"),
     [("topk", (5,)), ("topk", (5, False)), ("kthvalue", (7,)), ("kthvalue", (300,)), ("median", ()), ("nanmedian", ())],
 )
-def test_ranks_among_many(name: str, arguments: tuple[Any, ...], missing: bool, dim: int) -> None:
+@exactly_the_same
+def test_ranks_among_many(torch: Any, name: str, arguments: tuple[Any, ...], missing: bool, dim: int) -> Any:
     """Without sorting all: the values and, as no two are equal, the indices."""
-    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
     array = np.random.default_rng(0).permutation(300 * 301).reshape(300, 301).astype("float32")
     if missing:
         array[7] = array[:, 9] = np.nan
         array[7, 9] = 0
-    ours, theirs = (
-        getattr(lib.from_numpy(array), name)(*arguments[:1], dim, *arguments[1:]) for lib in (minitorch, torch)
-    )
-    np.testing.assert_array_equal(ours.values.numpy(), theirs.values.numpy())
-    if not missing:
-        np.testing.assert_array_equal(ours.indices.numpy(), theirs.indices.numpy())
+    values, indices = getattr(torch.from_numpy(array), name)(*arguments[:1], dim, *arguments[1:])
+    return values if missing else (values, indices)

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minitorch import sampling
+from minitorch.kernels import sampling
+from minitorch.kernels.sampling import ahead
 from minitorch.random import WORDS, Generator, memory_of
-from minitorch.sampling import ahead
 
 torch = pytest.importorskip("torch", reason="torch, which the numbers are compared with, is not installed")
 
 MANY = 100_000
 INF, NAN = float("inf"), float("nan")
-poisson = import_module("minitorch.sampling.poisson")  # the function of this name hides it
+poisson = import_module("minitorch.kernels.sampling.poisson")  # the function of this name hides it
 
 
 def spread(low: float, high: float) -> Any:

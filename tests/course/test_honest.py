@@ -1,0 +1,71 @@
+"""Right answers in unusual notebooks get full marks; a message about a missing name says which cell defines it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell
+
+from course.files import Course
+from course.grade import Item, grade
+from course.merge import solutions_of
+
+SHOWS = """from IPython.display import HTML, display
+def contiguous_strides(size):
+    display(size, HTML("<b>here</b>"))
+    return tuple(int(np.prod(size[d + 1:])) for d in range(len(size)))"""
+
+
+@pytest.fixture(scope="module")
+def items(
+    course: Course, submission: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, dict[str, Item]]:
+    """Items by exercise, by submission."""
+    folder = tmp_path_factory.mktemp("honest")
+    helped = submission(
+        predict_strides="prediction = helper(1)",
+        running_mean="x = y\ny = 1",
+        smallest_step="def smallest_step(): return math.e",
+    )
+    setup = next(cell for cell in helped.cells if cell.cell_type == "code")
+    setup.source = "import math\n" + setup.source
+    helped.cells.insert(1, new_code_cell("%matplotlib inline\ndef helper(x):\n    return x"))
+    helped.cells.insert(1, new_code_cell("helper ="))
+    made = {"shows": submission(contiguous_strides=SHOWS), "helped": helped}
+    for name, notebook in made.items():
+        nbformat.write(notebook, folder / f"{name}.ipynb")
+    results = grade([folder], course, jobs=2, explain=False).submissions
+    assert [result.status for result in results] == ["graded"] * len(made), results
+    return {Path(result.path).stem: {item.grade_id: item for item in result.items} for result in results}
+
+
+def test_what_is_displayed_beside_the_values_costs_nothing(items: dict[str, dict[str, Item]]) -> None:
+    item = items["shows"]["contiguous_strides"]
+    assert (item.status, item.message) == ("passed", "")
+
+
+def test_cells_of_one_answer_are_joined_but_for_empty_ones_and_the_stub(
+    course: Course, submission: Callable[..., Any]
+) -> None:
+    notebook = submission()
+    place = next(i for i, c in enumerate(notebook.cells) if c.metadata.get("nbgrader", {}).get("solution"))
+    about = notebook.cells[place].metadata
+    notebook.cells[place + 1 : place + 1] = [new_code_cell(text, metadata=about) for text in ("a = 1", "# no", "b = a")]
+    reference = nbformat.read(course.solutions / "01_fixture.ipynb", as_version=4)
+    made = solutions_of(notebook, reference)
+    assert (made.solutions["predict_strides"], made.notes) == (
+        "a = 1\n\nb = a",
+        ["predict_strides: 4 cells, joined in order"],
+    )
+
+
+def test_an_undefined_name_is_traced_to_the_cell_that_defines_it(items: dict[str, dict[str, Item]]) -> None:
+    needs = "the solution cell itself must hold all that it needs"
+    assert {name: item.message for name, item in items["helped"].items() if item.status == "error"} == {
+        "predict_strides": "the solution cell: NameError: name 'helper' is not defined "
+        f"(cell 3, `%matplotlib inline`, defines it; {needs})",
+        "running_mean": "the solution cell: NameError: name 'y' is not defined",
+        "smallest_step": f"NameError: name 'math' is not defined (cell 4, `import math`, defines it; {needs})",
+    }

@@ -1,0 +1,43 @@
+"""A lesson fits into an hour: 2,000 words, 45 cells and 180 lines of code at most."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from course.files import CODE, Course
+
+COURSE = Course(CODE)
+LIMITS = {"words": 2000, "cells": 45, "lines of code": 180}
+
+
+def size(lesson: Any) -> dict[str, int]:
+    sources = {kind: [cell.source for cell in lesson.cells if cell.cell_type == kind] for kind in ("markdown", "code")}
+    return {
+        "words": sum(words(text) for text in sources["markdown"]),
+        "cells": len(lesson.cells),
+        "lines of code": sum(bool(line.strip()) for text in sources["code"] for line in text.splitlines()),
+    }
+
+
+def words(markdown: str) -> int:
+    """Counted as they are read: code blocks, tables, headings and the addresses of links aside, and no lone signs."""
+    text = re.sub(r"^```.*?^```", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^(#|\|).*", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    return sum(bool(re.search(r"\w", word)) for word in text.split())
+
+
+@pytest.mark.parametrize("path", sorted(COURSE.notebooks.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_lesson_fits_into_an_hour(path: Path) -> None:
+    measured = size(nbformat.read(path, as_version=4))
+    assert {name: count for name, count in measured.items() if count > LIMITS[name]} == {}
+
+
+def test_what_counts_as_a_word() -> None:
+    text = "# A heading\nSee [two words](an/address.ipynb).\n\n- `a = b` – no\n\n| a table |\n\n```\ncode = 1\n```\n"
+    assert words(text) == 6  # See, two, words, a, b, no

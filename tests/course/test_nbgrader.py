@@ -1,0 +1,143 @@
+"""The exercises in nbgrader: released from the solutions with its own commands, handed in, and graded by it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from course import nbgrader, package
+from course.bundle import bundle
+from course.check import PRACTICE_SEED
+from course.files import CODE, Course
+
+COMMANDS = Path(sys.prefix) / "nbgrader" / "bin"
+SCORES = """
+import json, sys
+from nbgrader.api import Gradebook
+with Gradebook("sqlite:///gradebook.db") as book:
+    scores = {
+        student.id: {grade.name: grade.score for notebook in book.find_submission(sys.argv[1], student.id).notebooks
+                     for grade in notebook.grades}
+        for student in book.students
+    }
+print(json.dumps(scores))
+"""
+WRONG = {
+    "01_fixture": {
+        "predict_strides": "prediction = (12, 3, 1)",
+        "running_mean": "def running_mean(values):\n    return np.cumsum(values) / np.arange(1, len(values) + 1)",
+    },
+    "06_core": {
+        "core_strides": "def strides(size):\n    return tuple(1 for _ in size)",
+        "core_derivative": "from mytorch.derivatives import derivative\n"
+        'derivative("mul", x=lambda g, y: y * g, y=lambda g, x: x * g)',
+    },
+}
+
+
+def read(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)
+
+
+def filled(notebook: Any, solutions: dict[str, str]) -> Any:
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        cell.source = solutions.get(name, cell.source)
+    return notebook
+
+
+@pytest.mark.needs("nbgrader")
+@pytest.mark.parametrize(("which", "chapter"), [("course", "01_fixture"), ("core_course", "06_core")])
+def test_nbgrader_releases_and_grades(which: str, chapter: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    course: Course = request.getfixturevalue(which)
+    kernel = tmp_path / "jupyter" / "kernels" / "python3"
+    kernel.mkdir(parents=True)
+    start = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (kernel / "kernel.json").write_text(json.dumps({"argv": start, "display_name": "python", "language": "python"}))
+    environment = {
+        **os.environ,
+        "PATH": f"{COMMANDS}{os.pathsep}{os.environ['PATH']}",  # it calls alembic
+        "JUPYTER_PATH": str(tmp_path / "jupyter"),
+        "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),
+        "MINITORCH_COURSE_ROOT": str(course.root),
+        "PYTHONPATH": os.pathsep.join(map(str, (CODE, course.root))),
+        "PYTHONWARNINGS": "ignore",
+    }
+    environment.pop("MINITORCH_COURSE_MYTORCH", None)
+
+    def run(program: str, *arguments: str) -> str:
+        done = subprocess.run(
+            [COMMANDS / program, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    (tmp_path / "nbgrader_config.py").write_text("get_config().CourseDirectory.course_id = 'course'\n")
+    folder = Path(chapter, f"{chapter}.ipynb")
+    (tmp_path / "source" / chapter).mkdir(parents=True)
+    shutil.copy(course.solutions / f"{chapter}.ipynb", tmp_path / "source" / folder)
+    run("nbgrader", "generate_assignment", chapter, "--create")
+    released = read(tmp_path / "release" / folder)
+    assert not [cell for cell in released.cells if "SOLUTION" in cell.source]
+    handed_in = {
+        "solved": read(course.solutions / f"{chapter}.ipynb"),
+        "unsolved": read(tmp_path / "release" / folder),
+        "wrong": filled(read(tmp_path / "release" / folder), WRONG[chapter]),
+    }
+    for student, notebook in handed_in.items():
+        path = tmp_path / "submitted" / student / folder
+        path.parent.mkdir(parents=True)
+        nbformat.write(notebook, path)
+    run("nbgrader", "autograde", chapter, "--create")
+    scores = json.loads(run("python", "-c", SCORES, chapter))
+    points = {
+        cell.metadata["nbgrader"]["grade_id"]: cell.metadata["nbgrader"]["points"]
+        for cell in released.cells
+        if cell.metadata.get("nbgrader", {}).get("grade")
+    }
+    wrong, right = (f"{name}-check" for name in WRONG[chapter])
+    assert scores["solved"] == points
+    assert scores["unsolved"] == dict.fromkeys(points, 0)
+    assert scores["wrong"] == dict.fromkeys(points, 0) | {right: points[right]}
+    graded = read(tmp_path / "autograded" / "wrong" / folder)
+    (error,) = (
+        output
+        for cell in graded.cells
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == wrong
+        for output in cell.outputs
+        if output.output_type == "error"
+    )
+    assert (error.ename, "Not yet." in error.evalue) == ("AssertionError", True)
+    assert not course.mine.exists() or not list(course.mine.glob("*.py"))  # nobody's answers are kept as one's own
+
+
+SALT = str(PRACTICE_SEED)
+
+
+def test_a_check_raises_unless_its_values_are_right(course: Course) -> None:
+    exercise = "\n".join(
+        cell.source
+        for cell in read(course.pristine / "01_fixture.ipynb").cells
+        if cell.metadata.get("minitorch", {}).get("role") == "check"
+        and "predict" in cell.metadata["minitorch"]["exercise"]
+    )
+    nbgrader.require(bundle({"prediction": (12, 1, 4)}, 0, 0, True, SALT), exercise, course)
+    with pytest.raises(AssertionError, match=r"Not yet\.\nprediction: not the right value\nThese are the strides of"):
+        nbgrader.require(bundle({"prediction": (12, 4, 1)}, 0, 0, True, SALT), exercise, course)
+    with pytest.raises(AssertionError, match="was changed"):
+        nbgrader.require(bundle({"prediction": (12, 1, 4)}, 0, 0, True), "check.show({})", course)
+
+
+def test_mytorch_is_the_references(core_course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(package.VARIABLE, raising=False)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    nbgrader.prepare(core_course)
+    assert (package.is_learners(), package.reference(core_course)) == (False, core_course.reference)
+    assert (Path(sys.path[-1]) / "mytorch" / "__init__.py").exists()
+    del os.environ[package.VARIABLE]  # the notebook set it; monkeypatch would give it back in the end

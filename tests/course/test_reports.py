@@ -1,0 +1,292 @@
+"""The formats of a report, each read by a parser of somebody else's, with what a learner may write into it."""
+
+import csv
+import html.parser
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from course.__main__ import main
+from course.bundle import bundle, difference
+from course.feedback import MAX_CHARACTERS, Difference, clean, feedback, tasks_of
+from course.files import Course
+from course.grade import Item, Report, Result
+from course.report import print_report, write_reports
+from course.report_csv import COLUMNS, harmless, student_of, to_csv
+from course.report_gradescope import NotGradedError, to_gradescope
+from course.report_html import page_name, write_html
+from course.report_junit import to_junit
+
+CHAPTER = "01_fixture"
+HOSTILE = "\x1b[31m</pre><script>alert(1)</script>\u202e&amp;\x07\x00\ud800\ufffe]]>{{ 7 * 7 }}"
+SHOWN = "</pre><script>alert(1)</script>\\u202e&amp;\\x07\\x00\\ud800\\ufffe]]>{{ 7 * 7 }}"
+MISTAKE = "These are the strides of the array before it was transposed."
+
+
+@pytest.fixture
+def report() -> Report:
+    items = [
+        Item("predict_strides", 0, 1, "failed", f"prediction: not the right value\n{MISTAKE}"),
+        Item("contiguous_strides", 3, 3, "passed", ""),
+        Item("running_mean", 0, 2, "error", f"the solution cell: ValueError: {HOSTILE}"),
+        Item("smallest_step", 0, 2, "skipped", "not solved yet"),
+    ]
+    return Report(
+        5,
+        [
+            Result("class/ann/01_fixture.ipynb", CHAPTER, "graded", "", 3, 8, 2.25, items=items),
+            Result("class/=SUM(A1).ipynb", CHAPTER, "graded", "one\tnote", 0, 8, 1.0),
+            Result("class/eve.ipynb", None, "rejected", f"not a valid notebook: {HOSTILE}"),
+        ],
+    )
+
+
+def said(expected: Any, actual: Any) -> str:
+    return difference(bundle({"x": expected}, 1e-5, 1e-6, False), bundle({"x": actual}, 1e-5, 1e-6, False))
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "wanted"),
+    [
+        (5, 1, Difference("x", "5", "1")),
+        ("yes, got it", "no", Difference("x", "string 'yes", "it', got string 'no'")),  # a comma of the expected text
+        ([1, [2, 3]], [1, [2, 4]], Difference("x", "3", "4", "[1][1]")),
+        ({"a": 1.5}, {"a": 2.5}, Difference("x", "1.5", "2.5", "['a']")),
+        (np.ones(2), np.ones((2, 1)), Difference("x", "array float64 (2,)", "array float64 (2, 1)")),
+        (None, np.ones(1), Difference("x", "None", "array float64 (1,)")),
+        (
+            np.array([[1.0, 2.0]]),
+            np.array([[1.0, 3.0]]),
+            Difference("x", "2.0", "3.0", "[0, 1]", "array float64 (1, 2)", "1 of 2 values differ"),
+        ),
+        (
+            [np.zeros(2)],
+            [np.array([0, np.nan])],
+            Difference("x", "0.0", "nan", "[0][1]", "array float64 (2,)", "1 of 2 values differ"),
+        ),
+    ],
+)
+def test_what_differs_is_read_from_the_message(expected: Any, actual: Any, wanted: Difference) -> None:
+    assert feedback(Item("e", 0, 1, "failed", said(expected, actual)), {}).differences == [wanted]
+
+
+def test_a_tensor_in_a_list_is_shown_over_several_lines() -> None:
+    (found,) = feedback(Item("e", 0, 1, "failed", said([np.eye(2)], [np.eye(2), 1])), {}).differences
+    assert found.expected == "[array float64 (2, 2)\n  [[1, 0],\n   [0, 1]]]"
+    assert found.got.endswith(", 1]")
+
+
+def test_the_mistake_and_the_hints_of_the_exercise(course: Course, report: Report) -> None:
+    tasks = tasks_of(course)
+    wrong, right, error, skipped = (feedback(item, tasks) for item in report.submissions[0].items)
+    assert (wrong.mistake, wrong.text) == (MISTAKE, "prediction: not the right value")
+    assert wrong.title == "Exercise 1 · What are the strides?"
+    assert wrong.hints[0] == "What are they before the transpose?"
+    assert (right.hints, right.text, right.verdict) == ([], "", "Right")
+    assert error.text == f"the solution cell: ValueError: {SHOWN}"
+    assert (skipped.text, len(skipped.hints)) == ("", 3)
+
+
+def test_text_is_cut_at_the_stated_length() -> None:
+    assert clean("x" * MAX_CHARACTERS) == "x" * MAX_CHARACTERS
+    assert clean("x" * (MAX_CHARACTERS + 5)) == "x" * MAX_CHARACTERS + "… (5 more characters)"
+    assert clean("\x1b]0;title\x07a\x1b[1;31mb\x1b[0m") == "ab"
+
+
+def test_junit_as_another_parser_reads_it(report: Report) -> None:
+    junitparser = pytest.importorskip("junitparser", reason="pip install junitparser")
+    read = junitparser.JUnitXml.fromstring(to_junit(report).encode())
+    assert (read.tests, read.failures, read.errors, read.skipped) == (5, 1, 2, 1)
+    suites = list(read)
+    assert [suite.name for suite in suites] == [result.path for result in report.submissions]
+    assert {each.name: each.value for each in suites[0].properties()} == {"score": "3", "max_score": "8"}
+    cases = {case.name: case for suite in suites for case in suite}
+    assert isinstance(cases["predict_strides"].result[0], junitparser.Failure)
+    assert cases["contiguous_strides"].is_passed and cases["smallest_step"].is_skipped
+    assert cases["running_mean"].result[0].text == f"the solution cell: ValueError: {SHOWN}"
+    assert cases["rejected"].result[0].message.startswith("not a valid notebook: ")
+    read.update_statistics()  # its own count
+    assert (read.tests, read.failures, read.errors, read.skipped) == (5, 1, 2, 1)
+
+
+def test_the_gradebook_has_nbgraders_columns_and_no_formulas(report: Report) -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(report))))
+    assert list(rows[0]) == COLUMNS
+    assert [row["student_id"] for row in rows] == ["ann", "'=SUM(A1)", "eve"]
+    assert [(row["score"], row["max_score"]) for row in rows] == [("3.0", "8.0"), ("0.0", "8.0"), ("", "")]
+    assert rows[0]["assignment"] == CHAPTER
+    for first in "=+-@\t\r":
+        assert harmless(f"{first}1") == f"'{first}1"
+    assert harmless("1=2") == "1=2"
+
+
+@pytest.mark.parametrize(
+    ("path", "student"),
+    [
+        ("ann.ipynb", "ann"),
+        ("class/ann/01_fixture.ipynb", "ann"),
+        ("submitted/ann/01_fixture/01_fixture.ipynb", "ann"),
+        ("01_fixture.ipynb", ""),
+    ],
+)
+def test_whose_a_submission_is(path: str, student: str) -> None:
+    assert student_of(Result(path, CHAPTER)) == student
+
+
+# https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
+TEXT, VISIBILITY = {"type": "string"}, {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
+FORMAT = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
+NUMBER = {"type": "number", "minimum": 0}
+GRADESCOPE = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "score": NUMBER,
+        "execution_time": {"type": "integer"},
+        "output": TEXT,
+        "output_format": FORMAT,
+        "test_output_format": FORMAT,
+        "test_name_format": FORMAT,
+        "visibility": VISIBILITY,
+        "stdout_visibility": VISIBILITY,
+        "extra_data": {"type": "object"},
+        "leaderboard": {"type": "array"},
+        "tests": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {
+                    "score": NUMBER,
+                    "max_score": NUMBER,
+                    "status": {"enum": ["passed", "failed"]},
+                    "name": TEXT,
+                    "name_format": FORMAT,
+                    "number": TEXT,
+                    "output": TEXT,
+                    "output_format": FORMAT,
+                    "tags": {"type": "array", "items": TEXT},
+                    "visibility": VISIBILITY,
+                    "extra_data": {"type": "object"},
+                },
+            },
+        },
+    },
+}
+
+
+def test_gradescope(report: Report) -> None:
+    results = json.loads(to_gradescope(report))
+    jsonschema.validate(results, GRADESCOPE)
+    assert results["score"] == sum(test["score"] for test in results["tests"]) == 3
+    assert results["tests"][1] | {"name": "", "output": ""} == {
+        "score": 3,
+        "max_score": 3,
+        "status": "passed",
+        "name": "",
+        "number": "1.2",
+        "output": "",
+        "output_format": "text",
+        "visibility": "visible",
+    }
+    assert results["tests"][0]["output"].endswith(MISTAKE)
+    assert results["tests"][-1]["output"].startswith("not a valid notebook")
+    report.submissions.append(Result("x.ipynb", CHAPTER, "not graded", "no kernel"))
+    with pytest.raises(NotGradedError, match="no kernel"):
+        to_gradescope(report)
+
+
+class Page(html.parser.HTMLParser):
+    """The text and the elements of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text, self.elements, self.links = "", [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(tag)
+        self.links += [value for name, value in attrs if name in ("href", "src")]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_pages_show_a_learners_text_as_text(course: Course, report: Report, tmp_path: Path) -> None:
+    overview = write_html(report, tmp_path, course)
+    pages = {path.name: Page(path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()}
+    assert not {"script", "img", "iframe", "link"} & {tag for page in pages.values() for tag in page.elements}
+    learner = pages[page_name(report.submissions[0])]
+    for text in ("3 of 8 points", "What are the strides?", MISTAKE, "What are they before", f"ValueError: {SHOWN}"):
+        assert text in learner.text, text
+    assert learner.links == []
+    assert sorted(pages[overview.name].links) == sorted(name for name in pages if name != overview.name)
+    assert all((tmp_path / link).exists() for link in pages[overview.name].links)
+    assert f"not a valid notebook: {SHOWN}" in pages[page_name(report.submissions[2])].text
+
+
+def test_no_two_submissions_share_a_page() -> None:
+    paths = ["a/b.ipynb", "a-b.ipynb", "a b.ipynb", "ä.ipynb", "ö.ipynb", "x" * 300 + ".ipynb", "../../etc/x.ipynb"]
+    names = [page_name(Result(path)) for path in paths]
+    assert len(set(names)) == len(names)
+    assert all("/" not in name and len(name) < 100 and not name.startswith(".") for name in names)
+
+
+def test_the_command_writes_every_format_from_a_saved_report(course: Course, report: Report, tmp_path: Path) -> None:
+    """`--resume` with nothing left to grade makes the other formats of an old report."""
+    saved, empty = tmp_path / "report.json", tmp_path / "empty"
+    report.submissions.pop()  # what was rejected would be looked at again, and isn't there
+    saved.write_text(Report(5, report.submissions).to_json(), encoding="utf-8", errors="surrogatepass")
+    empty.mkdir()
+    files = {name: tmp_path / f"report.{name}" for name in ("junit", "csv", "gradescope", "html")}
+    options = [word for name, path in files.items() for word in (f"--{name}", str(path))]
+    report.submissions[0].items[2].message = "clean"
+    saved.write_text(report.to_json(), encoding="utf-8")
+    command = ["--root", str(course.root), "grade", str(empty), "--json", str(saved), "--resume", *options]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 0, done.output
+    assert files["junit"].read_text() == to_junit(report)
+    assert files["csv"].read_text() == to_csv(report)
+    assert json.loads(files["gradescope"].read_text())["score"] == 3
+    assert (files["html"] / "index.html").exists()
+
+
+def test_a_fault_of_the_machine_is_no_gradescope_result(course: Course, report: Report, tmp_path: Path) -> None:
+    report.submissions[1].status = "not graded"
+    with pytest.raises(NotGradedError):
+        write_reports(report, course, None, tmp_path / "book.csv", tmp_path / "results.json", None)
+    assert [path.name for path in tmp_path.iterdir()] == ["book.csv"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="terminals are POSIX's")
+def test_the_progress_bar_is_shown_on_a_terminal_alone(course: Course, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "course", "--root", str(course.root), "grade", str(tmp_path / "missing.ipynb")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    terminal, end = os.openpty()
+    shown = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=end, check=False, env={**os.environ, "TERM": "xterm"}
+    )
+    os.close(end)
+    assert (b"1/1" in os.read(terminal, 10_000), b"1/1" in shown.stdout) == (True, False)
+    os.close(terminal)
+
+
+def test_a_class_is_printed_a_line_each(report: Report) -> None:
+    console = Console(width=80, file=io.StringIO())
+    print_report(report, console)
+    assert "contiguous_strides" in console.file.getvalue()  # type: ignore[attr-defined]
+    console = Console(width=80, file=io.StringIO())
+    print_report(Report(5, report.submissions[:1] * 11), console)
+    assert console.file.getvalue().count("graded, 3 of 8 points") == 11  # type: ignore[attr-defined]
+    assert "contiguous_strides" not in console.file.getvalue()  # type: ignore[attr-defined]

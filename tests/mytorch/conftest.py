@@ -1,0 +1,28 @@
+"""The package under test: the reference; the learner's own under `course mine`; one without a part under course.stubs.
+
+A test names the parts that it tests, `@pytest.mark.part("mytorch.strides:strides", ...)`: a wrong one should fail it.
+"""
+
+import os
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from course.assemble import load, read
+from course.core import absent
+from course.files import CODE
+from course.package import VARIABLE
+from course.parts import file_of
+
+SOURCE = CODE / "chapters" / "mytorch"  # absent in a student's copy
+REFERENCE = SOURCE if SOURCE.is_dir() else CODE / "solutions" / "mytorch"
+
+
+@pytest.fixture(scope="module")
+def mytorch(request: pytest.FixtureRequest) -> ModuleType:
+    """The package mytorch, imported anew for each file of tests."""
+    files = read(Path(os.environ.get(VARIABLE, REFERENCE)))
+    if part := getattr(request, "param", ""):
+        files[file_of(files, part)] = absent(files, part)
+    return load(files)

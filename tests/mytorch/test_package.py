@@ -1,0 +1,37 @@
+"""The package as a whole: as of each chapter it can be imported, and the tests miss each part that a learner writes."""
+
+import subprocess
+import sys
+
+import pytest
+
+from course import parts
+from course.assemble import as_of, assemble, load, read
+from course.files import CODE
+
+SOURCE = CODE / "chapters" / "mytorch"  # absent in a student's copy
+REFERENCE = read(SOURCE if SOURCE.is_dir() else CODE / "solutions" / "mytorch")
+
+
+@pytest.mark.parametrize("chapter", range(1, 25))
+def test_the_package_as_of_a_chapter_can_be_imported(chapter: int) -> None:
+    """Every module of it: a section may use what earlier ones define, and nothing later."""
+    files = as_of(REFERENCE, chapter)
+    package = load(files)
+    for name in files:
+        module = ".".join(["mytorch", *name.removesuffix(".py").removesuffix("__init__").strip("/").split("/")])
+        __import__(module.strip("."))
+    assert package.__name__ == "mytorch"
+
+
+def test_every_part_swapped_for_itself_gives_the_text_back() -> None:
+    """What a learner's cell replaces are the part's own lines, and the indentation is the part's."""
+    for decorators in (True, False):
+        for part in parts.names(REFERENCE):
+            assert assemble(REFERENCE, None, {part: parts.text_of(REFERENCE, part, decorators)}) == REFERENCE, part
+
+
+def test_the_tests_miss_every_part_that_the_learner_writes() -> None:
+    call = [sys.executable, "-m", "pytest", "-q", "-p", "course.stubs", "-p", "no:cacheprovider", "--tb=no"]
+    done = subprocess.run([*call, "tests/mytorch"], cwd=CODE, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, "\n".join(line for line in done.stdout.splitlines() if "misses" in line)

@@ -1,0 +1,101 @@
+"""Sparse matrices in coordinates, against torch's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import minitorch
+from tests.same import exactly_the_same
+
+torch = pytest.importorskip("torch", reason="the expected values are torch's")
+
+Line = Callable[[Any], Any]
+
+
+def matrix(lib: Any, values: Any = None, size: Any = (3, 3), dtype: Any = None) -> Any:
+    """With one place named twice, not in order."""
+    values = lib.tensor([1.5, 2.0, -3.0, 4.0]) if values is None else values
+    return lib.sparse_coo_tensor([[2, 0, 1, 0], [0, 1, 2, 1]], values, size, dtype=dtype)
+
+
+def outcome(line: Line, lib: Any) -> str:
+    """What a line gives, as it is printed, or its error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's, that it doesn't look at the indices
+        try:
+            return repr(line(lib)).replace("minitorch", "torch")
+        except RuntimeError as error:
+            return f"RuntimeError: {error}"
+
+
+LINES: list[Line] = [
+    lambda t: matrix(t),
+    lambda t: matrix(t).coalesce(),
+    lambda t: matrix(t, t.ones(4, requires_grad=True)),
+    lambda t: matrix(t, t.ones(4, requires_grad=True)).coalesce(),
+    lambda t: matrix(t, dtype=t.float64),
+    lambda t: matrix(t, t.ones(4).long()),
+    lambda t: t.sparse_coo_tensor([[2, 0], [0, 4]], [1.0, 2.0]).shape,
+    lambda t: matrix(t, size=(3, 5)).t(),
+    lambda t: matrix(t).coalesce().indices(),
+    lambda t: matrix(t).coalesce().values(),
+    lambda t: matrix(t).indices(),
+    lambda t: matrix(t).values(),
+    lambda t: (matrix(t).is_coalesced(), matrix(t).coalesce().is_coalesced(), t.eye(2).to_sparse().is_coalesced()),
+    lambda t: (matrix(t)._nnz(), matrix(t).layout, matrix(t).is_sparse, matrix(t).dtype, matrix(t).size(1)),
+    lambda t: matrix(t).to_dense(),
+    lambda t: t.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse(),
+    lambda t: t.eye(2, requires_grad=True).to_sparse(),
+    lambda t: t.zeros(2, 3).to_sparse().to_dense(),
+    lambda t: t.sparse.mm(matrix(t), t.arange(6.0).reshape(3, 2)),
+    lambda t: matrix(t) @ t.arange(3.0),
+    lambda t: t.sparse.mm(matrix(t), t.ones(2, 2)),
+    lambda t: t.sparse_coo_tensor([[0], [1]], [1.0, 2.0], (2, 2)),
+    lambda t: t.sparse_coo_tensor([[0], [2]], [1.0], (2, 2), check_invariants=True),
+    lambda t: t.sparse_coo_tensor([[-1], [0]], [1.0], (2, 2), check_invariants=True),
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_gives_what_it_gives_in_torch(line: Line) -> None:
+    assert outcome(line, minitorch) == outcome(line, torch)
+
+
+def graph_convolution(lib: Any) -> tuple[Any, ...]:
+    """Two layers: normalised adjacency · features · weights. The gradients of all that is learnt, and of the edges."""
+    edges = lib.tensor([0.5, 0.25, 1.0, 0.75], requires_grad=True)
+    features = lib.arange(6.0).reshape(3, 2).requires_grad_()
+    weights = [lib.tensor(each, requires_grad=True) for each in ([[1.0, -2.0], [0.5, 1.0]], [[2.0], [1.0]])]
+    adjacency = matrix(lib, edges)
+    hidden = lib.sparse.mm(adjacency, features @ weights[0]).relu()
+    loss = (lib.sparse.mm(adjacency, hidden @ weights[1]) ** 2).sum()
+    loss.backward()
+    return loss, edges.grad, features.grad, *(each.grad for each in weights)
+
+
+def test_a_graph_convolution_learns_as_in_torch() -> None:
+    for one, other in zip(graph_convolution(minitorch), graph_convolution(torch), strict=True):
+        assert one.flatten().tolist() == pytest.approx(other.flatten().tolist())
+
+
+@exactly_the_same
+def test_gradients_reach_the_dense_matrix_that_it_was(lib: Any) -> Any:
+    x = lib.tensor([[0.0, 2.0], [3.0, 0.0]], requires_grad=True)
+    (lib.sparse.mm(x.to_sparse(), lib.arange(4.0).reshape(2, 2)) ** 2).sum().backward()
+    return x.grad.tolist()
+
+
+def test_what_is_not_there_says_so() -> None:
+    for line in (
+        lambda: minitorch.sparse_coo_tensor([[0], [0], [0]], [1.0]),
+        lambda: minitorch.sparse_coo_tensor([[0], [0]], [1.0], requires_grad=True),
+        lambda: minitorch.ones(2, 2, 2).to_sparse(),
+        lambda: minitorch.ones(2, 2).to_sparse(1),
+        lambda: minitorch.sparse.mm(minitorch.ones(2, 2), minitorch.ones(2, 2)),
+    ):
+        with pytest.raises(NotImplementedError):
+            line()

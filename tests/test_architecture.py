@@ -1,0 +1,139 @@
+"""What docs/architecture.md says of the code as a whole."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import minitorch
+
+PACKAGE = Path(minitorch.__file__).parent
+
+
+def modules_imported_by(path: Path) -> set[str]:
+    """The modules that a module imports, wherever it does."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found.update(each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+    return found
+
+
+def imported_by(path: Path) -> set[str]:
+    """The packages that a module imports, wherever it does."""
+    return {module.partition(".")[0] for module in modules_imported_by(path)}
+
+
+def test_of_the_ops_one_imports_an_array_library() -> None:
+    files = [path for folder in ("dispatch", "ops") for path in (PACKAGE / folder).rglob("*.py")]
+    assert [path.name for path in files if {"numpy", "cupy"} & imported_by(path)] == ["data.py"]
+
+
+def test_five_kernels_ask_which_array_library_computes_and_no_op_does() -> None:
+    asking = {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py") if "xp.__name__" in path.read_text()}
+    assert asking == {
+        f"kernels/{name}.py" for name in ("blocks", "convolution", "matrix_product", "normalization", "softmax")
+    }
+
+
+def test_kernels_know_of_no_tensors() -> None:
+    above = ("minitorch.tensor", "minitorch.autograd", "minitorch.dispatch", "minitorch.ops")
+    found = [
+        f"{path.relative_to(PACKAGE)}: {module}"
+        for path in (PACKAGE / "kernels").rglob("*.py")
+        for module in modules_imported_by(path)
+        if module.startswith(above)
+    ]
+    assert found == []
+
+
+def modules() -> dict[str, Path]:
+    """The package's modules by name."""
+    paths = {path: path.relative_to(PACKAGE.parent).with_suffix("").parts for path in PACKAGE.rglob("*.py")}
+    return {".".join(parts).removesuffix(".__init__"): path for path, parts in paths.items()}
+
+
+MODULES = modules()
+
+
+def named(node: ast.Import | ast.ImportFrom) -> set[str]:
+    """The modules of this package that a statement names."""
+    if isinstance(node, ast.Import):
+        names = {each.name for each in node.names}
+    else:
+        names = {f"{node.module}.{each.name}" for each in node.names}
+        names = {name if name in MODULES else str(node.module) for name in names}
+    return names & MODULES.keys()
+
+
+def statements(body: list[ast.stmt], in_function: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The imports that run, and whether they stand in a function; not those for type checkers alone."""
+    for node in body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node, in_function
+        elif not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            inside = in_function or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            for part in ("body", "orelse", "finalbody"):
+                yield from statements(getattr(node, part, []), inside)
+
+
+def circles(needs: dict[str, set[str]]) -> list[set[str]]:
+    """The sets of modules of which each needs all others, directly or not."""
+
+    def reached(name: str) -> set[str]:
+        found: set[str] = set()
+        ahead = [name]
+        while ahead:
+            new = needs[ahead.pop()] - found
+            found |= new
+            ahead += new
+        return found
+
+    below = {name: reached(name) for name in needs}
+    together = {frozenset(other for other in below[name] if name in below[other]) for name in needs}
+    return [set(each) for each in together if len(each) > 1]
+
+
+def test_only_the_recording_of_a_history_goes_in_a_circle() -> None:
+    needs = {
+        name: {other for node, _ in statements(ast.parse(path.read_text()).body) for other in named(node)} - {name}
+        for name, path in MODULES.items()
+    }
+    assert circles(needs) == [{f"minitorch.autograd.{name}" for name in ("engine", "node", "saved")}]
+
+
+def test_an_import_inside_a_function_says_what_it_loads() -> None:
+    silent = []
+    for name, path in MODULES.items():
+        lines = path.read_text().splitlines()
+        for node, in_function in statements(ast.parse(path.read_text()).body):
+            if in_function and named(node) and "  # loads " not in lines[node.lineno - 1]:
+                silent.append(f"{name}, line {node.lineno}: {lines[node.lineno - 1].strip()}")
+    assert silent == []
+
+
+def test_a_file_holds_one_idea_in_400_lines() -> None:
+    """But for the two classes that every reader knows whole."""
+    long = {str(path.relative_to(PACKAGE)) for path in MODULES.values() if len(path.read_text().splitlines()) > 400}
+    assert long == {"tensor.py", "nn/modules/module.py"}
+
+
+def test_every_file_that_the_document_names_exists() -> None:
+    document = PACKAGE.parent / "docs" / "architecture.md"
+    rows = [line.split("|")[1] for line in document.read_text().splitlines() if line.startswith("| `")]
+    named = [name for row in rows for name in row.split("`")[1::2]]
+    missing = [name for name in named if "*" not in name and not list(PACKAGE.rglob(name.rstrip("/")))]
+    assert missing == []
+
+
+def test_every_public_class_has_a_class_statement() -> None:
+    """A search for "class MaxPool2d" finds it, and an editor goes to it."""
+    nodes = (node for path in MODULES.values() for node in ast.walk(ast.parse(path.read_text())))
+    stated = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
+    modules = minitorch.nn, minitorch.optim, minitorch.optim.lr_scheduler, minitorch.distributions, minitorch.utils.data
+    public = [each for module in modules for each in vars(module).values() if inspect.isclass(each)]
+    assert {each.__name__ for each in public if each.__module__.startswith("minitorch")} - stated == set()
