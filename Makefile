@@ -1,6 +1,8 @@
 # Needs Python 3.11+, GNU make and git; everything else goes into .venv.
 #   make lab ARGS="--no-browser --port 9999"    options for JupyterLab (bench and lock take ARGS too)
 #   make setup PYTHON=python3.13                another interpreter
+#   make test TORCH=no                          without PyTorch: what compares with it is skipped
+#   make test TORCH_INDEX=URL                   PyTorch from another index, such as one of CPU builds
 
 ifeq ($(OS),Windows_NT)
 PYTHON ?= python
@@ -11,11 +13,19 @@ BIN := .venv/bin
 endif
 RUN := $(BIN)/python -m
 WORKERS ?= 2
+TORCH ?= 2.13.0
+# The kernels of OpenBLAS, where it would not find the best itself: see the file.
+ifndef OPENBLAS_CORETYPE
+CORETYPE := $(shell $(PYTHON) minitorch/arrays/openblas.py)
+ifneq ($(CORETYPE),)
+export OPENBLAS_CORETYPE := $(CORETYPE)
+endif
+endif
 PYTEST := $(RUN) pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup lab test bench format lock environment clean
+.PHONY: help setup lab test bench gpu format lock environment clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1: \2/p' $(MAKEFILE_LIST)
@@ -31,6 +41,7 @@ setup: .venv/installed ## the environment, where it is missing or out of date
 	@echo "Installing the pinned packages into .venv: a few minutes the first time."
 	$(RUN) pip install --quiet --no-deps --require-hashes -r requirements.lock
 	$(RUN) pip install --quiet --no-deps --no-build-isolation -e .
+	$(RUN) course.package
 	@touch $@
 
 lab: setup ## JupyterLab on the welcome notebook
@@ -42,15 +53,24 @@ test: export OPENBLAS_NUM_THREADS := 1
 test: export MKL_NUM_THREADS := 1
 test: export VECLIB_MAXIMUM_THREADS := 1
 test: setup ## everything that must pass, the fast things first
+ifneq ($(TORCH),no)
+	$(BIN)/python tests/install_torch.py $(TORCH) $(TORCH_INDEX)
+endif
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy
 	$(RUN) course build --check
 	$(PYTEST)
 	$(PYTEST) --nbval --nbval-current-env -p course.nbval_plugin notebooks solutions
+ifeq ($(TORCH),no)
+	@echo "TORCH=no: where PyTorch is not installed, nothing was compared with it. The tests above that say so were skipped."
+endif
 
 bench: setup ## minitorch, PyTorch and plain NumPy at the same work
 	$(RUN) benchmarks $(ARGS)
+
+gpu: setup ## on a machine with a GPU: every op and kernel there, and the time of a few steps, into benchmarks/gpu.md
+	$(RUN) benchmarks.gpu
 
 format: setup ## let ruff rewrite what it can
 	$(RUN) ruff check --fix .

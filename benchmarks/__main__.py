@@ -12,10 +12,14 @@ import platform
 import statistics
 from pathlib import Path
 
+import minitorch  # first, so that it can choose NumPy's kernels
+
+# isort: split
+
 import numpy
+import threadpoolctl
 import torch
 
-import minitorch
 from benchmarks import layers, sweep
 from benchmarks.measure import import_cost, interleaved, least_seconds, peak_memory, ratio
 from benchmarks.networks import PROGRAMS
@@ -29,12 +33,20 @@ def processor() -> str:
     return names[0].partition(":")[2].strip() if names else platform.processor()
 
 
+def kernels() -> str:
+    """The kernels of NumPy's products of matrices."""
+    libraries = [each for each in threadpoolctl.threadpool_info() if "numpy" in each["filepath"]]
+    return (
+        ", ".join(f"{each['internal_api']} {each.get('architecture', '')}".strip() for each in libraries) or "unknown"
+    )
+
+
 def report() -> str:
     """The figures as Markdown."""
     torch.set_num_threads(1)
     lines = [
         f"{datetime.date.today():%Y-%m-%d} · {processor()} · one thread · Python {platform.python_version()}, "
-        f"NumPy {numpy.__version__}, PyTorch {torch.__version__}",
+        f"NumPy {numpy.__version__} ({kernels()}), PyTorch {torch.__version__}",
         "",
         "| work | minitorch | PyTorch | NumPy | minitorch ÷ PyTorch | target | minitorch ÷ NumPy |",
         "|---|--:|--:|--:|--:|--:|--:|",

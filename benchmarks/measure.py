@@ -16,24 +16,24 @@ SECONDS_A_ROUND = 0.03
 
 
 def interleaved(actions: Mapping[str, Callable[[], Any]]) -> dict[str, list[float]]:
-    """Seconds a call, one figure a round. In each round all take their turn, so that a slow moment slows them all."""
+    """Seconds of the processor a call, one figure a round.
+
+    In each round all take their turn, so that a slow moment slows them all.
+    """
     repeats = {name: _repeats(action) for name, action in actions.items()}
     seconds: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(ROUNDS):
         for name, action in actions.items():
-            start = time.perf_counter()
+            start = time.process_time()
             for _ in range(repeats[name]):
                 action()
-            seconds[name].append((time.perf_counter() - start) / repeats[name])
+            seconds[name].append((time.process_time() - start) / repeats[name])
     return seconds
 
 
 def _repeats(action: Callable[[], Any]) -> int:
     action()  # the first call pays for lazy imports
-    start = time.perf_counter()
-    action()
-    once = time.perf_counter() - start
-    return max(1, round(SECONDS_A_ROUND / max(once, 1e-7)))
+    return max(1, round(SECONDS_A_ROUND / max(_processor_seconds(action), 1e-7)))
 
 
 def least_seconds(actions: Mapping[str, Callable[[], Any]], seconds: float = 0.2) -> dict[str, float]:

@@ -40,6 +40,35 @@ def elementwise_chain(torch: Any) -> Action:
     return run
 
 
+def relu_of_line(torch: Any) -> Action:
+    x = random_tensor(torch, 4_000_000).requires_grad_()
+
+    def run() -> None:
+        x.grad = None
+        (x * 2 + 1).relu().mean().backward()
+
+    return run
+
+
+def broadcast_relu(backward: bool) -> Program:
+    """(x·w + b).relu().mean() with a row w and a column b."""
+
+    def program(torch: Any) -> Action:
+        shapes = (4096, 1024), (1024,), (4096, 1)
+        x, w, b = leaves = [random_tensor(torch, *shape).requires_grad_(backward) for shape in shapes]
+
+        def run() -> None:
+            loss = (x * w + b).relu().mean()
+            if backward:
+                for leaf in leaves:
+                    leaf.grad = None
+                loss.backward()
+
+        return run
+
+    return program
+
+
 def broadcast_reduction(torch: Any) -> Action:
     a, b = random_tensor(torch, 2000, 1, 100), random_tensor(torch, 1, 50, 100)
     return lambda: (a * b).sum(0).mean(1)
@@ -141,6 +170,16 @@ def resnet_step(batch: int) -> Program:
     return program
 
 
+def resnet_inference(torch: Any) -> Action:
+    model, images = resnet18(torch).eval(), random_tensor(torch, 8, 3, 64, 64)
+
+    def run() -> Any:
+        with torch.no_grad():
+            return model(images)
+
+    return run
+
+
 def transformer_block(torch: Any) -> Action:
     torch.manual_seed(0)
     model = torch.nn.TransformerEncoderLayer(128, 4, 512, dropout=0.0, batch_first=True, norm_first=True)
@@ -191,6 +230,9 @@ def sampled(name: str, *arguments: Any) -> Program:
 
 PROGRAMS: tuple[tuple[str, float, Program], ...] = (
     ("elementwise chain, 4,000,000, forward + backward", 0.8, elementwise_chain),
+    ("((x * 2 + 1).relu().mean()).backward(), 4,000,000", 0.75, relu_of_line),
+    ("(x * w + b).relu().mean(), 4096 × 1024, 1024, 4096 × 1", 0.85, broadcast_relu(backward=False)),
+    ("(x * w + b).relu().mean() of these shapes, forward + backward", 0.85, broadcast_relu(backward=True)),
     ("broadcasting product and reductions, 2000 × 50 × 100", 1.2, broadcast_reduction),
     ("softmax, 4096 × 1000", 2.8, softmax),
     ("embedding, 8192 of 10,000 × 128, forward + backward", 1.2, embedding),
@@ -198,16 +240,16 @@ PROGRAMS: tuple[tuple[str, float, Program], ...] = (
     ("MLP 784-256-10 step, Adam", 1.2, mlp("Adam")),
     ("SGD with momentum, 1,000,000 parameters", 1.0, optimizer_step("SGD", lr=0.01, momentum=0.9)),
     ("Adam, 1,000,000 parameters", 1.0, optimizer_step("Adam")),
-    ("LeNet step, 64 × 1 × 28 × 28", 1.8, lenet),
+    ("LeNet step, 64 × 1 × 28 × 28", 1.4, lenet),
     ("ResNet-18 forward + backward, 1 × 3 × 64 × 64", 1.3, resnet_step(1)),
     ("ResNet-18 forward + backward, 8 × 3 × 64 × 64", 1.7, resnet_step(8)),
+    ("ResNet-18 inference, 8 × 3 × 64 × 64", 1.5, resnet_inference),
     ("transformer block step, d = 128, 4 heads, T = 64, batch 16", 1.6, transformer_block),
     ("convolution 3 × 3, 16 × 64 × 32 × 32, forward", 1.5, convolution(False)),
     ("convolution 3 × 3, 16 × 64 × 32 × 32, forward + backward", 1.6, convolution(True)),
     ("layer norm, 4096 × 512, forward + backward", 5.0, layer_norm),
     ("DataLoader epoch, 60,000 × 784, shuffled", 0.2, data_loader),
     ("randn, 1,000,000", 10.0, sampled("randn", 1_000_000)),
-    ("randn, 100", 10.0, sampled("randn", 100)),
     ("rand, 1,000,000", 10.0, sampled("rand", 1_000_000)),
     ("randperm, 60,000", 10.0, sampled("randperm", 60_000)),
 )

@@ -326,7 +326,7 @@ _SKIPPED = {name for names in NOT_TIMED for name in names.split()}
 
 def names() -> list[str]:
     """Every public function that ops generate, and private ones that have arguments here."""
-    from minitorch.ops.declaration import NAMESPACES
+    from minitorch.dispatch.declaration import NAMESPACES
 
     found = [
         name if namespace == "torch" else f"{namespace}.{name}"

@@ -29,12 +29,25 @@ def tiny_add(torch: Any) -> Action:
     return lambda: a + b
 
 
-def tiny_add_numpy() -> Action:
-    a, b = np.ones(4, np.float32), np.ones(4, np.float32)
-    return lambda: a + b
+def recorded_add(size: int) -> Callable[[Any], Action]:
+    """The sum of two leaves, with the node that autograd records."""
+
+    def program(torch: Any) -> Action:
+        a, b = torch.ones(size).requires_grad_(), torch.ones(size).requires_grad_()
+        return lambda: a + b
+
+    return program
 
 
-def _chain(torch: Any) -> Any:
+def add_numpy(size: int) -> Callable[[], Action]:
+    def yardstick() -> Action:
+        a, b = np.ones(size, np.float32), np.ones(size, np.float32)
+        return lambda: a + b
+
+    return yardstick
+
+
+def multiplied(torch: Any) -> Any:
     x = torch.ones(4).requires_grad_()
     z = x
     for _ in range(1000):
@@ -42,13 +55,24 @@ def _chain(torch: Any) -> Any:
     return z.sum()
 
 
-def chain_backward(torch: Any) -> Action:
-    out = _chain(torch)
-    return lambda: out.backward(retain_graph=True)
+def added(torch: Any) -> Any:
+    x, y = torch.ones(4).requires_grad_(), torch.ones(4).requires_grad_()
+    z = x
+    for _ in range(1000):
+        z = z + y
+    return z.sum()
 
 
-def chain_forward_backward(torch: Any) -> Action:
-    return lambda: _chain(torch).backward()
+def backward(build: Callable[[Any], Any]) -> Callable[[Any], Action]:
+    def program(torch: Any) -> Action:
+        out = build(torch)
+        return lambda: out.backward(retain_graph=True)
+
+    return program
+
+
+def forward_backward(build: Callable[[Any], Any]) -> Callable[[Any], Action]:
+    return lambda torch: lambda: build(torch).backward()
 
 
 def chain_numpy(passes: int) -> Callable[[], Action]:
@@ -113,6 +137,15 @@ def mlp_step_numpy() -> Action:
     return step
 
 
+def randn(torch: Any) -> Action:
+    return lambda: torch.randn(100)
+
+
+def randn_numpy() -> Action:
+    rng = np.random.default_rng(0)
+    return lambda: rng.standard_normal(100, np.float32)
+
+
 def data_loader_epoch(torch: Any) -> Action:
     rng = np.random.default_rng(0)
     data = torch.from_numpy(rng.random((10_000, 64), dtype=np.float32))
@@ -141,9 +174,14 @@ def data_loader_numpy() -> Action:
 
 
 WORKLOADS = (
-    Workload("tiny add", 1.0, tiny_add, tiny_add_numpy),
-    Workload("1,000-op chain, backward", 1.2, chain_backward, chain_numpy(1)),
-    Workload("1,000-op chain, forward + backward", 1.2, chain_forward_backward, chain_numpy(2)),
+    Workload("tiny add", 1.0, tiny_add, add_numpy(4)),
+    Workload("recorded add of two leaves, 1 element", 1.3, recorded_add(1), add_numpy(1)),
+    Workload("recorded add of two leaves, 1,000 elements", 1.3, recorded_add(1000), add_numpy(1000)),
+    Workload("1,000 products, backward", 1.1, backward(multiplied), chain_numpy(1)),
+    Workload("1,000 products, built and run backward", 1.2, forward_backward(multiplied), chain_numpy(2)),
+    Workload("1,000 adds, backward", 1.1, backward(added), chain_numpy(1)),
+    Workload("1,000 adds, built and run backward", 1.2, forward_backward(added), chain_numpy(2)),
     Workload("MLP 64-128-10 step, SGD", 1.2, mlp_step, mlp_step_numpy),
+    Workload("randn, 100", 8.0, randn, randn_numpy),
     Workload("DataLoader epoch, 10,000 × 64, shuffled", 0.2, data_loader_epoch, data_loader_numpy),
 )
