@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -170,7 +171,11 @@ def test_a_package_that_is_out_of_date_is_written_anew(own_core_course: Course) 
     assert "news" in path.read_text()
 
 
-TESTS = """import pytest
+TESTS = """from pathlib import Path
+
+import pytest
+
+from tests.mytorch import compare
 
 @pytest.mark.part("mytorch.tensor:Tensor.rows")
 def test_rows(mytorch): assert mytorch.Tensor([1, 2]).rows == 2
@@ -180,6 +185,9 @@ def test_describe(mytorch): assert mytorch.Tensor([1, 2]).describe() == ""
 
 @pytest.mark.part("mytorch.strides:strides")
 def test_strides(mytorch): assert mytorch.strides((2, 3)) == (3, 1)
+
+@pytest.mark.part("mytorch.tensor:Tensor.describe")
+def test_what_compares_stands_beside_this_file(): assert Path(compare.__file__).parent == Path(__file__).parent
 
 @pytest.mark.part("mytorch.derivatives:derivative.mul")
 def test_mul(): pass
@@ -195,6 +203,7 @@ def tested_course(own_core_course: Course) -> Course:
     folder.mkdir(parents=True)
     (folder / "test_parts.py").write_text(TESTS)
     text = (CODE / "tests" / "mytorch" / "conftest.py").read_text()
+    shutil.copy(CODE / "tests" / "mytorch" / "compare.py", folder)
     (folder / "conftest.py").write_text(text.replace("CODE /", f"Path({str(own_core_course.root)!r}) /"))
     return own_core_course
 
@@ -208,7 +217,7 @@ def test_course_mine_runs_the_tests_of_the_learners_parts_and_says_their_share(t
     (course.mine / "core_tensor.py").write_text("def rows(self):\n    return 1\n\ndef describe(self):\n    return ''\n")
     shown = course_command(course, "mine")
     assert shown.startswith("1\n") and "FAILED tests/mytorch/test_parts.py::test_rows" in shown
-    assert "1 failed, 1 passed, 3 deselected" in shown
+    assert "1 failed, 2 passed, 3 deselected" in shown
     assert shown.endswith("2 of 13 definitions of mytorch are yours, 4 of 60 lines (7 %)\n")
 
 

@@ -93,6 +93,8 @@ def test_what_the_archives_of_this_course_hold(tmp_path: Path) -> None:
         "minitorch/__init__.py",
     }
     assert all(needed < names for names in held.values())
+    tests = {path.relative_to(CODE).as_posix() for path in (CODE / "tests" / "mytorch").glob("*.py")}
+    assert tests | {"tests/conftest.py"} < held[False]  # `course mine` runs them
     assert ".github/workflows/grade.yml" in held[True] - held[False]
     assert {name for name in held[False] if name.startswith("solutions/") and name.endswith(".ipynb")} == set()
     chapters = {Path(name).name for name in held[False] if name.startswith("exercises/.pristine/")}

@@ -15,6 +15,7 @@ from course.files import CODE
 from course.package import VARIABLE
 from course.parts import file_of
 
+pytest.register_assert_rewrite("tests.mytorch.compare")  # its failures show both values, too
 SOURCE = CODE / "chapters" / "mytorch"  # absent in a student's copy
 REFERENCE = SOURCE if SOURCE.is_dir() else CODE / "solutions" / "mytorch"
 

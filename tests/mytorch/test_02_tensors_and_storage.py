@@ -9,21 +9,10 @@ import numpy as np
 import pytest
 
 import minitorch
+from tests.mytorch.compare import outcome, same
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
 part = pytest.mark.part
-
-
-def outcome(call: Callable[[Any], Any], library: ModuleType) -> Any:
-    """What a call shows: its result as text, or the error's type and message."""
-    try:
-        return repr(call(library))
-    except Exception as error:
-        return type(error).__name__, str(error)
-
-
-def same(call: Callable[[Any], Any], mytorch: ModuleType) -> None:
-    assert outcome(call, mytorch) == outcome(call, minitorch)
 
 
 @part("mytorch.strides:contiguous_strides")

@@ -1,33 +1,23 @@
 """Views, layouts and writes of mytorch, against minitorch."""
 
 import random
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 import minitorch as torch
-
-Call = Callable[[Any], Any]
-
-
-def seen(lib: Any, call: Call) -> Any:
-    """What a call gives: a tensor with all that can be seen of it, another value, or the error."""
-    try:
-        found = call(lib)
-    except (RuntimeError, IndexError) as error:
-        return type(error).__name__, str(error)
-    return described(found) if isinstance(found, lib.Tensor) else found
+from tests.mytorch.compare import Call, outcome, same
 
 
 def described(x: Any) -> tuple[Any, ...]:
+    """All that can be seen of a tensor."""
     layout = tuple(x.shape), x.stride(), x.storage_offset(), x.is_contiguous()
     return *layout, repr(x.dtype), x._version, x._is_view(), repr(x)
 
 
 def equal(mytorch: ModuleType, call: Call) -> None:
-    assert seen(mytorch, call) == seen(torch, call)
+    same(call, mytorch, described)
 
 
 def table(calls: dict[str, Call]) -> Any:
@@ -43,8 +33,8 @@ def cube(lib: Any) -> Any:
 @pytest.mark.parametrize("size", [(2, -1), (3, 2), (), (-1,), (0, 3), (4, -1), (5,), (-1, -1), (0, -1), (0,), (-2, -3)])
 @pytest.mark.parametrize("count", [0, 1, 6])
 def test_a_length_is_inferred(mytorch: ModuleType, count: int, size: tuple[int, ...]) -> None:
-    found = seen(mytorch, lambda lib: lib.strides.infer_size(size, count))
-    wanted = seen(torch, lambda lib: tuple(lib.zeros(count).reshape(size).shape))
+    found = outcome(lambda lib: lib.strides.infer_size(size, count), mytorch)
+    wanted = outcome(lambda lib: tuple(lib.zeros(count).reshape(size).shape), torch)
     assert found == wanted
 
 
@@ -172,7 +162,7 @@ def written(call: Call) -> Call:
         x = lib.arange(6).view(2, 3)
         column = x.select(1, 1)
         given = {"x": x, "column": column, "lib": lib}
-        result = seen(lib, lambda lib: call(given))
+        result = outcome(lambda lib: call(given), lib, described)
         return result, described(x), described(column)
 
     return run
@@ -204,7 +194,7 @@ def written(call: Call) -> Call:
 )
 @pytest.mark.part("mytorch.views:write", "mytorch.views:in_place")
 def test_writes(mytorch: ModuleType, call: Call) -> None:
-    equal(mytorch, written(call))
+    same(written(call), mytorch)
 
 
 @pytest.mark.part("mytorch.views:in_place")

@@ -12,6 +12,7 @@ import pytest
 
 import minitorch
 from minitorch.autograd.engine import topological_order
+from tests.mytorch.compare import close, same
 
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute")
 part = pytest.mark.part
@@ -19,18 +20,6 @@ engine = "mytorch.autograd.engine:"
 node = "mytorch.autograd.node:"
 recording = "mytorch.autograd.recording:"
 derivatives = "mytorch.autograd.derivatives:"
-
-
-def outcome(call: Callable[[Any], Any], library: ModuleType) -> Any:
-    """What a call shows: its result as text, or the error's type and message."""
-    try:
-        return repr(call(library))
-    except Exception as error:
-        return type(error).__name__, str(error)
-
-
-def same(call: Callable[[Any], Any], mytorch: ModuleType) -> None:
-    assert outcome(call, mytorch) == outcome(call, minitorch)
 
 
 def gradients(function: Callable[..., Any], arrays: Sequence[Any], library: ModuleType) -> list[Any]:
@@ -92,7 +81,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_gradient_of_a_function_of_one_tensor(mytorch: ModuleType, name: str) -> None:
     mine, expected = (gradients(FUNCTIONS[name], [numbers(2, 3, 4)], each) for each in (mytorch, minitorch))
-    np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-5)
+    close(mine, expected)
 
 
 PAIRS: dict[str, Callable[..., Any]] = {
@@ -114,8 +103,7 @@ PAIRS: dict[str, Callable[..., Any]] = {
 def test_the_gradients_of_two_that_are_broadcast(mytorch: ModuleType, name: str, sizes: Any) -> None:
     arrays = [numbers(*size, seed=seed) for seed, size in enumerate(sizes)]
     mine, expected = (gradients(PAIRS[name], arrays, library) for library in (mytorch, minitorch))
-    for one, other in zip(mine, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    close(mine, expected)
 
 
 @part(derivatives + "matmul_grad_x", derivatives + "matmul_grad_y")
@@ -136,8 +124,7 @@ def test_the_gradients_of_two_that_are_broadcast(mytorch: ModuleType, name: str,
 def test_the_gradients_of_a_matrix_product(mytorch: ModuleType, sizes: Any) -> None:
     arrays = [numbers(*size, seed=seed) for seed, size in enumerate(sizes)]
     mine, expected = (gradients(lambda torch, x, y: x @ y, arrays, library) for library in (mytorch, minitorch))
-    for one, other in zip(mine, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    close(mine, expected)
 
 
 @part(engine + "fit")

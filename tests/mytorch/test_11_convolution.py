@@ -13,26 +13,11 @@ import pytest
 
 import minitorch
 import minitorch.models.lenet
+from tests.mytorch.compare import close, numbers, same
 
 part = pytest.mark.part
 convolution = "mytorch.nn.convolution:"
 pooling = "mytorch.nn.pooling:"
-
-
-def outcome(call: Callable[[Any], Any], library: ModuleType) -> Any:
-    """What a call shows: its result as text, or the error's type and message."""
-    try:
-        return repr(call(library))
-    except Exception as error:
-        return type(error).__name__, str(error)
-
-
-def same(call: Callable[[Any], Any], mytorch: ModuleType) -> None:
-    assert outcome(call, mytorch) == outcome(call, minitorch)
-
-
-def numbers(*size: int, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).normal(size=size).astype(np.float32)
 
 
 def results(function: Callable[..., Any], arrays: list[Any], library: ModuleType) -> list[Any]:
@@ -46,8 +31,7 @@ def results(function: Callable[..., Any], arrays: list[Any], library: ModuleType
 
 def agree(function: Callable[..., Any], arrays: list[Any], mytorch: ModuleType) -> None:
     mine, expected = (results(function, arrays, library) for library in (mytorch, minitorch))
-    for one, other in zip(mine, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+    close(mine, expected, atol=1e-4)
 
 
 GEOMETRIES: list[dict[str, Any]] = [

@@ -12,22 +12,11 @@ import pytest
 
 import minitorch
 from course.files import CODE
+from tests.mytorch.compare import close, same
 
 part = pytest.mark.part
 norm = "mytorch.nn.normalization:"
 drop = "mytorch.nn.dropout:"
-
-
-def outcome(call: Callable[[Any], Any], library: ModuleType) -> Any:
-    """What a call shows: its result as text, or the error's type and message."""
-    try:
-        return repr(call(library))
-    except Exception as error:
-        return type(error).__name__, str(error)
-
-
-def same(call: Callable[[Any], Any], mytorch: ModuleType) -> None:
-    assert outcome(call, mytorch) == outcome(call, minitorch)
 
 
 def numbers(*size: int, seed: int = 0) -> Any:
@@ -44,12 +33,6 @@ def run(layer: Any, torch: ModuleType, size: tuple[int, ...], batches: int = 1) 
         seen += [result.detach().tolist(), x.grad.tolist()]
     seen += [each.grad.tolist() for each in layer.parameters() if each.grad is not None]
     return seen + [each.tolist() for each in layer.state_dict().values()]
-
-
-def close(mine: list[Any], expected: list[Any]) -> None:
-    assert len(mine) == len(expected)
-    for one, other in zip(mine, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
 def shaken(layer: Any, torch: ModuleType) -> Any:

@@ -13,35 +13,12 @@ import pytest
 
 import minitorch
 import minitorch.models.gpt
+from tests.mytorch.compare import close, numbers, same
 
 part = pytest.mark.part
 attention = "mytorch.nn.attention:"
 multihead = attention + "MultiheadAttention."
 drawing = "mytorch.random:"
-
-
-def outcome(call: Callable[[Any], Any], library: ModuleType) -> Any:
-    """What a call shows: its result as text, or the error's type and message."""
-    try:
-        return repr(call(library))
-    except Exception as error:
-        return type(error).__name__, str(error)
-
-
-def same(call: Callable[[Any], Any], mytorch: ModuleType) -> None:
-    assert outcome(call, mytorch) == outcome(call, minitorch)
-
-
-def numbers(*size: int, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).normal(size=size).astype(np.float32)
-
-
-def close(mine: list[Any], expected: list[Any]) -> None:
-    assert len(mine) == len(expected)
-    for one, other in zip(mine, expected, strict=True):
-        assert (one is None) == (other is None)
-        if one is not None:
-            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
 def attended(torch: ModuleType, sizes: tuple[int, ...], **options: Any) -> list[Any]:

@@ -10,25 +10,10 @@ import numpy as np
 import pytest
 
 import minitorch
+from tests.mytorch.compare import close, numbers, same
 
 part = pytest.mark.part
 recurrent = "mytorch.nn.recurrent:"
-
-
-def outcome(call: Callable[[Any], Any], library: ModuleType) -> Any:
-    """What a call shows: its result as text, or the error's type and message."""
-    try:
-        return repr(call(library))
-    except Exception as error:
-        return type(error).__name__, str(error)
-
-
-def same(call: Callable[[Any], Any], mytorch: ModuleType) -> None:
-    assert outcome(call, mytorch) == outcome(call, minitorch)
-
-
-def numbers(*size: int, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).normal(size=size).astype(np.float32)
 
 
 def flat(results: Any) -> list[Any]:
@@ -49,12 +34,8 @@ def agree(function: Callable[[Any], tuple[Any, Any]], mytorch: ModuleType) -> No
         for number, each in enumerate(floats, 1):
             total = total + (each * each * number).sum()
         total.backward()
-        found.append(
-            [np.array(each.detach().tolist()) for each in flat(results)]
-            + [np.array(each.grad.tolist()) for each in sources]
-        )
-    for mine, expected in zip(*found, strict=True):
-        np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-5)
+        found.append(flat(results) + [each.grad for each in sources])
+    close(*found)
 
 
 LAYERS: dict[str, tuple[str, dict[str, Any]]] = {
