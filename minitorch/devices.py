@@ -6,7 +6,8 @@ Source: https://pytorch.org/docs/stable/tensor_attributes.html#torch.device
 from __future__ import annotations
 
 import threading
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 from minitorch.arrays import Backend, backend_for, gpus
@@ -24,17 +25,10 @@ class device:
     Raises RuntimeError for a type or an index that PyTorch doesn't know.
     """
 
-    __slots__ = ("_entered", "array_type", "backend", "index", "type", "xp")
     _known: ClassVar[dict[tuple[str, int | None], device]] = {}
 
     type: str
     index: int | None
-    backend: Backend
-    """The array library that computes on this device."""
-    xp: Any
-    """The array module of the backend: the first argument of every kernel."""
-    array_type: Any
-    """The class of the backend's arrays."""
 
     def __new__(cls, type: str | int | device, index: int | None = None) -> device:
         if isinstance(type, device):
@@ -50,14 +44,20 @@ class device:
 
     _entered: list[device | None]
 
-    def __getattr__(self, name: str) -> Any:
-        # Reached only while the slot is empty: a backend, and the library behind it, is loaded when first needed.
-        if name not in ("backend", "xp", "array_type"):
-            raise AttributeError(f"'torch.device' object has no attribute '{name}'")
-        self.backend = backend_for(self.type, self.index)
-        self.xp = self.backend.xp
-        self.array_type = self.xp.ndarray
-        return getattr(self, name)
+    @cached_property
+    def backend(self) -> Backend:
+        """The array library that computes on this device, loaded when first needed."""
+        return backend_for(self.type, self.index)
+
+    @cached_property
+    def xp(self) -> Any:
+        """The array module of the backend: the first argument of every kernel."""
+        return self.backend.xp
+
+    @cached_property
+    def array_type(self) -> Any:
+        """The class of the backend's arrays."""
+        return self.xp.ndarray
 
     def active(self) -> AbstractContextManager[Any]:
         """A context in which the array library computes here; on the CPU it always does."""
@@ -177,5 +177,4 @@ def forget_backends() -> None:
     for (type, _), known in device._known.items():
         if type == "cuda":
             for name in ("backend", "xp", "array_type"):
-                with suppress(AttributeError):
-                    delattr(known, name)
+                vars(known).pop(name, None)

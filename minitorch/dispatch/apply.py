@@ -284,7 +284,7 @@ def operator_of(op: Op, operator: str) -> Callable[..., Any]:
     reflected = operator.startswith("__r") and operator not in ("__rshift__", "__radd__", "__rmul__")
 
     def method(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, _OPERANDS) and not promotion.is_number(other):
+        if other.__class__ is not Tensor and not isinstance(other, _OPERANDS) and not promotion.is_number(other):
             if operator != "__eq__" or not hasattr(other, "__array__"):
                 return NotImplemented
             other = from_numpy(other)  # PyTorch compares so, else it leaves arrays to NumPy
