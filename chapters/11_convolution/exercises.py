@@ -19,6 +19,23 @@ def whole(rng, low: int, high: int) -> int:
     return int(rng.integers(low, high + 1))
 
 
+def instructions(call) -> int:
+    """How many instructions Python runs in a call."""
+    count, outer = 0, sys.gettrace()
+
+    def see(frame, event, argument):
+        nonlocal count
+        frame.f_trace_opcodes, count = True, count + (event == "opcode")
+        return see
+
+    sys.settrace(see)
+    try:
+        call()
+    finally:
+        sys.settrace(outer)
+    return count
+
+
 # %% setup=true
 import minitorch as torch
 from minitorch.nn import functional as F
@@ -68,6 +85,11 @@ prediction = [[4, 6, 4], [6, 9, 6], [4, 6, 4]]
 prediction = [[9, 9, 9], [9, 9, 9], [9, 9, 9]]
 
 # %% mutant="conv_predict_counts"
+# Begins in the image
+# Padding lies before the first row and column too. The first window begins there, at −1, and sees two rows and columns.
+prediction = [[9, 9, 6], [9, 9, 6], [6, 6, 4]]
+
+# %% mutant="conv_predict_counts"
 # Rounds up
 # A fourth window would begin at 8 and reach over the padding. Windows have to fit in whole.
 prediction = [[4, 6, 6, 2], [6, 9, 9, 3], [6, 9, 9, 3], [2, 3, 3, 1]]
@@ -77,7 +99,7 @@ prediction = [[4, 6, 6, 2], [6, 9, 9, 3], [6, 9, 9, 3], [2, 3, 3, 1]]
 # `windows` is a `Windows(kernel, stride, padding, dilation)`, four pairs: one number for rows, one for columns. In the
 # first two functions `self` is such a tuple. The lesson went from window to window. Here, go from place to place of the
 # kernel: what one place sees, in all windows of all images, is one slice. That makes kh · kw slices to copy, however large
-# the image is.
+# the image is. A loop over the windows gets no points.
 
 # %% check="conv_im2col"
 rng = check.rng()
@@ -101,14 +123,23 @@ for name, windows in cases.items():
     values[f"{name}: seen by the last place"] = [
         list(range(length))[each] for each, length in zip(seen, padded, strict=True)
     ]
-    columns = convolution.im2col(images, windows)
-    values[f"{name}: shape"] = tuple(columns.shape)
-    values[f"{name}: first column, one row"] = columns[1, :, 0], columns[0, 1]
-    values[f"{name}: sums of the rows"] = columns.sum((0, 2))
-values["too small"] = convolution.Windows((3, 3), (1, 1), (0, 0), (2, 2)).counts((4, 6))
-negative = mytorch.tensor(rng.uniform(-3, -1, (1, 4, 4)).round(2))
-values["largest of negative numbers, padded"] = mytorch.nn.functional.max_pool2d(negative, 3, 2, padding=1)
-values["type of float32 images' columns"] = repr(convolution.im2col(images.float(), cases["plain"]).dtype)
+too_small = convolution.Windows((3, 3), (2, 2), (0, 0), (2, 2)), (4, 3)
+values["too small: no window fits"] = [each < 1 for each in too_small[0].counts(too_small[1])]
+try:
+    for name, windows in cases.items():
+        columns = convolution.im2col(images, windows)
+        values[f"{name}: shape"] = tuple(columns.shape)
+        values[f"{name}: first column, one row"] = columns[1, :, 0], columns[0, 1]
+        values[f"{name}: sums of the rows"] = columns.sum((0, 2))
+    windows = convolution.Windows(kernel, (2, 2), (1, 1), (1, 1))
+    values["minus infinity around: first column"] = convolution.im2col(images, windows, float("-inf"))[1, :, 0]
+    values["type of float32 images' columns"] = repr(convolution.im2col(images.float(), cases["plain"]).dtype)
+    small, large = (mytorch.ones(1, 1, length, length) for length in (8, 48))  # of 2,000 windows more
+    more = instructions(lambda: convolution.im2col(large, cases["plain"]))
+    more -= instructions(lambda: convolution.im2col(small, cases["plain"]))
+    values["a loop over the windows"] = more > 10_000
+except (IndexError, TypeError, ValueError) as error:
+    values["im2col raised"] = str(error)
 check.show(values, text="How many windows there are, what a place sees of the image, and the columns.")
 
 # %% [markdown] hint="conv_im2col"
@@ -138,6 +169,17 @@ def counts(self, size):
 
 
 # %% mutant="conv_im2col"
+# Forgets the first window
+# The quotient says how often the kernel can move on. It stands somewhere before: that is one window more.
+def counts(self, size):
+    high, wide = (
+        (s + 2 * p - d * (k - 1) - 1) // t
+        for s, k, t, p, d in zip(size, self.kernel, self.stride, self.padding, self.dilation, strict=True)
+    )
+    return high, wide
+
+
+# %% mutant="conv_im2col"
 # Pads one side
 # The padding lies on both sides of the image, so it makes it 2p longer.
 def counts(self, size):
@@ -157,6 +199,45 @@ def counts(self, size):
         for s, k, t, p, d in zip(size, self.kernel, self.stride, self.padding, self.dilation, strict=True)
     )
     return high, wide
+
+
+# %% mutant="conv_im2col"
+# Cuts the fraction off
+# `int` rounds to zero: −1/2 becomes 0, and plus one that is a window, though none fits. `//` rounds down.
+def counts(self, size):
+    high, wide = (
+        int((s + 2 * p - d * (k - 1) - 1) / t) + 1
+        for s, k, t, p, d in zip(size, self.kernel, self.stride, self.padding, self.dilation, strict=True)
+    )
+    return high, wide
+
+
+# %% mutant="conv_im2col"
+# Slices to the end of the image
+# The place sees one row in each window, so as many as there are windows. A slice without an end goes on to rows that
+# other places see, or none.
+def seen(self, place, counts):
+    rows, columns = (slice(i * d, None, t) for i, d, t in zip(place, self.dilation, self.stride, strict=True))
+    return rows, columns
+
+
+# %% mutant="conv_im2col"
+# Ends before the last window
+# A slice leaves its end out. The last row that the place sees is i·d + t·(count − 1), so the slice ends behind it.
+def seen(self, place, counts):
+    rows, columns = (
+        slice(i * d, i * d + t * (count - 1), t)
+        for i, d, t, count in zip(place, self.dilation, self.stride, counts, strict=True)
+    )
+    return rows, columns
+
+
+# %% mutant="conv_im2col"
+# Takes every row
+# From window to window, a place moves on by the stride: the slice needs it as its step.
+def seen(self, place, counts):
+    rows, columns = (slice(i * d, i * d + count) for i, d, count in zip(place, self.dilation, counts, strict=True))
+    return rows, columns
 
 
 # %% mutant="conv_im2col"
@@ -210,7 +291,34 @@ def im2col(images, windows, fill=0.0):
 
 
 # %% mutant="conv_im2col"
+# Goes from window to window
+# The numbers are right, but Python's loop runs once for each window, which takes ages for a large image. Loop over the
+# kernel's places: one slice has what a place sees in all windows.
+def im2col(images, windows, fill=0.0):
+    (kh, kw), (down, across), _, (dh, dw) = windows
+    padded = pad(images, windows.padding, fill)
+    seen = [
+        padded[:, :, down * y :: dh, across * x :: dw][:, :, :kh, :kw].reshape(len(images), -1)
+        for y, x in np.ndindex(windows.counts(images.shape[2:]))
+    ]
+    return np.stack(seen, 2)
+
+
+# %% mutant="conv_im2col"
 # A row for each window
+# Each window is a row here, as in the lesson's first version. The docstring asks for a column: (N, C · kh · kw, L).
+def im2col(images, windows, fill=0.0):
+    (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
+    padded = pad(images, windows.padding, fill)
+    columns = np.empty_like(images, shape=(count, channels, *windows.kernel, *counts))
+    for i, j in np.ndindex(*windows.kernel):
+        rows, across = windows.seen((i, j), counts)
+        columns[:, :, i, j] = padded[:, :, rows, across]
+    return columns.reshape(count, channels * count_of(windows.kernel), count_of(counts)).swapaxes(1, 2)
+
+
+# %% mutant="conv_im2col"
+# Scrambles the windows
 # The numbers are right, but the windows went along the wrong dimension before the reshape: the result is scrambled.
 def im2col(images, windows, fill=0.0):
     (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
@@ -237,7 +345,8 @@ def im2col(images, windows, fill=0.0):
 # %% [markdown] exercise="conv_col2im" kind="core" points=3 part="mytorch.nn.convolution:col2im"
 # ### Exercise 3 · The way back
 # Add each number of the columns to the pixel that it came from. `windows.counts(size)` and `windows.seen(place, counts)`
-# are there. Go place by place again: the windows of one place never meet in a pixel, so each slice can be added at once.
+# are there. Go place by place again: in each window, the same place of the kernel sees another pixel, so a whole slice can
+# be added at once. A loop over the windows gets no points.
 
 # %% check="conv_col2im"
 rng = check.rng()
@@ -245,23 +354,37 @@ convolution = mytorch.nn.convolution
 kernel = tuple(int(each) for each in rng.permutation([2, 3]))
 size = whole(rng, 6, 7), whole(rng, 8, 9)
 values = {"size": size, "kernel": kernel}
-for name, stride, padding, dilation in [
-    ("plain", (1, 1), (0, 0), (1, 1)),
-    ("with strides", (3, 2), (0, 0), (1, 1)),
-    ("with padding", (1, 1), (1, 2), (1, 1)),
-    ("with all of them", (1, 2), (2, 1), (2, 3)),
-]:
-    windows = convolution.Windows(kernel, stride, padding, dilation)
-    high, wide = windows.counts(size)
-    columns = mytorch.tensor(rng.normal(size=(2, 3 * 6, high * wide)).round(2))
-    images = convolution.col2im(columns, windows, size)
-    values |= {f"{name}: shape": tuple(images.shape), f"{name}: channel 1 of image 0": images[0, 1]}
-    values[f"{name}: sums of all channels"] = images.sum((2, 3))
-x = mytorch.tensor(rng.normal(size=(1, 2, *size)), requires_grad=True)
-weight = mytorch.tensor(rng.normal(size=(2, 2, *kernel)))
-mytorch.nn.functional.conv2d(x, weight, stride=2, padding=1).sum().backward()
-values["the gradient of a convolution"] = x.grad
-values["type, of float32 columns"] = repr(convolution.col2im(columns.float(), windows, size).dtype)
+
+
+def steps(length):
+    """How many instructions Python runs for a square image of this length."""
+    plain = convolution.Windows(kernel, (1, 1), (0, 0), (1, 1))
+    high, wide = plain.counts((length, length))
+    columns = mytorch.ones(1, 6, high * wide)
+    return instructions(lambda: convolution.col2im(columns, plain, (length, length)))
+
+
+try:
+    for name, stride, padding, dilation in [
+        ("plain", (1, 1), (0, 0), (1, 1)),
+        ("with strides", (3, 2), (0, 0), (1, 1)),
+        ("with padding", (1, 1), (1, 2), (1, 1)),
+        ("with all of them", (1, 2), (2, 1), (2, 3)),
+    ]:
+        windows = convolution.Windows(kernel, stride, padding, dilation)
+        high, wide = windows.counts(size)
+        columns = mytorch.tensor(rng.normal(size=(2, 3 * 6, high * wide)).round(2))
+        images = convolution.col2im(columns, windows, size)
+        values |= {f"{name}: shape": tuple(images.shape), f"{name}: channel 1 of image 0": images[0, 1]}
+        values[f"{name}: sums of all channels"] = images.sum((2, 3))
+    x = mytorch.tensor(rng.normal(size=(1, 2, *size)), requires_grad=True)
+    weight = mytorch.tensor(rng.normal(size=(2, 2, 3, 3)))
+    mytorch.nn.functional.conv2d(x, weight, stride=2, padding=1).sum().backward()
+    values["the gradient of a convolution"] = x.grad
+    values["type, of float32 columns"] = repr(convolution.col2im(columns.float(), windows, size).dtype)
+    values["a loop over the windows"] = steps(48) - steps(8) > 10_000  # there are 2,000 windows more
+except (IndexError, RuntimeError, TypeError, ValueError) as error:
+    values["raised"] = str(error)
 check.show(values, rtol=1e-5, text="Images made of columns, and a convolution's gradient by your col2im.")
 
 # %% [markdown] hint="conv_col2im"
@@ -315,6 +438,59 @@ def col2im(columns, windows, size):
         down, across = windows.seen((i, j), counts)
         padded[:, :, down, across] += columns[:, :, i, j]
     return padded[:, :, : size[0], : size[1]]
+
+
+# %% mutant="conv_col2im"
+# Cuts with a negative end
+# With padding 0 this is `[0:-0]`, which is empty. Say where the image ends: `high : high + size[0]`.
+def col2im(columns, windows, size):
+    (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
+    columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
+    padded = np.zeros_like(columns, shape=(*columns.shape[:2], size[0] + 2 * high, size[1] + 2 * wide))
+    for i, j in np.ndindex(*windows.kernel):
+        down, across = windows.seen((i, j), counts)
+        padded[:, :, down, across] += columns[:, :, i, j]
+    return padded[:, :, high:-high, wide:-wide]
+
+
+# %% mutant="conv_col2im"
+# Keeps the margin
+# What fell into the padding is no part of the image: cut it off, so that the result has the size that is asked for.
+def col2im(columns, windows, size):
+    (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
+    columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
+    padded = np.zeros_like(columns, shape=(*columns.shape[:2], size[0] + 2 * high, size[1] + 2 * wide))
+    for i, j in np.ndindex(*windows.kernel):
+        down, across = windows.seen((i, j), counts)
+        padded[:, :, down, across] += columns[:, :, i, j]
+    return padded
+
+
+# %% mutant="conv_col2im"
+# Leaves no room for the margin
+# `seen` gives rows and columns of the padded image, so add into an image that has the margin on all sides.
+def col2im(columns, windows, size):
+    (count, rows), counts = columns.shape[:2], windows.counts(size)
+    columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
+    images = np.zeros_like(columns, shape=(*columns.shape[:2], *size))
+    for i, j in np.ndindex(*windows.kernel):
+        down, across = windows.seen((i, j), counts)
+        images[:, :, down, across] += columns[:, :, i, j]
+    return images
+
+
+# %% mutant="conv_col2im"
+# Goes from window to window
+# The numbers are right, but Python's loop runs once for each window, which takes ages for a large image. Loop over the
+# kernel's places, as in `im2col`.
+def col2im(columns, windows, size):
+    (count, rows), counts, (high, wide) = columns.shape[:2], windows.counts(size), windows.padding
+    (kh, kw), (t, u), (dh, dw) = windows.kernel, windows.stride, windows.dilation
+    columns = columns.reshape(count, rows // count_of(windows.kernel), *windows.kernel, *counts)
+    padded = np.zeros_like(columns, shape=(*columns.shape[:2], size[0] + 2 * high, size[1] + 2 * wide))
+    for y, x in np.ndindex(counts):
+        padded[:, :, t * y :: dh, u * x :: dw][:, :, :kh, :kw] += columns[..., y, x]
+    return padded[:, :, high : high + size[0], wide : wide + size[1]]
 
 
 # %% mutant="conv_col2im"
@@ -373,29 +549,31 @@ def summed(grad):
     return None if grad is None else grad.sum((2, 3))
 
 
+def look(name, call, images, weight, **options):
+    """Note a result and the gradients of both inputs, or the error."""
+    x, w = (mytorch.tensor(rng.normal(size=size), requires_grad=True) for size in (images, weight))
+    try:
+        y = call(x, w, **options)
+        (y * y).sum().backward()
+        values[f"{name}: shape"], values[f"{name}: channels 0 and 3 of image 1"] = tuple(y.shape), y[1, :4:3]
+        values[f"{name}: gradient of the weight"] = summed(w.grad)
+        values[f"{name}: gradient of the images"] = summed(x.grad)
+    except (IndexError, RuntimeError, TypeError, ValueError) as error:
+        values[f"{name}: raised"] = str(error)
+
+
 for name, groups, options in [
     ("one group", 1, {"stride": 2, "padding": 1}),
     ("two groups", 2, {"dilation": (2, 1)}),
     ("depthwise", 4, {"padding": (0, 2), "stride": (1, 2)}),
+    ("a single window", 1, {"stride": (6, 7)}),
 ]:
-    x = mytorch.tensor(rng.normal(size=(2, 4, 6, 7)), requires_grad=True)
-    w = mytorch.tensor(rng.normal(size=(8, 4 // groups, 3, 2)), requires_grad=True)
-    y = functional.conv2d(x, w, groups=groups, **options)
-    (y * y).sum().backward()
-    values |= {f"{name}: shape": tuple(y.shape), f"{name}: channels 0 and 5 of image 1": y[1, ::5]}
-    values[f"{name}: gradient of the weight"] = summed(w.grad)
-    values[f"{name}: gradient of the images"] = summed(x.grad)
+    look(name, functional.conv2d, (2, 4, 6, 7), (8, 4 // groups, 3, 2), groups=groups, **options)
 for name, groups, options in [
     ("back", 1, {"stride": 2, "padding": 1}),
     ("back, the larger size", 2, {"stride": (2, 3), "output_padding": (1, 2)}),
 ]:
-    x = mytorch.tensor(rng.normal(size=(2, 6, 3, 2)), requires_grad=True)
-    w = mytorch.tensor(rng.normal(size=(6, 4 // groups, 3, 2)), requires_grad=True)
-    y = functional.conv_transpose2d(x, w, groups=groups, **options)
-    (y * y).sum().backward()
-    values |= {f"{name}: shape": tuple(y.shape), f"{name}: channel 1": y[:, 1]}
-    values[f"{name}: gradient of the weight"] = summed(w.grad)
-    values[f"{name}: gradient of the images"] = summed(x.grad)
+    look(name, functional.conv_transpose2d, (2, 6, 3, 2), (6, 4 // groups, 3, 2), groups=groups, **options)
 check.show(values, rtol=1e-5, text="Convolutions with groups, transposed ones too, and their gradients.")
 
 # %% [markdown] hint="conv_product"
@@ -420,6 +598,14 @@ def convolve(images, weight, windows, groups):
     columns = im2col(images, windows).reshape(count, groups, depth, count_of(counts))
     kernels = weight.reshape(groups, outputs // groups, depth)
     return (columns.mT @ kernels.mT).reshape(count, outputs, *counts)
+
+
+# %% mutant="conv_product"
+# Forgets the groups
+# Each kernel has C / groups channels, so it can't be multiplied by columns of all C channels. Split the columns first.
+def convolve(images, weight, windows, groups):
+    count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
+    return (weight.reshape(outputs, -1) @ im2col(images, windows)).reshape(count, outputs, *counts)
 
 
 # %% mutant="conv_product"
@@ -454,6 +640,39 @@ def convolve(images, weight, windows, groups):
     columns = im2col(images, windows).reshape(count, groups, depth, count_of(counts))
     kernels = weight.detach().reshape(groups, outputs // groups, depth)
     return (kernels @ columns).reshape(count, outputs, *counts)
+
+
+# %% mutant="conv_product"
+# Squeezes
+# `squeeze()` drops every dimension of length 1: here, that of a single window. Columns are (N, depth, L), always.
+def convolve(images, weight, windows, groups):
+    count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
+    depth = weight[0].numel()
+    columns = im2col(images, windows)
+    if groups > 1:
+        columns = columns.reshape(count, groups, depth, count_of(counts))
+    kernels = weight.reshape(groups, outputs // groups, depth)
+    return (kernels.squeeze() @ columns.squeeze()).reshape(count, outputs, *counts)
+
+
+# %% mutant="conv_product"
+# Forgets the groups on the way back
+# All kernels met all numbers of `grad`. Those of a group belong to its own outputs, and go to its own channels.
+def convolve_back(grad, weight, windows, groups, size):
+    count, outputs = grad.shape[:2]
+    columns = weight.reshape(outputs, -1).mT @ grad.reshape(count, outputs, -1)
+    return col2im(columns, windows, size)
+
+
+# %% mutant="conv_product"
+# Records half of the way back
+# The numbers are right, but the weight gets no gradient: `detach` and arrays leave the graph. Work on tensors.
+def convolve_back(grad, weight, windows, groups, size):
+    count, outputs, *counts = grad.shape
+    depth, length = weight[0].numel(), count_of(tuple(counts))
+    kernels = weight.detach().reshape(groups, outputs // groups, depth)
+    columns = kernels.mT @ grad.reshape(count, groups, outputs // groups, length)
+    return col2im(columns.reshape(count, groups * depth, length), windows, size)
 
 
 # %% mutant="conv_product"
@@ -522,7 +741,8 @@ networks = {
     "dilated": ([(3, 1, 1, 1), (3, 1, 2, 2), (3, 1, 4, 4)], whole(rng, 12, 15)),
     "one layer with gaps": ([(3, 1, 1, 2)], whole(rng, 7, 9)),
     "gaps, then a stride": ([(3, 1, 2, 3), (2, 2, 0, 1)], whole(rng, 10, 13)),
-    "drops rows": ([(2, 3, 0, 1), (3, 1, 1, 1)], 3 * whole(rng, 4, 6) + 1),
+    "gaps, then gaps": ([(3, 1, 1, 3), (2, 1, 0, 2)], whole(rng, 9, 11)),
+    "drops rows": ([(2, 3, 0, 2), (3, 1, 1, 1)], 3 * whole(rng, 4, 6) + 2),
     "drops rows twice": ([(3, 3, 1, 1), (2, 2, 1, 1), (3, 1, 1, 1)], 29),
 }
 values = {}
@@ -560,6 +780,66 @@ def field(layers, size, place):
         first = max(first * stride - padding, 0)
         last = min(last * stride - padding + dilation * (kernel - 1), rows - 1)
     return first, last
+
+
+# %% mutant="conv_field"
+# Fills the gaps
+# Rows between the first and the last may depend on nothing, or lie in the gaps of a kernel. A layer further down they
+# may see rows that the unit doesn't: keep only those that were seen.
+def field(layers, size, place):
+    sizes = [size]
+    for kernel, stride, padding, dilation in layers:
+        sizes.append((sizes[-1] + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1)
+    rows = {place}
+    for (kernel, stride, padding, dilation), count in reversed(list(zip(layers, sizes, strict=False))):
+        rows = {row * stride - padding + i * dilation for row in rows for i in range(kernel)} & set(range(count))
+        rows = set(range(min(rows), max(rows) + 1))
+    return min(rows), max(rows)
+
+
+# %% mutant="conv_field"
+# Moves both ends
+# Each end is right after one layer. But the first row of the next level may be seen by a row in the middle, when the
+# first row's own places lie in the padding. Two ends aren't enough, keep the set of rows.
+def field(layers, size, place):
+    sizes = [size]
+    for kernel, stride, padding, dilation in layers:
+        sizes.append((sizes[-1] + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1)
+    first = last = place
+    for (kernel, stride, padding, dilation), count in reversed(list(zip(layers, sizes, strict=False))):
+        first = next(row for row in range(first * stride - padding, count, dilation) if row >= 0)
+        last = next(
+            row for row in range(last * stride - padding + dilation * (kernel - 1), -1, -dilation) if row < count
+        )
+    return first, last
+
+
+# %% mutant="conv_field"
+# Forgets dilation in the sizes
+# The number of windows depends on the kernel's reach, d(k − 1) + 1. With k in its place, the levels between are too long,
+# and rows of padding count as rows.
+def field(layers, size, place):
+    sizes = [size]
+    for kernel, stride, padding, _ in layers:
+        sizes.append((sizes[-1] + 2 * padding - kernel) // stride + 1)
+    rows = {place}
+    for (kernel, stride, padding, dilation), count in reversed(list(zip(layers, sizes, strict=False))):
+        rows = {row * stride - padding + i * dilation for row in rows for i in range(kernel)} & set(range(count))
+    return min(rows), max(rows)
+
+
+# %% mutant="conv_field"
+# Clips the formula
+# Field, jump and first row, each by a formula, hold inside. At the edges, cutting them to the image claims rows that
+# fall into the gaps of a kernel, or that a stride dropped.
+def field(layers, size, place):
+    length, jump, first = 1, 1, 0
+    for kernel, stride, padding, dilation in layers:
+        length += dilation * (kernel - 1) * jump
+        first -= padding * jump
+        jump *= stride
+    first += place * jump
+    return max(first, 0), min(first + length - 1, size - 1)
 
 
 # %% mutant="conv_field"
@@ -635,7 +915,7 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 # %% check="conv_repair_fourier"
 rng = check.rng()
-image = rng.normal(size=(whole(rng, 6, 8), whole(rng, 7, 9))).round(2)
+image = rng.normal(size=(whole(rng, 6, 8), 2 * whole(rng, 3, 4) + 1)).round(2)
 spot = np.zeros((3, 6))
 spot[1, 5] = 9.0
 modules, outer = set(), sys.getprofile()
@@ -645,7 +925,7 @@ try:
 finally:
     sys.setprofile(outer)
 values = {"image": image, "the spot, blurred": np.asarray(blurred).round(9) + 0.0}
-for sides in ((3, 3), (1, 5), (5, 3)):
+for sides in ((3, 3), (1, 5), (7, 3)):
     kernel = rng.normal(size=sides).round(2)
     values |= {f"kernel {sides}": kernel, f"result {sides}": fourier_convolution(image, kernel)}
 values["transforms with np.fft"] = any(name.startswith("numpy.fft") for name in modules)
@@ -671,6 +951,48 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     size = high + kh - 1, wide + kw - 1
     spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel[::-1, ::-1], size)
     return np.fft.ifft2(spectrum).real[:high, :wide]
+
+
+# %% mutant="conv_repair_fourier"
+# Adds two rows and columns
+# Two are enough for kernels up to 5 × 5. A longer one still wraps around: it needs kh // 2 more rows, and with kh − 1
+# there is room for the whole product.
+def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = high + 2, wide + 2
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel[::-1, ::-1], size)
+    result = np.fft.ifft2(spectrum).real
+    return np.roll(result, (-(kh // 2), -(kw // 2)), (0, 1))[:high, :wide]
+
+
+# %% mutant="conv_repair_fourier"
+# Takes the absolute value
+# The imaginary parts are rounding errors, so take the real part. `abs` gives the right size and loses the sign.
+def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = high + kh - 1, wide + kw - 1
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel[::-1, ::-1], size)
+    return np.abs(np.fft.ifft2(spectrum))[kh // 2 : kh // 2 + high, kw // 2 : kw // 2 + wide]
+
+
+# %% mutant="conv_repair_fourier"
+# Comes back with another width
+# A spectrum of `rfft2` looks the same for 2n and 2n + 1 columns, and `irfft2` takes 2n. Give it the size.
+def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = high + kh - 1, wide + kw - 1
+    spectrum = np.fft.rfft2(image, size) * np.fft.rfft2(kernel[::-1, ::-1], size)
+    return np.fft.irfft2(spectrum)[kh // 2 : kh // 2 + high, kw // 2 : kw // 2 + wide]
+
+
+# %% mutant="conv_repair_fourier"
+# Keeps the margin
+# The product is the full convolution, as long as image and kernel together. Cut out the part that is asked for.
+def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    (high, wide), (kh, kw) = image.shape, kernel.shape
+    size = high + kh - 1, wide + kw - 1
+    spectrum = np.fft.fft2(image, size) * np.fft.fft2(kernel[::-1, ::-1], size)
+    return np.fft.ifft2(spectrum).real
 
 
 # %% mutant="conv_repair_fourier"
@@ -753,11 +1075,12 @@ torch.manual_seed(check.seed())
 
 def hidden(kernel: int, stride: int, padding: int, dilation: int):
     weight = torch.rand(2, 1, kernel, kernel) + 0.5
+    weight[:, :, 1] *= -1
     return lambda x: F.conv2d(x, weight, stride=stride, padding=padding, dilation=dilation)
 
 
-layers = [(whole(rng, 2, 4), 1, 3, 1)]
-layers += [(whole(rng, 2, 4), whole(rng, 1, 4), whole(rng, 0, 3), whole(rng, 1, 3)) for _ in range(4)]
+layers = [(3, 1, 3, 2), (4, 4, 0, 3)]
+layers += [(whole(rng, 3, 4), whole(rng, 1, 4), whole(rng, 0, 3), whole(rng, 1, 3)) for _ in range(3)]
 values = {f"layer {i}": [int(each) for each in geometry(hidden(*layer))] for i, layer in enumerate(layers)}
 check.show(values, text="Kernel size, stride, padding and dilation of five unknown layers.")
 
@@ -785,6 +1108,37 @@ def geometry(layer) -> tuple[int, int, int, int]:
     middle, below = rows_of(6), rows_of(7)
     stride = below[0] - middle[0]
     return middle[-1] - middle[0] + 1, stride, 6 * stride - middle[0], middle[1] - middle[0]
+
+
+# %% mutant="conv_measure_geometry"
+# Forgets the sign
+# Weights may be negative, and so are their gradients. What isn't 0 counts: take the absolute value first.
+def geometry(layer) -> tuple[int, int, int, int]:
+    def rows_of(place):
+        x = torch.rand(1, 1, 48, 48, requires_grad=True)
+        (grad,) = torch.autograd.grad(layer(x)[0, 0, place, place], x)
+        return [row for row in range(48) if grad[0, 0, row].sum() > 0]
+
+    middle, below = rows_of(6), rows_of(7)
+    stride = below[0] - middle[0]
+    return len(middle), stride, 6 * stride - middle[0], middle[1] - middle[0]
+
+
+# %% mutant="conv_measure_geometry"
+# Solves the formula for the padding
+# The formula rounds down, so what it dropped is missing here. The first row that an output sees says exactly where the
+# kernel lies.
+def geometry(layer) -> tuple[int, int, int, int]:
+    x = torch.rand(1, 1, 48, 48, requires_grad=True)
+    y = layer(x)
+
+    def rows_of(place):
+        (grad,) = torch.autograd.grad(y[0, 0, place, place], x, retain_graph=True)
+        return [row for row in range(48) if grad[0, 0, row].abs().sum() > 0]
+
+    middle, below = rows_of(6), rows_of(7)
+    kernel, stride, dilation = len(middle), below[0] - middle[0], middle[1] - middle[0]
+    return kernel, stride, ((y.shape[2] - 1) * stride + dilation * (kernel - 1) + 1 - 48) // 2, dilation
 
 
 # %% mutant="conv_measure_geometry"
