@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · Normalization, dropout and modes
-# Seven exercises, 18 points. Three of them add to your library: batch norm, layer norm and dropout. Your functions run
-# inside a file of `mytorch`. What a task or a docstring mentions is there; import anything else in the cell.
+# Seven exercises, 18 points. Three of them add to your library: batch norm, layer norm and dropout. These functions run
+# inside a file of `mytorch`. The names that a task or a docstring mentions are there; import anything else in the cell.
 
 # %% setup=true
 from __future__ import annotations
@@ -18,7 +18,7 @@ import minitorch as torch
 # %% [markdown] exercise="norm_predict_statistics" kind="predict" points=1
 # ### Exercise 1 · Two statistics
 # ```python
-# bn = torch.nn.BatchNorm1d(1)          # momentum 0.1, as always
+# bn = torch.nn.BatchNorm1d(1)          # momentum 0.1, the default
 # bn(torch.tensor([[0.0], [4.0]]))
 # bn.eval()(torch.tensor([[100.0], [200.0]]))
 # print(bn.running_mean.item(), bn.running_var.item())
@@ -59,14 +59,35 @@ prediction = [0.2, 1.3]
 prediction = [2.0, 8.0]
 
 # %% mutant="norm_predict_statistics"
+# The batch itself, with the biased variance
+# After one batch the statistics have gone a tenth of the way: they start at 0 and 1. And the variance that is noted is
+# the unbiased one, 8.
+prediction = [2.0, 4.0]
+
+# %% mutant="norm_predict_statistics"
+# The other momentum, with the biased variance
+# A momentum of 0.1 is the share of the new batch: 0.9 · 0 + 0.1 · 2. And the variance that is noted is the unbiased one, 8.
+prediction = [1.8, 3.7]
+
+# %% mutant="norm_predict_statistics"
 # Counts the second batch
 # In evaluation the statistics are used and stay as they are.
 prediction = [15.2, 501.5]
 
 # %% mutant="norm_predict_statistics"
+# Counts the second batch, with the biased variance
+# In evaluation the statistics are used and stay as they are. And the variance that is noted is the unbiased one.
+prediction = [15.2, 251.2]
+
+# %% mutant="norm_predict_statistics"
 # A variance that starts at 0
 # The running mean starts at 0, but the running variance at 1: 0.9 · 1 + 0.1 · 8.
 prediction = [0.2, 0.8]
+
+# %% mutant="norm_predict_statistics"
+# A biased variance that starts at 0
+# The running variance starts at 1, and what is noted is the unbiased variance, 8: 0.9 · 1 + 0.1 · 8.
+prediction = [0.2, 0.4]
 
 # %% mutant="norm_predict_statistics"
 # No change at all
@@ -79,43 +100,51 @@ prediction = [0.0, 1.0]
 # Write the function behind `BatchNorm1d` and `BatchNorm2d`, and the update of its statistics. Start with
 # `check_channels(input, running_mean, running_var, weight, bias, training)`. `no_grad` is imported in this file.
 #
-# The backward pass comes from autograd, if you let the gradient through the batch's mean and variance. The statistics keep
-# no history, and stay the same tensors.
+# The backward pass comes from autograd, if you let the gradient through the batch's mean and variance. The statistics
+# record no history and stay in the memory that they have.
 
 # %% check="norm_batch_norm"
 generator = check.rng()
 n, c, length = (int(size) for size in generator.permutation([3, 4, 5]))
 momentum = float(generator.integers(2, 5)) / 10
+over_the_batch = mytorch.nn.functional.batch_norm  # not under its own name, which is yours
 
 
 def array(*size):
     return generator.normal(1, 2, size).astype(np.float32)
 
 
-def normalized(x, affine, statistics, **options):
+def normalized(x, affine, statistics, options):
     """Output, gradients, statistics, what their first memory holds, whether they have a history."""
     x = mytorch.tensor(x).requires_grad_()
-    affine = [mytorch.tensor(each).requires_grad_() for each in affine]
+    affine = [each if each is None else mytorch.tensor(each).requires_grad_() for each in affine]
     running = [mytorch.tensor(each) for each in statistics]
     held = [each.detach() for each in running]  # on the same memory
-    y = mytorch.nn.functional.batch_norm(x, *(running or [None, None]), *affine, **options)
+    y = over_the_batch(x, *(running or [None, None]), *affine, **options)
     weights = mytorch.tensor(np.linspace(-1, 1, y.numel()).reshape(y.shape).astype(np.float32))
     problem = check.error((y * y * weights).sum().backward)
-    gradients = [x.grad[0], *(each.grad for each in affine)] if problem is None else repr(problem)
+    gradients = [x.grad[0], *(each.grad for each in affine if each is not None)] if problem is None else repr(problem)
     numbers, history = [each.detach() for each in running], [each.requires_grad for each in running]
     return [y.detach()[0], gradients, numbers, held, history]
 
 
-rows, images = array(n, c), array(n, c, length, 2)
+rows, sequences, images = array(n, c), array(n, c, length), array(n, c, length, 2)
 affine, statistics = [array(c), array(c)], [array(c), np.abs(array(c)) + 1]
+cases = {
+    "rows, training": (rows, affine, statistics, {"training": True, "momentum": momentum}),
+    "rows, evaluation": (rows, affine, statistics, {"momentum": momentum}),
+    "sequences, training": (sequences, affine, statistics, {"training": True, "momentum": momentum}),
+    "images, training": (images, affine, statistics, {"training": True, "momentum": momentum, "eps": 0.1}),
+    "images, evaluation": (images, affine, statistics, {"eps": 0.1}),
+    "no weight, bias, statistics": (rows, [None, None], [], {"training": True}),
+    "no bias": (rows, [affine[0], None], [], {"training": True}),
+    "no weight": (rows, [None, affine[1]], [], {"training": True}),
+    "one value per channel": (rows[:1], affine, [], {"training": True}),
+}
 check.show(
     {
         "momentum": momentum,
-        "rows, training": normalized(rows, affine, statistics, training=True, momentum=momentum),
-        "rows, evaluation": normalized(rows, affine, statistics, training=False, momentum=momentum),
-        "images, training": normalized(images, affine, statistics, training=True, momentum=momentum, eps=0.1),
-        "images, evaluation": normalized(images, affine, statistics, training=False, eps=0.1),
-        "no weight, no statistics": normalized(rows, [], [], training=True),
+        **{name: check.error(normalized, *case) or normalized(*case) for name, case in cases.items()},
     },
     rtol=1e-3,
     atol=1e-4,
@@ -277,6 +306,62 @@ def update(running, new, momentum):
 
 
 # %% mutant="norm_batch_norm"
+# Knows rows and images alone
+# BatchNorm1d also takes (N, C, L): three dimensions. The mean goes over all of them but dimension 1.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    mean, var = running_mean, running_var
+    if training:
+        dims = (0, 2, 3) if input.ndim == 4 else (0,)
+        mean, var = input.mean(dims), input.var(dims, correction=0)
+        if running_mean is not None:
+            update(running_mean, mean, momentum)
+            update(running_var, input.var(dims), momentum)
+    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+    return result if bias is None else result + per_channel(bias, input.ndim)
+
+
+# %% mutant="norm_batch_norm"
+# Adds the bias only where there is a weight
+# Weight and bias are two arguments, and either of them may be None. Ask for each by itself.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    mean, var = running_mean, running_var
+    if training:
+        dims = (0, *range(2, input.ndim))
+        mean, var = input.mean(dims), input.var(dims, correction=0)
+        if running_mean is not None:
+            update(running_mean, mean, momentum)
+            update(running_var, input.var(dims), momentum)
+    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+        if bias is not None:
+            result = result + per_channel(bias, input.ndim)
+    return result
+
+
+# %% mutant="norm_batch_norm"
+# Refuses nothing
+# The numbers are right, but one value per channel has no variance, and other arguments don't fit together either.
+# Call `check_channels` first.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    mean, var = running_mean, running_var
+    if training:
+        dims = (0, *range(2, input.ndim))
+        mean, var = input.mean(dims), input.var(dims, correction=0)
+        if running_mean is not None:
+            update(running_mean, mean, momentum)
+            update(running_var, input.var(dims), momentum)
+    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+    return result if bias is None else result + per_channel(bias, input.ndim)
+
+
+# %% mutant="norm_batch_norm"
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
@@ -296,12 +381,12 @@ over_the_end = mytorch.nn.functional.layer_norm  # not under its own name, which
 x = generator.normal(2, 3, (a, b, c)).astype(np.float32)
 
 
-def normalized(shape, affine=True, bias=True, eps=1e-5):
+def normalized(shape, weight=True, bias=True, eps=1e-5):
     given = mytorch.tensor(x).requires_grad_()
-    sizes = [shape, shape][: affine + (affine and bias)]
-    arrays = [generator.normal(1, 1, size).astype(np.float32) for size in sizes]
+    arrays = [generator.normal(1, 1, shape).astype(np.float32) for _ in range(2)]
     parameters = [mytorch.tensor(each).requires_grad_() for each in arrays]
-    y = over_the_end(given, shape, *parameters, eps=eps)
+    affine = [each if wanted else None for each, wanted in zip(parameters, (weight, bias), strict=True)]
+    y = over_the_end(given, shape, *affine, eps=eps)
     weights = mytorch.tensor(np.linspace(-1, 1, y.numel()).reshape(y.shape).astype(np.float32))
     problem = check.error((y * weights).sum().backward)
     gradients = [None if each.grad is None else each.grad.sum(0) for each in (given, *parameters)]
@@ -314,8 +399,9 @@ check.show(
         f"over {(c,)}": normalized((c,)),
         f"over {(b, c)}": normalized((b, c)),
         "over everything": normalized((a, b, c)),
-        "without bias": normalized((c,), bias=False),
-        "without weight and bias": normalized((c,), affine=False),
+        "no bias": normalized((c,), bias=False),
+        "no weight": normalized((c,), weight=False),
+        "neither weight nor bias": normalized((c,), weight=False, bias=False),
         "eps 0.5": normalized((b, c), eps=0.5),
         "another ending": check.error(over_the_end, mytorch.tensor(x), (b, c + 1)),
     },
@@ -401,6 +487,60 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 
 # %% mutant="norm_layer_norm"
+# One or two dimensions
+# normalized_shape may have any number of dimensions: three, too.
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims = -1 if len(normalized_shape) == 1 else (-2, -1)
+    distance = input - input.mean(dims, keepdim=True)
+    result = distance * ((distance * distance).mean(dims, keepdim=True) + eps).rsqrt()
+    if weight is not None:
+        result = result * weight
+    return result if bias is None else result + bias
+
+
+# %% mutant="norm_layer_norm"
+# All dimensions but the first
+# normalized_shape says how many of the last dimensions share a mean. Of (N, T, C) with (C,) each of the N · T rows has
+# a mean of its own.
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims = tuple(range(1, input.ndim))
+    distance = input - input.mean(dims, keepdim=True)
+    result = distance * ((distance * distance).mean(dims, keepdim=True) + eps).rsqrt()
+    if weight is not None:
+        result = result * weight
+    return result if bias is None else result + bias
+
+
+# %% mutant="norm_layer_norm"
+# Adds the bias only where there is a weight
+# Weight and bias are two arguments, and either of them may be None. Ask for each by itself.
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims = tuple(range(-len(normalized_shape), 0))
+    distance = input - input.mean(dims, keepdim=True)
+    result = distance * ((distance * distance).mean(dims, keepdim=True) + eps).rsqrt()
+    if weight is not None:
+        result = result * weight
+        if bias is not None:
+            result = result + bias
+    return result
+
+
+# %% mutant="norm_layer_norm"
+# Refuses nothing
+# The numbers are right. But an input with another ending has to be refused: call `check_ending` first.
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    dims = tuple(range(-len(normalized_shape), 0))
+    distance = input - input.mean(dims, keepdim=True)
+    result = distance * ((distance * distance).mean(dims, keepdim=True) + eps).rsqrt()
+    if weight is not None:
+        result = result * weight
+    return result if bias is None else result + bias
+
+
+# %% mutant="norm_layer_norm"
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
@@ -413,8 +553,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 # ### Exercise 4 · Dropout
 # `bernoulli(probability, size)` gives a NumPy array of booleans, each True with this probability; `new(array, device)`
 # makes a tensor of an array, and `x.dtype.numpy` is NumPy's name for the type of x. `copy_(x, y)` overwrites x with y and
-# returns x: that is for `inplace=True`. A p that is no probability is refused as in PyTorch: "dropout probability has to
-# be between 0 and 1, but got 1.5".
+# returns x: that is for `inplace=True`. A p below 0 or above 1 is refused in both modes, in PyTorch's words: "dropout
+# probability has to be between 0 and 1, but got 1.5".
 #
 # To draw PyTorch's random numbers, ask `bernoulli` for what is *kept*.
 
@@ -423,30 +563,44 @@ generator = check.rng()
 p = float(generator.choice([0.2, 0.3, 0.4, 0.6, 0.7]))
 size = tuple(int(length) for length in generator.integers(3, 7, 2))
 drop = mytorch.nn.functional.dropout  # not under its own name, which is yours
-x = mytorch.tensor(generator.normal(3, 1, size).astype(np.float32)).requires_grad_()
-mytorch.manual_seed(check.seed())
-y = drop(x, p)
-problem = check.error(y.sum().backward)
-wide = mytorch.tensor(generator.normal(3, 1, size))
-overwritten = wide.clone()
-mytorch.manual_seed(check.seed())
-result = drop(overwritten, p, inplace=True)
-mytorch.manual_seed(check.seed())
-untouched = [drop(x, p, training=False) is x, drop(x, 0.0) is x, drop(x, 1.0).detach()]
+numbers = generator.normal(3, 1, size).astype(np.float32)
+
+
+def dropped(p, inplace=False):
+    """The result, the gradient, and in place whether the result is what was given, and what its memory holds."""
+    mytorch.manual_seed(check.seed())
+    x = mytorch.tensor(numbers).requires_grad_()
+    given = x * 1
+    held = given.detach()  # on the same memory
+    y = drop(given, p, inplace=inplace)
+    problem = check.error(y.sum().backward)
+    shown = [y.detach(), x.grad if problem is None else repr(problem)]
+    return [*shown, y is given, held] if inplace else shown
+
+
+mytorch.cuda.simulate(1)
+kinds = {"dtype": mytorch.float16}, {"dtype": mytorch.float64}, {"device": "cuda"}
+others = [mytorch.ones(3, **kind) for kind in kinds]
+x = mytorch.tensor(numbers)
 check.show(
     {
         "p": p,
-        "x": x.detach(),
-        "dropout": y.detach(),
-        "gradient": x.grad if problem is None else repr(problem),
-        "of float64": drop(wide, p).dtype == mytorch.float64,
-        "in place": [result is overwritten, overwritten],
-        "evaluation is x, p = 0 is x, p = 1": untouched,
+        "x": numbers,
+        "dropout": dropped(p),
+        "in place": dropped(p, inplace=True),
+        "p = 1": dropped(1.0),
+        "p = 1 in place": dropped(1.0, inplace=True),
         "the next random number": mytorch.rand(1),
+        "evaluation is x, p = 0 is x": [drop(x, p, training=False) is x, drop(x, 0.0) is x],
+        "a random number after these": mytorch.rand(1),
+        "types of float16, float64, a GPU's": [
+            check.error(drop, each, p) or str(drop(each, p).dtype) for each in others
+        ],
         "p = 1.5": check.error(drop, x, 1.5),
+        "p = -0.5, evaluation": check.error(drop, x, -0.5, training=False),
     },
     rtol=1e-5,
-    text="What is dropped with one seed, its gradient, and the cases in which nothing is drawn.",
+    text="With one seed: result and gradient; in place also whether x came back, and what is in its memory.",
 )
 
 # %% [markdown] hint="norm_dropout"
@@ -528,6 +682,104 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 
 # %% mutant="norm_dropout"
+# Noise that is always float32
+# float32 noise makes float32 of a float16 tensor. Ask for the type of x: `x.dtype.numpy`.
+def dropout_noise(x, p):
+    return new((bernoulli(1 - p, x.shape) / (1 - p)).astype("float32"), x.device)
+
+
+# %% mutant="norm_dropout"
+# Noise on the CPU
+# Without a device `new` makes a tensor on the default one, and x may be on a GPU: `new(array, x.device)`.
+def dropout_noise(x, p):
+    return new((bernoulli(1 - p, x.shape) / (1 - p)).astype(x.dtype.numpy))
+
+
+# %% mutant="norm_dropout"
+# Gives the input other memory
+# The numbers are right, but `.data = ...` moves the tensor to other memory. A view of it doesn't follow. Write into it:
+# `copy_`.
+def dropout(input, p=0.5, training=True, inplace=False):
+    if p < 0 or p > 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    result = input * (0.0 if p == 1 else dropout_noise(input, p))
+    if inplace:
+        input.data = result
+        return input
+    return result
+
+
+# %% mutant="norm_dropout"
+# Writes in place under no_grad
+# The numbers are right, but nothing recorded the product: the gradient doesn't see what was dropped. `copy_` has to be
+# recorded.
+def dropout(input, p=0.5, training=True, inplace=False):
+    if p < 0 or p > 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    result = input * (0.0 if p == 1 else dropout_noise(input, p))
+    if inplace:
+        from mytorch import no_grad
+
+        with no_grad():
+            return copy_(input, result)
+    return result
+
+
+# %% mutant="norm_dropout"
+# Forgets inplace where p is 1
+# With p = 1 and `inplace=True` the zeros are written into the input, too.
+def dropout(input, p=0.5, training=True, inplace=False):
+    if p < 0 or p > 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return input * 0.0
+    result = input * dropout_noise(input, p)
+    return copy_(input, result) if inplace else result
+
+
+# %% mutant="norm_dropout"
+# Refuses only what is above 1
+# A probability isn't negative either.
+def dropout(input, p=0.5, training=True, inplace=False):
+    if p > 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    result = input * (0.0 if p == 1 else dropout_noise(input, p))
+    return copy_(input, result) if inplace else result
+
+
+# %% mutant="norm_dropout"
+# Looks at p in training only
+# PyTorch refuses such a p in evaluation, too: the test comes before the first return.
+def dropout(input, p=0.5, training=True, inplace=False):
+    if not training or p == 0:
+        return input
+    if p < 0 or p > 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    result = input * (0.0 if p == 1 else dropout_noise(input, p))
+    return copy_(input, result) if inplace else result
+
+
+# %% mutant="norm_dropout"
+# Draws first, looks at the mode later
+# Whoever evaluates between two steps must not change the random numbers of the next. Return before anything is drawn.
+def dropout(input, p=0.5, training=True, inplace=False):
+    if p < 0 or p > 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    result = input * (0.0 if p == 1 else dropout_noise(input, p))
+    if not training or p == 0:
+        return input
+    return copy_(input, result) if inplace else result
+
+
+# %% mutant="norm_dropout"
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
 def dropout(input, p=0.5, training=True, inplace=False):
@@ -539,8 +791,9 @@ def dropout(input, p=0.5, training=True, inplace=False):
 # %% [markdown] exercise="norm_fold" kind="build" points=2
 # ### Exercise 5 · Fold a batch norm away
 # In evaluation a batch norm is a fixed scale and shift for each channel. After a linear layer it can be folded into it:
-# before a model is shipped, `bn(linear(x))` becomes one `Linear`. Write that. `linear` has a weight (out, in), and a bias
-# or None; `bn` is in evaluation mode and has weight, bias, `running_mean`, `running_var` and `eps`. Neither may change.
+# before a model is shipped, `bn(linear(x))` becomes one `Linear`. Write the function that makes it. `linear` has a weight
+# (out, in), and a bias or None; `bn` is in evaluation mode and has weight, bias, `running_mean`, `running_var` and `eps`.
+# Neither layer may change.
 
 
 # %% solution="norm_fold"
@@ -574,11 +827,10 @@ for has_bias in (True, False):
     made = folded(linear, bn.eval())
     after = [*linear.parameters(), *bn.parameters(), *bn.buffers()]
     shown |= {
-        f"weight, bias {has_bias}": made.weight.detach(),
-        f"bias, bias {has_bias}": made.bias.detach(),
-        f"output, bias {has_bias}": made(x).detach(),
         f"a linear layer, bias {has_bias}": type(made).__name__,
-        f"unchanged, bias {has_bias}": all(map(torch.equal, before, after)),
+        f"parameters, bias {has_bias}": {name: each.detach() for name, each in made.named_parameters()},
+        f"output, bias {has_bias}": made(x).detach(),
+        f"unchanged, bias {has_bias}": all(map(torch.equal, before, after)) and not bn.training,
     }
 check.show(shown, rtol=1e-4, text="The folded layers' weights and biases, and what they compute.")
 
@@ -657,17 +909,59 @@ def folded(linear, bn):
     return linear
 
 
+# %% mutant="norm_fold"
+# Writes into the old bias
+# `bias -= ...` and `scale *= ...` write into the layer's own parameter. Make new tensors: `bias - bn.running_mean`.
+def folded(linear, bn):
+    with torch.no_grad():
+        scale = bn.weight / (bn.running_var + bn.eps).sqrt()
+        bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
+        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made.weight.copy_(linear.weight * scale[:, None])
+        bias -= bn.running_mean
+        made.bias.copy_(bias * scale + bn.bias)
+    return made
+
+
+# %% mutant="norm_fold"
+# No bias where there was none
+# The batch norm has a shift of its own, so the folded layer needs a bias even if the linear layer had none.
+def folded(linear, bn):
+    with torch.no_grad():
+        scale = bn.weight / (bn.running_var + bn.eps).sqrt()
+        bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
+        made = torch.nn.Linear(linear.in_features, linear.out_features, bias=linear.bias is not None)
+        made.weight.copy_(linear.weight * scale[:, None])
+        if made.bias is not None:
+            made.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
+    return made
+
+
+# %% mutant="norm_fold"
+# Divides by the variance
+# Batch norm divides by the standard deviation: the root of var + eps.
+def folded(linear, bn):
+    with torch.no_grad():
+        scale = bn.weight / (bn.running_var + bn.eps)
+        bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias
+        made = torch.nn.Linear(linear.in_features, linear.out_features)
+        made.weight.copy_(linear.weight * scale[:, None])
+        made.bias.copy_((bias - bn.running_mean) * scale + bn.bias)
+    return made
+
+
 # %% [markdown] exercise="norm_repair_leak" kind="repair" points=3
 # ### Exercise 6 · Statistics that leak
-# A small normalization layer of somebody's own. It trains, but memory grows with every step, and the usual copy of the best
-# model fails:
+# Somebody wrote a small normalization layer. It trains, but memory grows with every step, and copying the best model
+# fails:
 #
 # ```text
 # >>> best = copy.deepcopy(model)
 # RuntimeError: Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. ...
 # ```
 #
-# Repair the layer. Whoever holds the buffer must see its new values, and the gradients of the input must stay as they are.
+# Repair the layer. A state dict that was taken before a step must see the new values after it, and in both modes the
+# gradients of the input must stay as they are.
 
 
 # %% solution="norm_repair_leak"
@@ -701,7 +995,7 @@ class Centre(torch.nn.Module):
 generator = check.rng()
 features, momentum = int(generator.integers(2, 5)), float(generator.integers(2, 5)) / 10
 layer = Centre(features, momentum)
-held, gradients = layer.running, []
+held, gradients = layer.state_dict()["running"], []
 for _ in range(3):
     x = torch.tensor(generator.normal(2, 1, (4, features)).astype(np.float32)).requires_grad_()
     weight = torch.tensor(generator.normal(0, 1, (4, features)).astype(np.float32))
@@ -709,8 +1003,9 @@ for _ in range(3):
     gradients.append(x.grad)
 after = layer.running.detach().clone()
 layer.eval()
-new = torch.tensor(generator.normal(2, 1, (2, features)).astype(np.float32))
+new = torch.tensor(generator.normal(2, 1, (2, features)).astype(np.float32)).requires_grad_()
 output = layer(new)
+check.error(output.sum().backward)
 check.show(
     {
         "momentum": momentum,
@@ -718,8 +1013,9 @@ check.show(
         "running mean": after,
         "has a history": layer.running.requires_grad,
         "a copy can be made": check.error(copy.deepcopy, layer) is None,
-        "whoever held it sees": held.detach(),
+        "a state dict taken before sees": held.detach(),
         "evaluation": output.detach(),
+        "gradient in evaluation": new.grad,
         "evaluation changed it": not torch.equal(layer.running.detach(), after),
         "in the state dict": list(layer.state_dict()),
     },
@@ -824,11 +1120,66 @@ class Centre(torch.nn.Module):
         return x - mean
 
 
+# %% mutant="norm_repair_leak"
+# Gives the buffer other memory
+# No history any more, but `.data = ...` moves the buffer to other memory. A state dict that was taken before doesn't
+# follow. Write into it: `copy_`.
+class Centre(torch.nn.Module):
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        self.running.data = (1 - self.momentum) * self.running + self.momentum * mean.detach()
+        return x - mean
+
+
+# %% mutant="norm_repair_leak"
+# Evaluates under no_grad
+# Evaluation mode doesn't mean that nobody wants gradients. Only the update must not be recorded.
+class Centre(torch.nn.Module):
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            with torch.no_grad():
+                return x - self.running
+        mean = x.mean(0)
+        with torch.no_grad():
+            self.running.mul_(1 - self.momentum).add_(mean * self.momentum)
+        return x - mean
+
+
+# %% mutant="norm_repair_leak"
+# Adds before it multiplies
+# The share of the new batch is multiplied by 1 - momentum, too. First shrink what is old, then add what is new.
+class Centre(torch.nn.Module):
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("running", torch.zeros(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x - self.running
+        mean = x.mean(0)
+        with torch.no_grad():
+            self.running.add_(mean * self.momentum).mul_(1 - self.momentum)
+        return x - mean
+
+
 # %% [markdown] exercise="norm_measure_dropout" kind="measure" points=2
 # ### Exercise 7 · What dropout does to size
 # Dropout keeps the mean. What about the mean *square*, which the next layer's sums depend on? Write the experiment: by what
 # factor does `dropout(x, p)` multiply the mean square of `x`? Measure it with the `dropout` and the numbers that you are
-# given, and return a Python number. The check then tries several p, and a function that is no dropout at all.
+# given, and return a Python number. The check then tries several p, and a function that isn't dropout at all.
 
 
 # %% solution="norm_measure_dropout"
@@ -850,7 +1201,7 @@ check.show(
         "centred": {str(p): growth(drop, centred, p) for p in (0.0, 0.2, 0.5, 0.75)},
         "shifted": {str(p): growth(drop, shifted, p) for p in (0.2, 0.5)},
         "constant": growth(drop, torch.full((1_000_000,), 3.0), 0.5),
-        "x / 4 in place of dropout": growth(lambda x, p: x / 4, shifted, 0.5),
+        "x + p in place of dropout": growth(lambda x, p: x + p, shifted, 0.5),
     },
     rtol=0.02,
     text="The growth of the mean square, by p. Compare it with 1 / (1 - p).",
@@ -901,3 +1252,24 @@ def growth(dropout, x: torch.Tensor, p: float) -> float:
 # The mean stays: that is what the scaling is for. The question is the mean of the squares.
 def growth(dropout, x: torch.Tensor, p: float) -> float:
     return (dropout(x, p).mean() / x.mean()).item()
+
+
+# %% mutant="norm_measure_dropout"
+# Takes other numbers
+# Of dropout this is the same for any numbers, but not of every function. Measure with the x that you are given.
+def growth(dropout, x: torch.Tensor, p: float) -> float:
+    return dropout(torch.ones_like(x), p).square().mean().item()
+
+
+# %% mutant="norm_measure_dropout"
+# The mean of the ratios
+# That is the mean of how much each square grows. The question is how much their mean grows: a ratio of two means.
+def growth(dropout, x: torch.Tensor, p: float) -> float:
+    return (dropout(x, p) / x).square().mean().item()
+
+
+# %% mutant="norm_measure_dropout"
+# Upside down
+# What comes after dropout stands above what comes before it.
+def growth(dropout, x: torch.Tensor, p: float) -> float:
+    return (x.square().mean() / dropout(x, p).square().mean()).item()

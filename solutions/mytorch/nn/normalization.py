@@ -25,16 +25,16 @@ def batch_norm(
 ) -> Tensor:
     """Normalize each channel of (N, C, ...): (input - mean) / √(var + eps) · weight + bias.
 
-    In training, mean and variance are those of the batch: of all dimensions but dimension 1. The variance
-    there is that of the numbers themselves (correction 0). The running statistics, if there are any, move
-    towards the batch's:
-    `update(running, new, momentum)`; what is noted as the new variance has correction 1. Otherwise the
-    running statistics are used and stay as they are. `per_channel(v, input.ndim)` makes (C,) broadcast
-    along the channels.
+    In training, mean and variance are the batch's, over all dimensions but dimension 1; this variance has
+    correction 0. The running statistics, if there are any, move towards the batch's:
+    `update(running, new, momentum)`. There the new variance has correction 1.
+    In evaluation the running statistics are used, and stay as they are.
+    Weight and bias may be None, each by itself. `per_channel(v, input.ndim)` makes (C,) broadcast along
+    the channels.
 
     Raises:
-        ValueError, RuntimeError: the arguments don't fit together; `check_channels` is given all but the
-            last two.
+        ValueError, RuntimeError: the arguments don't fit together (by `check_channels`, which gets all but
+            the last two).
 
     Source: Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167
     """
@@ -75,8 +75,8 @@ def check_channels(
     """Refuse what a batch can't be normalized with.
 
     Raises:
-        ValueError: in training there is one value per channel, whose variance is 0; or there is only one
-            statistic.
+        ValueError: in training there is one value per channel, whose variance is 0; or only one of the two
+            statistics is given.
         RuntimeError: a statistic, weight or bias is for another number of channels; or statistics are
             needed and missing.
     """
@@ -101,9 +101,8 @@ def layer_norm(
 ) -> Tensor:
     """Normalize each sample over its last dimensions: (input - mean) / √(var + eps) · weight + bias.
 
-    `normalized_shape` is the shape of these dimensions; weight and bias have it too. The variance has
-    correction 0.
-    Training and evaluation are the same.
+    `normalized_shape` is the shape of these dimensions. Weight and bias have it too; each may be None. The
+    variance has correction 0. Training and evaluation are the same.
 
     Raises:
         RuntimeError: the input doesn't end with these dimensions (by
@@ -124,7 +123,7 @@ def check_ending(input: Tensor, normalized_shape: tuple[int, ...] | list[int]) -
     """Refuse an input that doesn't end with the dimensions that are to be normalized.
 
     Raises:
-        RuntimeError: that is so.
+        RuntimeError: it doesn't.
     """
     size = list(normalized_shape)
     if list(input.shape[input.ndim - len(size) :]) != size:
