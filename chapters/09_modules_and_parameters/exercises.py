@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Modules and parameters
 # Seven exercises, 18 points. Four of them add to your library: with them solved, a model built on your `Module` finds,
-# names, saves and loads what belongs to it. What you write for mytorch runs inside its files: what a task or a docstring
-# mentions is there; import anything else in the cell.
+# names, saves and loads what belongs to it. What you write for mytorch runs inside its files: there your functions find
+# what a task or a docstring mentions. Import anything else in the cell.
 
 # %% setup=true
 from __future__ import annotations
@@ -10,13 +10,11 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 
-import numpy as np
-
 from course import check
 
 
 def family(torch):
-    """A model in which a layer is shared, a place is empty, and each kind of buffer occurs."""
+    """A model with a shared layer, a shared parameter, empty places, an empty container and both kinds of buffers."""
     nn = torch.nn
 
     class Scale(nn.Module):
@@ -27,8 +25,9 @@ def family(torch):
             self.register_buffer("count", torch.zeros(1))
             self.register_buffer("scratch", torch.zeros(3), persistent=False)
 
-    model = nn.Sequential(OrderedDict(first=nn.Linear(3, 2), inner=nn.Sequential(Scale(), nn.Linear(2, 2, bias=False))))
+    model = nn.Sequential(OrderedDict(first=nn.Linear(3, 2), inner=nn.Sequential(Scale(), nn.Linear(2, 2))))
     model.add_module("empty", None)
+    model.add_module("bare", nn.Sequential())
     model.add_module("again", model.first)
     model.inner.add_module("tied", Scale())
     model.inner.tied.factor = model.inner[0].factor
@@ -60,7 +59,7 @@ prediction = "e"
 ### END SOLUTION
 
 # %% check="modules_predict_registered"
-check.show({"the one that is saved": str(prediction).strip().lower()}, secret=True)
+check.show({"the one that is saved": str(prediction).strip().lower().removeprefix("self.")}, secret=True)
 
 # %% [markdown] hint="modules_predict_registered"
 # A state dict holds parameters and persistent buffers. Which of the six values are a `Parameter` or a buffer?
@@ -106,8 +105,9 @@ prediction = "f"
 # %% [markdown] exercise="modules_setattr" kind="core" points=3 part="mytorch.nn.module:Module.__setattr__"
 # ### Exercise 2 · Registration
 # Write what happens on `self.name = value`. The tables are dicts in `self.__dict__`, and each name is in one place only: a
-# table, or `__dict__` itself. `object.__setattr__(self, name, value)` makes an ordinary attribute. `Parameter`, `Module`
-# and `Tensor` are there already; the message of a refusal is `refused(name, value, "_parameters")`, or another table's name.
+# table, or `__dict__` itself. `object.__setattr__(self, name, value)` makes an ordinary attribute, or calls the setter if
+# the name is a property's. `Parameter`, `Module` and `Tensor` are there already; the message of a refusal is
+# `refused(name, value, "_parameters")`, or another table's name.
 #
 # | the name is in | a `Parameter` | a `Module` | a tensor | `None` | anything else |
 # |---|---|---|---|---|---|
@@ -116,38 +116,52 @@ prediction = "f"
 # | `_modules` | becomes one | takes its place | refused | empties it | refused |
 # | `_buffers` | becomes one | becomes one | takes its place | empties it | refused |
 #
-# What takes a place in a table keeps its position there: `parameters()` gives the new weight where the old one was.
+# What takes a place in a table keeps its position there: `parameters()` gives the new weight where the old one was. An
+# emptied place stays a place: a name that holds `None` is still in its table. What is refused changes nothing.
 
 # %% check="modules_setattr"
 n = mytorch.nn
 number = float(check.rng().integers(2, 9))
 before = {
     "no table": lambda made: None,
-    "an attribute": lambda made: setattr(made, "x", "text"),
-    "a parameter": lambda made: setattr(made, "x", n.Parameter(mytorch.zeros(1))),
-    "a module": lambda made: setattr(made, "x", n.Identity()),
+    "an attribute": lambda made: made.__dict__.update(x="text"),
+    "a parameter": lambda made: made.register_parameter("x", n.Parameter(mytorch.zeros(1))),
+    "a module": lambda made: made.add_module("x", n.Identity()),
     "a buffer": lambda made: made.register_buffer("x", mytorch.zeros(1)),
+    "an empty parameter": lambda made: made.register_parameter("x", None),
+    "an empty module": lambda made: made.add_module("x", None),
+    "an empty buffer": lambda made: made.register_buffer("x", None),
 }
+
+
+class Special(n.Parameter):
+    pass
+
+
 values = {
     "a parameter": lambda: n.Parameter(mytorch.full((2,), number)),
+    "a kind of parameter": lambda: Special(mytorch.full((2,), number)),
     "a module": lambda: n.Identity(),
     "a tensor": lambda: mytorch.full((3,), number),
     "None": lambda: None,
     "a number": lambda: number,
+    "a list": lambda: [n.Identity()],
 }
 
 
-def assigned(prepare, make):
-    """Where the name is after the assignment, and what it gives; or the error."""
+def assigned(prepare, value):
+    """What is said, in which place of which table the name is then, what it gives, and whether that is the value."""
     made = n.Module()
     prepare(made)
-    made.other = n.Parameter(mytorch.zeros(1))
-    problem = check.error(setattr, made, "x", make())
-    if problem is not None:
-        return f"{type(problem).__name__}: {problem}"
-    tables = [name for name in ("_parameters", "_modules", "_buffers") if "x" in made.__dict__[name]]
-    places = [*tables, "__dict__"] if "x" in made.__dict__ else tables
-    return places, repr(made.x), list(made._parameters)
+    made.register_parameter("p", None)
+    made.add_module("m", None)
+    made.register_buffer("b", None)
+    problem = check.error(setattr, made, "x", value)
+    said = f"{type(problem).__name__}: {problem}" if problem else "fine"
+    tables = {name: list(made.__dict__[name]) for name in ("_parameters", "_modules", "_buffers")}
+    places = [f"{table}[{names.index(each)}]" for table, names in tables.items() for each in names if each[0] == "x"]
+    now = getattr(made, "x", "nothing")
+    return said, places + ["__dict__"] * ("x" in made.__dict__), repr(now), now is value
 
 
 class Hasty(n.Module):
@@ -156,14 +170,27 @@ class Hasty(n.Module):
         super().__init__()
 
 
+class Halves(n.Module):
+    @property
+    def rate(self):
+        return self.kept * 2
+
+    @rate.setter
+    def rate(self, value):
+        self.kept = value / 2
+
+
+halves = Halves()
+problem = check.error(setattr, halves, "rate", number)
 check.show(
     {
-        f"{first}, then {then}": assigned(prepare, make)
+        f"{first}, then {then}": assigned(prepare, make())
         for first, prepare in before.items()
         for then, make in values.items()
     }
-    | {f"before __init__, {name}": repr(check.error(Hasty, make())) for name, make in values.items()},
-    text="A name that was something, and what it is after an assignment.",
+    | {f"before __init__, {name}": repr(check.error(Hasty, make())) for name, make in values.items()}
+    | {"a property whose setter halves": getattr(halves, "kept", repr(problem))},
+    text="A name that was something, then an assignment: what is said, where the name is, and what it gives.",
 )
 
 # %% [markdown] hint="modules_setattr"
@@ -333,6 +360,141 @@ def __setattr__(self, name, value):
 
 
 # %% mutant="modules_setattr"
+# Takes no subclass
+# A class derived from Parameter or Module has to be registered too: ask isinstance, not type.
+def __setattr__(self, name, value):
+    for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
+        if type(value) is kind or (kind is Module and isinstance(value, Module)):
+            if table not in self.__dict__:
+                what = "parameters" if kind is Parameter else "module"
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            for place in (self.__dict__, self._parameters, self._modules, self._buffers):
+                if place is not self.__dict__[table]:
+                    place.pop(name, None)
+            self.__dict__[table][name] = value
+            return
+        if name in self.__dict__.get(table, ()):
+            if value is not None and not (table == "_buffers" and isinstance(value, Tensor)):
+                raise TypeError(refused(name, value, table))
+            self.__dict__[table][name] = value
+            return
+    object.__setattr__(self, name, value)
+
+
+# %% mutant="modules_setattr"
+# Takes an empty place for none
+# A name that holds None is still in its table: a tensor can't take it, and it keeps its position.
+def __setattr__(self, name, value):
+    for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
+        if isinstance(value, kind):
+            if table not in self.__dict__:
+                what = "parameters" if kind is Parameter else "module"
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            for place in (self.__dict__, self._parameters, self._modules, self._buffers):
+                if place is not self.__dict__[table]:
+                    place.pop(name, None)
+            self.__dict__[table][name] = value
+            return
+        if self.__dict__.get(table, {}).get(name) is not None:
+            if value is not None and not (table == "_buffers" and isinstance(value, Tensor)):
+                raise TypeError(refused(name, value, table))
+            self.__dict__[table][name] = value
+            return
+    object.__setattr__(self, name, value)
+
+
+# %% mutant="modules_setattr"
+# Changes before it refuses
+# The place was emptied before the value was looked at. After an error the module should be as it was.
+def __setattr__(self, name, value):
+    for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
+        if isinstance(value, kind):
+            if table not in self.__dict__:
+                what = "parameters" if kind is Parameter else "module"
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            for place in (self.__dict__, self._parameters, self._modules, self._buffers):
+                if place is not self.__dict__[table]:
+                    place.pop(name, None)
+            self.__dict__[table][name] = value
+            return
+        if name in self.__dict__.get(table, ()):
+            self.__dict__[table][name] = None
+            if value is not None and not (table == "_buffers" and isinstance(value, Tensor)):
+                raise TypeError(refused(name, value, table))
+            self.__dict__[table][name] = value
+            return
+    object.__setattr__(self, name, value)
+
+
+# %% mutant="modules_setattr"
+# Detaches the buffer
+# The module keeps the very tensor that was assigned; who wrote to the other one wonders why nothing changes.
+def __setattr__(self, name, value):
+    for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
+        if isinstance(value, kind):
+            if table not in self.__dict__:
+                what = "parameters" if kind is Parameter else "module"
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            for place in (self.__dict__, self._parameters, self._modules, self._buffers):
+                if place is not self.__dict__[table]:
+                    place.pop(name, None)
+            self.__dict__[table][name] = value
+            return
+        if name in self.__dict__.get(table, ()):
+            if value is not None and not (table == "_buffers" and isinstance(value, Tensor)):
+                raise TypeError(refused(name, value, table))
+            self.__dict__[table][name] = None if value is None else value.detach()
+            return
+    object.__setattr__(self, name, value)
+
+
+# %% mutant="modules_setattr"
+# Writes past properties
+# What is written to __dict__ never reaches a property's setter; object.__setattr__ calls it.
+def __setattr__(self, name, value):
+    for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
+        if isinstance(value, kind):
+            if table not in self.__dict__:
+                what = "parameters" if kind is Parameter else "module"
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            for place in (self.__dict__, self._parameters, self._modules, self._buffers):
+                if place is not self.__dict__[table]:
+                    place.pop(name, None)
+            self.__dict__[table][name] = value
+            return
+        if name in self.__dict__.get(table, ()):
+            if value is not None and not (table == "_buffers" and isinstance(value, Tensor)):
+                raise TypeError(refused(name, value, table))
+            self.__dict__[table][name] = value
+            return
+    self.__dict__[name] = value
+
+
+# %% mutant="modules_setattr"
+# Looks into lists
+# A list stays an ordinary attribute. Registering the layers in one is what ModuleList is for.
+def __setattr__(self, name, value):
+    if isinstance(value, list) and "_modules" in self.__dict__:
+        self._modules.update((f"{name}.{i}", each) for i, each in enumerate(value) if isinstance(each, Module))
+    for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
+        if isinstance(value, kind):
+            if table not in self.__dict__:
+                what = "parameters" if kind is Parameter else "module"
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            for place in (self.__dict__, self._parameters, self._modules, self._buffers):
+                if place is not self.__dict__[table]:
+                    place.pop(name, None)
+            self.__dict__[table][name] = value
+            return
+        if name in self.__dict__.get(table, ()):
+            if value is not None and not (table == "_buffers" and isinstance(value, Tensor)):
+                raise TypeError(refused(name, value, table))
+            self.__dict__[table][name] = value
+            return
+    object.__setattr__(self, name, value)
+
+
+# %% mutant="modules_setattr"
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
 def __setattr__(self, name, value):
@@ -364,12 +526,15 @@ def listed(walk, *arguments, **keywords):
     return repr(problem) if problem else [(name, type(each).__name__) for name, each in found]
 
 
+memo = set()
+listed(model.named_modules, memo)
 check.show(
     {
         "modules": listed(model.named_modules),
         "modules, with a prefix": listed(model.named_modules, prefix="net"),
         "modules, with duplicates": listed(model.named_modules, remove_duplicate=False),
         "modules, some seen before": listed(model.named_modules, {model.first}),
+        "modules in a memo afterwards": len(memo),
         "parameters": listed(model.named_parameters),
         "parameters, with duplicates": listed(model.named_parameters, remove_duplicate=False),
         "parameters, not recursive": listed(model.first.named_parameters, "layer", recurse=False),
@@ -420,6 +585,36 @@ def named_modules(self, memo=None, prefix="", remove_duplicate=True):
     for name, module in self._modules.items():
         if module is not None:
             yield from module.named_modules(None, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+
+# %% mutant="modules_names"
+# Takes an empty memo for none
+# An empty set is false, so `memo or set()` makes a new one: what the caller hands over isn't filled. Ask `is None`.
+def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+    memo = memo or set()
+    if self in memo:
+        return
+    if remove_duplicate:
+        memo.add(self)
+    yield prefix, self
+    for name, module in self._modules.items():
+        if module is not None:
+            yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+
+# %% mutant="modules_names"
+# Takes an empty container for none
+# A Sequential without layers has length 0, so it is false. Ask `is not None`.
+def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+    memo = set() if memo is None else memo
+    if self in memo:
+        return
+    if remove_duplicate:
+        memo.add(self)
+    yield prefix, self
+    for name, module in self._modules.items():
+        if module:
+            yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
 
 # %% mutant="modules_names"
@@ -532,67 +727,73 @@ def named_modules(self, memo=None, prefix="", remove_duplicate=True):
 # `state_dict` is one call of `named_members`: `Module.saved_members` says what to take of each module, and both names of
 # what is shared are wanted. Here `prefix` is put before each name as it is: `"net."` brings its own dot.
 #
-# `load_state_dict` goes the other way. `load(name, target, source)` copies one tensor, or says what is wrong. Load
-# everything that fits before you raise. Missing names come in the order of the module, unexpected ones in that of the dict,
-# and `_IncompatibleKeys(missing, unexpected)` is what you return.
+# `load_state_dict` goes the other way. `load(name, target, source)` copies one tensor into the model's own, or says what is
+# wrong. Load everything that fits before you raise. Unexpected names come in the order of the dict, everything else in that
+# of the module. Return `_IncompatibleKeys(missing, unexpected)`, and leave the given dict as it is.
 
 # %% check="modules_state_dict"
 generator = check.rng()
 mytorch.manual_seed(check.seed())
-model, source = family(mytorch), family(mytorch).state_dict()
+model, saved = family(mytorch), family(mytorch)
 state = model.state_dict()
-held = list(model.parameters())
 with mytorch.no_grad():
     model.first.weight.fill_(float(generator.integers(2, 9)))
-shared = state["first.weight"].tolist()
+    for each in (*saved.parameters(), *saved.buffers()):
+        each.add_(float(generator.integers(2, 9)))
+source = OrderedDict((name, each.detach().clone()) for name, each in saved.state_dict().items())
+kept = model.state_dict(keep_vars=True)
 
 
 def loaded(change, strict):
-    """What loading a changed state dict says, and the numbers of the model afterwards."""
-    fresh, given = family(mytorch), OrderedDict((name, each.clone()) for name, each in source.items())
+    """What loading a changed state dict says, what fits afterwards, and whether model and dict are still the same."""
+    fresh, given = family(mytorch), OrderedDict(source)
     change(given)
-    answer = []
+    names, held, answer = list(given), [(each, each.data_ptr()) for each in fresh.parameters()], []
     problem = check.error(lambda: answer.append(fresh.load_state_dict(given, strict=strict)))
     said = f"{type(problem).__name__}: {problem}" if problem else repr(answer[0])
-    fits = [name for name, each in fresh.named_parameters() if mytorch.equal(each, source[name])]
-    return said, fits
+    now = [*fresh.named_parameters(), *fresh.named_buffers()]
+    fits = [name for name, each in now if name in source and mytorch.equal(each, source[name])]
+    same = all(
+        one is other and one.data_ptr() == where for (one, where), other in zip(held, fresh.parameters(), strict=True)
+    )
+    return said, fits, same and list(given) == names
 
 
 changes = {
     "all match": lambda given: None,
-    "two are missing": lambda given: (given.pop("inner.0.count"), given.pop("again.bias")),
+    "two are missing": lambda given: (given.pop("inner.0.count", None), given.pop("again.bias", None)),
     "two too many": lambda given: given.update(more=mytorch.ones(1), extra=mytorch.ones(1)),
     "one missing, one too many": lambda given: given.update(extra=given.pop("first.bias")),
     "another shape": lambda given: given.update({"first.weight": mytorch.ones(2, 4)}),
     "everything wrong": lambda given: (
         given.pop("first.bias"),
         given.update({"extra": mytorch.ones(1), "first.weight": mytorch.ones(3), "inner.1.weight": 3}),
+        given.move_to_end("first.weight"),
     ),
 }
 check.show(
     {
         "names": list(state),
         "with a prefix": list(model.state_dict(prefix="net."))[:2],
-        "a write to the model, seen in the state dict": shared,
+        "with a prefix that has no dot": list(model.state_dict(prefix="my"))[:2],
+        "a write to the model, seen in the state dict": state["first.weight"].tolist(),
         "history": [each.requires_grad for each in state.values()],
-        "keep_vars": model.state_dict(keep_vars=True)["first.weight"] is model.first.weight,
+        "the model still requires grad": [each.requires_grad for each in model.parameters()],
+        "keep_vars": [kept["first.weight"] is model.first.weight, kept["inner.0.count"] is model.inner[0].count],
+        "a Linear, from an empty dict": str(check.error(model.first.load_state_dict, {})),
     }
     | {
         f"{name}, {'' if strict else 'not '}strict": loaded(change, strict)
         for name, change in changes.items()
         for strict in (True, False)
-    }
-    | {
-        "the parameters are the same objects": all(
-            one is other for one, other in zip(held, model.parameters(), strict=True)
-        )
     },
-    text="A model's state dict; then what loading says, and which parameters of a new model are the source's afterwards.",
+    text="A model's state dict; then what loading says, what of a new model is the saved one's afterwards, and whether its "
+    "parameters, their memory and the names in the dict stayed the same.",
 )
 
 # %% [markdown] hint="modules_state_dict"
-# `self.named_members(Module.saved_members, prefix, True, False)` has all the names. Prefixes come with a dot at the end
-# here: `prefix.removesuffix(".")`. Put the pairs into an `OrderedDict`, detached unless `keep_vars`.
+# `self.named_members(Module.saved_members, "", True, False)` has all the names and tensors. Put the prefix before each name,
+# and the pairs into an `OrderedDict`, detached unless `keep_vars`.
 
 # %% [markdown] hint="modules_state_dict"
 # Loading: `own = self.state_dict(keep_vars=True)`. Missing are the names of `own` that the given dict lacks, unexpected the
@@ -607,33 +808,32 @@ check.show(
 # Copies
 # The tensors of a state dict share the model's memory; a copy of a large model would double it.
 def state_dict(self, *, prefix="", keep_vars=False):
-    named = self.named_members(Module.saved_members, prefix.removesuffix("."), True, False)
-    return OrderedDict((name, tensor if keep_vars else tensor.detach().clone()) for name, tensor in named)
+    named = self.named_members(Module.saved_members, "", True, False)
+    return OrderedDict((prefix + name, tensor if keep_vars else tensor.detach().clone()) for name, tensor in named)
 
 
 # %% mutant="modules_state_dict"
 # Hands out the parameters
 # Without keep_vars the tensors are detached, so that nobody trains or backpropagates into what was saved.
 def state_dict(self, *, prefix="", keep_vars=False):
-    return OrderedDict(self.named_members(Module.saved_members, prefix.removesuffix("."), True, False))
+    named = self.named_members(Module.saved_members, "", True, False)
+    return OrderedDict((prefix + name, tensor) for name, tensor in named)
 
 
 # %% mutant="modules_state_dict"
 # Lists what is shared once
 # Both names of a shared tensor are in a state dict: whoever loads it may not share.
 def state_dict(self, *, prefix="", keep_vars=False):
-    named = self.named_members(Module.saved_members, prefix.removesuffix("."), True, True)
-    return OrderedDict((name, tensor if keep_vars else tensor.detach()) for name, tensor in named)
+    named = self.named_members(Module.saved_members, "", True, True)
+    return OrderedDict((prefix + name, tensor if keep_vars else tensor.detach()) for name, tensor in named)
 
 
 # %% mutant="modules_state_dict"
 # Saves all buffers
 # A buffer that was registered with persistent=False stays out of the state dict.
 def state_dict(self, *, prefix="", keep_vars=False):
-    everything = self.named_members(
-        lambda each: each._parameters | each._buffers, prefix.removesuffix("."), True, False
-    )
-    return OrderedDict((name, tensor if keep_vars else tensor.detach()) for name, tensor in everything)
+    everything = self.named_members(lambda each: each._parameters | each._buffers, "", True, False)
+    return OrderedDict((prefix + name, tensor if keep_vars else tensor.detach()) for name, tensor in everything)
 
 
 # %% mutant="modules_state_dict"
@@ -708,6 +908,132 @@ def load_state_dict(self, state_dict, strict=True):
 
 
 # %% mutant="modules_state_dict"
+# Adds a dot
+# A prefix is put before the names as it is. Who calls state_dict gives the dot along, or doesn't want one.
+def state_dict(self, *, prefix="", keep_vars=False):
+    named = self.named_members(Module.saved_members, prefix.removesuffix("."), True, False)
+    return OrderedDict((name, tensor if keep_vars else tensor.detach()) for name, tensor in named)
+
+
+# %% mutant="modules_state_dict"
+# Freezes the model
+# requires_grad_ changes the parameter itself. detach() gives another tensor on the same memory.
+def state_dict(self, *, prefix="", keep_vars=False):
+    named = self.named_members(Module.saved_members, "", True, False)
+    return OrderedDict((prefix + name, tensor if keep_vars else tensor.requires_grad_(False)) for name, tensor in named)
+
+
+# %% mutant="modules_state_dict"
+# Keeps parameters only
+# keep_vars is for all that the dict holds: with it the buffers are the module's own tensors too.
+def state_dict(self, *, prefix="", keep_vars=False):
+    named = self.named_members(Module.saved_members, "", True, False)
+    return OrderedDict(
+        (prefix + name, tensor if keep_vars and tensor.requires_grad else tensor.detach()) for name, tensor in named
+    )
+
+
+# %% mutant="modules_state_dict"
+# Empties the given dict
+# The names that were found are taken out of the caller's dict, so it can't be loaded a second time.
+def load_state_dict(self, state_dict, strict=True):
+    own = self.state_dict(keep_vars=True)
+    missing = [name for name in own if name not in state_dict]
+    errors = [load(name, target, state_dict.pop(name)) for name, target in own.items() if name in state_dict]
+    unexpected = list(state_dict)
+    if strict:
+        for kind, names in (("Unexpected", unexpected), ("Missing", missing)):
+            listed = ", ".join(f'"{name}"' for name in names)
+            errors.insert(0, f"{kind} key(s) in state_dict: {listed}. " if names else "")
+    if any(errors):
+        listed = "\n\t".join(filter(None, errors))
+        raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
+    return _IncompatibleKeys(missing, unexpected)
+
+
+# %% mutant="modules_state_dict"
+# Loads in the order of the dict
+# What load says comes in the order of the module, whatever order the dict has.
+def load_state_dict(self, state_dict, strict=True):
+    own = self.state_dict(keep_vars=True)
+    missing = [name for name in own if name not in state_dict]
+    unexpected = [name for name in state_dict if name not in own]
+    errors = [load(name, own[name], source) for name, source in state_dict.items() if name in own]
+    if strict:
+        for kind, names in (("Unexpected", unexpected), ("Missing", missing)):
+            listed = ", ".join(f'"{name}"' for name in names)
+            errors.insert(0, f"{kind} key(s) in state_dict: {listed}. " if names else "")
+    if any(errors):
+        listed = "\n\t".join(filter(None, errors))
+        raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
+    return _IncompatibleKeys(missing, unexpected)
+
+
+# %% mutant="modules_state_dict"
+# Forgets the buffers
+# A state dict holds buffers too: a running mean that isn't loaded is 0 again.
+def load_state_dict(self, state_dict, strict=True):
+    own = self.state_dict(keep_vars=True)
+    missing = [name for name in own if name not in state_dict]
+    unexpected = [name for name in state_dict if name not in own]
+    named = self.named_parameters(remove_duplicate=False)
+    errors = [load(name, target, state_dict[name]) for name, target in named if name in state_dict]
+    if strict:
+        for kind, names in (("Unexpected", unexpected), ("Missing", missing)):
+            listed = ", ".join(f'"{name}"' for name in names)
+            errors.insert(0, f"{kind} key(s) in state_dict: {listed}. " if names else "")
+    if any(errors):
+        listed = "\n\t".join(filter(None, errors))
+        raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
+    return _IncompatibleKeys(missing, unexpected)
+
+
+# %% mutant="modules_state_dict"
+# Takes the dict's memory
+# The parameters use the memory of the loaded tensors now. A step of the optimizer changes the checkpoint, and
+# whoever held the old memory is left behind. Loading copies numbers.
+def load_state_dict(self, state_dict, strict=True):
+    own = self.state_dict(keep_vars=True)
+    missing = [name for name in own if name not in state_dict]
+    unexpected = [name for name in state_dict if name not in own]
+    errors = []
+    for name, target in own.items():
+        if name in state_dict:
+            errors.append(load(name, target.detach().clone(), state_dict[name]))
+            if not errors[-1]:
+                target.data = state_dict[name]
+    if strict:
+        for kind, names in (("Unexpected", unexpected), ("Missing", missing)):
+            listed = ", ".join(f'"{name}"' for name in names)
+            errors.insert(0, f"{kind} key(s) in state_dict: {listed}. " if names else "")
+    if any(errors):
+        listed = "\n\t".join(filter(None, errors))
+        raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
+    return _IncompatibleKeys(missing, unexpected)
+
+
+# %% mutant="modules_state_dict"
+# Stops at the first error
+# Load everything that fits, and tell all that is wrong: a user would otherwise mend one name a run.
+def load_state_dict(self, state_dict, strict=True):
+    own = self.state_dict(keep_vars=True)
+    missing = [name for name in own if name not in state_dict]
+    unexpected = [name for name in state_dict if name not in own]
+    errors = []
+    for name, target in own.items():
+        if name in state_dict and not any(errors):
+            errors.append(load(name, target, state_dict[name]))
+    if strict:
+        for kind, names in (("Unexpected", unexpected), ("Missing", missing)):
+            listed = ", ".join(f'"{name}"' for name in names)
+            errors.insert(0, f"{kind} key(s) in state_dict: {listed}. " if names else "")
+    if any(errors):
+        listed = "\n\t".join(filter(None, errors))
+        raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
+    return _IncompatibleKeys(missing, unexpected)
+
+
+# %% mutant="modules_state_dict"
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
 def load_state_dict(self, state_dict, strict=True):
@@ -718,37 +1044,56 @@ def load_state_dict(self, state_dict, strict=True):
 
 # %% [markdown] exercise="modules_bilinear" kind="core" points=3 part="mytorch.nn.linear:bilinear"
 # ### Exercise 5 · Bilinear
-# Compute $x_1^\top W_k\, x_2 + b_k$ for each output $k$, on the last dimensions of two batches of any shape, without a
-# Python loop. `matmul` broadcasts what comes before the last two dimensions: give the inputs dimensions so that one call
-# multiplies by all the matrices $W_k$.
+# Compute $x_1^\top W_k\, x_2 + b_k$ for each output $k$, on the last dimensions of two batches of any shape. Write no loop:
+# the check counts the nodes of the graph, and more outputs or rows must not need more. `matmul` broadcasts what comes
+# before the last two dimensions. Give the inputs dimensions so that one call multiplies by all the matrices $W_k$.
 
 # %% check="modules_bilinear"
 generator = check.rng()
 left, right, outputs = (int(size) for size in generator.permutation([2, 3, 4]))
-shapes = {"one pair": (), "a batch": (5,), "a batch of one": (1,), "a batch of rows": (2, 3)}
-weight = mytorch.tensor(generator.normal(size=(outputs, left, right)).astype(np.float32)).requires_grad_()
-bias = mytorch.tensor(generator.normal(size=(outputs,)).astype(np.float32)).requires_grad_()
 compute = mytorch.nn.functional.bilinear
 
 
-def product(shape, *rest):
-    """The result for random inputs, or the error."""
-    arrays = [generator.normal(size=(*shape, size)).astype(np.float32) for size in (left, right)]
+def inputs(shape, outputs, dtype=mytorch.float64):
+    """Two batches, a weight and a bias that all require grad."""
+    sizes = (*shape, left), (*shape, right), (outputs, left, right), (outputs,)
+    return [mytorch.tensor(generator.normal(size=size).round(2), dtype=dtype).requires_grad_() for size in sizes]
+
+
+def product(name, given):
+    """The result, or the error, and the gradients of all that was given."""
     answer = []
-    problem = check.error(lambda: answer.append(compute(*map(mytorch.tensor, arrays), weight, *rest)))
-    return f"{type(problem).__name__}: {problem}" if problem else answer[0]
+    problem = check.error(lambda: answer.append(compute(*given)))
+    check.error(lambda: (answer[0] * answer[0]).sum().backward())
+    result = f"{type(problem).__name__}: {problem}" if problem else answer[0].detach()
+    return {name: result, f"{name}: gradients": [each.grad for each in given]}
 
 
-results = {name: product(shape, bias) for name, shape in shapes.items()}
-if not isinstance(results["a batch"], str):
-    (results["a batch"] * results["a batch"]).sum().backward()
+def nodes(rows, outputs):
+    """How many nodes the graph of the result has."""
+    found = []
+    check.error(lambda: found.append(compute(*inputs((rows,), outputs)).grad_fn))
+    for node in found:
+        found += [other for other, _ in getattr(node, "next_functions", ()) if other and other not in found]
+    return len(found)
+
+
 check.show(
     {"sizes": (left, right, outputs)}
-    | results
-    | {"without a bias": product((5,)), "gradients of weight and bias": [weight.grad, bias.grad]},
+    | product("one pair", inputs((), outputs))
+    | product("a batch", inputs((5,), outputs))
+    | product("a batch of one", inputs((1,), outputs))
+    | product("a batch of rows", inputs((2, 3), outputs))
+    | product("one output", inputs((2,), 1))
+    | product("without a bias", inputs((2,), outputs)[:3])
+    | product("of float32", inputs((2,), outputs, mytorch.float32))
+    | {
+        "more nodes for more outputs": nodes(2, 9) > nodes(2, 3),
+        "more nodes for more rows": nodes(9, 2) > nodes(3, 2),
+    },
     rtol=1e-4,
     atol=1e-5,
-    text="Batches of several shapes through a bilinear map, and its gradients.",
+    text="Batches through a bilinear map: results, and the gradients of both inputs, weight and bias.",
 )
 
 # %% [markdown] hint="modules_bilinear"
@@ -806,6 +1151,56 @@ def bilinear(input1, input2, weight, bias=None):
 
 
 # %% mutant="modules_bilinear"
+# Loops over the outputs
+# Each output makes nodes of its own, so 1000 outputs make thousands. One product with the whole weight does it.
+def bilinear(input1, input2, weight, bias=None):
+    from ..joining import stack
+
+    products = stack([(matmul(input1, each) * input2).sum(-1) for each in weight], -1)
+    return products if bias is None else products + bias
+
+
+# %% mutant="modules_bilinear"
+# Leaves the graph
+# NumPy's numbers have no history: neither the weight nor the layers before get a gradient.
+def bilinear(input1, input2, weight, bias=None):
+    import numpy as np
+
+    from ..creation import from_numpy
+
+    arrays = [each.detach().numpy() for each in (input1, weight, input2)]
+    products = from_numpy(np.asarray(np.einsum("...i,kij,...j->...k", *arrays)))
+    return products if bias is None else products + bias.detach()
+
+
+# %% mutant="modules_bilinear"
+# Detaches the inputs
+# The layer itself learns, but no gradient reaches the layers before it.
+def bilinear(input1, input2, weight, bias=None):
+    rows, columns = input1.detach().unsqueeze(-2).unsqueeze(-2), input2.detach().unsqueeze(-2).unsqueeze(-1)
+    products = matmul(matmul(rows, weight), columns).squeeze((-2, -1))
+    return products if bias is None else products + bias
+
+
+# %% mutant="modules_bilinear"
+# Makes everything float32
+# The result has the type of the inputs: a model in float64 stays in float64.
+def bilinear(input1, input2, weight, bias=None):
+    rows, columns = input1.float().unsqueeze(-2).unsqueeze(-2), input2.float().unsqueeze(-2).unsqueeze(-1)
+    products = matmul(matmul(rows, weight.float()), columns).squeeze((-2, -1))
+    return products if bias is None else products + bias.float()
+
+
+# %% mutant="modules_bilinear"
+# Asks whether the bias is true
+# `if bias` asks a tensor for its truth: an error with several numbers, and wrong with a single 0. Ask `is not None`.
+def bilinear(input1, input2, weight, bias=None):
+    rows, columns = input1.unsqueeze(-2).unsqueeze(-2), input2.unsqueeze(-2).unsqueeze(-1)
+    products = matmul(matmul(rows, weight), columns).squeeze((-2, -1))
+    return products + bias if bias else products
+
+
+# %% mutant="modules_bilinear"
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
 def bilinear(input1, input2, weight, bias=None):
@@ -818,7 +1213,7 @@ def bilinear(input1, input2, weight, bias=None):
 # ### Exercise 6 · The layer that forgets (repair)
 # `Centre` subtracts a running mean of its inputs. In training it works. Two colleagues complain: a model that was saved
 # and loaded gives other answers, and after `model.half()` the next layer refuses what `Centre` gives it. Training must
-# not change, and the running mean is not for an optimizer to step.
+# not change, the running mean stays `self.mean`, and it isn't for an optimizer to step.
 
 
 # %% solution="modules_repair_centre"
@@ -843,22 +1238,25 @@ class Centre(nn.Module):
 # %% check="modules_repair_centre"
 torch.manual_seed(check.seed())
 features = int(check.rng().integers(2, 6))
+momentum = round(float(check.rng().uniform(0.2, 0.8)), 2)
 data = torch.randn(8, features) + 3
-layer, fresh = Centre(features), Centre(features)
+layer, fresh = Centre(features, momentum), Centre(features, momentum)
 for rows in data.split(4):
     layer(rows)
-tracked, given = Centre(features), data.clone().requires_grad_()
+tracked, given = Centre(features, momentum), data.clone().requires_grad_()
 in_training = tracked(given)
 check.error((in_training * data).sum().backward)
-answer = layer.eval()(data[:2])
-problem = check.error(fresh.load_state_dict, layer.state_dict())
-loaded = fresh.eval()(data[:2])
-trained = [name for name, _ in layer.named_parameters()]
-saved, twin = list(layer.state_dict()), copy.deepcopy(layer)
-layer.half()
+model, empty = nn.Sequential(layer).eval(), nn.Sequential(fresh).eval()
+answer = model(data[:2])
+problem = check.error(empty.load_state_dict, model.state_dict())
+loaded = empty(data[:2])
+trained = [name for name, _ in model.named_parameters()]
+saved, twin = list(model.state_dict()), copy.deepcopy(model)
+model.half()
 check.show(
     {
         "features": features,
+        "momentum": momentum,
         "output in training": in_training.detach(),
         "gradient of its input": given.grad,
         "the mean has a history": tracked.mean.requires_grad,
@@ -869,9 +1267,11 @@ check.show(
         "to save": saved,
         "answer of a copy": twin(data[:2]),
         "mean after half()": layer.mean.dtype,
-        "answer after half()": layer(data[:2].half()).dtype,
+        "answer after half()": model(data[:2].half()).dtype,
+        "answer in training after half()": model.train()(data.half()).dtype,
+        "mean after that": layer.mean.dtype,
     },
-    text="A layer that has seen two batches, saved and loaded, copied, and converted to float16.",
+    text="A model of one such layer that has seen two batches, saved and loaded, copied, and converted to float16.",
 )
 
 # %% [markdown] hint="modules_repair_centre"
@@ -964,6 +1364,48 @@ class Centre(nn.Module):
         if self.training:
             self.mean = self.mean + self.momentum * (x.mean(0) - self.mean)
         return x - self.mean
+
+
+# %% mutant="modules_repair_centre"
+# Saves by its own methods
+# Alone the layer works. In a model, the outer state_dict and half look at the tables and find nothing.
+class Centre(nn.Module):
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.mean = torch.zeros(features)
+
+    def state_dict(self, *args, **kwargs):
+        return {"mean": self.mean}
+
+    def load_state_dict(self, state_dict, strict=True):
+        self.mean = state_dict["mean"].clone()
+
+    def half(self):
+        self.mean = self.mean.half()
+        return super().half()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.training:
+            now = x.detach().mean(0)
+            self.mean = self.mean + self.momentum * (now - self.mean)
+        return x - self.mean
+
+
+# %% mutant="modules_repair_centre"
+# Converts back
+# half() converts the buffer, and the next batch in training makes it float32 again: the module decides about its type.
+class Centre(nn.Module):
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.training:
+            now = x.detach().float().mean(0)
+            self.mean = self.mean.float() + self.momentum * (now - self.mean)
+        return (x - self.mean).to(x.dtype)
 
 
 # %% mutant="modules_repair_centre"
@@ -1076,6 +1518,27 @@ def survivors(change) -> list[bool]:
     weight = model.weight
     model = change(model)
     return [model.weight is weight, model.weight.data_ptr() == weight.data_ptr()]
+
+
+# %% mutant="modules_measure_survivors"
+# Compares with a clone, or tensors by `is`
+# clone() has memory of its own from the start, and each `.data` is a new tensor object, even on the same memory. Keep
+# `.data`, and compare addresses.
+def survivors(change) -> list[bool]:
+    model = nn.Linear(3, 2)
+    weight, memory = model.weight, model.weight.data
+    model = change(model)
+    return [model.weight is weight, model.weight.data is memory]
+
+
+# %% mutant="modules_measure_survivors"
+# Asks == for the object
+# == compares numbers, and a copy has the same ones. `is` asks whether it is the same object.
+def survivors(change) -> list[bool]:
+    model = nn.Linear(3, 2)
+    weight, memory = model.weight, model.weight.data
+    model = change(model)
+    return [bool((model.weight == weight).all()), model.weight.data_ptr() == memory.data_ptr()]
 
 
 # %% mutant="modules_measure_survivors"

@@ -81,6 +81,12 @@ def member(kind: str, value: Callable[[ModuleType], Any]) -> Callable[[ModuleTyp
             made.x = torch.nn.Identity()
         elif kind == "attribute":
             made.x = 1
+        elif kind == "empty parameter":
+            made.register_parameter("x", None)
+        elif kind == "empty module":
+            made.add_module("x", None)
+        elif kind == "empty buffer":
+            made.register_buffer("x", None)
         made.other = torch.nn.Parameter(torch.zeros(1))
         made.x = value(torch)
         tables = (made._parameters, made._buffers, made._modules, {"x": 0} if "x" in made.__dict__ else {})
@@ -100,7 +106,10 @@ VALUES: dict[str, Callable[[ModuleType], Any]] = {
 
 @part(module + "Module.__setattr__")
 @pytest.mark.parametrize("value", VALUES)
-@pytest.mark.parametrize("kind", ["new", "parameter", "buffer", "module", "attribute"])
+@pytest.mark.parametrize(
+    "kind",
+    ["new", "parameter", "buffer", "module", "attribute", "empty parameter", "empty module", "empty buffer"],
+)
 def test_what_is_assigned_is_registered(mytorch: ModuleType, kind: str, value: str) -> None:
     same(member(kind, VALUES[value]), mytorch)
 
@@ -220,6 +229,7 @@ CALLS: dict[str, Callable[[ModuleType], Any]] = {
     "itself": lambda torch: network(torch).get_submodule(""),
     "state dict": with_values,
     "prefix": lambda torch: list(network(torch).state_dict(prefix="model.")),
+    "prefix without a dot": lambda torch: list(network(torch).state_dict(prefix="model")),
     "double": types_after(lambda model, torch: model.double()),
     "half": types_after(lambda model, torch: model.half()),
     "float": types_after(lambda model, torch: model.double().float()),

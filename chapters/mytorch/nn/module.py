@@ -52,9 +52,9 @@ class Module:
         """Enter a value in the table it belongs to, or in `__dict__` like any attribute.
 
         A `Parameter` goes into `self._parameters`, a `Module` into `self._modules`, and the name leaves
-        the other tables and `__dict__`. A name that is in a table stays there: in `self._buffers` its
-        value may be any tensor or None, in the other two only None. A module can't take the name of a
-        parameter; the reverse is allowed.
+        the other tables and `__dict__`. For any other value, a name that is in a table stays there: in
+        `self._buffers` the value may be a tensor or None, in the other two only None. A module can't take
+        the name of a parameter; the reverse is allowed.
 
         Raises:
             AttributeError: "cannot assign parameters before Module.__init__() call" (or "module"): no
@@ -140,7 +140,7 @@ class Module:
 
         A module that can be reached in two ways comes once, under its first name, unless
         `remove_duplicate` is False.
-        `memo` holds those that have come already.
+        `memo` holds those that have come already; if duplicates are removed, each that comes enters it.
         """
         memo = set() if memo is None else memo
         if self in memo:
@@ -222,8 +222,8 @@ class Module:
         `saved_members` is what to take of each module. A tensor that has two names is in it twice. Tensors
         are detached, unless `keep_vars`.
         """
-        named = self.named_members(Module.saved_members, prefix.removesuffix("."), True, False)
-        return OrderedDict((name, tensor if keep_vars else tensor.detach()) for name, tensor in named)
+        named = self.named_members(Module.saved_members, "", True, False)
+        return OrderedDict((prefix + name, tensor if keep_vars else tensor.detach()) for name, tensor in named)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> _IncompatibleKeys:
         """Copy the tensors of a state dict into the parameters and buffers of the same names.
