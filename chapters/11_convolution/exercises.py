@@ -123,8 +123,16 @@ for name, windows in cases.items():
     values[f"{name}: seen by the last place"] = [
         list(range(length))[each] for each, length in zip(seen, padded, strict=True)
     ]
-too_small = convolution.Windows((3, 3), (2, 2), (0, 0), (2, 2)), (4, 3)
-values["too small: no window fits"] = [each < 1 for each in too_small[0].counts(too_small[1])]
+found = convolution.Windows((3, 3), (2, 2), (0, 0), (2, 2)).counts((4, 3))
+values["too small: no window fits"] = [each < 1 for each in found]
+
+
+def steps(length):
+    """How many instructions Python runs for a square image of this length."""
+    image = mytorch.ones(1, 1, length, length)
+    return instructions(lambda: convolution.im2col(image, cases["plain"]))
+
+
 try:
     for name, windows in cases.items():
         columns = convolution.im2col(images, windows)
@@ -132,15 +140,15 @@ try:
         values[f"{name}: first column, one row"] = columns[1, :, 0], columns[0, 1]
         values[f"{name}: sums of the rows"] = columns.sum((0, 2))
     windows = convolution.Windows(kernel, (2, 2), (1, 1), (1, 1))
-    values["minus infinity around: first column"] = convolution.im2col(images, windows, float("-inf"))[1, :, 0]
-    values["type of float32 images' columns"] = repr(convolution.im2col(images.float(), cases["plain"]).dtype)
-    small, large = (mytorch.ones(1, 1, length, length) for length in (8, 48))  # of 2,000 windows more
-    more = instructions(lambda: convolution.im2col(large, cases["plain"]))
-    more -= instructions(lambda: convolution.im2col(small, cases["plain"]))
+    columns = convolution.im2col(images, windows, float("-inf"))
+    values["minus infinity around: first column"] = columns[1, :, 0]
+    columns = convolution.im2col(images.float(), windows)
+    values["type of float32 images' columns"] = repr(columns.dtype)
+    more = steps(48) - steps(8)  # instructions for 2,000 windows more
     values["a loop over the windows"] = more > 10_000
 except (IndexError, TypeError, ValueError) as error:
     values["im2col raised"] = str(error)
-check.show(values, text="How many windows there are, what a place sees of the image, and the columns.")
+check.show(values, text="The number of windows, what a place sees of the image, and the columns.")
 
 # %% [markdown] hint="conv_im2col"
 # `counts` is the formula of the lesson, once for rows and once for columns. `zip` the two lengths with the four pairs.
@@ -375,17 +383,20 @@ try:
         high, wide = windows.counts(size)
         columns = mytorch.tensor(rng.normal(size=(2, 3 * 6, high * wide)).round(2))
         images = convolution.col2im(columns, windows, size)
-        values |= {f"{name}: shape": tuple(images.shape), f"{name}: channel 1 of image 0": images[0, 1]}
+        values[f"{name}: shape"] = tuple(images.shape)
+        values[f"{name}: channel 1 of image 0"] = images[0, 1]
         values[f"{name}: sums of all channels"] = images.sum((2, 3))
     x = mytorch.tensor(rng.normal(size=(1, 2, *size)), requires_grad=True)
     weight = mytorch.tensor(rng.normal(size=(2, 2, 3, 3)))
     mytorch.nn.functional.conv2d(x, weight, stride=2, padding=1).sum().backward()
     values["the gradient of a convolution"] = x.grad
-    values["type, of float32 columns"] = repr(convolution.col2im(columns.float(), windows, size).dtype)
-    values["a loop over the windows"] = steps(48) - steps(8) > 10_000  # there are 2,000 windows more
+    images = convolution.col2im(columns.float(), windows, size)
+    values["type, of float32 columns"] = repr(images.dtype)
+    more = steps(48) - steps(8)  # instructions for 2,000 windows more
+    values["a loop over the windows"] = more > 10_000
 except (IndexError, RuntimeError, TypeError, ValueError) as error:
     values["raised"] = str(error)
-check.show(values, rtol=1e-5, text="Images made of columns, and a convolution's gradient by your col2im.")
+check.show(values, rtol=1e-5, text="Images made of columns, and a convolution's gradient.")
 
 # %% [markdown] hint="conv_col2im"
 # Turn `im2col` round. Its last step was a reshape; here it's the first: to (N, C, kh, kw, rows, columns).
@@ -555,7 +566,8 @@ def look(name, call, images, weight, **options):
     try:
         y = call(x, w, **options)
         (y * y).sum().backward()
-        values[f"{name}: shape"], values[f"{name}: channels 0 and 3 of image 1"] = tuple(y.shape), y[1, :4:3]
+        values[f"{name}: shape"] = tuple(y.shape)
+        values[f"{name}: channels 0 and 3 of image 1"] = y[1, :4:3]
         values[f"{name}: gradient of the weight"] = summed(w.grad)
         values[f"{name}: gradient of the images"] = summed(x.grad)
     except (IndexError, RuntimeError, TypeError, ValueError) as error:
@@ -568,13 +580,15 @@ for name, groups, options in [
     ("depthwise", 4, {"padding": (0, 2), "stride": (1, 2)}),
     ("a single window", 1, {"stride": (6, 7)}),
 ]:
-    look(name, functional.conv2d, (2, 4, 6, 7), (8, 4 // groups, 3, 2), groups=groups, **options)
+    weight = 8, 4 // groups, 3, 2
+    look(name, functional.conv2d, (2, 4, 6, 7), weight, groups=groups, **options)
 for name, groups, options in [
     ("back", 1, {"stride": 2, "padding": 1}),
     ("back, the larger size", 2, {"stride": (2, 3), "output_padding": (1, 2)}),
 ]:
-    look(name, functional.conv_transpose2d, (2, 6, 3, 2), (6, 4 // groups, 3, 2), groups=groups, **options)
-check.show(values, rtol=1e-5, text="Convolutions with groups, transposed ones too, and their gradients.")
+    weight = 6, 4 // groups, 3, 2
+    look(name, functional.conv_transpose2d, (2, 6, 3, 2), weight, groups=groups, **options)
+check.show(values, rtol=1e-5, text="Convolutions, transposed ones too, and their gradients.")
 
 # %% [markdown] hint="conv_product"
 # Without groups, `convolve` is three steps: the columns, `weight.reshape(O, depth) @ columns`, and a reshape to
@@ -621,8 +635,8 @@ def convolve(images, weight, windows, groups):
 
 
 # %% mutant="conv_product"
-# Turns the kernel round
-# That is the convolution of mathematics. PyTorch's doesn't turn the kernel.
+# Flips the kernel
+# That is the convolution of mathematics. PyTorch's doesn't flip the kernel.
 def convolve(images, weight, windows, groups):
     count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
     depth = weight[0].numel()
@@ -752,7 +766,7 @@ for name, (layers, size) in networks.items():
         rows = (rows + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
     fields = [tuple(int(each) for each in field(layers, size, place)) for place in range(rows)]
     values[f"{name}, {size} rows: {layers}"] = fields
-check.show(values, text="For each row of the output, the first and the last row of the image behind it.")
+check.show(values, text="For each row of the output: the first and last row behind it.")
 
 # %% [markdown] hint="conv_field"
 # Walk backwards, from the last layer to the first, with the rows that matter at this level. At the start that is `place`
@@ -899,7 +913,7 @@ def field(layers, size, place):
 
 # %% solution="conv_repair_fourier"
 def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """What `F.conv2d` gives with a padding of half the kernel: two matrices, the kernel with odd sides."""
+    """What `F.conv2d` gives with a padding of half the kernel: matrices, the kernel with odd sides."""
     (high, wide), (kh, kw) = image.shape, kernel.shape
     ### BEGIN SOLUTION
     size = high + kh - 1, wide + kw - 1
@@ -929,7 +943,7 @@ for sides in ((3, 3), (1, 5), (7, 3)):
     kernel = rng.normal(size=sides).round(2)
     values |= {f"kernel {sides}": kernel, f"result {sides}": fourier_convolution(image, kernel)}
 values["transforms with np.fft"] = any(name.startswith("numpy.fft") for name in modules)
-check.show(values, rtol=1e-6, atol=1e-9, text="The blurred spot; a random image and three random kernels.")
+check.show(values, rtol=1e-6, atol=1e-9, text="The blurred spot; a random image with three kernels.")
 
 # %% [markdown] hint="conv_repair_fourier"
 # The spectrum of a signal of n numbers belongs to a signal that repeats: after the last number comes the first again.
@@ -1021,9 +1035,8 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 
 # %% mutant="conv_repair_fourier"
-# Forgets to turn the kernel
-# A product of spectra is the convolution of mathematics, which turns the kernel round. PyTorch's doesn't, so it has to be
-# turned back beforehand.
+# Forgets to flip the kernel
+# A product of spectra is the convolution of mathematics, which flips the kernel. PyTorch's doesn't, so flip it back first.
 def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     (high, wide), (kh, kw) = image.shape, kernel.shape
     size = high + kh - 1, wide + kw - 1
@@ -1080,8 +1093,10 @@ def hidden(kernel: int, stride: int, padding: int, dilation: int):
 
 
 layers = [(3, 1, 3, 2), (4, 4, 0, 3)]
-layers += [(whole(rng, 3, 4), whole(rng, 1, 4), whole(rng, 0, 3), whole(rng, 1, 3)) for _ in range(3)]
-values = {f"layer {i}": [int(each) for each in geometry(hidden(*layer))] for i, layer in enumerate(layers)}
+layers += [[whole(rng, low, high) for low, high in ((3, 4), (1, 4), (0, 3), (1, 3))] for _ in range(3)]
+values = {}
+for number, layer in enumerate(layers):
+    values[f"layer {number}"] = [int(each) for each in geometry(hidden(*layer))]
 check.show(values, text="Kernel size, stride, padding and dilation of five unknown layers.")
 
 # %% [markdown] hint="conv_measure_geometry"

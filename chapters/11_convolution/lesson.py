@@ -57,22 +57,23 @@ print("blur: equal", np.allclose(textbook(picture, blur), theirs(picture, blur))
 
 # %% [markdown]
 # ### Break it
-# The blur looks the same from all sides. Try a kernel that doesn't: the difference of left and right, which finds edges.
+# A blur looks the same whichever way you turn it. Try a kernel that doesn't: left minus right, which finds edges.
 
 # %% tags=["proof-not-flipped"]
 edge = np.array([[1.0, 0.0, -1.0]])
 one, other = textbook(picture, edge), theirs(picture, edge)
 print("edge: equal", np.allclose(one, other), "  opposite sign", np.allclose(one, -other))
-print("kernel turned round: equal", np.allclose(textbook(picture, edge[::-1, ::-1]), other))
+print("kernel flipped: equal", np.allclose(textbook(picture, edge[::-1, ::-1]), other))
 
 # %% [markdown]
-# PyTorch doesn't turn the kernel round. Mathematics calls that a **cross-correlation**. For a learned kernel it makes
-# no difference: it is learned the other way round. But a filter that you copy from a book may have to be turned.
+# The textbook flips the kernel, top to bottom and left to right. PyTorch doesn't: mathematicians call that a
+# **cross-correlation**. For a learned kernel it makes no difference, since training finds the flipped one. But a filter
+# that you copy from a book may need a flip.
 #
 # ## Kernel, stride, padding, dilation · C 卷积函数
 # With stride $t$, dilation $d$ and padding $p$, place $i$ of the kernel in window $y$ sees row $t y + d i - p$. The
-# picture shows an image of ones with the last window in it, and the result of a kernel of ones: how many pixels each
-# window saw.
+# picture shows an image of ones with its last window, and what a kernel of ones makes of it: how many pixels each window
+# saw.
 
 
 # %%
@@ -93,18 +94,20 @@ choices = {"kernel": [1, 2, 3], "stride": [1, 2, 3], "padding": [0, 1, 2], "dila
 pictures.slider(last_window, start={"kernel": 2, "stride": 2, "padding": 0, "dilation": 1}, **choices)
 
 # %% [markdown]
-# The kernel reaches over $d(k - 1) + 1$ rows. Padding makes the image $2p$ longer. Count the whole strides in what is
-# left, and add the first window:
+# The kernel reaches over $d(k - 1) + 1$ rows. Padding makes the image $2p$ longer. Take the reach off, count the whole
+# strides in what is left, and add one for the first window:
 #
 # $$ count = \left\lfloor \frac{size + 2p - d(k - 1) - 1}{t} \right\rfloor + 1 $$
 #
-# The floor dropped the last column: $\lfloor (8 - 2 - 1) / 2 \rfloor + 1 = 3$ windows begin at 0, 2 and 4, and the last
-# one ends at 6.
+# The floor drops the last column: $\lfloor (8 - 2 - 1) / 2 \rfloor + 1 = 3$ windows begin at 0, 2 and 4, and the last
+# one ends at 6. Which rows stay unseen elsewhere?
 
 # %% tags=["proof-output-size"]
-for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 1, 2, 2), (8, 3, 2, 1, 1)]:
-    found = theirs(np.ones((n, n)), np.ones((k, k)), stride=t, padding=p, dilation=d)
-    print(f"size {n}, kernel {k}, stride {t}, padding {p}, dilation {d}: {len(found)}")
+same_and_half = [(8, 3, 1, 1, 1), (8, 3, 1, 2, 2), (8, 3, 2, 1, 1)]
+for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), *same_and_half, (8, 2, 3, 0, 1), (9, 3, 2, 0, 2)]:
+    count = len(theirs(np.ones((n, n)), np.ones((k, k)), stride=t, padding=p, dilation=d))
+    unseen = set(range(n)) - {t * y + d * i - p for y, i in np.ndindex(count, k)}
+    print(f"size {n}, kernel {k}, stride {t}, padding {p}, dilation {d}: {count}, unseen {[*unseen]}")
 
 # %% [markdown]
 # **Interview · How large is the output of a convolution?**
@@ -112,8 +115,8 @@ for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 
 # - *Thirty seconds:* ⌊(size + 2p − d(k − 1) − 1) / t⌋ + 1 along each dimension.
 # - *Longer:* An odd kernel with padding d(k − 1)/2 and stride 1 keeps the size. A kernel of 3 with padding 1 and
 #   stride 2 halves an even size.
-# - *They ask next:* Are all pixels used? Not if the division's remainder is larger than the padding: then the last ones
-#   are dropped. And a stride longer than the kernel's reach leaves gaps.
+# - *They ask next:* Is every pixel used? Not if the division's remainder is larger than the padding: then the last ones
+#   are dropped. A stride longer than the kernel's reach leaves gaps. So does one that shares a factor with the dilation.
 # - *The trap:* Reading the input's size off the output's. 7 and 8 both give 3.
 # - *Proof:* `proof-output-size`, `proof-unseen`.
 #
@@ -206,7 +209,7 @@ about = "Time of a convolution of images from 8 to 64 a side: a loop over window
 pictures.curves(measured, sides, xlabel="rows and columns", ylabel="time (ms)", log="y", alt=about)
 
 # %% [markdown]
-# The arithmetic is the same. The two matrix products leave the loop to BLAS, and pay with memory.
+# The arithmetic is the same. The two matrix products let BLAS run the loop, and pay for it with memory.
 
 # %% tags=["proof-memory"]
 image = torch.ones(1, 8, 64, 64)
@@ -222,13 +225,13 @@ for k in (1, 3, 5):
 # - *Longer:* With stride 1 a pixel is copied about k² times: nine times the memory for 3 × 3. Libraries copy a tile at a
 #   time, or compute the addresses inside the product (implicit GEMM).
 # - *They ask next:* Rows or columns? One is the other's transpose. Ask which numbers are neighbours in memory.
-# - *The trap:* Copying for a 1 × 1 kernel with stride 1, too. Its columns are the image.
+# - *The trap:* Copying for a 1 × 1 kernel too. With stride 1 and no padding, its columns are the image.
 # - *Proof:* `proof-im2col`, `proof-row-or-column`, `proof-memory`.
 
 # %% [markdown] given="mytorch.nn.convolution:derivative.im2col mytorch.nn.convolution:derivative.col2im"
 # ## The way back
 # In `mytorch`, `im2col` is an operation, so it needs a derivative. A pixel that went into four columns gets the sum of
-# four gradients: `col2im` adds each number where it came from. The derivative of `col2im` is `im2col` again:
+# four gradients: `col2im` adds each number to the pixel it came from. The derivative of `col2im` is `im2col` again:
 
 # %% tags=["proof-adjoint"]
 from mytorch.nn.convolution import Windows, col2im, im2col
@@ -244,18 +247,18 @@ for size, stride in (6, (1, 1)), (8, (2, 2)):
 pictures.grids(("stride 1", counts[0]), "and", ("the surprise: stride 2", counts[1], counts[1] == 0))
 
 # %% [markdown]
-# Each pixel shows how many windows saw it. On the right you find the column that nobody sees: its gradient is 0, and
-# training learns nothing from it.
+# Each pixel shows how many windows saw it. On the right is the column that nobody sees: its gradient is 0, and training
+# learns nothing from it.
 #
 # **Interview · What is the gradient of a convolution?**
 #
 # - *Thirty seconds:* With W the kernels as a matrix and C the columns, the result is W C. So the gradient of W is G Cᵀ, and
 #   that of the input is `col2im(Wᵀ G)`.
 # - *Longer:* With stride 1 and no padding, the second one is a convolution again: of G, padded by k − 1, with the
-#   kernel turned round and its channels exchanged.
-# - *They ask next:* Where is the learning signal weak? At the border, which fewer windows see.
+#   kernel flipped and its two channel dimensions swapped.
+# - *They ask next:* Where is the learning signal weak? At the border, because fewer windows see it.
 # - *The trap:* Writing in `col2im` instead of adding. Where windows overlap, only the last one would count.
-# - *Proof:* `proof-adjoint`; the turned kernel: `proof-transposed`.
+# - *Proof:* `proof-adjoint`; the flipped kernel: `proof-transposed`.
 
 # %% [markdown] given="mytorch.nn.convolution:conv2d"
 # ## Milestone: LeNet
@@ -289,20 +292,19 @@ print("equal gradients:", np.allclose(*[each.numpy() for each in gradients.value
 # %% tags=["proof-channels"]
 x = torch.zeros(1, 64, 8, 8, requires_grad=True)
 for name, k, groups in [("ordinary", 3, 1), ("4 groups", 3, 4), ("depthwise", 3, 64), ("1 × 1", 1, 1)]:
-    layer = torch.nn.Conv2d(64, 64, k, groups=groups, bias=False)
-    (grad,) = torch.autograd.grad(layer(x)[0, 0].sum(), x)
+    w = torch.nn.Conv2d(64, 64, k, groups=groups).weight
+    (grad,) = torch.autograd.grad(F.conv2d(x, w, groups=groups)[0, 0].sum(), x)
     channels = (grad[0].abs().sum((1, 2)) > 0).sum().item()
-    shape = tuple(layer.weight.shape)
-    print(f"{name:9} weight {shape!s:15} {layer.weight.numel():6} numbers, sees channels: {channels}")
+    print(f"{name:9} weight {tuple(w.shape)!s:15} {w.numel():6} numbers, sees channels: {channels}")
 
 # %% [markdown]
 # **Interview · What does `groups` do? What is a depthwise separable convolution?**
 #
 # - *Thirty seconds:* Group g of the outputs sees only group g of the inputs, so weights and products shrink by the factor
-#   `groups`. With one channel a group it's depthwise; a 1 × 1 convolution after it mixes the channels again.
+#   `groups`. With one input channel per group it's depthwise; a 1 × 1 convolution after it mixes the channels again.
 # - *Longer:* For 64 channels and 3 × 3 that is 576 + 4,096 weights in place of 36,864.
-# - *They ask next:* What shape has the weight? (out, in / groups, kh, kw), so `groups` has to divide both.
-# - *The trap:* "A kernel works on one channel." Only if it is depthwise.
+# - *They ask next:* What shape is the weight? (out, in / groups, kh, kw), so `groups` has to divide both.
+# - *The trap:* "A kernel works on one channel." Only in a depthwise convolution.
 # - *Proof:* `proof-channels`.
 #
 # ## 1 × 1 · 3.19 1x1卷积的作用
@@ -319,8 +321,8 @@ print("256 to 256 channels, 3 × 3:", 256 * 256 * 9, "weights; through 64 and ba
 # **Interview · What is a 1 × 1 convolution good for?**
 #
 # - *Thirty seconds:* It changes the number of channels and mixes them, pixel by pixel: a linear layer with shared weights.
-# - *Longer:* ResNet's bottlenecks shrink the channels first, so the 3 × 3 in the middle is cheap. With a nonlinearity
-#   after it, it's a small network at each pixel.
+# - *Longer:* ResNet's bottlenecks shrink the channels first, so the 3 × 3 in the middle is cheap. Stack two with
+#   a nonlinearity between them, and they're a small network at each pixel.
 # - *They ask next:* Does it see neighbours? No, it adds nothing to the receptive field.
 # - *The trap:* "It does nothing, since it multiplies by a number." It multiplies by a matrix, out × in.
 # - *Proof:* `proof-one-by-one`.
@@ -329,28 +331,27 @@ print("256 to 256 channels, 3 × 3:", 256 * 256 * 9, "weights; through 64 and ba
 # `conv_transpose2d` is the way back through a convolution, used as a layer.
 
 # %% tags=["proof-transposed"]
-x, w = torch.rand(1, 2, 7, 7, requires_grad=True), torch.rand(3, 2, 3, 3)
+x, w, g = torch.rand(1, 2, 7, 7, requires_grad=True), torch.rand(3, 2, 3, 3), torch.rand(1, 3, 3, 3)
 y = F.conv2d(x, w, stride=2)
-g = torch.rand(y.shape)
 back = F.conv_transpose2d(g, w, stride=2)
 print("equals the gradient:", torch.allclose(torch.autograd.grad(y, x, g)[0], back))
 print("undoes the convolution:", torch.allclose(F.conv_transpose2d(y, w, stride=2), x))
-turned = w.flip((2, 3)).transpose(0, 1)
-print("stride 1, a convolution:", torch.allclose(F.conv_transpose2d(g, w), F.conv2d(g, turned, padding=2)))
+flipped = w.flip((2, 3)).transpose(0, 1)
+print("stride 1, a convolution:", torch.allclose(F.conv_transpose2d(g, w), F.conv2d(g, flipped, padding=2)))
 print("3 × 3 goes to", *[tuple(F.conv_transpose2d(g, w, None, 2, 0, extra).shape[2:]) for extra in (0, 1)])
 maps = [F.conv_transpose2d(torch.ones(1, 3, 3), torch.ones(1, 1, k, k), stride=2)[0].int() for k in (3, 4)]
 pictures.grids(("kernel 3, stride 2", maps[0]), "or", ("kernel 4, stride 2", maps[1]))
 
 # %% [markdown]
-# Both images come from a flat image and a kernel of ones. Kernel 3 makes a **checkerboard**, since its copies overlap
+# Both come from a flat image and a kernel of ones. Kernel 3 makes a **checkerboard**, since its copies overlap
 # unevenly. When the stride divides the kernel's size, they overlap evenly, except near the border.
 #
 # **Interview · What is a transposed convolution?**
 #
-# - *Thirty seconds:* The backward pass of a convolution, used forwards: each input pixel adds a scaled kernel to the
-#   output. A stride makes images larger.
-# - *Longer:* It is the transpose, not the inverse: the shape comes back, the numbers don't. Where a convolution takes
-#   several sizes to the same one, `output_padding` says which of them you want.
+# - *Thirty seconds:* The backward pass of a convolution, used as a layer: each input pixel adds its multiple of the
+#   kernel to the output. A stride spreads these copies out, so images grow.
+# - *Longer:* It is the transpose, not the inverse: the shape comes back, the numbers don't. When a convolution maps
+#   several sizes to one, `output_padding` says which of them you want.
 # - *They ask next:* Where do checkerboards come from? Mostly from kernel sizes that the stride doesn't divide.
 # - *The trap:* Calling it a deconvolution. That would be the inverse.
 # - *Proof:* `proof-transposed`.
@@ -377,7 +378,7 @@ about = "How the gradient of four units spreads over the image's columns: wider 
 pictures.curves(shares, range(32), xlabel="column of the image", ylabel="share of the gradient", alt=about)
 
 # %% [markdown]
-# The field says what a unit can see, the curve how much each pixel counts. After one layer, that depends on the
+# The field says what a unit can see. The curve says how much each pixel counts. After one layer, that depends on the
 # kernel's weights. After four, the middle counts more, because more paths lead from there to the unit.
 #
 # ## The real one
@@ -391,14 +392,14 @@ print(inspect.getsource(correlation.windows))
 
 # %% [markdown]
 # `xp` is NumPy or CuPy, `array.strides` counts in bytes. `inner` steps from place to place of the kernel, `outer` from
-# window to window. It works in any number of dimensions, so `conv1d` and `conv3d` need no code of their own. In your
-# `col2im` the loop stays: windows overlap, and `+=` on a view whose elements overlap loses numbers.
+# window to window. It works in any number of dimensions, so `conv1d` and `conv3d` need no code of their own. The way
+# back keeps its loop, in minitorch too: windows overlap, and `+=` on a view whose elements overlap loses numbers.
 #
 # ## Myths
 # ### Myth 8 · "All frameworks convolve by im2col"
-# Note D10 says so. On a CPU, PyTorch does it for float64 and for small images. Most float32 work goes to oneDNN, whose
-# usual way is a direct convolution; on a GPU, cuDNN chooses. Which ways does minitorch go, and do other algorithms give
-# the same numbers?
+# That is what note D10 says. On a CPU, PyTorch does it for float64, and in float32 for a single small image. Other float32
+# work goes to oneDNN, whose usual way is a direct convolution. On a GPU, cuDNN chooses. Which ways does minitorch take,
+# and do other algorithms give the same numbers?
 
 # %% tags=["proof-myth-8"]
 import sys
@@ -429,16 +430,16 @@ print("Fourier transform:", np.allclose(fourier, np.correlate(a, k)))
 #
 # - *Thirty seconds:* It is one of several ways. There are also direct loops, Winograd (fewer products for small kernels),
 #   Fourier transforms (for large ones) and implicit GEMM, and libraries choose by shape.
-# - *They ask next:* Who chooses on a GPU? cuDNN; `torch.backends.cudnn.benchmark = True` has it time them first. They add
-#   in different orders, so don't expect equal last digits.
+# - *They ask next:* Who chooses on a GPU? cuDNN. With `torch.backends.cudnn.benchmark = True` it times the candidates
+#   first. They add in different orders, so don't expect equal last digits.
 # - *The trap:* Saying that a convolution needs k² times the memory. Only im2col does.
 # - *Proof:* `proof-myth-8`.
 #
 # ## Rapid fire
-# 1. How many parameters has `Conv2d(3, 8, 3)`? 8 · 3 · 9 weights and 8 biases: 224.
+# 1. How many parameters does `Conv2d(3, 8, 3)` have? 8 · 3 · 9 weights and 8 biases: 224.
 # 2. Does that number depend on the size of the images? No.
 # 3. What lies in the padding of a max pool? Minus infinity, not 0.
-# 4. And in that of an average pool? Zeros, which count as pixels by default.
+# 4. And in the padding of an average pool? Zeros, which count as pixels by default.
 # 5. `padding="same"` with stride 2? An error.
 
 # %% tags=["proof-rapid-fire"]
@@ -453,7 +454,7 @@ print("5.", check.error(torch.nn.Conv2d, 3, 8, 3, stride=2, padding="same"))
 
 # %% [markdown]
 # ## The card
-# 1. `conv2d` slides the kernel without turning it round.
+# 1. `conv2d` slides the kernel without flipping it.
 # 2. Place i of window y sees row t·y + d·i − p.
 # 3. ⌊(size + 2p − d(k − 1) − 1) / t⌋ + 1 windows; the remainder at the end isn't seen.
 # 4. im2col: windows become columns, the convolution a matrix product.

@@ -124,7 +124,13 @@ def convolve(images: Tensor, weight: Tensor, windows: Windows, groups: int) -> T
     return (kernels @ columns).reshape(count, outputs, *counts)
 
 
-def convolve_back(grad: Tensor, weight: Tensor, windows: Windows, groups: int, size: tuple[int, ...]) -> Tensor:
+def convolve_back(
+    grad: Tensor,
+    weight: Tensor,
+    windows: Windows,
+    groups: int,
+    size: tuple[int, ...],
+) -> Tensor:
     """The gradient of `convolve` by its images: (N, O, rows, columns) → (N, C, H, W), of `size`.
 
     Each number of `grad` adds its kernel, times the number, to what the kernel saw.
@@ -145,11 +151,11 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """out[n, o, y, x] = bias[o] + Σ_{c, i, j} weight[o, c, i, j] · input[n, c, t·y + d·i - p, t·x + d·j - p].
+    """out[n, o, y, x] = bias[o] + Σ weight[o, c, i, j] · input[n, c, t·y + d·i - p, t·x + d·j - p].
 
-    t is the stride, d the dilation, p the padding. Images are (N, C, H, W), or (C, H, W) for a single one;
-    the weight is (O, C / groups, kh, kw). The kernel isn't turned round: mathematics calls this a
-    cross-correlation.
+    The sum is over c, i and j; t is the stride, d the dilation, p the padding. Images are (N, C, H, W), or
+    (C, H, W) for a single one; the weight is (O, C / groups, kh, kw). The kernel isn't flipped: mathematicians
+    call this a cross-correlation.
 
     Raises:
         RuntimeError: the shapes don't fit together, or the kernel is larger than the image.
