@@ -66,6 +66,26 @@ prediction = [1, 1, 1]
 prediction = [4, 6, 0]
 
 # %% mutant="attention_predict_changes"
+# The other rows, without a mask and with padding
+# Row 2 has a new query, whatever is hidden: it changes, too. And a key that nobody looks at changes no other row.
+prediction = [4, 5, 0]
+
+# %% mutant="attention_predict_changes"
+# Padding hides nothing
+# If no query looks at key 2, its value reaches no other row. Only row 2 changes, because its own query is new.
+prediction = [4, 6, 6]
+
+# %% mutant="attention_predict_changes"
+# Padding hides a token from itself alone
+# It is the other way round: key 2 reaches nobody, so the other rows stay. Row 2's own query still asks, and it is new.
+prediction = [4, 6, 5]
+
+# %% mutant="attention_predict_changes"
+# Leaves row 2 out everywhere
+# Token 2's own query is new in all three cases, so row 2 changes: with a causal mask, without a mask, and as padding.
+prediction = [3, 5, 0]
+
+# %% mutant="attention_predict_changes"
 # Looks the wrong way
 # A causal mask hides what comes later. Rows 0 and 1 don't see token 2; rows 2 to 5 do.
 prediction = [3, 6, 0]
@@ -73,10 +93,10 @@ prediction = [3, 6, 0]
 
 # %% [markdown] exercise="attention_scaled_dot_product" kind="core" points=3 part="mytorch.nn.attention:scaled_dot_product_attention"
 # ### Exercise 2 · Attention
-# Three lines of mathematics, and the masks. In this file `softmax`, `dropout`, `additive`, `ones`, `boolean` and `math`
-# are there; `x.mT` exchanges the last two dimensions. A query that may look nowhere is the hard part: softmax of nothing
-# but −inf is nan, and nan times 0 is nan, in the backward pass as well. Find these rows *before* softmax and put harmless
-# numbers there.
+# Three lines of mathematics, and the masks. Your function goes into a file that has `softmax`, `dropout`, `additive`, `ones`,
+# `boolean` and `math`; `x.mT` swaps the last two dimensions. The hard part is a query that may look nowhere: softmax of
+# nothing but −inf is nan, and nan times 0 is nan, in the backward pass as well. Find these rows *before* softmax and put
+# harmless numbers there. A mask of numbers may be learned, so it gets a gradient too.
 
 # %% check="attention_scaled_dot_product"
 generator = check.rng()
@@ -84,39 +104,49 @@ L, S, E, V = (int(each) for each in generator.permutation([2, 3, 4, 5]))
 
 
 def attended(front=(), **options):
-    """The result, and for all three inputs the sums of their gradients' rows."""
+    """The result, and sums of the rows of all three gradients."""
     shapes = (*front, L, E), (*front, S, E), (*front, S, V)
     arrays = [generator.normal(size=shape).astype(np.float32) for shape in shapes]
     inputs = [mytorch.tensor(each).requires_grad_() for each in arrays]
     result = mytorch.nn.functional.scaled_dot_product_attention(*inputs, **options)
     (result * mytorch.arange(result.numel()).reshape(result.shape)).sum().backward()
-    return [result.detach(), *(each.grad.sum(-1) for each in inputs)]
+    return [result.detach(), *(each.grad if each.grad is None else each.grad.sum(-1) for each in inputs)]
+
+
+def on_a_gpu():
+    mytorch.cuda.simulate(1)
+    x = mytorch.ones(3, 2, device="cuda")
+    return mytorch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)
 
 
 allowed = generator.random((L, S)) < 0.6
 allowed[:, 0], allowed[0] = True, False  # the first query may look nowhere
 bias = generator.normal(size=(L, S)).astype(np.float32)
 bias[-1] = -np.inf  # nor may the last one, by a mask of numbers
-given = mytorch.tensor(bias)
+given = mytorch.tensor(bias).requires_grad_()
 shown = {
     "queries, keys, width, values": [L, S, E, V],
     "plain": attended(),
     "a batch of heads": attended((2, 1)),
     "another scale": attended(scale=0.1),
+    "a scale of 0": attended(scale=0.0),
     "causal": attended((2,), is_causal=True),
     "allowed": allowed,
     "boolean mask": attended((2,), attn_mask=mytorch.tensor(allowed)),
     "mask of numbers": attended(attn_mask=given),
-    "the mask afterwards": given,
+    "the mask afterwards": given.detach(),
+    "the mask's gradient": given.grad,
     "two masks": check.error(attended, attn_mask=given, is_causal=True),
+    "error on a GPU": check.error(on_a_gpu),
 }
 mytorch.manual_seed(check.seed())
 shown["dropout"] = attended(dropout_p=0.5)
+shown["dropout and a causal mask"] = attended((2,), dropout_p=0.5, is_causal=True)
 check.show(shown, rtol=1e-3, atol=1e-5, text="The result, and sums of the rows of the three gradients.")
 
 # %% [markdown] hint="attention_scaled_dot_product"
-# `scores = query @ key.mT * scale`. A causal mask is a boolean one, so make it first and treat both alike:
-# `scores + additive(attn_mask, scores.dtype)`.
+# `scores = query @ key.mT * scale`, with 1/√E where `scale` is None. A causal mask is a boolean one, so make it first and
+# treat both alike: `scores + additive(attn_mask, scores.dtype)`.
 
 # %% [markdown] hint="attention_scaled_dot_product"
 # `nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)` is True for the queries that may look nowhere.
@@ -205,6 +235,174 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
         attn_mask = ones(query.shape[-2], key.shape[-2]).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Keeps the harmless numbers
+# The row of zeros gets equal weights from softmax, so the query sees the plain mean. Its weights must be 0 afterwards.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# True is hidden
+# That is what `MultiheadAttention` means by True. Here a query may look where the mask is True: fill where it is
+# False.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).triu(1)
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores.masked_fill(attn_mask, -math.inf) if attn_mask.dtype is boolean else scores + attn_mask
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Hides after softmax
+# The hidden scores were still in the divisor, so the weights that are left don't sum to 1. Make the scores -inf first.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + (0.0 if attn_mask.dtype is boolean else attn_mask)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    if attn_mask is not None and attn_mask.dtype is boolean:
+        weights = weights.masked_fill(~attn_mask, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Hides from itself
+# Query i may look at key i, too. With `tril(-1)` the diagonal is hidden, and the first query sees nothing.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril(-1)
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Scales the mask, too
+# A mask of numbers is added to the scores as it is: scale first, then add.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    scores = scores * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Takes a scale of 0 for none
+# `scale or ...` replaces 0 as well. Only None means the usual scale: with 0 all weights are equal.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT * (scale or 1 / math.sqrt(query.shape[-1]))
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Drops only without a mask
+# Dropout belongs to both ways: a GPT in training has a causal mask and drops weights.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return (dropout(weights, dropout_p) if attn_mask is None else weights) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Drops entries of the result
+# Dropout goes over the weights, before they meet the values.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights @ value, dropout_p)
+
+
+# %% mutant="attention_scaled_dot_product"
+# Cuts the mask off from its gradient
+# A mask of numbers may be a parameter, such as a bias for each distance. `detach` stops it from learning.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype).detach()
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Makes the causal mask on the CPU
+# `ones` makes it on the default device, but the scores are where the query is: `device=query.device`.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Refuses nothing
+# The errors come from `check_attention`, and nobody else calls it.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     if attn_mask is not None:
         scores = scores + additive(attn_mask, scores.dtype)

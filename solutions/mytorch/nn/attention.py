@@ -32,11 +32,11 @@ def scaled_dot_product_attention(
     """softmax(query keyᵀ · scale + mask) value: (..., L, E), (..., S, E) and (..., S, V) to (..., L, V).
 
     `scale` is 1/√E if it is None. A boolean mask, broadcast to (..., L, S), is True where a query may
-    look; its other scores become -inf. A mask of numbers is added to the scores: `additive(mask, dtype)`
-    makes one of either kind.
-    With `is_causal` query i may look at the keys up to i: `ones(L, S, dtype=boolean).tril()`. A query
-    whose scores are all -inf has weights of 0, and gradients of 0, not nan. At last
-    `dropout(weights, dropout_p)`.
+    look; the other scores become -inf. A mask of numbers is added to the scores. `additive(mask, dtype)`
+    turns either kind into numbers to add.
+    With `is_causal`, query i may look at keys 0 to i: `ones(L, S, dtype=boolean, device=query.device).tril()`.
+    A query whose scores are all -inf has weights of 0 and gradients of 0, not nan. The last step before
+    the values is `dropout(weights, dropout_p)`.
 
     `check_attention(query, key, value, attn_mask, is_causal)` raises the errors.
     Source: Vaswani et al. 2017, arXiv:1706.03762
@@ -172,12 +172,12 @@ class MultiheadAttention(Module):
         Inputs are (N, L, E), (N, S, E), (N, S, E). `in_proj_weight` and `in_proj_bias` hold three linear
         maps, one above the other: for queries, keys and values (`chunk(3)` takes them apart; the bias may
         be None). The results are split into heads, the heads attend, are merged, and go through
-        `out_proj`. The mask is added to the scores.
-        Dropout of the weights, with probability `self.dropout`, only in training.
+        `out_proj`. The mask, if there is one, holds numbers that are added to the scores.
+        In training, and only then, the weights are dropped with probability `self.dropout`.
 
-        If no weights are needed, `scaled_dot_product_attention` does the middle. Else the weights are made
-        here; those of a query that may look nowhere are then nan. The weights that are returned are those
-        after dropout.
+        If no weights are needed, `scaled_dot_product_attention` does the middle. Otherwise compute them here,
+        without its care for a query that may look nowhere: that query's weights are nan, as in PyTorch.
+        Return the weights as they are after dropout.
         """
         weights_in = self.in_proj_weight.chunk(3)
         biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
