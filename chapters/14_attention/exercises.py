@@ -6,6 +6,7 @@
 # %% setup=true
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -423,14 +424,14 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 # %% [markdown] exercise="attention_heads" kind="core" points=4 part="mytorch.nn.attention:split_heads mytorch.nn.attention:merge_heads mytorch.nn.attention:MultiheadAttention.attend"
 # ### Exercise 3 · Heads
-# Cut the width into heads, put it together again, and write the middle of `MultiheadAttention`. `forward`, which is given,
-# takes care of layouts and masks and calls `attend`. In this file `linear`, `softmax`, `dropout`, `math` and your
-# `scaled_dot_product_attention` are there.
+# Cut the width into heads, put the heads together again, and write the middle of `MultiheadAttention`. Its `forward` is
+# given: it takes care of layouts and masks, and calls your `attend`. The file has `linear`, `softmax`, `dropout`, `math` and
+# your `scaled_dot_product_attention`.
 
 # %% check="attention_heads"
 generator = check.rng()
 heads, size = (int(each) for each in generator.permutation([2, 3]))
-N, L, S, E = 2, 3, 4, heads * size
+N, L, S, E = size, 4, 5, heads * size
 module = mytorch.nn.attention
 x = mytorch.arange(N * L * E).reshape(N, L, E).float()
 split = module.split_heads(x, heads)
@@ -440,24 +441,26 @@ def numbers(*shape):
     return mytorch.tensor(generator.normal(size=shape).astype(np.float32))
 
 
+def summed(grad):
+    return grad if grad is None else grad.sum(-1)
+
+
 def looked(bias=True, **options):
     layer = mytorch.nn.MultiheadAttention(E, heads, bias=bias, batch_first=True)
     for parameter in layer.parameters():
         parameter.data = numbers(*parameter.shape)
     inputs = [numbers(N, length, E).requires_grad_() for length in (L, S, S)]
-    output, weights = layer(*inputs, **options)
-    (output * mytorch.arange(output.numel()).reshape(output.shape)).sum().backward()
-    return [
-        output.detach(),
-        None if weights is None else weights.detach(),
-        layer.in_proj_weight.grad.sum(1),
-        inputs[1].grad.sum(-1),
-    ]
+    results = [each for each in layer(*inputs, **options) if each is not None]
+    sum((each * mytorch.arange(each.numel()).reshape(each.shape)).sum() for each in results).backward()
+    grads = [summed(each.grad) for each in (layer.in_proj_weight, *inputs)]
+    return [*(each.detach() for each in results), *grads]
 
 
 padding = generator.random((N, S)) < 0.4
 padding[:, 0] = False
 hidden = np.triu(np.ones((L, S), dtype=bool), 1)
+nowhere = hidden.copy()
+nowhere[1] = True
 shown = {
     "heads, width of each": [heads, size],
     "split": split,
@@ -469,6 +472,9 @@ shown = {
     "both masks, no weights": looked(
         key_padding_mask=mytorch.tensor(padding), attn_mask=mytorch.tensor(hidden), need_weights=False
     ),
+    "numbers as a mask": looked(attn_mask=numbers(N * heads, L, S)),
+    "query 1 may look nowhere": looked(attn_mask=mytorch.tensor(nowhere))[:2],
+    "query 1 may look nowhere, no weights": looked(attn_mask=mytorch.tensor(nowhere), need_weights=False)[0],
 }
 dropping = mytorch.nn.MultiheadAttention(E, heads, dropout=0.5, batch_first=True)
 for parameter in dropping.parameters():
@@ -483,35 +489,35 @@ check.show(
     shown,
     rtol=1e-3,
     atol=1e-4,
-    text="Outputs, weights, and gradients of in_proj_weight and of the key, summed along their rows.",
+    text="Outputs, weights, and gradients of in_proj_weight, query, key and value, summed along their rows.",
 )
 
 # %% [markdown] hint="attention_heads"
-# `split_heads`: first cut the last dimension, `reshape(N, L, heads, E // heads)`; only then exchange dimensions 1 and 2.
-# `merge_heads` does the same backwards.
+# `split_heads`: first cut the last dimension, `reshape(N, L, heads, E // heads)`; only then swap dimensions 1 and 2.
+# `merge_heads` undoes both, the last one first.
 
 # %% [markdown] hint="attention_heads"
-# `linear(query, w, b)` with `w` the first third of `in_proj_weight` gives the queries; `self.in_proj_weight.chunk(3)` are
-# all three. Without a bias, pass None.
+# `linear(query, w, b)` gives the queries, where `w` is the first third of `in_proj_weight`; `self.in_proj_weight.chunk(3)`
+# gives all three. Without a bias, pass None.
 
 # %% [markdown] hint="attention_heads"
 # The scores are divided by the root of the width of *one head*: `q.shape[-1]` after the split.
 
 # %% [markdown] hint="attention_heads"
-# `p = self.dropout if self.training else 0.0`. If no weights are needed, `scaled_dot_product_attention(q, k, v, mask, p)`;
-# else `weights = dropout(softmax(scores + mask, -1), p)` and `weights @ v`. Both go through `merge_heads` and
-# `self.out_proj`.
+# `p = self.dropout if self.training else 0.0`. If no weights are needed, call `scaled_dot_product_attention(q, k, v, mask,
+# p)`. Otherwise compute `weights = dropout(softmax(scores + mask, -1), p)` and `weights @ v`; leave the mask out where it is
+# None. Both results go through `merge_heads` and `self.out_proj`.
 
 
 # %% mutant="attention_heads"
-# Reshapes without the exchange
-# The shape is right, but numbers of different positions are mixed: cut the last dimension first, then exchange.
+# Reshapes without the swap
+# The shape is right, but numbers of different positions are mixed: cut the last dimension first, then swap.
 def split_heads(x, heads):
     return x.reshape(x.shape[0], heads, x.shape[1], x.shape[2] // heads)
 
 
 # %% mutant="attention_heads"
-# Merges without the exchange
+# Merges without the swap
 # Back to (N, L, heads, D) first: without it, positions and heads are mixed up.
 def merge_heads(x):
     return x.reshape(x.shape[0], x.shape[2], -1)
@@ -542,7 +548,7 @@ def attend(self, query, key, value, mask, need_weights):
 
 
 # %% mutant="attention_heads"
-# Keys and values exchanged
+# Keys and values swapped
 # The three maps lie in the order query, key, value; with weights of others this reads keys as values.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
@@ -604,6 +610,151 @@ def attend(self, query, key, value, mask, need_weights):
 
 
 # %% mutant="attention_heads"
+# Makes values of the keys
+# Keys and values come from inputs of their own. They are the same only in some uses, such as self-attention.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, key), weights_in, biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, p))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = dropout(softmax(scores if mask is None else scores + mask, -1), p)
+    return self.out_proj(merge_heads(weights @ v)), weights
+
+
+# %% mutant="attention_heads"
+# Forgets the mask where the weights are made
+# Both ways need it: add the mask to the scores here, too, unless it is None.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), weights_in, biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, p))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = dropout(softmax(scores, -1), p)
+    return self.out_proj(merge_heads(weights @ v)), weights
+
+
+# %% mutant="attention_heads"
+# Only hides
+# A mask may hold any numbers, such as a penalty for distance. Add it, and -inf hides without further care.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), weights_in, biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, p))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = dropout(softmax(scores if mask is None else scores.masked_fill(mask == -math.inf, -math.inf), -1), p)
+    return self.out_proj(merge_heads(weights @ v)), weights
+
+
+# %% mutant="attention_heads"
+# Weights before dropout
+# The weights that are returned are those that met the values: PyTorch returns them after dropout.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), weights_in, biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, p))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = softmax(scores if mask is None else scores + mask, -1)
+    return self.out_proj(merge_heads(dropout(weights, p) @ v)), weights
+
+
+# %% mutant="attention_heads"
+# Averages the heads
+# `forward` does that, if it is asked to. `attend` returns the weights of each head.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), weights_in, biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, p))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = dropout(softmax(scores if mask is None else scores + mask, -1), p)
+    return self.out_proj(merge_heads(weights @ v)), weights.mean(1)
+
+
+# %% mutant="attention_heads"
+# Zeros where a query may look nowhere
+# `scaled_dot_product_attention` gives zeros. When the layer returns its weights, PyTorch lets softmax give nan.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), weights_in, biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, p))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    scores = scores if mask is None else scores + mask
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = dropout(softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0), p)
+    return self.out_proj(merge_heads(weights @ v)), weights
+
+
+# %% mutant="attention_heads"
+# Never drops where no weights are needed
+# Dropout belongs to both ways: pass the probability to scaled_dot_product_attention.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), weights_in, biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = dropout(softmax(scores if mask is None else scores + mask, -1), p)
+    return self.out_proj(merge_heads(weights @ v)), weights
+
+
+# %% mutant="attention_heads"
+# Returns weights without a graph
+# A loss may depend on the weights, too. `detach` cuts them off from the gradient.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), weights_in, biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    if not need_weights:
+        return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask, p))), None
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = dropout(softmax(scores if mask is None else scores + mask, -1), p)
+    return self.out_proj(merge_heads(weights @ v)), weights.detach()
+
+
+# %% mutant="attention_heads"
+# Makes the weights in any case
+# Where no weights are needed, scaled_dot_product_attention does the middle, and a query that may look nowhere gets
+# zeros.
+def attend(self, query, key, value, mask, need_weights):
+    weights_in = self.in_proj_weight.chunk(3)
+    biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+    projected = map(linear, (query, key, value), weights_in, biases)
+    q, k, v = (split_heads(each, self.num_heads) for each in projected)
+    p = self.dropout if self.training else 0.0
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = dropout(softmax(scores if mask is None else scores + mask, -1), p)
+    return self.out_proj(merge_heads(weights @ v)), weights if need_weights else None
+
+
+# %% mutant="attention_heads"
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
 def split_heads(x, heads):
@@ -616,23 +767,37 @@ def split_heads(x, heads):
 # ### Exercise 4 · Drawing tokens
 # A language model gives a weight for each token, and `generate` draws one. Here you draw as PyTorch does, number for
 # number. Without replacement there is a well-known trick: divide each weight by an exponentially distributed number of
-# its own. The largest quotient wins, and each place wins with the right probability. In this file `np` and
-# `default_generator` are there; `source` in the docstring is the generator to draw from, and the `dtype` is NumPy's, that of
-# the weights.
+# its own. The largest quotient wins, and each place wins with the right probability. The file has `np` and
+# `default_generator`. In the docstring, `source` is the generator to draw from: the caller's, or else `default_generator`;
+# `dtype` is the NumPy type of the weights. The caller's weights stay as they are.
+
 
 # %% check="attention_draw_tokens"
+class Given:
+    """Stands for a generator whose uniform numbers are these, again and again."""
+
+    def __init__(self, *numbers):
+        self.numbers = itertools.cycle(numbers)
+
+    def uniform(self, count, digits):
+        return np.array([next(self.numbers) for _ in range(count)])
+
+
 generator = check.rng()
 weights = generator.choice([0.0, 0.5, 1.0, 3.0], (3, 6)).astype(np.float32)
 weights[:, 0] += 0.1
-row = mytorch.tensor([3.0, 0.0, 1.0])
+given, row = mytorch.tensor(weights), mytorch.tensor([3.0, 0.0, 1.0])
+mytorch.cuda.simulate(1)
 mytorch.manual_seed(check.seed())
 drawn = {
-    "one": mytorch.multinomial(mytorch.tensor(weights), 1),
+    "one": mytorch.multinomial(given, 1),
     "three": mytorch.multinomial(mytorch.tensor(weights + 0.1), 3),
     "of one row": mytorch.multinomial(row, 2),
-    "with replacement": mytorch.multinomial(mytorch.tensor(weights), 12, replacement=True),
+    "with replacement": mytorch.multinomial(given, 12, replacement=True),
     "of one row, with replacement": row.multinomial(8, True),
-    "one, with replacement": mytorch.multinomial(mytorch.tensor(weights), 1, replacement=True),
+    "one, with replacement": mytorch.multinomial(given, 1, replacement=True),
+    "the weights afterwards": given,
+    "of a batch of one, on a GPU": mytorch.multinomial(row.reshape(1, 3).to("cuda"), 2, replacement=True),
     "a number afterwards": mytorch.rand(1),
 }
 own = mytorch.Generator().manual_seed(check.seed())
@@ -642,6 +807,12 @@ check.show(
     | drawn
     | {
         "with a generator of its own": often[:20],
+        "and with replacement": row.multinomial(20, True, generator=own),
+        "uniform numbers 0, ¼, ½, ¾": mytorch.tensor([1.0, 1.0, 2.0]).multinomial(
+            4, True, generator=Given(0, 0.25, 0.5, 0.75)
+        ),
+        "numbers equal in float32": mytorch.ones(2).multinomial(2, generator=Given(0.5 + 1e-9, 0.5)),
+        "the same in float64": mytorch.ones(2).double().multinomial(2, generator=Given(0.5 + 1e-9, 0.5)),
         "of 4,000": [often.count(place) for place in range(3)],
         "too many": check.error(mytorch.multinomial, row, 4),
         "nothing to draw": check.error(mytorch.multinomial, mytorch.zeros(2), 1),
@@ -735,6 +906,207 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
     if replacement:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# The smallest first
+# The largest quotient comes first. Sort minus the quotients, or turn the order round along the last dimension.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(scores, -1, kind="stable")[..., -num_samples:]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# The same numbers for each row
+# Each row draws numbers of its own, or all rows that are alike get the same places.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(num_samples, 53).reshape(1, num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.shape[-1], weights.dtype)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# One row stays a matrix
+# With weights (n,) the result is (num_samples,): take the extra dimension away again.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# A batch of one becomes a row
+# Only weights (n,) give (num_samples,). A matrix of one row gives (1, num_samples).
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(len(rows), num_samples)
+        places = places[0] if len(places) == 1 else places
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# The place above
+# A number equal to a share belongs to that share's place: the first place whose share is *at least* that large.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] <= drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# Always draws float32
+# The exponential numbers have the type of the weights: weights of float64 tell apart what float32 rounds to one
+# number.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, np.float32).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# Always draws float64
+# The exponential numbers have the type of the weights: for float32 they are rounded, and of equal ones the first place
+# wins.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, np.float64).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# Ignores the generator with replacement
+# Whoever passes a generator wants its stream, with replacement and without.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = default_generator.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# Writes into the weights
+# `on_host` gives the memory of the weights, not a copy: `/=` changes the caller's tensor.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    weights /= weights.sum(-1, keepdims=True)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64), input.device)
+
+
+# %% mutant="attention_draw_tokens"
+# Stays on the CPU
+# The places belong on the device of the weights: `new(array, input.device)`.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    check_weights(input, num_samples, replacement)
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
+        rows = np.atleast_2d(weights)
+        shares = np.cumsum(rows, -1)
+        drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
+        places = ((shares / shares[:, -1:])[:, None] < drawn).sum(-1).reshape(*input.shape[:-1], num_samples)
+    else:
+        with np.errstate(all="ignore"):
+            scores = weights / exponential(source, weights.size, weights.dtype).reshape(weights.shape)
+        places = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return new(places.astype(np.int64))
+
+
+# %% mutant="attention_draw_tokens"
+# Refuses nothing
+# The errors come from `check_weights`, and nobody else calls it.
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    source, weights = generator or default_generator, on_host(input)
+    if replacement and num_samples > 1:
         rows = np.atleast_2d(weights)
         shares = np.cumsum(rows, -1)
         drawn = source.uniform(len(rows) * num_samples, 53).reshape(len(rows), num_samples, 1)
