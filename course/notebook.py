@@ -18,7 +18,8 @@ from course.source import Cell, Exercise, Source, is_core_setup
 v4: Any = nbformat.v4
 OURS = "minitorch"  # the key of our metadata, of the notebook and of cells
 _HIDDEN = {"jupyter": {"source_hidden": True}}  # JupyterLab folds the cell
-_MOST_LINES = 20  # that the output of a check takes of the page
+_MOST_LINES = 20  # that a check takes of the page, and its output
+_FOLDED = "# Run this cell to check your answer.\n"  # what is seen of a check that is folded
 
 
 def lesson(chapter: str, cells: list[Cell], files: Files, taken: dict[str, str]) -> NotebookNode:
@@ -176,13 +177,15 @@ def _solution(cell: Cell) -> NotebookNode:
 def _check(cell: Cell, points: int) -> NotebookNode:
     name = cell.metadata["check"]
     identifier = f"{name}-check"
+    long = cell.text.count("\n") >= _MOST_LINES
     metadata = {
         OURS: {"role": "check", "exercise": name},
         "deletable": False,
         "editable": False,
         "nbgrader": _nbgrader("code", identifier, locked=True, grade=True, points=points),
+        **(_HIDDEN if long else {}),
     }
-    return _cell("code", cell.text, metadata, _short(identifier))
+    return _cell("code", f"{_FOLDED}{cell.text}" if long else cell.text, metadata, _short(identifier))
 
 
 def _short(identifier: str) -> str:

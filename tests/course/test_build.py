@@ -14,8 +14,8 @@ from course.__main__ import main
 from course.build import build, differences
 from course.bundle import MIME
 from course.files import Course, write_atomically
-from course.notebook import scroll_long_outputs
-from course.source import SourceError
+from course.notebook import reference, scroll_long_outputs
+from course.source import SourceError, read_exercises
 
 CHAPTER = "01_fixture"
 NOTEBOOKS = [
@@ -177,3 +177,18 @@ def test_long_values_of_a_check_get_a_box_that_scrolls(lines: int, scrolls: bool
     ]
     scroll_long_outputs(nbformat.v4.new_notebook(cells=cells))
     assert [cell.metadata.get("scrolled", False) for cell in cells] == [scrolls, False]
+
+
+@pytest.mark.parametrize(("lines", "folded"), [(20, False), (21, True)])
+def test_a_long_check_is_folded_to_a_line_that_says_what_it_is(own_course: Course, lines: int, folded: bool) -> None:
+    path = own_course.chapters / CHAPTER / "exercises.py"
+    source = read_exercises(path)
+    name = source.exercises[0].name
+    text = path.read_text()
+    first, rest = text.split(f'check="{name}"\n', 1)
+    check, rest = rest.split("# %%", 1)
+    check = "\n".join([*["1"] * (lines - 1), check.strip()])
+    path.write_text(f'{first}check="{name}"\n{check}\n\n# %%{rest}')
+    cell = cells_of(reference(read_exercises(path)), "check")[0]
+    assert cell.metadata.get("jupyter") == ({"source_hidden": True} if folded else None)
+    assert cell.source == ("# Run this cell to check your answer.\n" if folded else "") + check
