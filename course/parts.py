@@ -6,6 +6,7 @@ texts by the file's path below the package's folder: {"autograd/engine.py": "...
 """
 
 import ast
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -66,10 +67,16 @@ def find(text: str, path: str) -> Place:
     Raises:
         PartError: it is not there, or more than once.
     """
-    found = list(_search(ast.parse(text).body, path))
+    found = list(_search(_statements(text), path))
     if len(found) != 1:
         raise PartError(f"{path}: defined {len(found)} times" if found else f"{path}: no such definition")
     return found[0]
+
+
+@functools.lru_cache(64)
+def _statements(text: str) -> list[ast.stmt]:
+    """A file has many parts: it is parsed once for them all. Nobody changes what is given."""
+    return ast.parse(text).body
 
 
 def has(files: Mapping[str, str], part: str) -> bool:
@@ -91,7 +98,7 @@ def text_of(files: Mapping[str, str], part: str, decorators: bool = True) -> str
 
 def names(files: Mapping[str, str], package: str = "mytorch") -> list[str]:
     """Every part of a package, in the order of the files; of a class with methods its members, not itself."""
-    return [f"{_module(name, package)}:{path}" for name, text in files.items() for path in _paths(ast.parse(text).body)]
+    return [f"{_module(name, package)}:{path}" for name, text in files.items() for path in _paths(_statements(text))]
 
 
 def short(part: str) -> str:

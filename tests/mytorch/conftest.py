@@ -27,3 +27,13 @@ def mytorch(request: pytest.FixtureRequest) -> ModuleType:
     if part := getattr(request, "param", ""):
         files[file_of(files, part)] = absent(files, part)
     return load(files)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def seeds_without_gpu() -> None:
+    """Nothing here is compared with torch, which takes seconds to import."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def objects_that_stay() -> None:
+    """Nothing here needs few objects."""

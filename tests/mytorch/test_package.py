@@ -28,7 +28,8 @@ def test_every_part_swapped_for_itself_gives_the_text_back() -> None:
     """What a learner's cell replaces are the part's own lines, and the indentation is the part's."""
     for decorators in (True, False):
         for part in parts.names(REFERENCE):
-            assert assemble(REFERENCE, None, {part: parts.text_of(REFERENCE, part, decorators)}) == REFERENCE, part
+            file = {name: REFERENCE[name] for name in [parts.file_of(REFERENCE, part)]}
+            assert assemble(file, None, {part: parts.text_of(file, part, decorators)}) == file, part
 
 
 def test_the_tests_miss_every_part_that_the_learner_writes() -> None:
