@@ -59,7 +59,7 @@ endif
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy
-	$(RUN) course build --check
+	$(RUN) course build --check --stored
 	$(PYTEST)
 	$(PYTEST) --nbval --nbval-current-env -p course.nbval_plugin notebooks solutions
 ifeq ($(TORCH),no)

@@ -27,16 +27,19 @@ def main(context: click.Context, root: Path | None) -> None:
 @main.command()
 @click.argument("chapters", nargs=-1)
 @click.option("--check", is_flag=True, help="Build into a temporary folder and list what differs.")
+@click.option("--stored", is_flag=True, help="With --check: lessons are not run; nbval compares their outputs.")
 @click.pass_obj
-def build(course: Course, chapters: tuple[str, ...], check: bool) -> None:
+def build(course: Course, chapters: tuple[str, ...], check: bool, stored: bool) -> None:
     """Make the notebooks of CHAPTERS (all of them) from their sources."""
     from course.build import build as build_notebooks
     from course.build import differences
     from course.source import SourceError
 
+    if stored and not check:
+        raise click.UsageError("--stored needs --check")
     try:
         if check:
-            found = differences(course, chapters)
+            found = differences(course, chapters, stored)
             click.echo("\n".join(found) if found else "Every notebook is what its source makes.")
             sys.exit(bool(found))
         for path in build_notebooks(course, chapters):

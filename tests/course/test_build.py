@@ -109,6 +109,32 @@ def test_check_lists_what_differs_but_for_images(own_course: Course) -> None:
     assert (result.exit_code, result.output.splitlines()) == (1, expected)
 
 
+def test_a_check_of_stored_lessons_compares_all_but_their_outputs(own_course: Course) -> None:
+    """Those are nbval's, which compares nothing of a cell without a number."""
+    path = own_course.notebooks / f"{CHAPTER}.ipynb"
+    command = ["--root", str(own_course.root), "build", "--stored"]
+    assert CliRunner().invoke(main, command).exit_code == 2
+
+    def check() -> tuple[int, str]:
+        result = CliRunner().invoke(main, [*command, "--check"])
+        return result.exit_code, result.output.strip()
+
+    lesson = nbformat.read(path, as_version=4)
+    code = [cell for cell in lesson.cells if cell.cell_type == "code"]
+    code[0].outputs = [nbformat.v4.new_output("stream", text="of another run")]
+    nbformat.write(lesson, path)
+    assert check() == (0, "Every notebook is what its source makes.")
+    code[0].execution_count = None
+    nbformat.write(lesson, path)
+    assert check()[0] == 1 and f"never run in {path.name}" in check()[1]
+    code[0].execution_count = 1
+    code[0].source += "  # changed"
+    nbformat.write(lesson, path)
+    assert check() == (1, f"notebooks/{path.name}: cell {lesson.cells.index(code[0])} differs in its source")
+    path.unlink()
+    assert check() == (1, f"notebooks/{path.name}: missing")
+
+
 @pytest.mark.parametrize(
     ("scale", "found"), [(1 + 1e-12, []), (1.01, [f"{NOTEBOOKS[3]}: cell {{}} differs in its outputs"])]
 )
