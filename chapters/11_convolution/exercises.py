@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Convolution
 # Seven exercises, 18 points. Three of them add to your library: im2col, the way back, and the product between them.
-# Once you have solved them, LeNet runs on your code from the first pixel to the last gradient. They run inside a file of
-# `mytorch`: what a task or a docstring mentions is there, `np` too; import anything else in the cell.
+# Once you have solved them, LeNet runs on your code from the first pixel to the last gradient. These three run inside a
+# file of `mytorch`: what a task or a docstring mentions is there, `np` too. Import anything else in the cell.
 
 # %% setup=true
 from __future__ import annotations
@@ -178,7 +178,7 @@ def counts(self, size):
 
 # %% mutant="conv_im2col"
 # Forgets the first window
-# The quotient says how often the kernel can move on. It stands somewhere before: that is one window more.
+# The quotient says how often the kernel can move on. Before the first move there is a window already: add one.
 def counts(self, size):
     high, wide = (
         (s + 2 * p - d * (k - 1) - 1) // t
@@ -211,7 +211,7 @@ def counts(self, size):
 
 # %% mutant="conv_im2col"
 # Cuts the fraction off
-# `int` rounds to zero: −1/2 becomes 0, and plus one that is a window, though none fits. `//` rounds down.
+# `int` rounds toward zero: −1/2 becomes 0, and plus one that makes a window where none fits. `//` rounds down.
 def counts(self, size):
     high, wide = (
         int((s + 2 * p - d * (k - 1) - 1) / t) + 1
@@ -399,7 +399,7 @@ except (IndexError, RuntimeError, TypeError, ValueError) as error:
 check.show(values, rtol=1e-5, text="Images made of columns, and a convolution's gradient.")
 
 # %% [markdown] hint="conv_col2im"
-# Turn `im2col` round. Its last step was a reshape; here it's the first: to (N, C, kh, kw, rows, columns).
+# Turn `im2col` around. Its last step was a reshape; here it's the first: to (N, C, kh, kw, rows, columns).
 
 # %% [markdown] hint="conv_col2im"
 # Make zeros of the *padded* size, add slice by slice with `+=`, and cut the margin off at the end.
@@ -546,8 +546,8 @@ def col2im(columns, windows, size):
 # and `col2im(columns, windows, size)`; here they take tensors and record their derivatives, and so do `@`, `reshape` and
 # `mT`. So write with tensors, and the gradients come by themselves. `count_of(shape)` is the product of its lengths.
 #
-# With groups, a batch of matrix products does it: (groups, O / groups, depth) @ (N, groups, depth, L), where depth is how
-# many numbers a kernel has.
+# With groups, a batch of matrix products does it: (groups, O / groups, depth) @ (N, groups, depth, L), where depth is the
+# number of weights in a kernel, and L the number of windows.
 
 # %% check="conv_product"
 rng = check.rng()
@@ -727,9 +727,10 @@ def convolve(images, weight, windows, groups):
 # `(kernel, stride, padding, dilation)` along one dimension, the first layer first. Write `field(layers, size, place)`: the
 # first and the last row of an image of `size` rows that row `place` of the output depends on.
 #
-# `field([(3, 2, 0, 1)], 8, 2)` is `(4, 6)`. Rows of padding depend on nothing, so they don't count, not between two layers
-# either. A kernel with gaps may have one place in the padding and the next one a few rows inside:
+# `field([(3, 2, 0, 1)], 8, 2)` is `(4, 6)`. Rows of padding depend on nothing, so they don't count. That goes for padding
+# between two layers too. A kernel with gaps may have one place in the padding and the next one a few rows inside:
 # `field([(3, 1, 1, 2)], 8, 0)` is `(1, 3)`. And remember the surprise: a layer may leave its last rows unseen.
+# Every row that you're asked about depends on something.
 
 
 # %% solution="conv_field"
@@ -798,8 +799,8 @@ def field(layers, size, place):
 
 # %% mutant="conv_field"
 # Fills the gaps
-# Rows between the first and the last may depend on nothing, or lie in the gaps of a kernel. A layer further down they
-# may see rows that the unit doesn't: keep only those that were seen.
+# Not every row between the first and the last is seen: some lie in the gaps of a kernel. One layer further down, they
+# lead to rows that the output doesn't depend on. Keep only those that were seen.
 def field(layers, size, place):
     sizes = [size]
     for kernel, stride, padding, dilation in layers:
@@ -813,8 +814,8 @@ def field(layers, size, place):
 
 # %% mutant="conv_field"
 # Moves both ends
-# Each end is right after one layer. But the first row of the next level may be seen by a row in the middle, when the
-# first row's own places lie in the padding. Two ends aren't enough, keep the set of rows.
+# That is right for one layer. With more, the lowest row may be seen from the middle, because what the first row sees there
+# is padding. Two ends aren't enough: keep the set of rows.
 def field(layers, size, place):
     sizes = [size]
     for kernel, stride, padding, dilation in layers:
@@ -844,8 +845,8 @@ def field(layers, size, place):
 
 # %% mutant="conv_field"
 # Clips the formula
-# Field, jump and first row, each by a formula, hold inside. At the edges, cutting them to the image claims rows that
-# fall into the gaps of a kernel, or that a stride dropped.
+# The formulas for the field's length and its first row hold in the middle of the image. At the edges, cutting to the image
+# claims rows that lie in the gaps of a kernel, or that a stride dropped.
 def field(layers, size, place):
     length, jump, first = 1, 1, 0
     for kernel, stride, padding, dilation in layers:
@@ -895,7 +896,7 @@ def field(layers, size, place):
 
 
 # %% [markdown] exercise="conv_repair_fourier" kind="repair" points=3
-# ### Exercise 6 · A ghost at the other side
+# ### Exercise 6 · A ghost on the other side
 # Multiplying two spectra convolves two signals, whatever the size of the kernel. The function below should give
 # `F.conv2d(image, kernel, padding=(kh // 2, kw // 2))` for one image and one kernel with odd sides. In the middle it is
 # right. But put a bright spot next to the right edge:
@@ -907,8 +908,8 @@ def field(layers, size, place):
 # 0 0 0 0 0 0           3 0 0 0 3 3
 # ```
 #
-# A ghost appears at the left edge. (The kernel here is 3 × 3, with thirds.) Repair the function; it should still multiply
-# spectra, made by `np.fft`.
+# A ghost appears at the left edge. (Here the kernel is 3 × 3, and all its weights are 1/3.) Repair the function. It should
+# still multiply spectra, made by `np.fft`.
 
 
 # %% solution="conv_repair_fourier"
@@ -991,7 +992,7 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 # %% mutant="conv_repair_fourier"
 # Comes back with another width
-# A spectrum of `rfft2` looks the same for 2n and 2n + 1 columns, and `irfft2` takes 2n. Give it the size.
+# A spectrum by `rfft2` has as many columns for a width of 2n as for 2n + 1, and `irfft2` assumes 2n. Give it the size.
 def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     (high, wide), (kh, kw) = image.shape, kernel.shape
     size = high + kh - 1, wide + kw - 1

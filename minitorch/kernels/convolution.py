@@ -34,14 +34,11 @@ FEW_POSITIONS = 128
 
 def windows(xp: Any, array: Array, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
     """A view (N, C, *kernel, *output) of (N, C, *spatial): what the kernel sees at each output position."""
-    n = len(kernel)
-    size = [
-        (s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(array.shape[2:], kernel, stride, dilation, strict=True)
-    ]
+    each = zip(array.shape[2:], kernel, stride, dilation, strict=True)
+    size = [(s - d * (k - 1) - 1) // t + 1 for s, k, t, d in each]
     steps = array.strides[2:]
     inner = [step * d for step, d in zip(steps, dilation, strict=True)]
     outer = [step * t for step, t in zip(steps, stride, strict=True)]
-    assert len(steps) == n
     return xp.lib.stride_tricks.as_strided(
         array, (*array.shape[:2], *kernel, *size), (*array.strides[:2], *inner, *outer)
     )

@@ -55,8 +55,8 @@ class Windows(NamedTuple):
     def seen(self, place: tuple[int, ...], counts: Pair) -> tuple[slice, slice]:
         """What the kernel's place (i, j) sees as the windows slide: a slice of the rows, one of the columns.
 
-        They are those of the padded image. In the first window it sees row i·d, in the next one the row a
-        stride further, in as many as there are windows; so with the columns.
+        Both count in the padded image. In the first window the place sees row i·d, and in each next one the
+        row a stride further, as many rows as there are windows. The same goes for the columns.
         """
         rows, columns = (
             slice(i * d, i * d + t * (count - 1) + 1, t)
@@ -151,11 +151,12 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """out[n, o, y, x] = bias[o] + Σ weight[o, c, i, j] · input[n, c, t·y + d·i - p, t·x + d·j - p].
+    """out[n, o, y, x] = bias[o] + Σ weight[o, c, i, j] · input[n, c, v, w].
 
-    The sum is over c, i and j; t is the stride, d the dilation, p the padding. Images are (N, C, H, W), or
-    (C, H, W) for a single one; the weight is (O, C / groups, kh, kw). The kernel isn't flipped: mathematicians
-    call this a cross-correlation.
+    The sum is over c, i and j, with v = t·y + d·i - p and w = t·x + d·j - p, for a
+    stride t, a dilation d and a padding p. Images are (N, C, H, W), or (C, H, W) for
+    a single one; the weight is (O, C / groups, kh, kw). The kernel isn't flipped:
+    mathematicians call this a cross-correlation.
 
     Raises:
         RuntimeError: the shapes don't fit together, or the kernel is larger than the image.
