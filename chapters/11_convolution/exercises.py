@@ -1101,8 +1101,8 @@ for number, layer in enumerate(layers):
 check.show(values, text="Kernel size, stride, padding and dilation of five unknown layers.")
 
 # %% [markdown] hint="conv_measure_geometry"
-# Take an output away from the edges, at (6, 6) for instance. Differentiate it with respect to an image, and list the rows
-# in which the gradient isn't 0.
+# Take an image of 48 × 48, and an output away from the edges, at (6, 6) for instance. Differentiate it with respect to the
+# image, and list the rows in which the gradient isn't 0.
 
 # %% [markdown] hint="conv_measure_geometry"
 # How many rows are there? That is the kernel's size. How far apart are two of them? That is the dilation. How far do they

@@ -254,8 +254,8 @@ pictures.grids(("stride 1", counts[0]), "and", ("the surprise: stride 2", counts
 #
 # - *Thirty seconds:* With W the kernels as a matrix and C the columns, the result is W C. So the gradient of W is G Cᵀ, and
 #   that of the input is `col2im(Wᵀ G)`.
-# - *Longer:* With stride 1 and no padding, the second one is a convolution again: of G, padded by k − 1, with the
-#   kernel flipped and its two channel dimensions swapped.
+# - *Longer:* With stride 1, no padding and no dilation, the second one is a convolution again: of G, padded by k − 1,
+#   with the kernel flipped and its two channel dimensions swapped.
 # - *They ask next:* Where is the learning signal weak? At the border, because fewer windows see it.
 # - *The trap:* Writing in `col2im` instead of adding. Where windows overlap, only the last one would count.
 # - *Proof:* `proof-adjoint`; the flipped kernel: `proof-transposed`.
