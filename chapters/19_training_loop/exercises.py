@@ -42,6 +42,7 @@ class Graphs:
 
     def __init__(self):
         self.seen, self.most = [], 0
+        gc.freeze()  # a collection need not look at what is loaded already
 
     def __call__(self, module, inputs, output):
         if any(node() is not None for node in self.seen):
