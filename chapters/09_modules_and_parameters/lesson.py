@@ -5,7 +5,8 @@
 
 # %% [markdown]
 # ## A model that forgets half of itself
-# Two hidden layers in a list, one layer for the output. It trains, and its state dict loads into a second model.
+# This model keeps two hidden layers in a list, and a third layer for the output. It trains, and its state dict loads into
+# a second model.
 
 # %% tags=["proof-lost-list"]
 import minitorch as torch
@@ -46,7 +47,7 @@ for name, model in {"trained": trained, "loaded": other, "guessing 0": torch.zer
     print(f"{name:10} loss {((model(x) - y) ** 2).mean().item():.1f}")
 
 # %% [markdown]
-# *All keys matched*, and the loaded model is worse than guessing 0. Nothing raised, nothing warned. One change mends it:
+# *All keys matched*, yet the loaded model is worse than guessing 0. Nothing raised, nothing warned. One change fixes it:
 # `nn.ModuleList` in place of `list`.
 
 # %%
@@ -63,7 +64,7 @@ pictures.curves(losses, xlabel="step", ylabel="mean squared error", log="y", alt
 # How does a module find out what belongs to it?
 #
 # ## A module is a record of assignments
-# `self.weight = ...` calls `__setattr__`. A class can override that and look at each value on its way in.
+# `self.weight = ...` calls `__setattr__`. A class can override it and look at each value on its way in.
 
 
 # %%
@@ -87,11 +88,11 @@ outer.first, outer.scale, outer.hidden = inner, 3.0, [4.0]
 print(dict(outer.named()))
 
 # %% [markdown]
-# Assignment registers, and a name is the path from the outermost module down. The list holds a weight, but what you
-# assigned is a list, and `__setattr__` didn't look inside.
+# Assignment registers, and a name is the path from the outermost module down. The list holds a weight, but the value
+# that was assigned is a list, and `__setattr__` doesn't look inside.
 #
 # ## Break it
-# Use one layer twice, and take another away.
+# Use one layer twice, and drop a weight.
 
 # %% tags=["proof-toy-breaks"]
 outer.second = inner  # shared, as a GPT shares its embedding
@@ -99,17 +100,17 @@ outer.scale = None  # no longer wanted
 print([name for name, _ in outer.named()], "and scale is", outer.scale)
 
 # %% [markdown]
-# Two faults. The shared weights are listed twice, so an optimizer would step them twice. And `scale` is None but still
-# registered, because the record is a *copy* of the attribute. One fact kept in two places can disagree with itself.
+# That's two faults. The shared weights are listed twice, so an optimizer would step them twice. And `scale` is None but
+# still registered, because the record is a *copy* of the attribute. A fact kept in two places can disagree with itself.
 #
 # ## Three tables
 # So a module keeps a value in exactly one place: a table for parameters, one for submodules, one for buffers, or
 # `__dict__` for everything else.
 
 # %% [markdown] given="mytorch.nn.parameter:Parameter mytorch.nn.module:Module.__getattr__"
-# A `Parameter` is a tensor that says "train me". It is a leaf, it requires grad unless you freeze it, and it uses the
-# memory of the tensor that you make it from. Python calls `__getattr__` only for a name that it doesn't find in the usual
-# way, so the tables come last:
+# A `Parameter` is a tensor that says "train me". It starts as a leaf, it requires grad unless you freeze it, and it shares
+# the memory of the tensor you make it from. Python calls `__getattr__` only for a name that it can't find in the usual way,
+# so the tables come last:
 
 # %% tags=["proof-registration"]
 from course import check, lesson
@@ -134,15 +135,15 @@ scale.factor = None
 print(list(scale.parameters()), scale.factor)
 
 # %% [markdown]
-# Once a name is a parameter's, a plain tensor is refused and `None` empties the place. `Linear(bias=False)` has such an
-# empty place. You write `__setattr__` in exercise 2.
+# Once a name belongs to a parameter, a plain tensor is refused, and `None` empties the place. `Linear(bias=False)` has such
+# an empty place. You'll write `__setattr__` in exercise 2.
 #
 # **Interview · How does a module know its parameters?**
 #
 # - *Thirty seconds:* By assignment. `Module.__setattr__` sorts values by type: a `Parameter` into `_parameters`, a
 #   `Module` into `_modules`, a buffer into `_buffers`. The rest are ordinary attributes.
 # - *Longer:* Names are paths of attributes. `parameters()`, `state_dict()`, `to()` and `train()` all walk these tables.
-# - *They ask next:* What about a tensor with `requires_grad=True`? It gets a gradient, but no optimizer gets the tensor.
+# - *They ask next:* What about a tensor with `requires_grad=True`? It gets a gradient, but `parameters()` doesn't list it.
 # - *The trap:* layers in a list or dict. Use `ModuleList` or `ModuleDict`.
 # - *Proof:* `proof-lost-list`, `proof-registration`.
 #
@@ -169,8 +170,8 @@ pictures.graph(
 )
 
 # %% [markdown]
-# Arrows point to the module that holds the other. The shared layer has two paths. `named_parameters` visits it once, so
-# an optimizer steps it once. `state_dict` lists both names, because whoever loads it may not share.
+# Each arrow points to the module that holds the other. The shared layer has two paths. `named_parameters` visits it once,
+# so an optimizer steps it once. `state_dict` lists both names, because the model that loads it may not share.
 #
 # **Interview · How do you make two layers share weights?**
 #
@@ -181,7 +182,7 @@ pictures.graph(
 # - *Proof:* `proof-names`, `proof-gpt-keys`.
 #
 # ### To every module: `apply`
-# `apply` calls a function with each module, children first. That is how a model gets other first values.
+# `apply` calls a function with each module, children first. That's how you give a model other starting values.
 
 
 # %% tags=["proof-apply"]
@@ -197,10 +198,10 @@ print({name: each.unique().numel() for name, each in net.named_parameters() if n
 
 # %% [markdown]
 # `isinstance` picks the layers, and `no_grad` is needed: a write to a leaf that requires grad would raise. The last line
-# counts the different values in each tensor. Each weight has one now.
+# counts the different values in each tensor. Each weight now has just one.
 #
 # ### Buffers
-# Some tensors aren't trained but belong to the model: running averages, masks, tables. Register them as **buffers**, by
+# Some tensors aren't trained but belong to the model: running averages, masks, tables. Register them as **buffers**, with
 # `register_buffer` or by assigning an `nn.Buffer`.
 
 
@@ -223,7 +224,7 @@ print({name: getattr(shift, name).dtype for name in ("learned", "mean", "mask", 
 #
 # - *Thirty seconds:* A parameter is trained, saved and moved. A buffer is saved and moved. A plain tensor is neither: it
 #   stays on the CPU when the model goes to the GPU.
-# - *They ask next:* When `persistent=False`? For what the constructor can compute again, such as a causal mask.
+# - *They ask next:* When is `persistent=False` right? For what the constructor can compute again, such as a causal mask.
 # - *The trap:* `self.mean = torch.zeros(3)`. It works until the model moves or is loaded; exercise 6 repairs one.
 # - *Proof:* `proof-buffers`.
 
@@ -236,16 +237,16 @@ layer, alone = nn.Linear(2, 2), torch.zeros(2)
 held = layer.weight  # as an optimizer holds it
 moved = layer.double()
 print("same module:", moved is layer, "  same parameter:", layer.weight is held, held.dtype)
-print("a tensor stays as it was:", alone.double() is alone, alone.dtype)
+print("same tensor:", alone.double() is alone, alone.dtype, "  with nothing to change:", alone.float() is alone)
 
 # %% [markdown]
-# A module changes itself; a tensor's method returns another tensor. The parameters stay the same *objects* and get other
-# memory, so an optimizer that you built earlier still holds them. (PyTorch's `to("meta")` is an exception: it makes new
-# ones.) Build the optimizer after the move all the same, because its momentum doesn't move along.
+# A module changes itself. A tensor's method returns another tensor, unless there is nothing to change. The parameters stay
+# the same *objects* and get other memory, so an optimizer that you built earlier still holds them. (PyTorch's `to("meta")`
+# is an exception: it makes new ones.) Still, build the optimizer after the move: its momentum doesn't move along.
 #
 # **Interview · `model.to(device)` without assigning the result: does it work?**
 #
-# - *Thirty seconds:* For a module yes: it changes in place and returns itself. For a tensor no: the result is lost.
+# - *Thirty seconds:* For a module, yes: it changes in place and returns itself. For a tensor, no: the result is lost.
 # - *They ask next:* Optimizer before or after `to`? After. Parameters keep their identity, but state such as momentum
 #   that already exists doesn't move with the model.
 # - *Proof:* `proof-to-keeps-objects`; exercise 7 measures what else survives.
@@ -269,7 +270,7 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 
 # %% [markdown]
 # `best` isn't a snapshot. Its tensors are detached, but they *share memory* with the model, so "the best epoch" turns
-# into the last. And a load that fails has still loaded what fitted.
+# into the last one. And a load that fails has still loaded everything that fits.
 #
 # **Interview · What is in a state dict, and what isn't?**
 #
@@ -361,7 +362,7 @@ pictures.slider(histogram, start={"inputs": 16}, inputs=[4, 16, 64, 256])
 # **Interview · What are the parameters of `nn.Linear(128, 10)`, and how do they start?**
 #
 # - *Thirty seconds:* Weight (10, 128) and bias (10): 1,290 numbers, uniform in $\pm 1/\sqrt{128}$.
-# - *Longer:* The code says `kaiming_uniform_(a=sqrt(5))`. Put into Kaiming's formula, that *is* $1/\sqrt{in}$.
+# - *Longer:* The code says `kaiming_uniform_(a=sqrt(5))`. Kaiming's formula turns that into exactly $1/\sqrt{in}$.
 # - *They ask next:* Which inputs does it take? One dimension or more, and the last must be 128.
 # - *The trap:* storing (in, out). TensorFlow's `Dense` does, and so does GPT-2's original code.
 # - *Proof:* `proof-linear`.
@@ -379,7 +380,7 @@ print("both doubled, four times the result:", torch.allclose(pair(2 * u, 2 * v),
 
 # %% [markdown]
 # ### Lazy layers · 3.10 惰性线性层
-# How many inputs does the layer behind some convolutions need? A lazy layer waits for the first batch and reads it off.
+# How many inputs does the layer after a few convolutions need? A lazy layer waits for the first batch and reads it off.
 
 # %% tags=["proof-lazy"]
 head = nn.Sequential(nn.Flatten(), nn.LazyLinear(2))
@@ -394,8 +395,9 @@ print(head[1], "the same parameter:", head[1].weight is held, tuple(held.shape))
 # assigning to `__class__`. The parameter stays the same object, so an optimizer may hold it before it has a shape.
 #
 # ## Calling
-# You call `model(x)`, not `model.forward(x)`. The difference is the hooks, functions that somebody has attached to a
-# module. Here one prints the shape of what each layer returns, and one that of the gradient at the first layer's output.
+# You call `model(x)`, not `model.forward(x)`. The difference is the hooks: functions that somebody has attached to a
+# module. Here a hook on each layer prints the shape of its result. Another prints the shape of the gradient at the first
+# layer's output.
 
 # %% tags=["proof-call"]
 model = mytorch.nn.Sequential(mytorch.nn.Linear(2, 3), mytorch.nn.Identity(), mytorch.nn.Linear(3, 1))
@@ -406,8 +408,9 @@ model(mytorch.ones(1, 2)).sum().backward()
 print("forward of the first layer:", tuple(model[0].forward(mytorch.ones(1, 2)).shape))
 
 # %% [markdown]
-# The last line called `forward`, and no hook ran. `__call__` runs pre-hooks, then `forward`, then hooks. If a hook returns
-# something other than None, that replaces what it saw. Chapter 21 uses hooks to look into networks.
+# The last line called `forward`, and no hook ran. `__call__` runs the pre-hooks, then `forward`, then the forward hooks.
+# What a pre-hook returns, unless it's None, replaces the arguments, and what a forward hook returns replaces the result.
+# Chapter 21 uses hooks to look into networks.
 #
 # **Interview · Why `model(x)` and not `model.forward(x)`?**
 #
@@ -427,7 +430,7 @@ pictures.storage(vector, {"weight": layer.weight.detach(), "bias": layer.bias.de
 
 # %% [markdown]
 # After `vector_to_parameters`, each parameter is a piece of the vector, so a write to the vector changes the model.
-# `parameters_to_vector` is a concatenation: new memory, with a history. Some methods treat all weights as one vector:
+# `parameters_to_vector` is a concatenation: new memory, and a history. Some methods treat all weights as one vector:
 # L-BFGS, evolution strategies, or a walk along the line between two trained models.
 #
 # ## The real one
@@ -439,12 +442,12 @@ import inspect
 print(inspect.getsource(nn.Module.register_parameter))
 
 # %% [markdown]
-# Yours has the table and the type check. `_check_name` refuses names with dots, which would make paths ambiguous, and
-# names in use. PyTorch adds two things. It refuses a parameter with a `grad_fn`, which would be the result of an operation
-# and not a leaf. And `registered(...)` runs global hooks, so that a tool can see the parameters of all models.
+# mytorch has the same table and type check. `_check_name` refuses names that are in use, and names with dots, which would
+# make paths ambiguous. minitorch adds two things. It refuses a parameter with a `grad_fn`: that would be the result of an
+# operation, not a leaf. And `registered(...)` runs global hooks, so that a tool can see the parameters of all models.
 #
 # ## Myths
-# Three half-truths about modules, and the cell above that refutes each:
+# Three half-truths about modules, each with the cell that refutes it:
 # - "`state_dict()` is a copy." It shares the model's memory: `proof-state-dict-shares`.
 # - "`model.to(device)` gives a moved copy." It moves the model itself: `proof-to-keeps-objects`.
 # - "A tensor that requires grad is a parameter." It gets a gradient, but only a `Parameter` is in `parameters()`:
@@ -459,10 +462,10 @@ print(inspect.getsource(nn.Module.register_parameter))
 # - *What does `bias=False` register?* The name `bias`, with `None`. It isn't in the state dict.
 #
 # ## The card
-# 1. Assignment registers: parameters, modules and buffers, each in one table.
+# 1. Assignment registers parameters, modules and buffers, each kind in a table of its own.
 # 2. Lists and dicts hide layers. Use `ModuleList`, `ModuleDict`.
 # 3. A name is the path of attributes.
-# 4. Shared parameters: once in `parameters()`, twice in the state dict.
+# 4. A shared parameter is in `parameters()` once, and in the state dict under each name.
 # 5. Parameter: trained, saved, moved. Buffer: saved, moved.
 # 6. `module.to` changes the module; `tensor.to` returns a tensor.
 # 7. `state_dict()` shares memory. Deep-copy to keep it.
