@@ -314,6 +314,7 @@ case(
         args(make(1, 2, 3), make(1, 3, 3), make(1, 3, 3), make(2, 3)),
         args(make(1, 3, 2), make(1, 3, 2), make(1, 3, 2), is_causal=True),
         args(make(1, 2, 3, layout="transposed"), make(1, 3, 3), make(1, 3, 3), scale=0.5),
+        args(make(1, 2, 3), make(1, 3, 3), make(1, 3, 3), scale=-0.5),
         args(make(1, 4, 2, 2), make(1, 2, 2, 2), make(1, 2, 2, 2), enable_gqa=True),
         args(make(1, 2, 3), make(1, 2, 3), make(1, 2, 3), make.lib.tensor([[False, False], [True, False]])),
         args(make(1, 2, 3), make(1, 2, 3), make(1, 2, 3), make.of([[-math.inf, -math.inf], [0.5, -math.inf]])).kink(),

@@ -62,9 +62,10 @@ def scaled_dot_product_attention(
     kind = query.dtype
     if kind.is_low_precision:
         query, key, value = query.float(), key.float(), value.float()
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     # Half of the scale on either side keeps the products small.
-    root = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
-    scores = (query * root) @ (key * root).transpose(-2, -1)
+    root = math.sqrt(abs(scale))
+    scores = (query * math.copysign(root, scale)) @ (key * root).transpose(-2, -1)
     hidden = None
     if attn_mask is not None:
         if attn_mask.dtype is bool_:
