@@ -40,6 +40,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
     "causal": {"is_causal": True},
     "scale": {"scale": 0.3},
+    "a scale of 0": {"scale": 0.0},
+    "a scale below 0": {"scale": -0.3},
     "boolean": {"mask": MASK},
     "numbers": {"mask": numbers(3, 4, seed=5)},
     "a row of a batch": {"mask": MASK[:, None], "sizes": (3, 2, 3, 4, 5, 6)},
@@ -85,6 +87,9 @@ ATTEND: dict[str, Callable[[Any], Any]] = {
     "two types": lambda torch: torch.nn.functional.scaled_dot_product_attention(
         torch.ones(2, 3), torch.ones(2, 3).double(), torch.ones(2, 3)
     ),
+    "a float32 mask for float64": lambda torch: torch.nn.functional.scaled_dot_product_attention(
+        *[torch.ones(2, 3).double()] * 3, torch.ones(2, 2).triu()
+    ),
     "integers as a mask": lambda torch: torch.nn.functional.scaled_dot_product_attention(
         torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 2).long()
     ),
@@ -96,6 +101,35 @@ ATTEND: dict[str, Callable[[Any], Any]] = {
     "state without biases": lambda torch: list(torch.nn.MultiheadAttention(4, 2, bias=False).state_dict()),
     "state of a block": lambda torch: list(torch.nn.TransformerEncoderLayer(4, 2, 8).state_dict()),
 }
+
+
+@part(attention + "scaled_dot_product_attention", attention + "additive")
+def test_a_mask_of_numbers_learns(mytorch: ModuleType) -> None:
+    def call(torch: ModuleType) -> Any:
+        inputs = [torch.tensor(numbers(3, 4, seed=seed)) for seed in range(3)]
+        mask = torch.tensor(numbers(3, 3, seed=5), requires_grad=True)
+        torch.nn.functional.scaled_dot_product_attention(*inputs, mask).square().sum().backward()
+        return mask.grad.tolist()
+
+    close(call(mytorch), call(minitorch))
+
+
+@part(attention + "scaled_dot_product_attention", drawing + "multinomial")
+def test_attention_and_draws_stay_on_a_gpu(mytorch: ModuleType) -> None:
+    mytorch.cuda.simulate(1)
+    x = mytorch.tensor(numbers(3, 4), device="cuda")
+    result = mytorch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)
+    drawn = [mytorch.multinomial(x.abs(), 2, replacement=replacement) for replacement in (True, False)]
+    mytorch.cuda.simulate(0)
+    assert [each.device.type for each in (result, *drawn)] == ["cuda"] * 3
+
+
+@part(drawing + "multinomial")
+def test_weights_stay_as_they_are(mytorch: ModuleType) -> None:
+    weights = mytorch.tensor(WEIGHTS)
+    for replacement in (True, False):
+        mytorch.multinomial(weights, 2 if replacement else 1, replacement=replacement)
+    assert weights.tolist() == WEIGHTS.tolist()
 
 
 @part(attention + "check_attention", multihead + "__init__")
