@@ -28,8 +28,9 @@ other, _ = layer(man_bites_dog, man_bites_dog, man_bites_dog)
 print("the same vector for each word:", torch.allclose(one, other.flip(1), atol=1e-6))
 
 # %% [markdown]
-# It doesn't: each word gets the same vector in both sentences. Without a mask, attention sees a *set*. If order matters,
-# positions have to be put into the vectors; a GPT adds a second embedding, one for each place.
+# It doesn't: each word gets the same vector in both sentences. Without a mask, attention sees a *bag* of vectors: which
+# ones there are, but not where. (It is *permutation equivariant*: reordered inputs give reordered outputs.) If order
+# matters, positions have to be put into the vectors. A GPT adds a second embedding, one for each place.
 #
 # ## A soft lookup · 3.20 注意力机制
 # A Python dict compares a query with its keys, and returns the value of the one that is equal. Attention compares too, but
@@ -112,20 +113,21 @@ pictures.curves(lines, widths, xlabel="width d", ylabel="size of the gradient", 
 # Each pair is the spread of the scores and the largest weight. A dot product of $d$ random terms has a standard deviation
 # of $\sqrt d$. Softmax of scores that far apart is nearly a one-hot choice, and its gradient vanishes: the layer can't
 # learn to look elsewhere. Dividing by $\sqrt d$ keeps the scores at size 1, whatever the width. Dividing by $d$ makes all
-# 16 weights nearly equal.
+# 16 weights nearly equal where $d$ is large.
 #
 # **Interview · Why are the scores divided by $\sqrt d$?**
 #
-# - *Thirty seconds:* The dot product of two random vectors of width $d$ has standard deviation $\sqrt d$. Without the
-#   division softmax saturates, and gradients vanish.
+# - *Thirty seconds:* If the entries of two vectors of width $d$ are independent, with mean 0 and variance 1, their dot
+#   product has variance $d$, so its standard deviation is $\sqrt d$. Without the division softmax saturates, and gradients
+#   vanish.
 # - *Longer:* $d$ is the width of one head, not of the model.
 # - *They ask next:* Could you learn the scale? Yes, it is only a temperature. $1/\sqrt d$ is a good value to start from.
-# - *The trap:* Dividing by $d$. Then all weights start out nearly equal for wide heads.
+# - *The trap:* Dividing by $d$. Then a wide head starts out with nearly equal weights.
 # - *Proof:* `proof-scale`.
 #
 # ## Masks
-# A language model predicts the next token at every position at once. Train one on *random* digits: nothing can predict
-# them, so an honest loss can't stay below $\ln 10 = 2.30$.
+# In training, a language model predicts the next token at every position at once. Train one on *random* digits: nothing
+# can predict them, so an honest loss can't stay below $\ln 10 = 2.30$.
 
 
 # %% tags=["proof-leak"]
@@ -154,7 +156,7 @@ about = "The loss with a causal mask stays at 2.3; without a mask it falls far b
 pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt=about)
 
 # %% [markdown]
-# Without a mask the model has found the answer one place to the right. If a loss is too good to be possible, look for a
+# Without a mask the model finds the answer one place to the right. If a loss is too good to be possible, look for a
 # leak. The **causal mask** sets the scores of later keys to −inf *before* softmax, so their weights are exactly 0, and the
 # others sum to 1.
 
@@ -168,8 +170,8 @@ print("positions that changed:", (before != after).any(1).tolist())
 pictures.grid(allowed.int(), allowed, "1: the query (row) may look at the key (column)")
 
 # %% [markdown]
-# Sentences of different lengths are **padded** to one length, and no query may look at padding. Now comes a trap of the
-# library itself: its two interfaces mean opposite things by `True`.
+# Sentences of different lengths are **padded** to one length, and no query may look at padding. Watch out: PyTorch has two
+# interfaces for this, and they mean opposite things by `True`.
 
 # %% tags=["proof-mask-meaning"]
 padding = torch.tensor([[False, False, True]])  # True: this key is padding
@@ -185,8 +187,8 @@ nowhere = torch.ones(1, 3, dtype=torch.bool)
 print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowhere)[0][0, 0, :2].detach())
 
 # %% [markdown]
-# In the last line no key is left. Softmax of nothing but −inf is `nan`, and that is what the layer gives while it returns
-# its weights. `scaled_dot_product_attention` gives zeros instead, and so will yours.
+# In the last line no key is left. Softmax of nothing but −inf is `nan`, and `nan` is what the layer returns if it is asked
+# for its weights, as it is by default. `scaled_dot_product_attention` gives zeros instead, and so will yours.
 #
 # **Interview · How does a causal mask work, and how do you test it?**
 #
@@ -199,7 +201,7 @@ print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowher
 #
 # ## Heads
 # One softmax gives one set of weights: a mean of what it looks at. Several **heads** look at different places at once. Each
-# works on its own slice of the width, and a last linear map mixes their results.
+# works on its own slice of the queries, keys and values, and a last linear map mixes their results.
 
 # %% tags=["proof-heads"]
 import numpy as np
@@ -224,21 +226,21 @@ for heads in (1, 3, 12):
 # - *Thirty seconds:* Each head has its own softmax, so a position can look at several places for several reasons. One head
 #   would blend them into one mean.
 # - *Longer:* Each head is `embed_dim / num_heads` wide, so the parameters stay the same.
-# - *They ask next:* What is the shape inside? (N, heads, L, d): split the last dimension, then swap with the length.
+# - *They ask next:* What is the shape inside? (N, heads, L, d): split the last dimension, then swap heads and length.
 # - *The trap:* Reshaping to (N, heads, L, d) without the swap. It runs, and mixes positions
 #   ([chapter 03](03_views_and_layout.ipynb) has that bug).
 # - *Proof:* `proof-heads`.
 #
 # ## A block
 # A transformer block has two branches: attention, which moves information between positions, and two linear layers, which
-# work at each position by itself. The result of each branch is *added* to its input, and layer norm keeps the numbers
-# from growing or shrinking. `merged` below combines two masks into one that is added to the scores; `forward` is the
-# block, in both orders.
+# work at each position by itself. The result of each branch is *added* to its input, and a layer norm brings the
+# branch's input, or the sum, back to one size. `merged` below combines two masks into one that is added to the scores; `forward` is
+# the block, in both orders.
 
 # %% [markdown]
 # In the first transformer the norm came *after* the addition (post-norm). GPT-2 put it *before*, inside the branch
-# (pre-norm). The third line below has neither addition: how much gradient reaches the first of 48 blocks, compared with
-# the last?
+# (pre-norm). The third line below leaves out both additions. How much gradient reaches the first of 48 blocks, compared
+# with the last?
 
 
 # %% tags=["proof-residual"]
@@ -263,8 +265,8 @@ print(deep("pre-norm"), deep("post-norm"), deep("neither"), sep="\n")
 # %% [markdown]
 # **Interview · What are the residual connections for, and where does the norm go?**
 #
-# - *Thirty seconds:* Adding the input gives gradients a way around each branch; without it they shrink from block to block.
-#   Pre-norm normalizes the branch's input, post-norm the sum.
+# - *Thirty seconds:* Adding the input gives gradients a way around each branch. Without it they often shrink from block to
+#   block, as they do here. Pre-norm normalizes the branch's input, post-norm the sum.
 # - *Longer:* With pre-norm the sum itself is never normalized, so it grows with depth. A GPT ends with one more norm.
 # - *They ask next:* Which one trains more easily? Pre-norm. Post-norm usually needs a warm-up of the learning rate
 #   ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)).
@@ -347,8 +349,8 @@ pictures.slider(draw, start={"layer": 1, "head": 0}, layer=[0, 1], head=[0, 1, 2
 
 # %% [markdown]
 # ## Writing faster: the KV cache
-# `generate` feeds the whole text again for each new token. Is that needed? Append a token, and see what changes in
-# between:
+# `generate` feeds the whole text again for each new token. Is that needed? Append a token, and see what changes inside
+# the model:
 
 
 # %% tags=["proof-kv-cache"]
@@ -375,15 +377,15 @@ for causal in (True, False):
     print("is_causal", causal, attend(new, kept, torch.eye(5), is_causal=causal)[0] > 0)
 
 # %% [markdown]
-# `is_causal` lines queries and keys up at the *first* one. A single query then sees a single key. With a cache, the new
-# query needs no mask at all.
+# `is_causal` lines queries and keys up at the *first* one. A single query then sees a single key. With a cache, a single
+# new query needs no mask at all. Several new ones do; which one is for you to find.
 #
 # **Interview · What is a KV cache?**
 #
 # - *Thirty seconds:* When a causal model writes, keys and values of earlier tokens don't change. Keep them; each new token
 #   computes its own query, key and value, and attends to the cache.
-# - *Longer:* It takes 2 · layers · length · width numbers for each sequence, which grows with the length.
-# - *They ask next:* Why are queries not kept? Each is used once, at its own position.
+# - *Longer:* In a GPT the cache holds 2 · layers · length · width numbers for each sequence, so it grows with the length.
+# - *They ask next:* Why aren't queries kept? Each is used once, at its own position.
 # - *The trap:* `is_causal=True` for the new token: it would see the first key only. And its position is the length of the
 #   cache, not 0.
 # - *Proof:* `proof-kv-cache`, `proof-causal-corner`.
@@ -393,20 +395,21 @@ for causal in (True, False):
 
 # %%
 source = inspect.getsource(inspect.unwrap(F.scaled_dot_product_attention))
-print(source[source.index("    # Half of the scale") :])
+print(source[source.index("    scale = 1") :])
 
 # %% [markdown]
-# It multiplies queries *and* keys by the root of the scale, which keeps the products in range for small types. `hidden`
-# marks queries that may look nowhere: their scores stay finite, and their weights become 0. 16-bit inputs were widened to
-# float32 before, and `kind` is the type that they had. PyTorch's fused kernels (FlashAttention and others) never store the
+# It multiplies queries *and* keys by the root of the scale, which keeps the products in range for small types; if somebody
+# passes a negative scale, `copysign` gives its sign to the queries. `hidden` marks queries that may look nowhere: their
+# scores stay finite, and their weights become 0. 16-bit inputs were widened to float32 before, and `kind` is the type that
+# they had. PyTorch's fused kernels (FlashAttention and others) never store the
 # whole matrix of weights. The mathematics is the same as yours.
 #
 # ## Rapid fire
-# 1. Batch 8, 12 heads, length 1024, float32: how large is one layer's weight matrix? 403 MB.
-# 2. Does attention without a mask have parameters? None of its own; they are in the linear maps.
+# 1. Batch 8, 12 heads, length 1024, float32: how much memory do one layer's attention weights take? 403 MB.
+# 2. Does attention itself have parameters? No, they are all in the linear maps around it.
 # 3. Queries of length 3, keys of length 5: what shape is the output? (3, width of the values).
 # 4. Which way does softmax go? Over the keys, the last dimension.
-# 5. May a query and a key have different widths? No, but values may have a width of their own.
+# 5. May a query and a key have different widths? Not after their linear maps. Values may have a width of their own.
 
 # %% tags=["proof-rapid-fire"]
 from course import check
@@ -421,13 +424,13 @@ print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 # %% [markdown]
 # ## To remember
 # 1. Attention is a soft lookup: weights from queries and keys, a weighted mean of values.
-# 2. Without a mask it sees a set. Positions must be put in.
+# 2. Without a mask it sees a bag of vectors, in no order. Positions must be put in.
 # 3. Scores are divided by the root of the head's width, or softmax saturates.
 # 4. Softmax goes over the keys; each row sums to 1.
 # 5. Masks are −inf before softmax, not 0 after it.
 # 6. `True` means look in `scaled_dot_product_attention`, hidden in `MultiheadAttention`.
 # 7. A language model with too good a loss has a leak. Change a later token and look.
-# 8. Heads are slices of the width, each with its own softmax.
+# 8. Heads are slices of queries, keys and values, each with its own softmax.
 # 9. A block adds to its input: attention moves between positions, linear layers work at each.
 # 10. A KV cache works because causal attention never looks ahead.
 #

@@ -8,7 +8,7 @@ import math
 from ..creation import empty, ones, zeros
 from ..dispatch import Function
 from ..settings import bool_ as boolean
-from ..settings import dtype
+from ..settings import dtype, float32
 from ..tensor import Tensor
 from . import activation as activations
 from .activation import softmax
@@ -54,9 +54,9 @@ def scaled_dot_product_attention(
 
 
 def additive(mask: Tensor, dtype: dtype) -> Tensor:
-    """A mask to be added to scores: of a boolean one, 0 where it is True and -inf elsewhere; else the mask itself."""
+    """A mask to be added to scores of this type: of a boolean one, 0 where it is True and -inf elsewhere."""
     if mask.dtype is not boolean:
-        return mask
+        return mask.to(dtype)
     result: Tensor = zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, -math.inf)
     return result
 
@@ -75,7 +75,7 @@ def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {found[0]} key.dtype: "
             f"{found[1]} and value.dtype: {found[2]} instead."
         )
-    if attn_mask is not None and attn_mask.dtype not in (boolean, query.dtype):
+    if attn_mask is not None and attn_mask.dtype not in (boolean, float32, query.dtype):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{names.get(attn_mask.dtype.name, attn_mask.dtype.name)} and  query.dtype: {found[0]} instead."
