@@ -123,7 +123,8 @@ def normalized(x, affine, statistics, options):
     y = over_the_batch(x, *(running or [None, None]), *affine, **options)
     weights = mytorch.tensor(np.linspace(-1, 1, y.numel()).reshape(y.shape).astype(np.float32))
     problem = check.error((y * y * weights).sum().backward)
-    gradients = [x.grad[0], *(each.grad for each in affine if each is not None)] if problem is None else repr(problem)
+    given = [each for each in affine if each is not None]
+    gradients = [x.grad[0], *(each.grad for each in given)] if problem is None else repr(problem)
     numbers, history = [each.detach() for each in running], [each.requires_grad for each in running]
     return [y.detach()[0], gradients, numbers, held, history]
 
@@ -372,7 +373,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 # %% [markdown] exercise="norm_layer_norm" kind="core" points=3 part="mytorch.nn.normalization:layer_norm"
 # ### Exercise 3 · Layer norm
-# The same formula within each sample, over the last dimensions. Start with `check_ending(input, normalized_shape)`.
+# Write the same formula within each sample: mean and variance go over the last dimensions, those of `normalized_shape`.
+# Start with `check_ending(input, normalized_shape)`.
 
 # %% check="norm_layer_norm"
 generator = check.rng()
@@ -403,7 +405,7 @@ check.show(
         "no weight": normalized((c,), weight=False),
         "neither weight nor bias": normalized((c,), weight=False, bias=False),
         "eps 0.5": normalized((b, c), eps=0.5),
-        "another ending": check.error(over_the_end, mytorch.tensor(x), (b, c + 1)),
+        "another ending": check.error(over_the_end, mytorch.tensor(x), (b + 1, c)),
     },
     rtol=1e-3,
     atol=1e-4,
@@ -551,10 +553,11 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 # %% [markdown] exercise="norm_dropout" kind="core" points=3 part="mytorch.nn.dropout:dropout mytorch.nn.dropout:dropout_noise"
 # ### Exercise 4 · Dropout
-# `bernoulli(probability, size)` gives a NumPy array of booleans, each True with this probability; `new(array, device)`
-# makes a tensor of an array, and `x.dtype.numpy` is NumPy's name for the type of x. `copy_(x, y)` overwrites x with y and
-# returns x: that is for `inplace=True`. A p below 0 or above 1 is refused in both modes, in PyTorch's words: "dropout
-# probability has to be between 0 and 1, but got 1.5".
+# Write dropout, and the noise that it multiplies its input by. `bernoulli(probability, size)` gives a NumPy array of
+# booleans, each True with this probability; `new(array, device)` makes a tensor of an array, and `x.dtype.numpy` is
+# NumPy's name for the type of x. `copy_(x, y)` overwrites x with y and returns x: that is for `inplace=True`. A p below
+# 0 or above 1 is refused in both modes, in PyTorch's words: "dropout probability has to be between 0 and 1, but got
+# 1.5".
 #
 # To draw PyTorch's random numbers, ask `bernoulli` for what is *kept*.
 
@@ -567,7 +570,7 @@ numbers = generator.normal(3, 1, size).astype(np.float32)
 
 
 def dropped(p, inplace=False):
-    """The result, the gradient, and in place whether the result is what was given, and what its memory holds."""
+    """Result and gradient; in place also whether the input came back, and what its memory holds."""
     mytorch.manual_seed(check.seed())
     x = mytorch.tensor(numbers).requires_grad_()
     given = x * 1
@@ -593,14 +596,14 @@ check.show(
         "the next random number": mytorch.rand(1),
         "evaluation is x, p = 0 is x": [drop(x, p, training=False) is x, drop(x, 0.0) is x],
         "a random number after these": mytorch.rand(1),
-        "types of float16, float64, a GPU's": [
+        "types of float16, float64, on a GPU": [
             check.error(drop, each, p) or str(drop(each, p).dtype) for each in others
         ],
-        "p = 1.5": check.error(drop, x, 1.5),
+        "p = 1.25": check.error(drop, x, 1.25),
         "p = -0.5, evaluation": check.error(drop, x, -0.5, training=False),
     },
     rtol=1e-5,
-    text="With one seed: result and gradient; in place also whether x came back, and what is in its memory.",
+    text="Result and gradient; in place also whether x came back, and what is in its memory.",
 )
 
 # %% [markdown] hint="norm_dropout"
@@ -1176,7 +1179,7 @@ class Centre(torch.nn.Module):
 
 
 # %% [markdown] exercise="norm_measure_dropout" kind="measure" points=2
-# ### Exercise 7 · What dropout does to size
+# ### Exercise 7 · What dropout does to the mean square
 # Dropout keeps the mean. What about the mean *square*, which the next layer's sums depend on? Write the experiment: by what
 # factor does `dropout(x, p)` multiply the mean square of `x`? Measure it with the `dropout` and the numbers that you are
 # given, and return a Python number. The check then tries several p, and a function that isn't dropout at all.

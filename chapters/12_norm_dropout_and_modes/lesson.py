@@ -28,16 +28,19 @@ def answers(net):
 
 
 print("as it was made:", answers(net), " running mean changed:", bool((net[1].running_mean != 0).any()))
-print("after eval():  ", answers(net.eval()))
+net[3].eval()
+print("dropout.eval():", answers(net))
+print("net.eval():    ", answers(net.eval()))
 
 # %% [markdown]
-# The same row gets three answers: two calls differ although nothing changed between them, and other rows beside it
-# change the answer, too. And although nothing was trained, the network has changed: its batch norm has kept statistics.
-# After `eval()` the row gets one answer.
+# The same row gets three answers, though two of the calls had the same input. With the dropout alone in evaluation, those
+# two agree, and other rows beside it still change the answer: that's the batch norm. Once the whole network is in
+# evaluation, the row gets one answer. And nothing was trained, yet the network has changed: its batch norm has kept
+# statistics.
 #
 # ## Modes · 3.7 Train模式和Eval模式 · D 八
 # A mode is a boolean, `module.training`. `train()` sets it in a module and in all modules below it; `eval()` is
-# `train(False)`. That is all they do. A layer may look at the flag in its `forward`. Which ones do?
+# `train(False)`. That's all they do. A layer may look at the flag in its `forward`. Which ones do?
 
 # %% tags=["proof-modes"]
 layers = [nn.Linear(4, 4), nn.ReLU(), nn.Softmax(dim=1), nn.LayerNorm(4), nn.GroupNorm(2, 4)]
@@ -56,8 +59,8 @@ for layer in layers:
 #
 # ## Batch norm
 # [Chapter 10](10_activations_and_initialization.ipynb) chose first weights so that numbers keep their size. Training
-# soon changes the weights. Batch norm restores the size at every step: for each channel, subtract the mean of the batch
-# and divide by its standard deviation.
+# soon changes the weights. Batch norm restores the size at every step: for each channel, it subtracts the mean of the
+# batch and divides by its standard deviation.
 
 
 # %% tags=["proof-batch-norm"]
@@ -74,9 +77,9 @@ print("equals nn.BatchNorm1d:", torch.allclose(mine, real, atol=1e-6))
 print("mean square of each column:", [round(each, 3) for each in (mine**2).mean(0).tolist()])
 
 # %% [markdown]
-# Then each channel is multiplied by a weight and gets a bias, both learned, so the layer can undo what it did. In images
-# (N, C, H, W), a channel's mean goes over N, H and W. Batch norm and its relatives differ in which numbers share a mean.
-# Move the slider.
+# Then each channel is multiplied by a learned weight, and a learned bias is added, so the layer can undo what it did. In
+# images (N, C, H, W), a channel's mean goes over N, H and W. Batch norm and its relatives differ in which numbers share a
+# mean. Move the slider.
 
 # %% hidden=true
 from course import pictures
@@ -103,8 +106,8 @@ print("by hand:", normalize(batch[:1], 0).tolist())
 nn.BatchNorm1d(4)(batch[:1])
 
 # %% [markdown]
-# PyTorch refuses. And even in a large batch, a prediction shouldn't depend on its neighbours. So batch norm keeps
-# **running statistics** while it trains, and uses them in evaluation. After each batch they move a little:
+# PyTorch refuses. And even in a large batch, a prediction shouldn't depend on the rows beside it. So batch norm keeps
+# **running statistics** while it trains, and uses them in evaluation. With each batch they move a little:
 # `running = (1 - momentum) * running + momentum * new`.
 
 # %% tags=["proof-running"]
@@ -118,53 +121,55 @@ print("normalized by the biased one:", [round(each, 4) for each in out.reshape(-
 curves = {}
 for momentum in (0.01, 0.1, 0.5):
     torch.manual_seed(0)
-    bn, seen = nn.BatchNorm1d(1, momentum=momentum), []
+    bn, seen = nn.BatchNorm1d(1, momentum=momentum), curves.setdefault(f"momentum {momentum}", [])
     for _ in range(60):
         bn(torch.randn(16, 1) + 2)
         seen.append(bn.running_mean.item())
-    curves[f"momentum {momentum}"] = seen
 pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's mean is 2)")
 
 # %% [markdown]
-# The momentum is the share of the *new* batch. In an optimizer it is the share of the old. A small one is slow and smooth,
-# a large one fast and noisy. And there are two variances: the batch is normalized by its own (divided by n), but the
-# running one is an estimate for all the data, so it takes the unbiased variance (divided by n − 1).
+# The momentum is the share of the *new* batch. In an optimizer it multiplies what is *old*. With a small one, the
+# statistics move slowly and smoothly; with a large one, they are fast and noisy. And there are two variances: the batch
+# is normalized by its own (divided by n), but the running one is an estimate for all the data, so it takes the unbiased
+# variance (divided by n − 1).
 #
 # **Interview · What does batch norm do in training, and what in evaluation?**
 #
 # - *Thirty seconds:* In training it normalizes each channel by the batch's mean and variance and updates running
-#   averages of both. In evaluation it uses those and leaves them alone. Then weight and bias.
+#   averages of both. In evaluation it uses those and leaves them alone. Weight and bias follow in both modes.
 # - *Longer:* Gradients flow through the batch's mean and variance in training; the running ones are constants.
-# - *They ask next:* What breaks with tiny batches? The statistics are noise; with one value per channel it raises.
+# - *They ask next:* What breaks with tiny batches? Their statistics are mostly noise, and with one value per channel
+#   it raises.
 # - *The trap:* calling `eval()` on a model that never trained: its statistics are still 0 and 1.
 # - *Proof:* `proof-batch-norm`, `proof-one-row`, `proof-running`, `proof-frozen`.
 
 # %% [markdown] given="mytorch.nn.normalization:per_channel mytorch.nn.normalization:BatchNorm.forward"
 # ### In `mytorch`
-# The layer chooses, the function computes. `batch_norm` is yours, with `update`, which must not record anything: the
-# statistics outlive the batch.
+# The layer chooses, the function computes: `forward` is `BatchNorm`'s. In exercise 2 you write the function, `batch_norm`,
+# and `update`, which moves the statistics. It must not record anything, since the statistics outlive the batch.
 
 # %% [markdown]
 # ### What normalization forgives
-# Multiply all weights before a batch norm by 100, or add a bias: the next line divides by the scale and subtracts the
-# shift.
+# Multiply all weights before a batch norm by 100, or add a bias: the norm divides by the scale and subtracts the shift.
 
 # %% tags=["proof-invariant"]
 torch.manual_seed(0)
-data, linear = torch.randn(32, 5), nn.Linear(5, 4)
-before = nn.BatchNorm1d(4)(linear(data))
+data, linear, bn, chosen = torch.randn(32, 5), nn.Linear(5, 4), nn.BatchNorm1d(4), torch.randn(32, 4)
+before = bn(linear(data))
+(slope,) = torch.autograd.grad((before * chosen).sum(), [linear.weight])
 with torch.no_grad():
     linear.weight.mul_(100)
     linear.bias.fill_(7)
-after = nn.BatchNorm1d(4)(linear(data))
-(after * torch.randn(32, 4)).sum().backward()
-print("same output:", torch.allclose(before, after, atol=1e-3), "  bias gradient below 1e-5:", end=" ")
-print((linear.bias.grad.abs() < 1e-5).all().item())
+after = bn(linear(data))
+(after * chosen).sum().backward()
+print("same output:", torch.allclose(before, after, atol=1e-3))
+print("weights' gradient 1/100 as large:", torch.allclose(linear.weight.grad * 100, slope, rtol=0.01))
+print("bias gradient below 1e-5:", (linear.bias.grad.abs() < 1e-5).all().item())
 
 # %% [markdown]
 # The gradients follow: 0 for the bias, and 1/100 as large for weights that are 100 times as large. So a bias before a
 # batch norm has nothing to do, and ResNet leaves it out: `bias=False`. And badly scaled first weights matter much less.
-# These are chapter 10's twenty layers, with `nn.Linear`'s small start:
+# Here are chapter 10's twenty layers, with `nn.Linear`'s small start:
 
 # %% tags=["proof-twenty-layers"]
 from sklearn.datasets import make_moons
@@ -192,8 +197,7 @@ def losses_of(norm):
 
 
 curves = {"no norm": losses_of(nn.Identity), "batch norm": losses_of(nn.BatchNorm1d)}
-for name, losses in curves.items():
-    print(f"{name:10} lowest loss below 0.2: {min(losses) < 0.2}")
+print("the loss falls below 0.2:", {name: min(losses) < 0.2 for name, losses in curves.items()})
 alt = "Without a norm the loss stays at 0.69. With batch norm it falls below 0.2."
 pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt=alt)
 
@@ -202,14 +206,15 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt=alt)
 #
 # - *Thirty seconds:* Batch norm subtracts the mean, and the bias with it. Its own bias does that job afterwards.
 # - *Longer:* The output doesn't depend on the bias, so its gradient is 0 up to rounding: memory for nothing.
-# - *They ask next:* Can you remove batch norm after training? Yes: in evaluation it is a fixed scale and shift per
-#   channel, which folds into the layer before (exercise 5).
-# - *The trap:* in evaluation mode such a bias does shift the output, if it changes after the statistics were taken.
+# - *They ask next:* Can you remove batch norm after training? Yes, if a linear layer or a convolution comes before it:
+#   in evaluation it is a fixed scale and shift per channel, which folds into that layer (exercise 5).
+# - *The trap:* removing such a bias from a *trained* network. The running mean was taken with it, and in evaluation that
+#   mean is still subtracted: exercise 5's formula has both.
 # - *Proof:* `proof-invariant`.
 #
 # ## Layer norm
-# Layer norm is the same formula within each sample: a sentence's word is normalized over its own features, whatever else
-# is in the batch. Nothing has to be remembered, so the modes don't differ (`proof-modes`).
+# Layer norm is the same formula within each sample: a word is normalized over its own features, whatever else is in the
+# batch. There's nothing to remember, so the modes don't differ (`proof-modes`).
 
 # %% tags=["proof-layer-norm"]
 ln, bn = nn.LayerNorm(4), nn.BatchNorm1d(4)
@@ -223,16 +228,15 @@ for norm in (ln, bn):
 # **Interview · Batch norm or layer norm?**
 #
 # - *Thirty seconds:* Batch norm takes statistics per channel over the batch, layer norm per sample over its features.
-#   Batch norm for convolutions with large batches; layer norm for sequences and small batches.
+#   Usually batch norm for convolutions with large batches, and layer norm for sequences and small batches.
 # - *Longer:* Layer norm needs no running statistics, and training and evaluation agree.
 # - *They ask next:* Why do GPTs use layer norm? Sequences differ in length, and when text is generated there may be one
 #   row in the batch.
-# - *The trap:* `LayerNorm(4)` normalizes the *last* dimension. Of (N, C, H, W) that is W, not C.
+# - *The trap:* `LayerNorm(4)` for four channels. It normalizes the *last* dimension: of (N, C, H, W) that is W, not C.
 # - *Proof:* `proof-layer-norm`, `proof-modes`.
 #
 # ## Dropout · 3.14 Dropout机制
-# In training, zero each number with probability p, so that no unit can rely on another. Written like that, it has a
-# fault:
+# In training, zero each number with probability p, so that no unit can rely on another. Done like that, it has a fault:
 
 # %% tags=["proof-dropout"]
 torch.manual_seed(0)
@@ -246,17 +250,17 @@ for p in (0.1, 0.5, 0.9):
 print("in evaluation, the same tensor:", nn.Dropout(0.5).eval()(ones) is ones)
 
 # %% [markdown]
-# Zeroing shrinks the mean to 1 − p, and in evaluation the next layer would suddenly see more than it was trained on. So
-# what is kept is divided by 1 − p, **in training**. This *inverted* scaling leaves nothing to do in evaluation. You write
-# it in exercise 4.
+# Zeroing alone multiplies the mean by 1 − p, and in evaluation the next layer would suddenly see larger numbers than it
+# was trained on. So what is kept is divided by 1 − p, **in training**. This *inverted* scaling leaves nothing to do in
+# evaluation. You'll write it in exercise 4.
 #
 # **Interview · Why does dropout divide by 1 − p?**
 #
 # - *Thirty seconds:* So that the expected value stays the same, and evaluation needs no change: there dropout is the
 #   identity.
-# - *Longer:* The original paper multiplied weights by 1 − p at test time instead; PyTorch scales in training.
+# - *Longer:* The original paper multiplied the weights by 1 − p at test time instead; PyTorch scales in training.
 # - *They ask next:* Does the variance stay, too? No, only the mean: exercise 7 measures it.
-# - *The trap:* `F.dropout(x)` inside a `forward`: its `training` is `True` by default, whatever the module's mode.
+# - *The trap:* `F.dropout(x)` inside a `forward`. Its `training` is `True` by default, whatever the module's mode.
 # - *Proof:* `proof-dropout`, `proof-f-dropout`.
 
 
@@ -272,7 +276,7 @@ print("zeros after eval():", (Careless().eval()(ones) == 0).any().item())
 # ## Milestone: LeNet reads digits
 # This is minitorch's `lenet.py`, unchanged but for its imports, on your library. Batch norms are added from outside:
 # `model.conv1` is replaced by a `Sequential` of itself and a batch norm. And each batch is moved by up to two pixels, so
-# that LeNet doesn't learn where a stroke lies. Like dropout, that is done in training only.
+# that LeNet can't learn where a stroke lies. Like dropout, that is done in training only.
 
 # %% tags=["proof-digits"]
 import inspect
@@ -323,8 +327,7 @@ pictures.curves({"LeNet": losses}, xlabel="step", ylabel="loss (nats)", alt=alt)
 # so each epoch leaves three digits out. What does your LeNet get wrong? Above each digit is what it should have read.
 
 # %%
-alt = "The few digits that it got wrong."
-pictures.images(digits.images[wrong], digits.target[wrong].tolist(), alt=alt)
+pictures.images(digits.images[wrong], digits.target[wrong].tolist(), alt="What it got wrong.")
 
 # %% [markdown]
 # ## Edge cases
@@ -337,8 +340,7 @@ print("frozen, no_grad, training: statistics moved:", (bn.running_mean != 0).any
 held = bn.running_mean.clone()
 bn.eval()(batch)
 print("evaluation: statistics moved:", (bn.running_mean != held).any().item())
-untrained = nn.BatchNorm1d(4).eval()(batch)
-print("never trained, evaluation: changes hardly anything:", torch.allclose(untrained, batch, rtol=1e-4))
+print("untrained: almost no change:", torch.allclose(nn.BatchNorm1d(4).eval()(batch), batch, rtol=1e-4))
 bn = nn.BatchNorm1d(4, momentum=None)
 for rows in (batch[:3], batch[3:]):
     bn(rows)
@@ -347,17 +349,17 @@ print("dropout of everything:", torch.nn.functional.dropout(torch.ones(3), 1.0).
 
 # %% [markdown]
 # The statistics are written by each forward pass in training mode: a warm-up run, a check of shapes or a validation in
-# the wrong mode changes the model. They have nothing to do with steps either: `num_batches_tracked` counts forward
-# passes. With gradient accumulation, each of four small batches is still normalized by its own statistics.
+# the wrong mode changes the model. An optimizer's steps play no part: `num_batches_tracked` counts forward passes in
+# training mode. With gradient accumulation, each small batch is still normalized by its own statistics.
 #
 # **Interview · You fine-tune a network with frozen batch norms. What do you have to do?**
 #
 # - *Thirty seconds:* `requires_grad_(False)` freezes weight and bias, `eval()` the statistics. You need both.
-# - *Longer:* The statistics are buffers, not parameters: no gradient, no optimizer. The forward pass in training mode
-#   writes them.
+# - *Longer:* The statistics are buffers, not parameters: no gradient and no optimizer reaches them. The forward pass in
+#   training mode writes them.
 # - *They ask next:* And the next `model.train()`? It sets the flag everywhere again, so call `eval()` on the frozen part
 #   after it.
-# - *The trap:* `no_grad` doesn't stop the statistics either.
+# - *The trap:* trusting `no_grad`. It doesn't stop the statistics either.
 # - *Proof:* `proof-frozen`.
 #
 # ## The real one
@@ -367,10 +369,11 @@ print("dropout of everything:", torch.nn.functional.dropout(torch.ones(3), 1.0).
 print(inspect.getsource(nn.modules.batchnorm._BatchNorm.forward))
 
 # %% [markdown]
-# Yours has the same three decisions. `factor` is the momentum, or 1/k at the k-th batch if that is `None`. `uses_batch`
-# is true in training, and where no statistics are kept. `keeps` passes on the statistics, to be read or to be updated.
-# What PyTorch adds is one level below: one kernel for the whole formula, with a backward pass of its own. It is one node
-# in the graph. The reference's formula leaves about twenty.
+# `mytorch`'s layer makes the first two of its three decisions. `factor` is the momentum, or 1/k at the k-th batch if that
+# is `None`. `uses_batch` is true in training, and where there are no statistics. `keeps` is for a layer whose
+# `track_running_stats` is switched off later: in training it leaves its old statistics alone. The large difference is one
+# level below: PyTorch has one kernel for the whole formula, with a backward pass of its own. It is one node in the graph.
+# The formula in `mytorch` leaves about twenty.
 #
 # ## Myths
 # ### Myth 1 · "Train mode computes gradients, eval mode doesn't"
@@ -388,16 +391,17 @@ for mode in (True, False):
         print(f"training {mode!s:5} {type(context).__name__:11} gradients {graph!s:5} repeatable {same}")
 
 # %% [markdown]
-# The two switches have nothing to do with each other. Whoever forgets `no_grad` in validation pays for a graph; whoever
-# forgets `eval` gets random answers.
+# The two switches have nothing to do with each other. If you forget `no_grad` in validation, you pay for a graph. If you
+# forget `eval`, you get random answers.
 #
 # **Interview · `eval()` or `no_grad()`?**
 #
 # - *Thirty seconds:* Both, for validation. `eval()` changes what dropout and batch norm compute; `no_grad()` stops the
 #   recording. Neither does the other's work.
-# - *Longer:* `eval()` is an attribute of modules and stays until `train()`; `no_grad()` ends with its block.
+# - *Longer:* `eval()` sets an attribute of modules that stays until `train()`; `no_grad()` ends with its block.
 # - *They ask next:* Does `eval()` save memory? Hardly: the graph is still recorded.
-# - *The trap:* "Eval mode computes no gradients." You can train in eval mode; frozen batch norms are used like that.
+# - *The trap:* "Eval mode computes no gradients." You can train in eval mode; frozen batch norms are used like that. One
+#   exception: on a GPU, the `backward` of cuDNN's recurrent layers raises unless their forward pass ran in training mode.
 # - *Proof:* `proof-myth-1`, `proof-modes`.
 #
 # ### Myth 2 · "eval turns BatchNorm off"
@@ -414,18 +418,18 @@ print("unchanged:", torch.allclose(bn(new), new))
 # %% [markdown]
 # ## Rapid fire
 # - *Which of these change with the mode: Linear, Softmax, Dropout, LayerNorm?* Dropout alone.
-# - *Are the running statistics parameters?* No: buffers. They are in the state dict, and no optimizer sees them.
+# - *Are the running statistics parameters?* No: buffers. They are in the state dict, and `parameters()` leaves them out.
 # - *BatchNorm momentum 0.1: what is multiplied by 0.1?* The new batch's statistic.
 # - *Dropout with p = 0.2: what does a kept 1 become?* 1.25.
 # - *Does `model.eval()` return anything?* The model.
 #
 # ## The card
-# 1. A mode is a flag that some layers read. It has nothing to do with gradients.
+# 1. A mode is a flag that some layers read. It doesn't switch gradients on or off.
 # 2. Validation: `eval()` and `no_grad()`; afterwards `train()`.
 # 3. Batch norm, training: the batch's mean and biased variance. Evaluation: the running ones.
 # 4. running = (1 − momentum) · running + momentum · new, with the unbiased variance.
 # 5. Statistics are buffers: frozen by `eval()`, not by `requires_grad_(False)` or `no_grad`.
-# 6. A bias before batch norm does nothing.
+# 6. A bias before a batch norm learns nothing.
 # 7. Layer norm: within a sample, the same in both modes.
 # 8. Dropout: zero with probability p, divide the rest by 1 − p, in training only.
 # 9. Give `F.dropout` its `training=self.training`.
@@ -433,5 +437,5 @@ print("unchanged:", torch.allclose(bn(new), new))
 #
 # ## You try
 # `exercises/12_norm_dropout_and_modes.ipynb`: predict two statistics; write batch norm, layer norm and dropout; fold a
-# batch norm into the layer before it; repair statistics that leak; measure what dropout does to size.
+# batch norm into the layer before it; repair statistics that leak; measure what dropout does to the mean square.
 # [Chapter 13](13_embeddings.ipynb) turns words into vectors.

@@ -106,6 +106,14 @@ CALLS: dict[str, Callable[[Any], Any]] = {
         torch.eye(2), torch.ones(2), None, training=True
     ),
     "wrong number of channels": lambda torch: torch.nn.BatchNorm1d(3)(torch.ones(4, 2)),
+    "batch norm without weight": lambda torch: torch.nn.functional.batch_norm(
+        torch.eye(2), None, None, bias=torch.ones(2), training=True
+    ),
+    "layer norm without weight": lambda torch: torch.nn.functional.layer_norm(torch.eye(2), (2,), bias=torch.ones(2)),
+    "a negative probability, evaluated": lambda torch: torch.nn.functional.dropout(torch.ones(2), -0.1, False),
+    "the gradient in place": lambda torch: (
+        lambda x: (torch.nn.functional.dropout(x * 1, 1.0, inplace=True).sum().backward(), x.grad)
+    )(torch.ones(2).requires_grad_()),
     "itself": lambda torch: (lambda x: torch.nn.Dropout(0.5).eval()(x) is x)(torch.ones(2)),
     "in place": lambda torch: (lambda x: (torch.nn.functional.dropout(x, 1.0, inplace=True), x))(torch.ones(2)),
     "modes": lambda torch: [
@@ -114,7 +122,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@part(norm + "check_channels", norm + "check_ending", drop + "dropout", drop + "Dropout")
+@part(norm + "check_channels", norm + "check_ending", norm + "batch_norm", norm + "layer_norm")
+@part(drop + "dropout", drop + "Dropout")
 @pytest.mark.parametrize("name", CALLS)
 def test_errors_and_what_is_printed(mytorch: ModuleType, name: str) -> None:
     same(CALLS[name], mytorch)

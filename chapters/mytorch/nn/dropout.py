@@ -20,8 +20,8 @@ def dropout_noise(x: Tensor, p: float) -> Tensor:
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, zero each number with probability p and divide the others by 1 - p.
 
-    In evaluation, or if p is 0, the input itself is returned. Nothing is drawn where p is 0 or 1. `inplace`
-    writes the result into the input and returns it.
+    In evaluation, or if p is 0, the input itself is returned. Nothing is drawn if p is 0 or 1.
+    `inplace` writes the result into the input and returns it.
 
     Raises:
         ValueError: p isn't between 0 and 1.

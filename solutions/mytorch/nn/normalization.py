@@ -25,16 +25,16 @@ def batch_norm(
 ) -> Tensor:
     """Normalize each channel of (N, C, ...): (input - mean) / √(var + eps) · weight + bias.
 
-    In training, mean and variance are the batch's, over all dimensions but dimension 1; this variance has
-    correction 0. The running statistics, if there are any, move towards the batch's:
+    In training, mean and variance are the batch's, over all dimensions but dimension 1. This variance
+    has correction 0. The running statistics, if there are any, move towards the batch's:
     `update(running, new, momentum)`. There the new variance has correction 1.
     In evaluation the running statistics are used, and stay as they are.
     Weight and bias may be None, each by itself. `per_channel(v, input.ndim)` makes (C,) broadcast along
     the channels.
 
     Raises:
-        ValueError, RuntimeError: the arguments don't fit together (by `check_channels`, which gets all but
-            the last two).
+        ValueError, RuntimeError: the arguments don't fit together (by `check_channels`, which gets all
+            but the last two).
 
     Source: Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167
     """
@@ -54,7 +54,7 @@ def batch_norm(
 
 
 def per_channel(v: Tensor, ndim: int) -> Tensor:
-    """(C,) as (C, 1, ...), so that it broadcasts along dimension 1 of a tensor with `ndim` dimensions."""
+    """(C,) as (C, 1, ...): it broadcasts along dimension 1 of what has `ndim` dimensions."""
     return v.reshape(-1, *(1,) * (ndim - 2))
 
 
@@ -101,8 +101,8 @@ def layer_norm(
 ) -> Tensor:
     """Normalize each sample over its last dimensions: (input - mean) / √(var + eps) · weight + bias.
 
-    `normalized_shape` is the shape of these dimensions. Weight and bias have it too; each may be None. The
-    variance has correction 0. Training and evaluation are the same.
+    `normalized_shape` is the shape of these dimensions. Weight and bias have it too; each may be None.
+    The variance has correction 0. Training and evaluation are the same.
 
     Raises:
         RuntimeError: the input doesn't end with these dimensions (by
@@ -161,7 +161,7 @@ class BatchNorm(Module):
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if tracks else None)
 
     def forward(self, input: Tensor) -> Tensor:
-        """Normalize, in training by the batch; a momentum of None means the average over all batches so far."""
+        """Normalize. A momentum of None means the average over all batches so far."""
         if input.ndim not in self.dims:
             expected = " or ".join(f"{each}D" for each in self.dims)
             raise ValueError(f"expected {expected} input (got {input.ndim}D input)")
