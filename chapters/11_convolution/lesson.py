@@ -162,9 +162,9 @@ print("columns, row by row:      ", columns.ravel()[:3].round(2), "what one plac
 print("is rows.T a copy?", not np.shares_memory(rows, rows.T))
 
 # %% [markdown]
-# MATLAB stores matrices column by column, so its columns are the same line in memory as rows in NumPy. Caffe stores
-# row by row, so in its columns one window's numbers lie far apart; in return, each *row* is a piece of the image, copied
-# in long runs. "Rows here, columns there" says nothing until you know the order in memory.
+# MATLAB stores matrices column by column, so one window's numbers lie side by side in its columns, as they do in rows in
+# NumPy. Caffe stores row by row, so in its columns they lie far apart; in return, each *row* is a piece of the image,
+# copied in long runs. "Rows here, columns there" says nothing until you know the order in memory.
 #
 # ### Patches times a filter matrix · D10 tensorflow底层实现卷积的方式
 # TensorFlow's usual layout is NHWC: the channels of a pixel lie side by side. Its filters are (kh, kw, in, out).
@@ -247,8 +247,8 @@ for size, stride in (6, (1, 1)), (8, (2, 2)):
 pictures.grids(("stride 1", counts[0]), "and", ("the surprise: stride 2", counts[1], counts[1] == 0))
 
 # %% [markdown]
-# Each pixel shows how many windows saw it. On the right is the column that nobody sees: its gradient is 0, and training
-# learns nothing from it.
+# Each pixel shows how many windows saw it. On the right are the row and the column that nobody sees: their gradient is 0,
+# and training learns nothing from them.
 #
 # **Interview · What is the gradient of a convolution?**
 #
@@ -349,7 +349,7 @@ pictures.grids(("kernel 3, stride 2", maps[0]), "or", ("kernel 4, stride 2", map
 # **Interview · What is a transposed convolution?**
 #
 # - *Thirty seconds:* The backward pass of a convolution, used as a layer: each input pixel adds its multiple of the
-#   kernel to the output. A stride spreads these copies out, so images grow.
+#   kernel to the output. A stride spreads these copies out, which is how it upsamples.
 # - *Longer:* It is the transpose, not the inverse: the shape comes back, the numbers don't. When a convolution maps
 #   several sizes to one, `output_padding` says which of them you want.
 # - *They ask next:* Where do checkerboards come from? Mostly from kernel sizes that the stride doesn't divide.
@@ -457,7 +457,7 @@ print("5.", check.error(torch.nn.Conv2d, 3, 8, 3, stride=2, padding="same"))
 # 1. `conv2d` slides the kernel without flipping it.
 # 2. Place i of window y sees row t·y + d·i − p.
 # 3. ⌊(size + 2p − d(k − 1) − 1) / t⌋ + 1 windows; the remainder at the end isn't seen.
-# 4. im2col: windows become columns, the convolution a matrix product.
+# 4. im2col: windows become columns, and the convolution becomes a matrix product.
 # 5. Rows or columns: ask what lies side by side in memory.
 # 6. `col2im` is im2col's derivative. It adds.
 # 7. A kernel sees all channels of its group and makes one channel.

@@ -79,7 +79,8 @@ def im2col(images: Any, windows: Windows, fill: float = 0.0) -> Any:
 
     A column lists channel after channel, and of each channel the kernel's places row by row. `fill` is
     what lies in the padding. Here `images` and the result are arrays; `pad(images, padding, fill)` adds
-    the padding, `np.empty_like(images, shape=…)` makes room for the result.
+    the padding, `np.empty_like(images, shape=…)` makes room for the result, with the images' type and on
+    their device.
     """
     (count, channels), counts = images.shape[:2], windows.counts(images.shape[2:])
     padded = pad(images, windows.padding, fill)
