@@ -506,7 +506,7 @@ def __setattr__(self, name, value):
 # %% [markdown] exercise="modules_names" kind="core" points=3 part="mytorch.nn.module:Module.named_modules mytorch.nn.module:Module.named_members"
 # ### Exercise 3 · Names
 # Two generators, from which `parameters()`, `buffers()`, `children()`, `state_dict()`, `train()` and `to()` all come.
-# `named_modules` walks down the tree: this module first, then each submodule with everything below it. A path is the
+# `named_modules` walks down the tree: this module first, then each submodule with everything below it. A path is made of
 # names with dots between them. `named_members` takes that walk and asks each module for its own entries:
 # `members(module)` is a dict.
 #
@@ -787,8 +787,8 @@ check.show(
         for name, change in changes.items()
         for strict in (True, False)
     },
-    text="A model's state dict; then what loading says, what of a new model is the saved one's afterwards, and whether its "
-    "parameters, their memory and the names in the dict stayed the same.",
+    text="A state dict. Then, for each load: what it says, what of a new model is the saved one's afterwards,\n"
+    "and whether its parameters, their memory and the names in the dict stayed the same.",
 )
 
 # %% [markdown] hint="modules_state_dict"
@@ -1046,7 +1046,7 @@ def load_state_dict(self, state_dict, strict=True):
 # ### Exercise 5 · Bilinear
 # Compute $x_1^\top W_k\, x_2 + b_k$ for each output $k$, on the last dimensions of two batches of any shape. Write no loop:
 # the check counts the nodes of the graph, and more outputs or rows must not need more. `matmul` broadcasts what comes
-# before the last two dimensions. Give the inputs dimensions so that one call multiplies by all the matrices $W_k$.
+# before the last two dimensions. Give the inputs dimensions so that one call multiplies by every $W_k$ at once.
 
 # %% check="modules_bilinear"
 generator = check.rng()

@@ -56,7 +56,7 @@ from course import pictures
 torch.manual_seed(0)
 losses["nn.ModuleList"] = train(Net(nn.ModuleList))
 for container in (list, nn.ModuleList):
-    print(f"{container.__name__:11}", list(Net(container).state_dict()))
+    print(f"{container.__name__:11}", *Net(container).state_dict())
 pictures.curves(losses, xlabel="step", ylabel="mean squared error", log="y", alt="The list's ends higher.")
 
 # %% [markdown]
@@ -194,7 +194,7 @@ def start(module):
 
 
 net = Net(nn.ModuleList).apply(start)
-print({name: each.unique().numel() for name, each in net.named_parameters() if name.startswith("hidden")})
+print("\n", {name: each.unique().numel() for name, each in net.hidden.named_parameters()}, sep="")
 
 # %% [markdown]
 # `isinstance` picks the layers, and `no_grad` is needed: a write to a leaf that requires grad would raise. The last line
@@ -237,7 +237,7 @@ layer, alone = nn.Linear(2, 2), torch.zeros(2)
 held = layer.weight  # as an optimizer holds it
 moved = layer.double()
 print("same module:", moved is layer, "  same parameter:", layer.weight is held, held.dtype)
-print("same tensor:", alone.double() is alone, alone.dtype, "  with nothing to change:", alone.float() is alone)
+print("same tensor:", alone.double() is alone, alone.dtype, "  no change:", alone.float() is alone)
 
 # %% [markdown]
 # A module changes itself. A tensor's method returns another tensor, unless there is nothing to change. The parameters stay
@@ -325,7 +325,7 @@ gpt, mine = GPT(GPTConfig(block_size=8, vocab_size=16, n_layer=2, n_head=2, n_em
 print(mine.load_state_dict(carried(gpt.state_dict(), mytorch)))
 names, parameters = list(mine.state_dict()), list(mine.parameters())
 print(len(names), "names,", len(parameters), "parameters,", gpt.get_num_params(False), "numbers")
-print([name for name in names if "h.1.attn" in name])
+print(*(name for name in names if "h.1.attn" in name), sep="\n")
 print("back:", gpt.load_state_dict(carried(mine.state_dict(), torch)))
 
 # %% [markdown]

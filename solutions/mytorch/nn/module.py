@@ -140,7 +140,7 @@ class Module:
 
         A module that can be reached in two ways comes once, under its first name, unless
         `remove_duplicate` is False.
-        `memo` holds those that have come already; if duplicates are removed, each that comes enters it.
+        `memo` holds those that have come already. If `remove_duplicate`, each module is added to it.
         """
         memo = set() if memo is None else memo
         if self in memo:
