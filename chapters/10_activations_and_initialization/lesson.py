@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Activations and initialization
 # You'll find out why a deep network with PyTorch's own defaults may not train at all, and what its first weights should
-# be. At the end twenty layers learn on your library, with your softmax, your Kaiming and your clipping. Plan 50 minutes
-# for the lesson and 75 for the exercises.
+# be. At the end twenty layers learn on your library, with your Kaiming and your clipping, and it has a softmax, too. Plan
+# 50 minutes for the lesson and 75 for the exercises.
 
 # %% hidden=true
 from course import lesson
@@ -55,8 +55,8 @@ for depth in (3, 20):
 
 # %% [markdown]
 # 0.693 is $\ln 2$, the loss of a coin toss. There was no error, and no line is wrong. But even before it learns, the deep
-# network gives all 200 points nearly the same score: the input has got lost on the way. Two things happen at each layer, a
-# product with weights and a ReLU. Take them one at a time.
+# network gives all 200 points nearly the same score: the input gets lost on the way. At each layer two things happen to
+# it, a product with weights and a ReLU. Take the ReLU first.
 #
 # ## Why a nonlinearity · 3.6 ReLU与非线性的理解
 # Could you just leave out the ReLUs?
@@ -71,18 +71,18 @@ print("two layers are one:", torch.allclose(second(first(x)), x @ weight.T + bia
 inputs = torch.tensor(points.astype("float32"))
 for name, kinds in {"without": torch.nn.Linear, "with": torch.nn.Module}.items():
     model = torch.nn.Sequential(*[each for each in network(torch, 3) if isinstance(each, kinds)])
-    loss = train(torch, model)[-1]
+    loss = train(torch, model, rate=0.5)[-1]
     right = ((model(inputs).detach().numpy()[:, 0] > 0) == labels).sum()
     print(f"three layers {name:7} ReLU: loss {loss:.2f}, {right} of 200 right")
 
 # %% [markdown] given="mytorch.nn.activation:relu mytorch.nn.activation:derivative.relu"
-# A linear map of a linear map is linear again: however many you stack, you draw one straight line. A bend between the
-# layers, an *activation*, changes that, and the simplest bend is enough. From this chapter on, an operation's derivative is
-# written beside it:
+# A linear map of a linear map is linear again: however many you stack, they draw one straight line between the moons. A
+# bend between the layers, an *activation*, changes that, and the simplest bend will do. From this chapter on, an
+# operation's derivative is written beside it:
 
 # %% [markdown]
-# The gradient passes where the result is positive and stops elsewhere, at 0 too: ReLU has no slope there, and PyTorch
-# picks 0. Other bends differ in their slopes. Autograd draws them:
+# The gradient passes where the result is positive and stops where it is 0. At an input of exactly 0 ReLU has no slope;
+# PyTorch picks 0. Other bends differ in their slopes. Autograd draws them:
 
 # %% tags=["proof-slopes"]
 from course import pictures
@@ -100,9 +100,9 @@ for name, line in lines.items():
 pictures.curves(lines, mytorch.linspace(-4, 4, 161), xlabel="x", ylabel="slope")
 
 # %% [markdown]
-# A gradient is multiplied by such a slope at every layer. A sigmoid's is 1/4 at best, and nearly 0 where the sigmoid is
-# **saturated**. ReLU's is 1 or 0, so nothing shrinks where it is 1. But a unit that is negative for every input gets no
-# gradient, so its weights don't learn. It is **dead**.
+# At every layer the gradient is multiplied by such a slope. A sigmoid's is 1/4 at best, and nearly 0 where the sigmoid is
+# **saturated**: far from 0, where the curve is flat. ReLU's is 1 or 0, so nothing shrinks where it is 1. But a unit whose
+# sum is negative for every input gets no gradient, so its weights don't learn. It is **dead**.
 
 # %% tags=["proof-dead"]
 for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
@@ -115,18 +115,17 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
 # **Interview · Why does a network need a nonlinearity, and why ReLU?**
 #
 # - *Thirty seconds:* Without one, all layers together are one linear map. ReLU is cheap, and where it is active its slope
-#   is 1, so gradients pass through whole.
-# - *Longer:* Sigmoid and tanh saturate: for large inputs their slope is nearly 0. GELU and SiLU are smooth relatives of
-#   ReLU.
+#   is 1, so gradients pass through unchanged.
+# - *Longer:* Sigmoid and tanh saturate: far from 0 their slope is nearly 0. GELU and SiLU are smooth relatives of ReLU.
 # - *They ask next:* What is a dead ReLU? A unit that is negative for all data, often after one huge step. LeakyReLU
 #   keeps a small slope; a smaller learning rate makes it less likely.
-# - *The trap:* "With ReLU, gradients can't vanish." The twenty layers above have ReLUs.
-# - *Proof:* `proof-collapse`, `proof-slopes`, `proof-dead`, `proof-twenty-layers`.
+# - *The trap:* "With ReLU, gradients can't vanish." They do in the twenty layers above.
+# - *Proof:* `proof-collapse`, `proof-slopes`, `proof-dead`; for the trap `proof-gradients`, below.
 #
 # ## How large is a number after twenty layers?
-# Now the weights. Forget training, biases and ReLU. Send normal numbers through random matrices whose entries have standard
-# deviation $s/\sqrt n$, where $n$ is the width, and note the size of the numbers (the root of the mean square) after each
-# layer.
+# Now the weights. Leave training, biases and ReLU aside. Send normal numbers through random matrices whose entries have
+# standard deviation $s/\sqrt n$, where $n$ is the width. After each layer, note the **size** of the numbers: the root of
+# their mean square.
 
 
 # %% tags=["proof-scale"]
@@ -143,9 +142,9 @@ for scale in (0.5, 1.0, 2.0):
     print(f"scale {scale}: size {through(scale)[-1]:.1g} after 20 layers, s ** 20 = {scale**20:.1g}")
 
 # %% [markdown]
-# Each new number is a sum of $n$ products, and variances add: $n \cdot s^2/n = s^2$ times the mean square that came in.
-# Each layer multiplies the size by $s$, so twenty layers multiply it by $s^{20}$. Move the slider: which scale keeps the
-# size with which bend?
+# Each new number is a sum of $n$ products. Their variances add up to $n \cdot s^2/n = s^2$ times the mean square that came
+# in. So each layer multiplies the size by about $s$, and twenty layers by about $s^{20}$. The slider puts a bend after each
+# layer. Which scale keeps the size?
 
 
 # %%
@@ -159,7 +158,8 @@ pictures.slider(draw, start={"bend": "relu"}, bend=["none", "relu", "tanh"])
 
 # %% [markdown]
 # ### Break it
-# The picture starts with ReLU, and scale 1 doesn't keep the size: in each layer ReLU throws away half of the mean square.
+# The picture starts with ReLU, and there scale 1 doesn't keep the size. ReLU throws away half of the mean square, in every
+# layer.
 
 # %% tags=["proof-gain"]
 torch.manual_seed(0)
@@ -173,16 +173,16 @@ for name in ("linear", "relu", "leaky_relu", "tanh", "sigmoid"):
 # %% [markdown]
 # ### Gains · E nn.init.calculate_gain
 # The weights have to give back what the bend takes: multiply their standard deviation by the **gain**, which
-# `calculate_gain` has in a table. ReLU halves the mean square, so its gain is $\sqrt 2$. For tanh and sigmoid the table is
-# convention: 5/3 is a bit more than tanh needs here, and 1 makes up for nothing that a sigmoid takes. GELU has no entry;
-# you'll measure that one.
+# `calculate_gain` looks up. ReLU halves the mean square, so its gain is $\sqrt 2$. For tanh and sigmoid the table has other
+# numbers than those measured: 5/3 is a bit more than tanh needs here, and 1 gives back nothing of what a sigmoid takes.
+# GELU has no entry; you'll measure its gain in an exercise.
 #
 # ## Forwards and backwards · 3.17 Xavier初始化
 # A gradient goes the other way, through the same matrix transposed. Forwards, each number is a sum over the **fan-in**,
-# the inputs of a unit; backwards, over the **fan-out**, the units that an input goes to. To keep sizes forwards you need
-# variance $1/\text{fan}_{in}$, backwards $1/\text{fan}_{out}$. **Xavier** takes the mean of both fans,
-# $2/(\text{fan}_{in} + \text{fan}_{out})$. **Kaiming** takes one of them, and the gain: $\text{gain}^2/\text{fan}$.
-# What if the layers aren't square? Each line below starts with the first two widths.
+# the inputs of a unit. Backwards, it is a sum over the **fan-out**, the units that an input goes to. To keep sizes forwards
+# the weights need variance $1/\text{fan}_{in}$, backwards $1/\text{fan}_{out}$. **Xavier** divides by the mean of both fans,
+# which makes $2/(\text{fan}_{in} + \text{fan}_{out})$. **Kaiming** takes one of them, and the gain:
+# $\text{gain}^2/\text{fan}$. What if the layers aren't square? Each line below starts with the first two widths.
 
 
 # %% tags=["proof-fans"]
@@ -203,8 +203,9 @@ for widths in ([128] * 21, [128, 512] * 10 + [128], [512, *[128] * 20]):
         print(f"{widths[:2]}, {mode:7}: output {forwards:.2f}, gradient {backwards:.2f}")
 
 # %% [markdown]
-# Here either mode will do. The factors $\text{fan}_{out}/\text{fan}_{in}$ of neighbouring layers cancel, and what is left
-# depends on the first and the last width alone: it doesn't grow with depth.
+# Chance aside, the gradient should be 1, and the output 0.7, since no weights make up for the last ReLU. Either mode will do
+# here. The factors $\text{fan}_{out}/\text{fan}_{in}$ of neighbouring layers cancel, and what is left depends on the first
+# and the last width alone: in the last two lines a factor of 2, whatever the depth.
 #
 # **Interview · Xavier or Kaiming?**
 #
@@ -212,20 +213,21 @@ for widths in ([128] * 21, [128, 512] * 10 + [128], [512, *[128] * 20]):
 #   tanh-like layers. Kaiming: gain² / fan, which makes up for what ReLU cuts off.
 # - *Longer:* ReLU halves the mean square, hence variance 2 / fan_in. With Xavier, a ReLU network with square layers shrinks
 #   its numbers by √½ a layer.
-# - *They ask next:* `fan_in` or `fan_out`? The first keeps activations, the second gradients; neither grows with depth.
+# - *They ask next:* `fan_in` or `fan_out`? The first keeps the size of activations, the second that of gradients. The
+#   difference doesn't grow with depth.
 # - *The trap:* taking the standard deviation for the bound of a uniform draw. The bound is √3 times as large.
 # - *Proof:* `proof-gain`, `proof-fans`, `proof-four-starts`.
 #
 # ## In `mytorch`
 
 # %% [markdown] given="mytorch.nn.init:normal_ mytorch.nn.init:kaiming_normal_ mytorch.nn.init:xavier_uniform_"
-# An initialization overwrites a leaf that requires grad, which only works under `no_grad`. You write what these functions
-# call: the fans, the gain and the standard deviations.
+# An initialization overwrites a leaf that requires grad. While autograd records, that is an error, so it runs under
+# `no_grad`. You write what these functions call: the fans, the gain and the standard deviations.
 
 # %% [markdown]
 # ### Four ways to start
-# Here are the same twenty layers, 256 wide, on your library. Look at what goes into each ReLU. The gradients that come
-# back there are kept for later.
+# Here are twenty layers on your library, 256 wide and without biases. Look at what goes into each ReLU. The gradients that
+# come back there are kept for later.
 
 # %% tags=["proof-four-starts"]
 init = mytorch.nn.init
@@ -269,12 +271,12 @@ with each layer. Kaiming: the same width everywhere. Std 0.2: wider, then all be
 pictures.publish(figure, alt=alt)
 
 # %% [markdown]
-# Kaiming's histograms look alike at every depth. The default's collapse to a spike at 0: no input can be told from
-# another. That was the surprise.
+# Kaiming's histograms look alike at every depth. The default's collapse to a spike at 0. `nn.Linear` adds biases to it, and
+# next to them nearly nothing is left of the input: all points get the same score. That was the surprise.
 #
 # ## Vanishing and exploding gradients · 2.7 梯度消失与梯度爆炸
-# On the way back the same factors apply again. A fifth line has sigmoids instead of ReLUs. Their numbers stay between 0
-# and 1, and the gradients vanish all the same.
+# On the way back the same factors apply again. A fifth line has sigmoids instead of ReLUs. Their results stay between 0
+# and 1, but the gradients vanish even faster.
 
 # %% tags=["proof-gradients"]
 seen["sigmoid, Xavier"] = watch(starts["Xavier"], mytorch.sigmoid)
@@ -284,7 +286,7 @@ for name, line in sizes.items():
 pictures.curves(sizes, xlabel="layer", ylabel="size of the gradient", log="y")
 
 # %% [markdown]
-# Gradients **vanish** or **explode** as a product of many factors does, unless the factors are near 1.
+# Gradients **vanish** or **explode**, as a product of many factors does unless the factors are near 1.
 #
 # **Interview · What are vanishing and exploding gradients, and what do you do about them?**
 #
@@ -297,7 +299,7 @@ pictures.curves(sizes, xlabel="layer", ylabel="size of the gradient", log="y")
 # - *Proof:* `proof-gradients`, `proof-twenty-layers`.
 #
 # ## Milestone: twenty layers learn
-# Change the first weights and nothing else.
+# Change the initialization and nothing else.
 
 
 # %% tags=["proof-milestone"]
@@ -322,7 +324,7 @@ pictures.decision(lambda x: deep(mytorch.tensor(x)), points, labels, alt=alt)
 
 # %% [markdown]
 # ## Clipping
-# The loss has spikes. At a learning rate five times as high the same network goes wrong again, in another way.
+# The loss has spikes. At a learning rate five times as high, the same network fails in another way.
 
 # %% tags=["proof-clipping"]
 for clip in (None, 1.0):
@@ -342,7 +344,7 @@ for way in ("norm", "value"):
 # %% [markdown]
 # One steep place throws the weights far away, and from there everything overflows. **Clipping by norm** treats all
 # gradients of the model as one long vector and shortens it if it is longer than the limit. Its direction stays: the ratio
-# of 3 to 0.4 is still 7.5. Clipping by value changes the direction.
+# of 3 to 0.4 is still 7.5. Clipping by value cuts each number by itself, and here that changes the direction.
 #
 # **Interview · How does gradient clipping work?**
 #
@@ -357,8 +359,8 @@ for way in ("norm", "value"):
 # ## Softmax, and edge cases
 # A classifier's last step turns scores into probabilities: $e^{x_i} / \sum_j e^{x_j}$. In code this formula breaks at a
 # score of 100, because a float32 can hold $e^{88}$ but not $e^{89}$. But a softmax only sees differences: add 5 to every
-# score, and nothing changes. So you are free to move the scores to where no power overflows. You'll write that, and its
-# gradient. (For the same reason, the gradient sums to 0.)
+# score, and nothing changes. So you are free to move the scores to where no power overflows. You'll write that, and the
+# gradient. (It sums to 0, for the same reason.)
 
 # %% tags=["proof-edges"]
 scores = torch.tensor([100.0, 99.0])
@@ -373,8 +375,8 @@ print("clipping inf:", torch.nn.utils.clip_grad_norm_([w], 1.0).item(), w.grad.t
 torch.nn.init.kaiming_normal_(torch.zeros(8))  # a bias
 
 # %% [markdown]
-# Each row of a softmax sums to 1, unless everything in it is masked: then it is 0/0. And a bias has no fans. It usually
-# starts at zero, or with small uniform numbers.
+# A row of finite scores becomes probabilities that sum to 1. A row that is masked throughout is 0/0, which is nan. And a
+# bias has no fans. It usually starts at zero, or with small uniform numbers.
 #
 # ## The real one
 # Why does PyTorch's `Linear` start so small? This is minitorch's, which draws the same numbers:
@@ -389,17 +391,17 @@ print(f"gain for leaky_relu with slope √5: {gain:.3f} = 1/√3; bound {w.abs()
 print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 
 # %% [markdown]
-# A leaky ReLU with slope √5 isn't what this layer is for. The √5 is there because it makes the bound
-# $1/\sqrt{\text{fan}_{in}}$, which Torch used before Kaiming's paper. The variance is a sixth of what ReLU wants, so each
-# layer multiplies sizes by $1/\sqrt 6 \approx 0.41$. Two or three layers don't mind, and normalization
-# ([chapter 12](12_norm_dropout_and_modes.ipynb)) hides it. The layer of chapter 09 draws the same numbers without the
-# detour.
+# Nobody puts a leaky ReLU with slope √5 behind this layer. The √5 is there because it makes the bound
+# $1/\sqrt{\text{fan}_{in}}$, which Torch, PyTorch's predecessor in Lua, used before Kaiming's paper. The variance is a sixth
+# of what ReLU wants, so a layer with its ReLU multiplies sizes by $1/\sqrt 6 \approx 0.41$. Two or three layers can live
+# with that, and normalization ([chapter 12](12_norm_dropout_and_modes.ipynb)) hides it. Your layer of chapter 09 draws the
+# same numbers without the detour.
 #
 # **Interview · How does `nn.Linear` initialize its weights?**
 #
-# - *Thirty seconds:* Uniform in ±1/√fan_in, weight and bias, written as `kaiming_uniform_(a=√5)`.
+# - *Thirty seconds:* Uniform in ±1/√fan_in, weight and bias. For the weight it's written as `kaiming_uniform_(a=√5)`.
 # - *Longer:* Variance 1 / (3 fan_in), where ReLU wants 2 / fan_in. A deep plain network shrinks by 0.41 a layer.
-# - *They ask next:* Why not start at zero? All units of a layer would get the same gradient and stay equal forever.
+# - *They ask next:* Why not start at zero? All units of a layer would get the same gradient and stay equal.
 # - *The trap:* "It's Kaiming, so it suits ReLU." With a = √5 it doesn't.
 # - *Proof:* `proof-default`, `proof-symmetry`, `proof-twenty-layers`.
 #
@@ -417,7 +419,8 @@ for start in (0.0, 0.1):
 
 # %% [markdown]
 # Equal units get equal gradients, so they stay equal: four units do the work of one. Random numbers **break the
-# symmetry**. Zeros are worse still: the gradient of a layer is multiplied by the weights of the next one.
+# symmetry**. (So would dropout, which switches off some units at random.) Zeros are worse still: on its way back a gradient
+# is multiplied by the weights of the next layer, which are 0.
 #
 # ## Rapid fire
 # - *What is ReLU's gradient at 0?* 0, PyTorch's choice.
@@ -428,17 +431,17 @@ for start in (0.0, 0.1):
 #
 # ## The card
 # 1. Layers without a bend between them are one layer.
-# 2. A layer multiplies the mean square by fan-in times the variance of its weights.
+# 2. Weights multiply the mean square by fan-in times their variance.
 # 3. ReLU halves it: gain √2. Kaiming: gain²/fan. Xavier: 2/(fan-in + fan-out).
 # 4. Twenty layers raise a factor to the twentieth power: keep it at 1.
-# 5. fan_in keeps activations, fan_out gradients; either is fine.
-# 6. `nn.Linear` starts with 1/(3 fan-in), too small for a deep plain ReLU network.
+# 5. fan_in keeps the size of activations, fan_out that of gradients; either is fine.
+# 6. `nn.Linear` starts with variance 1/(3 fan-in), too small for a deep plain ReLU network.
 # 7. A sigmoid's slope is at most 1/4; a dead ReLU's is 0.
 # 8. Weights start at random so that units differ; biases may start at 0.
 # 9. Clip by the norm of all gradients, between `backward` and `step`.
 # 10. Subtract the largest score before you take powers of e.
 #
 # ## You try
-# `exercises/10_activations_and_initialization.ipynb`: predict which layer's gradient vanishes; write softmax, the fans
-# and the gains, and clipping; do a backward pass by hand; repair a deep network that stays flat; measure GELU's gain.
+# `exercises/10_activations_and_initialization.ipynb`: predict where a gradient vanishes; write softmax, the fans and the
+# gains, and clipping; do a backward pass by hand; repair a deep network that stays flat; measure GELU's gain.
 # Chapter 11 builds the convolution.

@@ -80,7 +80,10 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 
 def xavier_std(tensor: Tensor, gain: float) -> float:
-    """gain · √(2 / (fan_in + fan_out)). Source: Glorot and Bengio 2010, https://proceedings.mlr.press/v9/glorot10a.html"""
+    """gain · √(2 / (fan_in + fan_out)).
+
+    Source: Glorot and Bengio 2010, https://proceedings.mlr.press/v9/glorot10a.html
+    """
     return gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor)))
 
 
@@ -110,12 +113,22 @@ def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float
     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
 
 
-def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Tensor:
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+) -> Tensor:
     """Normal numbers with mean 0 and the standard deviation `kaiming_std`."""
     return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity))
 
 
-def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Tensor:
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+) -> Tensor:
     """Uniform numbers in [-bound, bound) whose standard deviation is `kaiming_std`."""
     bound = math.sqrt(3) * kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound)

@@ -74,10 +74,10 @@ def clip_grad_norm_(
 
 
 def refuse_nonfinite(norm: Tensor, norm_type: float) -> None:
-    """Refuse a norm that is inf or nan.
+    """Raise PyTorch's error about a norm that is inf or nan.
 
     Raises:
-        RuntimeError: that is so.
+        RuntimeError: the norm is inf or nan.
     """
     if not isfinite(norm):
         raise RuntimeError(
