@@ -5,14 +5,17 @@ named "package.module:name", "package.module:derivative.mul" or "package.module:
 texts by the file's path below the package's folder: {"autograd/engine.py": "..."}.
 """
 
+import __future__
+
 import ast
 import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import CodeType
 
-from course.cells import plain
+from course.cells import defined, plain
 
 CALLS = ("derivative",)  # functions whose calls at a file's top level are parts, named by their first argument
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -146,7 +149,9 @@ def swap(text: str, cell: str, paths: list[str], mark: str = "", elsewhere: Iter
     chosen = {last[name]: statement for statement in statements if (name := _named(statement)) in last}
     if absent := [path for path in paths if path not in chosen]:
         raise PartError(f"the cell does not define {', '.join(short(f':{path}') for path in absent)}")
-    idle = [statement for statement in statements if _is_idle(statement) or _named(statement) in (*last, *elsewhere)]
+    kept = [each for each in statements if _named(each) or not isinstance(each, ast.Expr | ast.Import | ast.ImportFrom)]
+    missing = _used(compile(ast.Module(kept, []), "", "exec", __future__.annotations.compiler_flag)) - defined(text)
+    idle = [each for each in statements if _is_idle(each, missing) or _named(each) in (*last, *elsewhere)]
     edits: list[tuple[int, int, list[str]]] = []  # first line, last line, what comes there instead
     ordered = sorted(chosen, key=lambda path: chosen[path].lineno)
     begin = 1
@@ -201,14 +206,19 @@ def _helpers(own: list[str], idle: list[ast.stmt], begin: int, end: int) -> list
     return "\n".join(kept).strip("\n").split("\n") if any(line.strip() for line in kept) else []
 
 
-def _is_idle(statement: ast.stmt) -> bool:
-    """Trials (bare expressions), `pass`, and imports of `mytorch`'s names as they are: the module has those already."""
+def _used(code: CodeType) -> set[str]:
+    """The names that code looks up when it runs; annotations don't run."""
+    return set(code.co_names).union(*(_used(each) for each in code.co_consts if isinstance(each, CodeType)))
+
+
+def _is_idle(statement: ast.stmt, missing: set[str]) -> bool:
+    """Trials (bare expressions), `pass`, and imports of `mytorch`'s names that the file has already, or nobody uses."""
     match statement:
         case ast.Expr() | ast.Pass():
             return True
         case ast.ImportFrom(module=str(module), names=aliases):
             own = module.partition(".")[0] == "mytorch" and all(alias.asname is None for alias in aliases)
-            return own or module == "__future__"
+            return module == "__future__" or (own and missing.isdisjoint(alias.name for alias in aliases))
     return False
 
 

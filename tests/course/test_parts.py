@@ -100,6 +100,15 @@ def test_helpers_come_along_in_their_order_and_trials_do_not(capsys: pytest.Capt
     assert text.index("def after") < text.index("class Tensor") < text.index("helper = lambda")
 
 
+def test_an_import_from_the_package_comes_along_where_the_file_lacks_the_name_and_it_is_used() -> None:
+    line = "from mytorch.strides import offset\n"
+    cell = line + "def rows(self):\n    return offset((2, 3), (1, 1))"
+    assert with_mine(ROWS, cell).Tensor([1]).rows == 4
+    unused = line + "def rows(self) -> offset:\n    return 1\noffset((2, 3), (1, 1))"
+    for text in (unused, "from mytorch.tensor import np\ndef rows(self): return np.pi"):
+        assert "from mytorch" not in assemble(FILES, 6, {ROWS: text})["tensor.py"]
+
+
 def test_a_cell_of_two_parts_leaves_its_helpers_once() -> None:
     cell = "TWO = 2\ndef describe(self, name='x'):\n    return name * TWO\ndef rows(self):\n    return TWO"
     text = assemble(FILES, 6, {ROWS: cell, DESCRIBE: cell})["tensor.py"]
