@@ -1133,7 +1133,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 # values side by side, (B, T, 3 C); `layer.n_head` heads attend; `layer.c_proj` is the last map. Write attention that
 # remembers. `step(x)` takes the *new* positions (B, T, C), any number of them, and returns their outputs, as if the layer
 # had seen the whole sequence. Keep keys and values in `self.keys` and `self.values`, (B, heads, length, C / heads), both
-# None at first. Each position may go through `c_attn` only once. Nothing is dropped.
+# None at first. Each position may go through `c_attn` only once. There is no dropout.
 
 
 # %% solution="attention_kv_cache"

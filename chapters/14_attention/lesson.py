@@ -267,7 +267,7 @@ print(deep("pre-norm"), deep("post-norm"), deep("neither"), sep="\n")
 #
 # - *Thirty seconds:* Adding the input gives gradients a way around each branch. Without it they often shrink from block to
 #   block, as they do here. Pre-norm normalizes the branch's input, post-norm the sum.
-# - *Longer:* With pre-norm the sum itself is never normalized, so it grows with depth. A GPT ends with one more norm.
+# - *Longer:* With pre-norm no block normalizes the sum itself, so it grows with depth. A GPT ends with one more norm.
 # - *They ask next:* Which one trains more easily? Pre-norm. Post-norm usually needs a warm-up of the learning rate
 #   ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)).
 # - *The trap:* Forgetting the last norm of a pre-norm model.
@@ -429,7 +429,7 @@ print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 # 4. Softmax goes over the keys; each row sums to 1.
 # 5. Masks are −inf before softmax, not 0 after it.
 # 6. `True` means look in `scaled_dot_product_attention`, hidden in `MultiheadAttention`.
-# 7. A language model with too good a loss has a leak. Change a later token and look.
+# 7. A loss that is too good to be possible means a leak. Change a later token and look.
 # 8. Heads are slices of queries, keys and values, each with its own softmax.
 # 9. A block adds to its input: attention moves between positions, linear layers work at each.
 # 10. A KV cache works because causal attention never looks ahead.

@@ -176,7 +176,7 @@ class MultiheadAttention(Module):
         In training, and only then, the weights are dropped with probability `self.dropout`.
 
         If no weights are needed, `scaled_dot_product_attention` does the middle. Otherwise compute them here,
-        without its care for a query that may look nowhere: that query's weights are nan, as in PyTorch.
+        with no special care for a query that may look nowhere: its weights are nan, as in PyTorch.
         Return the weights as they are after dropout.
         """
         weights_in = self.in_proj_weight.chunk(3)
