@@ -62,41 +62,43 @@ def _geometry(*spatial: Ints) -> Ints | None:
 
 
 def _by_column(
-    columns: Array, array: Array, kernel: Ints, size: Ints, stride: Ints, dilation: Ints, together: bool
+    columns: Array, array: Array, kernel: Ints, size: Ints, stride: Ints, dilation: Ints
 ) -> tuple[int, tuple[Any, ...]] | None:
     """A thread for each element of the columns."""
     sizes = _geometry(array.shape[2:], kernel, size, stride, dilation)
-    images, channels = array.shape[:2]
-    planes, inside = (channels, images) if together else (images * channels, 1)
-    return None if sizes is None else (threads(columns.size), (columns, array, columns.size, planes, inside, *sizes))
+    return None if sizes is None else (threads(columns.size), (columns, array, columns.size, *sizes))
 
 
 @on_gpu("windows.cu", _by_column)
-def take_windows(
-    xp: Any, columns: Array, array: Array, kernel: Ints, size: Ints, stride: Ints, dilation: Ints, together: bool
-) -> None:
+def take_windows(xp: Any, columns: Array, array: Array, kernel: Ints, size: Ints, stride: Ints, dilation: Ints) -> None:
     """columns = what the windows at the first positions see, see `matrix_of_windows`."""
-    columns[...] = _seen(xp, array, kernel, size, stride, dilation, together)
+    columns[...] = windows(xp, array, kernel, stride, dilation)[(..., *map(slice, size))]
 
 
-def _seen(xp: Any, array: Array, kernel: Ints, size: Ints, stride: Ints, dilation: Ints, together: bool) -> Array:
-    seen = windows(xp, array, kernel, stride, dilation)[(..., *map(slice, size))]
-    return xp.moveaxis(seen, 0, 1 + len(kernel)) if together else seen
-
-
-def matrix_of_windows(
-    xp: Any, array: Array, kernel: Ints, size: Ints, stride: Ints, dilation: Ints, together: bool = False
-) -> Array:
-    """What the windows at `size` positions see, (N, C, *kernel, *size), or (C, *kernel, N, *size) if `together`.
+def matrix_of_windows(xp: Any, array: Array, kernel: Ints, size: Ints, stride: Ints, dilation: Ints) -> Array:
+    """What the windows at `size` positions see, (N, C, *kernel, *size).
 
     A view of the array where it has all that in this order; a copy elsewhere, without gaps.
     """
-    seen = _seen(xp, array, kernel, size, stride, dilation, together)
+    seen = windows(xp, array, kernel, stride, dilation)[(..., *map(slice, size))]
     if seen.flags.c_contiguous:
         return seen
     columns = xp.empty(seen.shape, array.dtype)
-    take_windows(xp, columns, array, kernel, size, stride, dilation, together)
+    take_windows(xp, columns, array, kernel, size, stride, dilation)
     return columns
+
+
+def _images_last(xp: Any, images: Array) -> Array:
+    """(1, C, *spatial, N): many small images as one, which has one dimension more. The kernel is 1 wide there.
+
+    All its windows make one large matrix, and what is copied or added at once is as long as there are images.
+    """
+    return xp.ascontiguousarray(images.transpose(*range(1, images.ndim), 0))[None]
+
+
+def _are_small(positions: int, kernel: Ints, groups: int) -> bool:
+    """Whether images share a matrix product. Where the kernel is of one element, their own take them as they lie."""
+    return positions < FEW_POSITIONS and math.prod(kernel) > 1 and groups == 1
 
 
 def _by_element(array: Array, columns: Array, stride: Ints, dilation: Ints) -> tuple[int, tuple[Any, ...]] | None:
@@ -152,12 +154,13 @@ def correlate(xp: Any, x: Array, weight: Array, stride: Ints, padding: Ints, dil
         return result
     for part in _chunks(xp, count, groups * depth * positions):
         images = x[part]
-        together = positions < FEW_POSITIONS and groups == 1
-        columns = matrix_of_windows(xp, images, kernel, size, stride, dilation, together)
-        if together:
-            product = xp.dot(kernels[0], columns.reshape(depth, -1)).reshape(outputs, len(images), *size)
-            result[part] = product.swapaxes(0, 1)
+        if len(images) > 1 and _are_small(positions, kernel, groups):
+            whole, number = _images_last(xp, images), len(images)
+            columns = matrix_of_windows(xp, whole, (*kernel, 1), (*size, number), (*stride, 1), (*dilation, 1))
+            product = xp.dot(kernels[0], columns.reshape(depth, -1)).reshape(outputs, *size, number)
+            result[part] = product.transpose(-1, *range(product.ndim - 1))
         else:
+            columns = matrix_of_windows(xp, images, kernel, size, stride, dilation)
             columns = columns.reshape(len(images), groups, depth, positions)
             out = result[part].reshape(len(images), groups, outputs // groups, positions)
             xp.matmul(kernels, columns, out=out)
@@ -322,8 +325,11 @@ def scatter(
     whole = tuple(s + 2 * p for s, p in zip(size, padding, strict=True))
     covered = _covered(output, kernel, stride, dilation)
     around = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
+    positions = math.prod(output)
+    small = len(grad) > 1 and _are_small(positions, kernel, groups) and _on_cpu(xp)
     turns = set(stride) == {1} and groups == 1 and covered == whole and min(around) >= 0
-    if turns and grad.size >= weight.shape[0] ** 2:
+    shrunk = small and 3 * positions < 2 * math.prod(size)  # by its kernel: the turned one would see many zeros
+    if turns and not shrunk and grad.size >= weight.shape[0] ** 2:
         turned = xp.flip(weight, tuple(range(2, 2 + n))).swapaxes(0, 1)
         return correlate(xp, grad, turned, stride, around, dilation, 1)
     shape = (len(grad), weight.shape[1] * groups, *whole)
@@ -331,17 +337,20 @@ def scatter(
     if 1 < groups == shape[1] and _on_cpu(xp):
         _scatter_channels(xp, grad, weight, result, stride, dilation)
         return _without(xp, result, size, padding)
-    count, outputs, positions, depth = len(grad), weight.shape[0], math.prod(output), math.prod(weight.shape[1:])
+    count, outputs, depth = len(grad), weight.shape[0], math.prod(weight.shape[1:])
     kernels = weight.reshape(groups, outputs // groups, depth).swapaxes(1, 2)
     for part in _chunks(xp, count if grad.size else 0, groups * depth * positions):
         images = grad[part]
-        if positions < FEW_POSITIONS and groups == 1 and _on_cpu(xp):
-            columns = xp.dot(kernels[0], images.swapaxes(0, 1).reshape(outputs, -1))
-            columns = xp.moveaxis(columns.reshape(shape[1], *kernel, len(images), *output), 1 + n, 0)
+        if small:
+            columns = xp.dot(kernels[0], _images_last(xp, images).reshape(outputs, -1))
+            columns = columns.reshape(1, shape[1], *kernel, 1, *output, len(images))
+            total = xp.zeros((1, *shape[1:], len(images)), grad.dtype)
+            add_windows(xp, total, columns, (*stride, 1), (*dilation, 1))
+            result[part] = total[0].transpose(-1, *range(total.ndim - 2))
         else:
             columns = xp.matmul(kernels, images.reshape(len(images), groups, outputs // groups, positions))
             columns = columns.reshape(len(images), shape[1], *kernel, *output)
-        add_windows(xp, result[part], columns, stride, dilation)
+            add_windows(xp, result[part], columns, stride, dilation)
     return _without(xp, result, size, padding)
 
 
@@ -361,11 +370,12 @@ def outer(xp: Any, grad: Array, x: Array, kernel: Ints, stride: Ints, dilation: 
     if grad.size:
         for part in _chunks(xp, count, groups * depth * positions):
             grads = grad[part]
-            together = positions < FEW_POSITIONS and groups == 1
-            columns = matrix_of_windows(xp, x[part], kernel, size, stride, dilation, together)
-            if together:
-                result[0] += xp.dot(grads.swapaxes(0, 1).reshape(outputs, -1), columns.reshape(depth, -1).T)
+            if _are_small(positions, kernel, groups):
+                whole = _images_last(xp, x[part])
+                columns = matrix_of_windows(xp, whole, (*kernel, 1), (*size, len(grads)), (*stride, 1), (*dilation, 1))
+                result[0] += xp.dot(_images_last(xp, grads).reshape(outputs, -1), columns.reshape(depth, -1).T)
             else:
+                columns = matrix_of_windows(xp, x[part], kernel, size, stride, dilation)
                 columns = columns.reshape(len(grads), groups, depth, positions).swapaxes(2, 3)
                 result += xp.matmul(grads.reshape(len(grads), groups, outputs // groups, positions), columns).sum(0)
     return result.reshape(outputs, x.shape[1] // groups, *kernel)

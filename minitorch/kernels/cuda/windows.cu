@@ -2,9 +2,8 @@
 //
 // The window at position o of the output sees place o * stride + k * dilation at its own place k.
 
-// columns = what the windows see: (planes, kernel of 3 dimensions, images, positions of 3 dimensions), a thread for each
-// element. The array's planes are those of one image after the other.
-extern "C" __global__ void take_windows(T* columns, const T* array, long long count, long long planes, long long images,
+// columns = what the windows see: (planes, kernel of 3 dimensions, positions of 3 dimensions), a thread for each element
+extern "C" __global__ void take_windows(T* columns, const T* array, long long count,
                                         long long depth, long long height, long long width,  // the array's
                                         long long k0, long long k1, long long k2,            // the kernel's
                                         long long n0, long long n1, long long n2,            // the positions'
@@ -13,10 +12,9 @@ extern "C" __global__ void take_windows(T* columns, const T* array, long long co
     long long element = thread_number();
     if (element >= count) return;
     long long c = element % n2, b = element / n2 % n1, a = element / n2 / n1 % n0;
-    long long rest = element / n2 / n1 / n0;
-    long long image = rest % images, place = rest / images;
+    long long place = element / n2 / n1 / n0;
     long long k = place % k2, j = place / k2 % k1, i = place / k2 / k1 % k0;
-    long long plane = image * planes + place / k2 / k1 / k0;
+    long long plane = place / k2 / k1 / k0;
     columns[element] = array[((plane * depth + a * s0 + i * d0) * height + b * s1 + j * d1) * width + c * s2 + k * d2];
 }
 

@@ -44,7 +44,7 @@ def im2col(xp: Any, self: Array, blocks: Blocks) -> Array:
     batch = self[None] if self.ndim == 3 else self
     found = blocks.counts(self.shape[-2:])
     columns = xp.empty((*batch.shape[:2], *kernel, *found), self.dtype)
-    take_windows(xp, columns, padded(xp, batch, padding), kernel, found, stride, dilation, False)
+    take_windows(xp, columns, padded(xp, batch, padding), kernel, found, stride, dilation)
     return columns.reshape(*self.shape[:-3], self.shape[-3] * math.prod(kernel), math.prod(found))
 
 
