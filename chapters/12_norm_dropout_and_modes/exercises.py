@@ -153,8 +153,8 @@ check.show(
 )
 
 # %% [markdown] hint="norm_batch_norm"
-# The mean goes over all dimensions but the second: `(0, *range(2, input.ndim))`. What has a number for each channel has to
-# be given the shape (C, 1, ...) before it meets the input: `per_channel(v, input.ndim)`.
+# The mean goes over all dimensions but the second: `(0, *range(2, input.ndim))`. A tensor with one number per channel needs
+# the shape (C, 1, ...) before it meets the input: `per_channel(v, input.ndim)`.
 
 # %% [markdown] hint="norm_batch_norm"
 # In training: normalize by `input.mean(dims)` and `input.var(dims, correction=0)`; then move the statistics towards the

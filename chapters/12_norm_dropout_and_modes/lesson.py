@@ -33,9 +33,9 @@ print("dropout.eval():", answers(net))
 print("net.eval():    ", answers(net.eval()))
 
 # %% [markdown]
-# The same row gets three answers, though two of the calls had the same input. With the dropout alone in evaluation, those
-# two agree, and other rows beside it still change the answer: that's the batch norm. Once the whole network is in
-# evaluation, the row gets one answer. And nothing was trained, yet the network has changed: its batch norm has kept
+# The same row gets three answers, though two of the calls had the same input. With only the dropout in evaluation mode,
+# those two agree, and other rows beside it still change the answer: that's the batch norm. With the whole network in
+# evaluation mode, the row gets one answer. And nothing was trained, yet the network has changed: its batch norm has kept
 # statistics.
 #
 # ## Modes · 3.7 Train模式和Eval模式 · D 八
@@ -128,9 +128,9 @@ for momentum in (0.01, 0.1, 0.5):
 pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's mean is 2)")
 
 # %% [markdown]
-# The momentum is the share of the *new* batch. In an optimizer it multiplies what is *old*. With a small one, the
-# statistics move slowly and smoothly; with a large one, they are fast and noisy. And there are two variances: the batch
-# is normalized by its own (divided by n), but the running one is an estimate for all the data, so it takes the unbiased
+# This momentum is the share of the *new* batch; an optimizer's momentum multiplies what is *old*. If it's small, the
+# statistics move slowly and smoothly; if it's large, they are fast and noisy. And there are two variances: the batch is
+# normalized by its own (divided by n), but the running one is an estimate for all the data, so it takes the unbiased
 # variance (divided by n − 1).
 #
 # **Interview · What does batch norm do in training, and what in evaluation?**
@@ -145,8 +145,9 @@ pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's 
 
 # %% [markdown] given="mytorch.nn.normalization:per_channel mytorch.nn.normalization:BatchNorm.forward"
 # ### In `mytorch`
-# The layer chooses, the function computes: `forward` is `BatchNorm`'s. In exercise 2 you write the function, `batch_norm`,
-# and `update`, which moves the statistics. It must not record anything, since the statistics outlive the batch.
+# The layer chooses, the function computes. This `forward` belongs to `BatchNorm`. You'll write the function, `batch_norm`,
+# in exercise 2, and `update`, which moves the statistics. `update` must not record anything: the statistics outlive the
+# batch.
 
 # %% [markdown]
 # ### What normalization forgives
@@ -205,7 +206,7 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt=alt)
 # **Interview · Why do convolutions before a batch norm have `bias=False`?**
 #
 # - *Thirty seconds:* Batch norm subtracts the mean, and the bias with it. Its own bias does that job afterwards.
-# - *Longer:* The output doesn't depend on the bias, so its gradient is 0 up to rounding: memory for nothing.
+# - *Longer:* The output doesn't depend on the bias, so its gradient is 0 up to rounding. It's memory for nothing.
 # - *They ask next:* Can you remove batch norm after training? Yes, if a linear layer or a convolution comes before it:
 #   in evaluation it is a fixed scale and shift per channel, which folds into that layer (exercise 5).
 # - *The trap:* removing such a bias from a *trained* network. The running mean was taken with it, and in evaluation that
@@ -213,8 +214,8 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt=alt)
 # - *Proof:* `proof-invariant`.
 #
 # ## Layer norm
-# Layer norm is the same formula within each sample: a word is normalized over its own features, whatever else is in the
-# batch. There's nothing to remember, so the modes don't differ (`proof-modes`).
+# Layer norm is the same formula within each sample. In a text, each word is normalized over its own features, whatever
+# else is in the batch. There's nothing to remember, so the modes don't differ (`proof-modes`).
 
 # %% tags=["proof-layer-norm"]
 ln, bn = nn.LayerNorm(4), nn.BatchNorm1d(4)
@@ -259,7 +260,7 @@ print("in evaluation, the same tensor:", nn.Dropout(0.5).eval()(ones) is ones)
 # - *Thirty seconds:* So that the expected value stays the same, and evaluation needs no change: there dropout is the
 #   identity.
 # - *Longer:* The original paper multiplied the weights by 1 − p at test time instead; PyTorch scales in training.
-# - *They ask next:* Does the variance stay, too? No, only the mean: exercise 7 measures it.
+# - *They ask next:* Does the variance stay, too? No, only the mean: exercise 7 measures the mean square.
 # - *The trap:* `F.dropout(x)` inside a `forward`. Its `training` is `True` by default, whatever the module's mode.
 # - *Proof:* `proof-dropout`, `proof-f-dropout`.
 
@@ -276,7 +277,7 @@ print("zeros after eval():", (Careless().eval()(ones) == 0).any().item())
 # ## Milestone: LeNet reads digits
 # This is minitorch's `lenet.py`, unchanged but for its imports, on your library. Batch norms are added from outside:
 # `model.conv1` is replaced by a `Sequential` of itself and a batch norm. And each batch is moved by up to two pixels, so
-# that LeNet can't learn where a stroke lies. Like dropout, that is done in training only.
+# that LeNet can't rely on where a stroke lies. Like dropout, that is done in training only.
 
 # %% tags=["proof-digits"]
 import inspect
@@ -363,7 +364,7 @@ print("dropout of everything:", torch.nn.functional.dropout(torch.ones(3), 1.0).
 # - *Proof:* `proof-frozen`.
 #
 # ## The real one
-# minitorch's layer, as PyTorch's:
+# This is minitorch's layer, which decides as PyTorch's does:
 
 # %%
 print(inspect.getsource(nn.modules.batchnorm._BatchNorm.forward))
@@ -392,7 +393,7 @@ for mode in (True, False):
 
 # %% [markdown]
 # The two switches have nothing to do with each other. If you forget `no_grad` in validation, you pay for a graph. If you
-# forget `eval`, you get random answers.
+# forget `eval`, dropout makes the answers random.
 #
 # **Interview · `eval()` or `no_grad()`?**
 #
