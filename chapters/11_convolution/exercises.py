@@ -19,6 +19,21 @@ def whole(rng, low: int, high: int) -> int:
     return int(rng.integers(low, high + 1))
 
 
+def tried(call, *arguments):
+    """What a call gives, or the error that it ends in, to be shown in its place."""
+    try:
+        return call(*arguments)
+    except (IndexError, RuntimeError, TypeError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def named(name, parts, call, *arguments) -> dict:
+    """The parts of what a call gives, by name; its error in the place of each if it raises."""
+    found = tried(call, *arguments)
+    found = [found] * len(parts) if isinstance(found, str) else found
+    return {f"{name}: {part}": value for part, value in zip(parts, found, strict=True)}
+
+
 def instructions(call) -> int:
     """How many instructions Python runs in a call."""
     count, outer = 0, sys.gettrace()
@@ -127,27 +142,30 @@ found = convolution.Windows((3, 3), (2, 2), (0, 0), (2, 2)).counts((4, 3))
 values["too small: no window fits"] = [each < 1 for each in found]
 
 
+def columns_of(windows):
+    columns = convolution.im2col(images, windows)
+    return tuple(columns.shape), columns[1, :, 0], columns[0, 1], columns.sum((0, 2))
+
+
 def steps(length):
     """How many instructions Python runs for a square image of this length."""
     image = mytorch.ones(1, 1, length, length)
     return instructions(lambda: convolution.im2col(image, cases["plain"]))
 
 
-try:
-    for name, windows in cases.items():
-        columns = convolution.im2col(images, windows)
-        values[f"{name}: shape"] = tuple(columns.shape)
-        values[f"{name}: first column, one row"] = columns[1, :, 0], columns[0, 1]
-        values[f"{name}: sums of the rows"] = columns.sum((0, 2))
-    windows = convolution.Windows(kernel, (2, 2), (1, 1), (1, 1))
-    columns = convolution.im2col(images, windows, float("-inf"))
-    values["minus infinity around: first column"] = columns[1, :, 0]
-    columns = convolution.im2col(images.float(), windows)
-    values["type of float32 images' columns"] = repr(columns.dtype)
-    more = steps(48) - steps(8)  # instructions for 2,000 windows more
-    values["a loop over the windows"] = more > 10_000
-except (IndexError, TypeError, ValueError) as error:
-    values["im2col raised"] = str(error)
+def first_column(fill):
+    return convolution.im2col(images, cases["with padding"], fill)[1, :, 0]
+
+
+parts = "shape", "first column", "one row", "sums of the rows"
+for name, windows in cases.items():
+    values |= named(name, parts, columns_of, windows)
+values["first column, minus infinity around"] = tried(first_column, float("-inf"))
+values["type of float32 images' columns"] = tried(
+    lambda: repr(convolution.im2col(images.float(), cases["plain"]).dtype)
+)
+loops = tried(lambda: steps(48) - steps(8) > 10_000)  # instructions for 2,000 windows more
+values["a loop over the windows"] = loops
 check.show(values, text="The number of windows, what a place sees of the image, and the columns.")
 
 # %% [markdown] hint="conv_im2col"
@@ -372,30 +390,33 @@ def steps(length):
     return instructions(lambda: convolution.col2im(columns, plain, (length, length)))
 
 
-try:
-    for name, stride, padding, dilation in [
-        ("plain", (1, 1), (0, 0), (1, 1)),
-        ("with strides", (3, 2), (0, 0), (1, 1)),
-        ("with padding", (1, 1), (1, 2), (1, 1)),
-        ("with all of them", (1, 2), (2, 1), (2, 3)),
-    ]:
-        windows = convolution.Windows(kernel, stride, padding, dilation)
-        high, wide = windows.counts(size)
-        columns = mytorch.tensor(rng.normal(size=(2, 3 * 6, high * wide)).round(2))
-        images = convolution.col2im(columns, windows, size)
-        values[f"{name}: shape"] = tuple(images.shape)
-        values[f"{name}: channel 1 of image 0"] = images[0, 1]
-        values[f"{name}: sums of all channels"] = images.sum((2, 3))
-    x = mytorch.tensor(rng.normal(size=(1, 2, *size)), requires_grad=True)
-    weight = mytorch.tensor(rng.normal(size=(2, 2, 3, 3)))
+def images_of(columns, windows):
+    images = convolution.col2im(columns, windows, size)
+    return tuple(images.shape), images[0, 1], images.sum((2, 3))
+
+
+def gradient():
     mytorch.nn.functional.conv2d(x, weight, stride=2, padding=1).sum().backward()
-    values["the gradient of a convolution"] = x.grad
-    images = convolution.col2im(columns.float(), windows, size)
-    values["type, of float32 columns"] = repr(images.dtype)
-    more = steps(48) - steps(8)  # instructions for 2,000 windows more
-    values["a loop over the windows"] = more > 10_000
-except (IndexError, RuntimeError, TypeError, ValueError) as error:
-    values["raised"] = str(error)
+    return x.grad
+
+
+parts = "shape", "channel 1 of image 0", "sums of all channels"
+for name, stride, padding, dilation in [
+    ("plain", (1, 1), (0, 0), (1, 1)),
+    ("with strides", (3, 2), (0, 0), (1, 1)),
+    ("with padding", (1, 1), (1, 2), (1, 1)),
+    ("with all of them", (1, 2), (2, 1), (2, 3)),
+]:
+    windows = convolution.Windows(kernel, stride, padding, dilation)
+    high, wide = windows.counts(size)
+    columns = mytorch.tensor(rng.normal(size=(2, 3 * 6, high * wide)).round(2))
+    values |= named(name, parts, images_of, columns, windows)
+x = mytorch.tensor(rng.normal(size=(1, 2, *size)), requires_grad=True)
+weight = mytorch.tensor(rng.normal(size=(2, 2, 3, 3)))
+values["the gradient of a convolution"] = tried(gradient)
+values["type, of float32 columns"] = tried(lambda: repr(convolution.col2im(columns.float(), windows, size).dtype))
+loops = tried(lambda: steps(48) - steps(8) > 10_000)  # instructions for 2,000 windows more
+values["a loop over the windows"] = loops
 check.show(values, rtol=1e-5, text="Images made of columns, and a convolution's gradient.")
 
 # %% [markdown] hint="conv_col2im"
@@ -560,34 +581,31 @@ def summed(grad):
     return None if grad is None else grad.sum((2, 3))
 
 
-def look(name, call, images, weight, **options):
-    """Note a result and the gradients of both inputs, or the error."""
-    x, w = (mytorch.tensor(rng.normal(size=size), requires_grad=True) for size in (images, weight))
-    try:
-        y = call(x, w, **options)
-        (y * y).sum().backward()
-        values[f"{name}: shape"] = tuple(y.shape)
-        values[f"{name}: channels 0 and 3 of image 1"] = y[1, :4:3]
-        values[f"{name}: gradient of the weight"] = summed(w.grad)
-        values[f"{name}: gradient of the images"] = summed(x.grad)
-    except (IndexError, RuntimeError, TypeError, ValueError) as error:
-        values[f"{name}: raised"] = str(error)
+def look(call, images, weight, options):
+    """A result and the gradients of both inputs."""
+    x, w = (mytorch.tensor(each, requires_grad=True) for each in (images, weight))
+    y = call(x, w, **options)
+    (y * y).sum().backward()
+    return tuple(y.shape), y[1, :4:3], summed(w.grad), summed(x.grad)
 
 
+parts = "shape", "channels 0 and 3 of image 1", "gradient of the weight", "gradient of the images"
 for name, groups, options in [
     ("one group", 1, {"stride": 2, "padding": 1}),
     ("two groups", 2, {"dilation": (2, 1)}),
     ("depthwise", 4, {"padding": (0, 2), "stride": (1, 2)}),
     ("a single window", 1, {"stride": (6, 7)}),
 ]:
-    weight = 8, 4 // groups, 3, 2
-    look(name, functional.conv2d, (2, 4, 6, 7), weight, groups=groups, **options)
+    images, weight = rng.normal(size=(2, 4, 6, 7)), rng.normal(size=(8, 4 // groups, 3, 2))
+    options["groups"] = groups
+    values |= named(name, parts, look, functional.conv2d, images, weight, options)
 for name, groups, options in [
     ("back", 1, {"stride": 2, "padding": 1}),
     ("back, the larger size", 2, {"stride": (2, 3), "output_padding": (1, 2)}),
 ]:
-    weight = 6, 4 // groups, 3, 2
-    look(name, functional.conv_transpose2d, (2, 6, 3, 2), weight, groups=groups, **options)
+    images, weight = rng.normal(size=(2, 6, 3, 2)), rng.normal(size=(6, 4 // groups, 3, 2))
+    options["groups"] = groups
+    values |= named(name, parts, look, functional.conv_transpose2d, images, weight, options)
 check.show(values, rtol=1e-5, text="Convolutions, transposed ones too, and their gradients.")
 
 # %% [markdown] hint="conv_product"
