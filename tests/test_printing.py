@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason="torch is the oracle for printed tex
 import minitorch  # noqa: E402
 from minitorch import devices, dtypes, printing  # noqa: E402
 from minitorch.tensor import make_tensor  # noqa: E402
+from tests.same import errors, same  # noqa: E402
 
 DTYPES = [
     torch.bool,
@@ -448,19 +449,14 @@ def test_minitorch_tensors_in_any_form(original, form, chosen):
         assert repr(FORMS[form](minitorch, ours)) == repr(FORMS[form](torch, original.clone()))
 
 
-def test_classes_and_limits():
-    names = (
-        "Tensor",
-        "FloatTensor",
-        "nn.Parameter",
-        "strided",
-        "contiguous_format",
-        "channels_last",
-        "channels_last_3d",
-    )
-    for name in (*names, "preserve_format", "float32", "bfloat16", "bool", "complex64", "finfo()"):
-        texts = [repr(eval(f"lib.{name}", {"lib": lib})) for lib in (torch, minitorch)]
-        assert texts[1] == texts[0]
+NAMES = ["Tensor", "FloatTensor", "nn.Parameter", "strided", "contiguous_format", "channels_last", "channels_last_3d"]
+NAMES += ["preserve_format", "float32", "bfloat16", "bool", "complex64", "finfo()"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@same
+def test_classes_and_limits(lib, name):
+    return repr(eval(f"lib.{name}"))
 
 
 @pytest.mark.parametrize(
@@ -475,10 +471,6 @@ def test_classes_and_limits():
         "device('cpu:x')",
     ],
 )
-def test_types_and_devices_that_do_not_exist(call):
-    texts = []
-    for lib in (torch, minitorch):
-        with pytest.raises((TypeError, RuntimeError)) as raised:
-            eval(f"lib.{call}", {"lib": lib})
-        texts.append(f"{raised.type.__name__}: {raised.value}")
-    assert texts[1] == texts[0]
+@same
+def test_types_and_devices_that_do_not_exist(lib, call):
+    return errors(lambda: eval(f"lib.{call}", {"lib": lib}))

@@ -18,6 +18,7 @@ import pytest
 
 import minitorch
 from minitorch import serialization
+from tests.same import same
 
 DTYPES = [
     "bool", "uint8", "int8", "int16", "int32", "int64",
@@ -117,28 +118,18 @@ def test_only_the_storage_of_a_view_is_saved_once() -> None:
         assert [each for each in archive.namelist() if "/data/" in each] == ["archive/data/0"]
 
 
-def test_the_archive_is_laid_out_as_torchs(tmp_path: Path) -> None:
-    torch = oracle()
-    names = []
-    for lib in (torch, minitorch):
-        path = tmp_path / "model.pt"
-        save_of(lib)({"a": arange(lib, 3), "b": arange(lib, 70, "int64")}, path)
-        with zipfile.ZipFile(path) as archive:
-            names.append(archive.namelist())
-            pickled = archive.read("model/data.pkl")
-            contents = {each: archive.read(f"model/{each}") for each in (".format_version", "byteorder", "version")}
-            starts = []
-            for record in archive.infolist():
-                assert record.compress_type == zipfile.ZIP_STORED
-                with open(path, "rb") as file:
-                    file.seek(record.header_offset + 26)
-                    lengths = [int.from_bytes(file.read(2), "little") for _ in range(2)]
-                starts.append((record.header_offset + 30 + sum(lengths)) % 64)
-        assert set(starts) == {0}
-        if lib is torch:
-            expected = (pickled, contents)
-    assert names[0] == names[1]
-    assert (pickled, contents) == expected
+@same
+def test_the_archive_is_laid_out_as_torchs(lib: Any, tmp_path: Path) -> Any:
+    path = tmp_path / "model.pt"
+    save_of(lib)({"a": arange(lib, 3), "b": arange(lib, 70, "int64")}, path)
+    with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
+        for record in archive.infolist():
+            assert record.compress_type == zipfile.ZIP_STORED
+            file.seek(record.header_offset + 26)
+            lengths = [int.from_bytes(file.read(2), "little") for _ in range(2)]
+            assert (record.header_offset + 30 + sum(lengths)) % 64 == 0
+        parts = ("data.pkl", ".format_version", "byteorder", "version")
+        return archive.namelist(), [archive.read(f"model/{each}") for each in parts]
 
 
 @pytest.mark.parametrize("direction", ["to torch", "from torch"])
@@ -231,16 +222,16 @@ def test_whole_modules() -> None:
         transferred(minitorch, minitorch, module)
 
 
-def test_parameters_keep_attributes() -> None:
-    torch = oracle()
-    for lib, nn in ((torch, torch.nn), (minitorch, pytest.importorskip("minitorch.nn"))):
-        parameter = nn.Parameter(arange(lib, 2), requires_grad=False)
-        parameter.tag = "mine"
-        plain = arange(lib, 2)
-        plain.tag = "plain"
-        for reader in (torch, minitorch):
-            loaded, other = transferred(lib, reader, [parameter, plain])
-            assert (loaded.tag, loaded.requires_grad, other.tag) == ("mine", False, "plain")
+@pytest.mark.parametrize("direction", ["to torch", "from torch", "alone"])
+def test_parameters_keep_attributes(direction: str) -> None:
+    writer = oracle() if direction == "from torch" else minitorch
+    reader = oracle() if direction == "to torch" else minitorch
+    parameter = writer.nn.Parameter(arange(writer, 2), requires_grad=False)
+    parameter.tag = "mine"
+    plain = arange(writer, 2)
+    plain.tag = "plain"
+    loaded, other = transferred(writer, reader, [parameter, plain])
+    assert (loaded.tag, loaded.requires_grad, other.tag) == ("mine", False, "plain")
 
 
 # Places
@@ -302,31 +293,27 @@ def test_mapped_files(tmp_path: Path, weights_only: bool) -> None:
     assert path.read_bytes() == before
 
 
-def test_storages_of_files(tmp_path: Path) -> None:
+@same
+def test_storages_of_files(lib: Any, tmp_path: Path) -> Any:
     path = tmp_path / "bytes"
-    results = []
-    for lib in (oracle(), minitorch):
-        path.write_bytes(b"abcdefgh")
-        private = lib.UntypedStorage.from_file(str(path), False, 4)
-        private[0] = 1
-        shared = lib.UntypedStorage.from_file(str(path), shared=True, nbytes=8)
-        shared[1] = 2
-        part = lib.asarray(shared[4:8], dtype=lib.uint8)
-        part[0] = 3
-        results.append(
-            [
-                private.tolist(),
-                shared.tolist(),
-                part.tolist(),
-                len(shared[2:5]),
-                shared.untyped() is shared,
-                lib.asarray(shared[:8], dtype=lib.float32).shape,
-                lib.UntypedStorage.from_file(str(path)).nbytes(),
-            ]
-        )
-        del private, shared, part
-        results[-1].append(path.read_bytes())
-    assert results[0] == results[1]
+    path.write_bytes(b"abcdefgh")
+    private = lib.UntypedStorage.from_file(str(path), False, 4)
+    private[0] = 1
+    shared = lib.UntypedStorage.from_file(str(path), shared=True, nbytes=8)
+    shared[1] = 2
+    part = lib.asarray(shared[4:8], dtype=lib.uint8)
+    part[0] = 3
+    found = [
+        private.tolist(),
+        shared.tolist(),
+        part.tolist(),
+        len(shared[2:5]),
+        shared.untyped() is shared,
+        lib.asarray(shared[:8], dtype=lib.float32).shape,
+        lib.UntypedStorage.from_file(str(path)).nbytes(),
+    ]
+    del private, shared, part
+    return found, path.read_bytes()
 
 
 # Errors
@@ -419,14 +406,11 @@ def test_strings_of_python_2() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(ERRORS)))
-def test_errors_are_torchs(number: int) -> None:
-    errors = []
-    for lib in (oracle(), minitorch):
-        with pytest.raises(Exception) as caught:
-            ERRORS[number](lib)
-        errors.append(caught.value)
-    assert type(errors[0]) is type(errors[1])
-    assert str(errors[0]) == str(errors[1])
+@same
+def test_errors_are_torchs(lib: Any, number: int) -> Any:
+    with pytest.raises(Exception) as caught:
+        ERRORS[number](lib)
+    return caught.type.__name__, str(caught.value)
 
 
 def test_empty_files() -> None:

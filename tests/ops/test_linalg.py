@@ -9,6 +9,7 @@ import pytest
 
 import minitorch
 from minitorch.autograd.gradcheck import gradcheck, gradgradcheck
+from tests.same import errors, same, same_within
 
 WEIGHTS = np.random.default_rng(1).uniform(-1, 1, (3, 3))
 
@@ -141,57 +142,41 @@ def test_factors_of_singular_matrices() -> None:
 
 @pytest.mark.parametrize("shape", [(100, 100), (40, 90), (90, 40), (3, 70, 70), (2, 33, 80), (33, 1, 50)])
 @pytest.mark.parametrize("kind", ["float64", "complex128"])
-def test_factors_of_large_matrices(shape: tuple[int, ...], kind: str) -> None:
+@pytest.mark.parametrize("singular", [False, True])
+@same_within(1e-9)
+def test_factors_of_large_matrices(torch: Any, shape: tuple[int, ...], kind: str, singular: bool) -> Any:
     """Wide matrices are factored in halves: the same rows are swapped, and at the same column there is no pivot."""
-    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
     data = np.random.default_rng(0).standard_normal((*shape, 2))
     matrices = data.view("complex128")[..., 0] if kind == "complex128" else data[..., 0]
-    for singular in (False, True):
-        if singular:
-            matrices[..., 38] = 0
-        ours = minitorch.linalg.lu_factor_ex(minitorch.from_numpy(matrices))
-        theirs = torch.linalg.lu_factor_ex(torch.from_numpy(matrices))
-        assert np.allclose(ours.LU.numpy(), theirs.LU.numpy(), atol=1e-9)
-        assert ours.pivots.tolist() == theirs.pivots.tolist()
-        assert ours.info.tolist() == theirs.info.tolist()
+    if singular:
+        matrices[..., 38] = 0
+    return torch.linalg.lu_factor_ex(torch.from_numpy(matrices))
 
 
 @pytest.mark.parametrize("name", ["svd", "eigh"])
-def test_errors(name: str) -> None:
-    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
-    raised = []
-    for lib in (torch, minitorch):
-        for wrong in (lib.ones(2), lib.ones(2, 2, dtype=lib.int64)):
-            with pytest.raises(RuntimeError) as error:
-                getattr(lib.linalg, name)(wrong)
-            raised.append((error.type, str(error.value)))
-    assert raised[:2] == raised[2:]
+@same
+def test_errors(torch: Any, name: str) -> Any:
+    function = getattr(torch.linalg, name)
+    return errors(lambda: function(torch.ones(2)), lambda: function(torch.ones(2, 2, dtype=torch.int64)))
 
 
-@pytest.mark.needs("torch")
-def test_derivatives_of_a_singular_matrix_s_determinant_are_torchs() -> None:
+@same_within(1e-9)
+def test_derivatives_of_a_singular_matrix_s_determinant_are_torchs(torch: Any) -> Any:
     """Zeros, and where they are to be differentiated again the minors, whose own derivatives are right too."""
-    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
-    found = []
-    for lib in (torch, minitorch):
-        singular, regular, zero = [[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]]
-        x = lib.tensor([singular, regular, zero], dtype=lib.float64, requires_grad=True)
-        (once,) = lib.autograd.grad(lib.linalg.det(x[:2]).sum(), x)
-        (again,) = lib.autograd.grad(lib.linalg.det(x).sum(), x, create_graph=True)
-        (twice,) = lib.autograd.grad(again[:2].sum(), x)
-        found.append([once.tolist(), again.tolist(), twice[:2].tolist()])
-    assert all(np.allclose(one, other, rtol=0, atol=1e-9) for one, other in zip(*found, strict=True))
+    singular, regular, zero = [[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]]
+    x = torch.tensor([singular, regular, zero], dtype=torch.float64, requires_grad=True)
+    (once,) = torch.autograd.grad(torch.linalg.det(x[:2]).sum(), x)
+    (again,) = torch.autograd.grad(torch.linalg.det(x).sum(), x, create_graph=True)
+    (twice,) = torch.autograd.grad(again[:2].sum(), x)
+    return once, again, twice[:2]
 
 
-@pytest.mark.needs("torch")
 @pytest.mark.parametrize("shape", [(2, 4), (4, 2), (0, 3)])
-def test_full_singular_vectors_have_gradients_where_there_are_singular_values(shape: tuple[int, int]) -> None:
-    torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
-    found = []
-    for lib in (torch, minitorch):
-        x = lib.arange(float(shape[0] * shape[1])).cos().reshape(shape).requires_grad_()
-        u, s, vh = lib.linalg.svd(x, full_matrices=True)
-        k = min(shape)
-        (grad,) = lib.autograd.grad((u[:, :k].abs() * s).sum() + vh[:k].abs().exp().sum(), x)
-        found.append(grad.tolist())
-    assert np.allclose(found[0], found[1], rtol=1e-4, atol=1e-5)
+@same_within(1e-4)
+def test_full_singular_vectors_have_gradients_where_there_are_singular_values(
+    torch: Any, shape: tuple[int, int]
+) -> Any:
+    x = torch.arange(float(shape[0] * shape[1])).cos().reshape(shape).requires_grad_()
+    u, s, vh = torch.linalg.svd(x, full_matrices=True)
+    k = min(shape)
+    return torch.autograd.grad((u[:, :k].abs() * s).sum() + vh[:k].abs().exp().sum(), x)

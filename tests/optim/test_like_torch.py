@@ -326,10 +326,10 @@ HOOKS: list[Line] = [
 ]
 
 
-def test_parameters_and_state_that_do_not_fit() -> None:
-    for number, line in enumerate(UNFIT):
-        for lib in (torch, minitorch):
-            assert outcome(line, lib)[0].startswith("RuntimeError: "), f"line {number}"
+@pytest.mark.parametrize("number", range(len(UNFIT)))
+@pytest.mark.parametrize("lib", [torch, minitorch], ids=["torch", "minitorch"])
+def test_parameters_and_state_that_do_not_fit(lib: Any, number: int) -> None:
+    assert outcome(UNFIT[number], lib)[0].startswith("RuntimeError: ")
 
 
 @pytest.mark.parametrize("lines", [PARAMETERS, STATE, HOOKS], ids=["parameters", "state", "hooks"])

@@ -14,6 +14,7 @@ import pytest
 
 import minitorch
 import minitorch.optim
+from tests.same import same_within
 
 EPOCHS = 30
 Make = Callable[[Any, Any], Any]
@@ -162,40 +163,36 @@ def test_state_survives_saving(name: str) -> None:
     "name", ["StepLR", "MultiStepLR", "ConstantLR", "LinearLR", "ExponentialLR", "PolynomialLR", "CosineAnnealingLR",
              "CosineAnnealingWarmRestarts", "CosineAnnealingWarmRestarts T_mult", "LambdaLR", "CyclicLR"]
 )  # fmt: skip
-def test_jumping_to_an_epoch(name: str) -> None:
-    torch = oracle()
-    results = []
-    for lib in (torch, minitorch):
-        optimizer = optimizer_of(lib)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            scheduler = SCHEDULERS[name](schedulers_of(lib), optimizer)
-            optimizer.step()
-            rates = []
-            for epoch in (3, 11, 4, 0, 8):
-                scheduler.step(epoch)
-                rates.append(options(optimizer))
-        results.append(rates)
-    assert unfold(results[1]) == flat(results[0])
+@pytest.mark.filterwarnings("ignore")
+@same_within(1e-12)
+def test_jumping_to_an_epoch(torch: Any, name: str) -> Any:
+    optimizer = optimizer_of(torch)
+    scheduler = SCHEDULERS[name](schedulers_of(torch), optimizer)
+    optimizer.step()
+    rates = []
+    for epoch in (3, 11, 4, 0, 8):
+        scheduler.step(epoch)
+        rates.append(options(optimizer))
+    return rates
 
 
-def test_resuming_by_last_epoch() -> None:
-    torch = oracle()
-    for name in ("StepLR", "ExponentialLR", "LinearLR", "CosineAnnealingLR", "ConstantLR", "PolynomialLR"):
-        results = []
-        for lib in (torch, minitorch):
-            optimizer = optimizer_of(lib)
-            for group in optimizer.param_groups:
-                group["initial_lr"] = 1.0
-            arguments = {"StepLR": (2,), "ExponentialLR": (0.5,), "CosineAnnealingLR": (10,)}.get(name, ())
-            scheduler = getattr(schedulers_of(lib), name)(optimizer, *arguments, last_epoch=3)
-            rates = [options(optimizer)]
-            for _ in range(4):
-                optimizer.step()
-                scheduler.step()
-                rates.append(options(optimizer))
-            results.append(rates)
-        assert unfold(results[1]) == flat(results[0]), name
+@pytest.mark.parametrize(
+    "name, arguments",
+    [("StepLR", (2,)), ("ExponentialLR", (0.5,)), ("LinearLR", ()), ("CosineAnnealingLR", (10,)), ("ConstantLR", ()),
+     ("PolynomialLR", ())]
+)  # fmt: skip
+@same_within(1e-12)
+def test_resuming_by_last_epoch(torch: Any, name: str, arguments: tuple[Any, ...]) -> Any:
+    optimizer = optimizer_of(torch)
+    for group in optimizer.param_groups:
+        group["initial_lr"] = 1.0
+    scheduler = getattr(schedulers_of(torch), name)(optimizer, *arguments, last_epoch=3)
+    rates = [options(optimizer)]
+    for _ in range(4):
+        optimizer.step()
+        scheduler.step()
+        rates.append(options(optimizer))
+    return rates
 
 
 PLATEAUS: list[dict[str, Any]] = [
@@ -210,24 +207,21 @@ PLATEAUS: list[dict[str, Any]] = [
 ]
 
 
+METRICS = [3, 2, 1, 1.5, math.nan, 0.5, 0.6, 0.45, 0.7, 0.7, 0.7, 0.7, 0.2, 0.3, 0.3, 0.3, math.inf, *[1.0] * 14]
+
+
 @pytest.mark.parametrize("given", PLATEAUS, ids=str)
-def test_plateau(given: dict[str, Any]) -> None:
-    torch = oracle()
-    metrics = [3, 2, 1, 1.5, math.nan, 0.5, 0.6, 0.45, 0.7, 0.7, 0.7, 0.7, 0.2, 0.3, 0.3, 0.3, math.inf, *[1.0] * 14]
-    results = []
-    for lib in (torch, minitorch):
-        optimizer = optimizer_of(lib)
-        scheduler = schedulers_of(lib).ReduceLROnPlateau(optimizer, **given)
-        history = []
-        for number, metric in enumerate(metrics):
-            scheduler.step(metric)
-            history.append(
-                [options(optimizer), scheduler.get_last_lr(), scheduler.num_bad_epochs, scheduler.in_cooldown]
-            )
-            if number == 9:
-                scheduler.load_state_dict(pickle.loads(pickle.dumps(scheduler.state_dict())))
-        results.append(history)
-    assert unfold(results[1]) == flat(results[0])
+@same_within(1e-12)
+def test_plateau(torch: Any, given: dict[str, Any]) -> Any:
+    optimizer = optimizer_of(torch)
+    scheduler = schedulers_of(torch).ReduceLROnPlateau(optimizer, **given)
+    history = []
+    for number, metric in enumerate(METRICS):
+        scheduler.step(metric)
+        history.append([options(optimizer), scheduler.get_last_lr(), scheduler.num_bad_epochs, scheduler.in_cooldown])
+        if number == 9:
+            scheduler.load_state_dict(pickle.loads(pickle.dumps(scheduler.state_dict())))
+    return history
 
 
 def exhaust(scheduler: Any) -> None:

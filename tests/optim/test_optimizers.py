@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import minitorch
 import minitorch.optim
-from tests.same import exactly_the_same
+from tests.same import exactly_the_same, same, same_within
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "SGD": [
@@ -130,51 +131,53 @@ TENSORS: list[tuple[str, dict[str, float | tuple[float, float]]]] = [
 ]
 
 
-def test_options_may_be_tensors() -> None:
-    torch = oracle()
-    for name, options in TENSORS:
-        results = []
-        for lib in (torch, minitorch):
-            given = {
-                key: tuple(map(lib.tensor, value)) if isinstance(value, tuple) else lib.tensor(value)
-                for key, value in options.items()
-            }
-            params = parameters(lib)
-            optimizer = getattr(lib.optim, name)(params, **given)
-            for step in range(3):
-                set_gradients(lib, params, step)
-                optimizer.step()
-            results.append([*map(elements, params), str(optimizer)])
-        *theirs, printed = results[0]
-        for one, other in zip(theirs, results[1][:-1], strict=True):
-            np.testing.assert_allclose(other, one, 1e-5, 1e-6, err_msg=name)
-        assert results[1][-1] == printed
+@pytest.mark.parametrize("name, options", TENSORS, ids=lambda value: value if isinstance(value, str) else "")
+@same
+def test_options_may_be_tensors(torch: Any, name: str, options: dict[str, Any]) -> Any:
+    given = {
+        key: tuple(map(torch.tensor, value)) if isinstance(value, tuple) else torch.tensor(value)
+        for key, value in options.items()
+    }
+    params = parameters(torch)
+    optimizer = getattr(torch.optim, name)(params, **given)
+    for step in range(3):
+        set_gradients(torch, params, step)
+        optimizer.step()
+    return params, str(optimizer)
 
 
-MATRICES: list[tuple[str, dict[str, Any]]] = [
-    ("Muon", {"lr": 0.1, "nesterov": False, "adjust_lr_fn": "match_rms_adamw"}),
-    ("Muon", {"lr": 0.1, "momentum": 0.5, "adjust_lr_fn": "original", "eps": 1e-3}),
-    ("Adafactor", {"lr": 0.9, "eps": (0.1, 0.5), "maximize": True}),
-    ("Adafactor", {"lr": 0.6, "beta2_decay": -0.5, "weight_decay": 0.1, "foreach": True}),
+MUON: list[dict[str, Any]] = [
+    {"lr": 0.1, "nesterov": False, "adjust_lr_fn": "match_rms_adamw"},
+    {"lr": 0.1, "momentum": 0.5, "adjust_lr_fn": "original", "eps": 1e-3},
+]
+ADAFACTOR: list[dict[str, Any]] = [
+    {"lr": 0.9, "eps": (0.1, 0.5), "maximize": True},
+    {"lr": 0.6, "beta2_decay": -0.5, "weight_decay": 0.1, "foreach": True},
 ]
 
 
-def test_steps_of_matrices_are_torchs() -> None:
-    torch = oracle()
-    for name, options in MATRICES:
-        shapes = ((3, 4), (8, 5)) if name == "Muon" else ((3, 4), (5,), (), (2, 3, 4))
-        results = []
-        for lib in (torch, minitorch):
-            random = np.random.default_rng(0)
-            params = [lib.from_numpy(np.asarray(random.normal(size=shape))).requires_grad_() for shape in shapes]
-            optimizer = getattr(lib.optim, name)(params, **options)
-            for _ in range(5):
-                for each in params:
-                    each.grad = lib.from_numpy(np.asarray(random.normal(size=tuple(each.shape))))
-                optimizer.step()
-            results.append([elements(each) for each in params])
-        for theirs, ours in zip(*results, strict=True):
-            np.testing.assert_allclose(ours, theirs, 1e-5, 1e-7 if name == "Adafactor" else 1e-3)  # Muon's in bfloat16
+def after_five_steps(torch: Any, optimizer: Any, options: dict[str, Any], *shapes: tuple[int, ...]) -> list[Any]:
+    random = np.random.default_rng(0)
+    params = [torch.from_numpy(np.asarray(random.normal(size=shape))).requires_grad_() for shape in shapes]
+    steps = optimizer(params, **options)
+    for _ in range(5):
+        for each in params:
+            each.grad = torch.from_numpy(np.asarray(random.normal(size=tuple(each.shape))))
+        steps.step()
+    return params
+
+
+@pytest.mark.parametrize("options", MUON)
+@same_within(1e-3)
+def test_steps_of_muon_are_torchs(torch: Any, options: dict[str, Any]) -> Any:
+    """It computes in bfloat16."""
+    return after_five_steps(torch, torch.optim.Muon, options, (3, 4), (8, 5))
+
+
+@pytest.mark.parametrize("options", ADAFACTOR)
+@same_within(1e-7)
+def test_steps_of_adafactor_are_torchs(torch: Any, options: dict[str, Any]) -> Any:
+    return after_five_steps(torch, torch.optim.Adafactor, options, (3, 4), (5,), (), (2, 3, 4))
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -197,66 +200,55 @@ def test_state_survives_saving(name: str) -> None:
             assert np.array_equal(elements(a), elements(b)), options
 
 
-def test_groups_have_options_of_their_own() -> None:
-    torch = oracle()
-    results = []
-    for lib in (torch, minitorch):
-        a, b, c, d = parameters(lib)
-        optimizer = lib.optim.SGD([{"params": a, "lr": 0.5}, {"params": [b]}], lr=0.1, momentum=0.9)
-        optimizer.add_param_group({"params": (each for each in (c, d)), "weight_decay": 0.5, "mine": "kept"})
-        for step in range(3):
-            set_gradients(lib, [a, b, c, d], step)
-            optimizer.step()
-        results.append((optimizer, [a, b, c, d]))
-    (one, theirs), (other, ours) = results
-    assert_same_state(one.state_dict(), other.state_dict(), 1e-5)
-    assert str(one) == str(other)
-    for a, b in zip(theirs, ours, strict=True):
-        np.testing.assert_allclose(elements(b), elements(a), 1e-5)
+@same
+def test_groups_have_options_of_their_own(torch: Any) -> Any:
+    a, b, c, d = parameters(torch)
+    optimizer = torch.optim.SGD([{"params": a, "lr": 0.5}, {"params": [b]}], lr=0.1, momentum=0.9)
+    optimizer.add_param_group({"params": (each for each in (c, d)), "weight_decay": 0.5, "mine": "kept"})
+    for step in range(3):
+        set_gradients(torch, [a, b, c, d], step)
+        optimizer.step()
+    return optimizer.state_dict(), str(optimizer), [a, b, c, d]
+
+
+LAYOUTS: dict[str, Callable[[Any], tuple[Any, Any]]] = {
+    "transposed": lambda x: (x.t(), x.t()),
+    "sliced": lambda x: (x[:, ::2], x[:, ::2] * 2),
+    "transposed gradient": lambda x: (x.clone(), (x * 2).t().contiguous().t()),
+    "expanded gradient": lambda x: (x.clone(), x[0, 1].expand(x.shape)),
+    "0-dim": lambda x: (x[0, 1], x[1, 1]),
+}
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_complex_numbers_that_lie_apart(name: str) -> None:
+@pytest.mark.parametrize("layout", LAYOUTS)
+@same_within(1e-12)
+def test_complex_numbers_that_lie_apart(torch: Any, name: str, layout: str) -> Any:
     """Parameters and gradients whose last dimension isn't contiguous."""
-    torch = oracle()
-    layouts = {
-        "transposed": lambda x: (x.t(), x.t()),
-        "sliced": lambda x: (x[:, ::2], x[:, ::2] * 2),
-        "transposed gradient": lambda x: (x.clone(), (x * 2).t().contiguous().t()),
-        "expanded gradient": lambda x: (x.clone(), x[0, 1].expand(x.shape)),
-        "0-dim": lambda x: (x[0, 1], x[1, 1]),
-    }
-    for layout, arrange in layouts.items():
-        results = []
-        for lib in (torch, minitorch):
-            values = np.random.default_rng(0).normal(size=(3, 4, 2)).view(np.complex128)[..., 0]
-            parameter, gradient = arrange(lib.from_numpy(values.copy()))
-            parameter = parameter.detach().requires_grad_()
-            optimizer = getattr(lib.optim, name)([parameter], lr=0.1)
-            for _ in range(3):
-                parameter.grad = gradient
-                optimizer.step()
-            results.append(elements(parameter))
-        np.testing.assert_allclose(results[1], results[0], 1e-12, 1e-12, err_msg=layout)
+    values = np.random.default_rng(0).normal(size=(3, 4, 2)).view(np.complex128)[..., 0]
+    parameter, gradient = LAYOUTS[layout](torch.from_numpy(values.copy()))
+    parameter = parameter.detach().requires_grad_()
+    optimizer = getattr(torch.optim, name)([parameter], lr=0.1)
+    for _ in range(3):
+        parameter.grad = gradient
+        optimizer.step()
+    return parameter
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("layout", ["contiguous", "transposed"])
-def test_large_parameters(name: str, layout: str) -> None:
+@same
+def test_large_parameters(torch: Any, name: str, layout: str) -> Any:
     """What is updated block by block, and what can't be because the gradient lies in memory differently."""
-    torch = oracle()
     value, gradient = np.random.default_rng(0).normal(size=(2, 200, 300)).astype(np.float32)
     if layout == "transposed":
         gradient = np.asfortranarray(gradient)
-    results = []
-    for lib in (torch, minitorch):
-        parameter = lib.from_numpy(value.copy()).requires_grad_()
-        optimizer = getattr(lib.optim, name)([parameter], lr=0.1)
-        parameter.grad = lib.from_numpy(gradient)
-        for _ in range(3):
-            optimizer.step()
-        results.append(elements(parameter))
-    np.testing.assert_allclose(results[1], results[0], 1e-5, 1e-5)
+    parameter = torch.from_numpy(value.copy()).requires_grad_()
+    optimizer = getattr(torch.optim, name)([parameter], lr=0.1)
+    parameter.grad = torch.from_numpy(gradient)
+    for _ in range(3):
+        optimizer.step()
+    return parameter
 
 
 @exactly_the_same
@@ -437,14 +429,6 @@ def test_optimizers_pickle() -> None:
     copied.step()
 
 
-def test_adagrad_has_its_sums_before_the_first_step() -> None:
-    torch = oracle()
-    theirs, ours = (
-        lib.optim.Adagrad(parameters(lib), initial_accumulator_value=0.5).state_dict()["state"]
-        for lib in (torch, minitorch)
-    )
-    assert ours.keys() == theirs.keys()
-    for number, state in theirs.items():
-        assert {name: each.tolist() for name, each in ours[number].items()} == {
-            name: each.tolist() for name, each in state.items()
-        }
+@exactly_the_same
+def test_adagrad_has_its_sums_before_the_first_step(torch: Any) -> Any:
+    return torch.optim.Adagrad(parameters(torch), initial_accumulator_value=0.5).state_dict()["state"]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-import minitorch
-import minitorch.nn
-import minitorch.optim
+from tests.same import same, same_within
 
 
 def oracle() -> Any:
@@ -56,51 +53,40 @@ AVERAGES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", AVERAGES)
-def test_averages(name: str) -> None:
-    results = []
-    for lib in (oracle(), minitorch):
-        model = network(lib)
-        averaged = AVERAGES[name](swa_of(lib), model)
-        for step in range(4):
-            change(lib, model, step)
-            averaged.update_parameters(model)
-        results.append({key: value.numpy() for key, value in averaged.state_dict().items()})
-    assert list(results[0]) == list(results[1])
-    for key, value in results[0].items():
-        np.testing.assert_allclose(results[1][key], value, 1e-5, 1e-6, err_msg=key)
+@same
+def test_averages(torch: Any, name: str) -> Any:
+    model = network(torch)
+    averaged = AVERAGES[name](swa_of(torch), model)
+    for step in range(4):
+        change(torch, model, step)
+        averaged.update_parameters(model)
+    return averaged.state_dict()
 
 
-def test_update_bn() -> None:
-    results = []
-    for lib in (oracle(), minitorch):
-        model = network(lib).eval()
-        change(lib, model, 0)
-        batches = np.random.default_rng(0).normal(size=(3, 5, 3)).astype(np.float32)
-        swa_of(lib).update_bn([(lib.from_numpy(batch), 0) for batch in batches], model)
-        assert not model.training
-        assert model[1].momentum == 0.1
-        results.append([model[1].running_mean.numpy(), model[1].running_var.numpy()])
-    np.testing.assert_allclose(results[1], results[0], 1e-4, 1e-6)
+@same
+def test_update_bn(torch: Any) -> Any:
+    model = network(torch).eval()
+    change(torch, model, 0)
+    batches = np.random.default_rng(0).normal(size=(3, 5, 3)).astype(np.float32)
+    swa_of(torch).update_bn([(torch.from_numpy(batch), 0) for batch in batches], model)
+    return model.training, model[1].momentum, model[1].running_mean, model[1].running_var
 
 
 @pytest.mark.parametrize(
     "options", [{}, {"anneal_epochs": 3}, {"anneal_strategy": "linear"}, {"anneal_epochs": 0}], ids=str
 )
-def test_swalr(options: dict[str, Any]) -> None:
-    results = []
-    for lib in (oracle(), minitorch):
-        first, second = (lib.from_numpy(np.ones(1, np.float32)).requires_grad_() for _ in range(2))
-        optimizer = lib.optim.SGD([{"params": [first]}, {"params": [second], "lr": 0.5}], lr=0.1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            scheduler = swa_of(lib).SWALR(optimizer, [0.02, 0.9], **options)
-            rates = [scheduler.get_last_lr()]
-            for _ in range(13):
-                optimizer.step()
-                scheduler.step()
-                rates.append(scheduler.get_last_lr())
-        results.append(rates)
-    np.testing.assert_allclose(results[1], results[0], 1e-12)
+@pytest.mark.filterwarnings("ignore")
+@same_within(1e-12)
+def test_swalr(torch: Any, options: dict[str, Any]) -> Any:
+    first, second = (torch.from_numpy(np.ones(1, np.float32)).requires_grad_() for _ in range(2))
+    optimizer = torch.optim.SGD([{"params": [first]}, {"params": [second], "lr": 0.5}], lr=0.1)
+    scheduler = swa_of(torch).SWALR(optimizer, [0.02, 0.9], **options)
+    rates = [scheduler.get_last_lr()]
+    for _ in range(13):
+        optimizer.step()
+        scheduler.step()
+        rates.append(scheduler.get_last_lr())
+    return rates
 
 
 def twice(averaged: Any, model: Any) -> None:
@@ -128,12 +114,10 @@ INVALID: list[Callable[[Any, Any, Any], Any]] = [
 ]
 
 
-def test_errors_are_torchs() -> None:
-    for line in INVALID:
-        errors = []
-        for lib in (oracle(), minitorch):
-            model = network(lib)
-            with pytest.raises(Exception) as caught:
-                line(swa_of(lib), model, lib.optim.SGD(model.parameters(), lr=0.1))
-            errors.append(f"{type(caught.value).__name__}: {caught.value}")
-        assert errors[0] == errors[1]
+@pytest.mark.parametrize("number", range(len(INVALID)))
+@same
+def test_errors_are_torchs(torch: Any, number: int) -> Any:
+    model = network(torch)
+    with pytest.raises(Exception) as caught:
+        INVALID[number](swa_of(torch), model, torch.optim.SGD(model.parameters(), lr=0.1))
+    return caught.type.__name__, str(caught.value)
