@@ -66,7 +66,7 @@ def run(
     stop: threading.Event,
     hear: Hear,
     expected: Mapping[str, Bundle],
-    start: Callable[[Task], AbstractContextManager["Started"]] | None = None,
+    start: "Start | None" = None,
 ) -> dict[str, Outcome]:
     """Run the tasks, one after the other; none costs another its outcome.
 
@@ -209,6 +209,10 @@ def started(task: Task, seed: int, limits: Limits, stop: threading.Event) -> Ite
             yield running
         finally:
             running.closed.set()
+
+
+Start = Callable[[Task], AbstractContextManager[Started]]
+"""What gives a sandbox for a task."""
 
 
 def _phase(said: Heard | None) -> str:

@@ -84,7 +84,14 @@ def stored(notebook: NotebookNode, kits: Kits) -> Reference:
     return Reference(notebook, kits, expected, says, set())
 
 
-def run(notebook: NotebookNode, kits: Kits, seed: int, explain: bool, stop: threading.Event) -> Reference:
+def run(
+    notebook: NotebookNode,
+    kits: Kits,
+    seed: int,
+    explain: bool,
+    stop: threading.Event,
+    start: judge.Start | None = None,
+) -> Reference:
     """Run the reference, and if `explain` the known wrong answers, as submissions are run.
 
     Raises:
@@ -101,7 +108,7 @@ def run(notebook: NotebookNode, kits: Kits, seed: int, explain: bool, stop: thre
     every = [task(notebook, kits, name, text) for name, text in solutions.items()]
     every += [task(notebook, kits, name, mutant["source"], key) for key, (name, mutant) in mutants.items()]
     hear = functools.partial(compare.hear, keep=True)
-    outcomes = judge.run(every, seed, _LIMITS, stop, hear, {})
+    outcomes = judge.run(every, seed, _LIMITS, stop, hear, {}, start)
     expected: dict[str, Bundle] = {}
     calls: set[str] = set()
     for name in solutions:

@@ -5,6 +5,8 @@ import functools
 import re
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -59,9 +61,19 @@ def graded(root: Path, chapter: str) -> dict[str, dict[str, Item]]:
             if role(cell) == "solution":
                 mutant = sources[exercise_of(cell)]
                 cell.source = cell.metadata[OURS]["stub"] if mutant is None else mutant["source"]
-    stop = threading.Event()
-    with tempfile.TemporaryDirectory() as folder:
-        ready = reference.run(solved, Kits(Path(folder), course, solved), SEED, False, stop)
+    stop, limits = threading.Event(), Limits(wall_seconds=3600)
+    sandboxes: dict[Path, judge.Started] = {}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+
+        @contextmanager
+        def start(task: judge.Task) -> Iterator[judge.Started]:
+            running = sandboxes.get(task.packages)
+            if running is None or not running.is_usable:
+                running = stack.enter_context(judge.started(task, SEED, limits, stop))
+            sandboxes[task.packages] = running
+            yield running
+
+        ready = reference.run(solved, Kits(Path(folder), course, solved), SEED, False, stop, start)
         read = {name: solutions_of(notebook, solved) for name, notebook in submissions.items()}
         asked = {
             (name, task.exercise): replace(task, exercise=f"{task.exercise} of {name}")
@@ -69,7 +81,7 @@ def graded(root: Path, chapter: str) -> dict[str, dict[str, Item]]:
             for task in ready.tasks(submission.solutions)
         }
         expected = {task.exercise: ready.expected[exercise] for (_, exercise), task in asked.items()}
-        ran = judge.run(asked.values(), SEED, Limits(wall_seconds=3600), stop, compare.hear, expected)
+        ran = judge.run(asked.values(), SEED, limits, stop, compare.hear, expected, start)
     grades: dict[str, dict[str, Item]] = {}
     for name, submission in read.items():
         outcomes = {exercise: ran[task.exercise] for (of, exercise), task in asked.items() if of == name}

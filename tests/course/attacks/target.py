@@ -142,9 +142,10 @@ CHAPTERS = (
     "06_computation_graph",
     "08_static_and_dynamic_graphs",
     "13_embeddings",
-    "19_training_loop",
 )
-"""They have exercises of every kind. Each chapter more costs a run of its reference, as long as several attacks."""
+"""They have exercises of every kind, and their sandboxes start soon: most attacks get one of their own. Each chapter
+more costs a run of its reference, as long as several attacks.
+"""
 
 
 def chosen(attack: Attack, count: int = 1) -> list[Target]:
