@@ -152,12 +152,8 @@ print(list(scale.parameters()), scale.factor)
 # `state_dict` ask each module on that walk for its own entries (exercise 3).
 
 # %% tags=["proof-names"]
-from collections import OrderedDict
-
 trunk = mytorch.nn.Linear(3, 3)
-rows = OrderedDict(first=trunk, again=trunk, out=mytorch.nn.Linear(3, 1, bias=False))
-model = mytorch.nn.Sequential(rows)
-model.register_buffer("seen", mytorch.zeros(()))
+model = mytorch.nn.ModuleDict({"first": trunk, "again": trunk, "out": mytorch.nn.Linear(3, 1, bias=False)})
 print("modules:   ", [name for name, _ in model.named_modules()])
 print("parameters:", {name: tuple(each.shape) for name, each in model.named_parameters()})
 print("state dict:", list(model.state_dict()))
@@ -166,7 +162,7 @@ pictures.graph(
     children=lambda module: [(each, name) for name, each in module._modules.items()],
     label=lambda layer: f"{type(layer).__name__}\n{', '.join(layer._parameters) or 'no own parameters'}",
     kind=lambda module: "module",
-    alt="Two arrows, first and again, lead from one Linear to Sequential; a third, out, from another.",
+    alt="Two arrows, first and again, lead from one Linear to ModuleDict; a third, out, from another.",
 )
 
 # %% [markdown]
@@ -235,14 +231,17 @@ print({name: getattr(shift, name).dtype for name in ("learned", "mean", "mask", 
 # %% tags=["proof-to-keeps-objects"]
 layer, alone = nn.Linear(2, 2), torch.zeros(2)
 held = layer.weight  # as an optimizer holds it
-moved = layer.double()
-print("same module:", moved is layer, "  same parameter:", layer.weight is held, held.dtype)
+optimizer = torch.optim.SGD([held], lr=0.1, momentum=0.9)
+layer(torch.ones(1, 2)).sum().backward()
+optimizer.step()
+print("same module:", layer.double() is layer, "  same parameter:", layer.weight is held, held.dtype)
+print("momentum:", optimizer.state[held]["momentum_buffer"].dtype)
 print("same tensor:", alone.double() is alone, alone.dtype, "  no change:", alone.float() is alone)
 
 # %% [markdown]
 # A module changes itself. A tensor's method returns another tensor, unless there is nothing to change. The parameters stay
 # the same *objects* and get other memory, so an optimizer that you built earlier still holds them. (PyTorch's `to("meta")`
-# is an exception: it makes new ones.) Still, build the optimizer after the move: its momentum doesn't move along.
+# is an exception: it makes new ones.) Still, build the optimizer after the move: the momentum stayed float32.
 #
 # **Interview · `model.to(device)` without assigning the result: does it work?**
 #
