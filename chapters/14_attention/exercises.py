@@ -308,6 +308,22 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 # %% mutant="attention_scaled_dot_product"
+# Lines the last ones up
+# That fits queries that continue a cache. `is_causal` lines up the first ones: query i sees keys 0 to i, whatever S is.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    L, S = query.shape[-2], key.shape[-2]
+    if is_causal:
+        attn_mask = ones(L, S, dtype=boolean, device=query.device).tril(S - L)
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
 # Scales the mask, too
 # A mask of numbers is added to the scores as it is: scale first, then add.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
