@@ -107,6 +107,7 @@ for name in ("softmax", "log_softmax"):
     shown |= {f"{name}, dim {dim}": both(name, scores, dim, weights) for dim in (0, 1, -1)}
     shown[f"{name}, far from 0"] = both(name, far, 1, generator.normal(0, 1, (3, 3)))
     shown[f"{name}, masked"] = both(name, masked, 1, weights[0])
+    shown[f"{name} of 0 and nan"] = call(mytorch.tensor([0.0, float("nan")]), 0)
     shown[f"{name} of one number"] = both(name, np.float32(3), 0, np.float32(2))
     shown[f"{name}, gradient of its gradient"] = twice(name)
     shown[f"{name} of integers"] = check.error(call, mytorch.tensor([1, 2]), 0)
@@ -228,6 +229,16 @@ def softmax(x, dim):
 
 
 # %% mutant="init_softmax"
+# Skips nan
+# `nanmax` and `nansum` act as if the nan weren't there. A nan among the scores is a mistake somewhere, and the whole row shows it.
+def softmax(x, dim):
+    check_floats(x, dim, "softmax")
+    dims = normalize_dims(dim, x.ndim)
+    e = np.exp(x - np.nanmax(x, dims, keepdims=True))
+    return e / np.nansum(e, dims, keepdims=True)
+
+
+# %% mutant="init_softmax"
 # Adds a millionth to the sum
 # After the subtraction one power is 1, so the sum can't be 0 and needs no help. With more in it, the row no longer sums to 1.
 def softmax(x, dim):
@@ -327,6 +338,7 @@ problems = {
     "fans of a bias": (init._calculate_fan_in_and_fan_out, mytorch.zeros(3)),
     "gain of softmax": (init.calculate_gain, "softmax"),
     "mode fan": (init.kaiming_std, weight, 0.0, "fan", "relu"),
+    "mode fan_avg": (init.kaiming_std, weight, 0.0, "fan_avg", "relu"),
 }
 check.show(
     {
@@ -455,6 +467,24 @@ def xavier_std(tensor, gain):
 
 
 # %% mutant="init_fans_and_gains"
+# Takes any other mode for fan_out
+# A mode with a typing error would go unnoticed. There are two modes; anything else is a ValueError.
+def kaiming_std(tensor, a, mode, nonlinearity):
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
+
+
+# %% mutant="init_fans_and_gains"
+# Looks at the beginning of the mode
+# "fan_avg" begins with "fan_" too, and is neither of the two modes.
+def kaiming_std(tensor, a, mode, nonlinearity):
+    if not mode.startswith("fan_"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
+
+
+# %% mutant="init_fans_and_gains"
 # Loses the slope
 # `a` is the slope of leaky_relu and changes the gain: `calculate_gain(nonlinearity, a)`.
 def kaiming_std(tensor, a, mode, nonlinearity):
@@ -524,7 +554,7 @@ def clipped(limit, *, spoil=None, chosen=iter, scale=1.0, **options):
     held = [(each.grad, each.grad.data_ptr()) for each in parameters[:3]]
     try:
         norm = mytorch.nn.utils.clip_grad_norm_(chosen(parameters), limit, **options)
-        norm = norm if scale == 1.0 else norm / scale
+        norm = norm if scale == 1.0 or norm is None else norm / scale
     except RuntimeError as error:
         norm = error
     grads = [each.grad for each in parameters]
@@ -701,6 +731,25 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     for grad in grads:
         grad.mul_(factor)
     return norm
+
+
+# %% mutant="init_clip_norm"
+# Returns nothing
+# The gradients are right. The norm from before is the result: it is what people log.
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    grads = gradients_of(parameters)
+    if not grads:
+        return
+    sizes = [grad.abs() for grad in grads]
+    if norm_type == float("inf"):
+        norm = stack([each.amax() for each in sizes]).amax()
+    else:
+        norm = stack([(each**norm_type).sum() for each in sizes]).sum() ** (1 / norm_type)
+    if error_if_nonfinite:
+        refuse_nonfinite(norm, norm_type)
+    factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    for grad in grads:
+        grad.mul_(factor)
 
 
 # %% mutant="init_clip_norm"
