@@ -149,7 +149,8 @@ def swap(text: str, cell: str, paths: list[str], mark: str = "", elsewhere: Iter
     chosen = {last[name]: statement for statement in statements if (name := _named(statement)) in last}
     if absent := [path for path in paths if path not in chosen]:
         raise PartError(f"the cell does not define {', '.join(short(f':{path}') for path in absent)}")
-    kept = [each for each in statements if _named(each) or not isinstance(each, ast.Expr | ast.Import | ast.ImportFrom)]
+    here = [each for each in statements if _named(each) not in elsewhere]
+    kept = [each for each in here if _named(each) or not isinstance(each, ast.Expr | ast.Import | ast.ImportFrom)]
     missing = _used(compile(ast.Module(kept, []), "", "exec", __future__.annotations.compiler_flag)) - defined(text)
     idle = [each for each in statements if _is_idle(each, missing) or _named(each) in (*last, *elsewhere)]
     edits: list[tuple[int, int, list[str]]] = []  # first line, last line, what comes there instead

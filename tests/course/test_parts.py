@@ -104,6 +104,8 @@ def test_an_import_from_the_package_comes_along_where_the_file_lacks_the_name_an
     line = "from mytorch.strides import offset\n"
     cell = line + "def rows(self):\n    return offset((2, 3), (1, 1))"
     assert with_mine(ROWS, cell).Tensor([1]).rows == 4
+    both = line + "def rows(self):\n    return 1\ndef strides(size):\n    return offset(size, size)"
+    assert "from mytorch" not in assemble(FILES, 6, {ROWS: both, STRIDES: both})["tensor.py"]
     unused = line + "def rows(self) -> offset:\n    return 1\noffset((2, 3), (1, 1))"
     for text in (unused, "from mytorch.tensor import np\ndef rows(self): return np.pi"):
         assert "from mytorch" not in assemble(FILES, 6, {ROWS: text})["tensor.py"]
