@@ -25,7 +25,7 @@ KINDS = (answers, delegation, harm, values)  # importing them fills the table
 CHAPTER = "06_computation_graph"  # small, and it has exercises of every kind
 HONEST = target.CHAPTERS[:3]
 LIMITS = Limits(
-    cell_seconds=10, processes=100, total_memory_bytes=1 << 30, disk_bytes=8 << 20, memory_bytes=4 << 30, cpu_seconds=30
+    cell_seconds=5, processes=100, total_memory_bytes=1 << 30, disk_bytes=8 << 20, memory_bytes=4 << 30, cpu_seconds=30
 )
 
 pytestmark = [
