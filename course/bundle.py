@@ -100,7 +100,7 @@ def difference(expected: Bundle, actual: Bundle) -> str:
 def fingerprint(shown: Bundle) -> str:
     """A digest of the values, the floating-point numbers rounded to four digits, the same on most machines."""
     text = json.dumps(shown["values"], sort_keys=True)
-    rounded = json.loads(text, parse_float=lambda number: f"{round(float(number), 6):.4g}")
+    rounded = json.loads(text, parse_float=lambda number: f"{round(float(number), 6) + 0.0:.4g}")  # -0.0 + 0.0 is 0.0
     return hashlib.sha256(json.dumps(rounded, sort_keys=True).encode()).hexdigest()
 
 

@@ -151,6 +151,8 @@ def test_the_fingerprint_rounds() -> None:
     prints = {fingerprint(bundle({"x": value}, 0, 0, False)) for value in (1.0, 1.0 + 1e-9, 1.0 - 1e-9)}
     assert len(prints) == 1
     assert fingerprint(bundle({"x": 1.001}, 0, 0, False)) not in prints
+    above, below = (fingerprint(bundle({"x": value}, 0, 0, False)) for value in (1e-9, -1e-9))
+    assert above == below
 
 
 def test_the_readable_text() -> None:
