@@ -13,10 +13,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from queue import SimpleQueue
 from typing import Any
 
 from minitorch.distributed.tcp_store import TCPStore
@@ -81,6 +83,20 @@ def _failures(workers: Sequence[subprocess.Popen[bytes]]) -> Iterator[int]:
     return (number for number, worker in enumerate(workers) if worker.poll() not in (None, 0))
 
 
+def _first_failure(workers: Sequence[subprocess.Popen[bytes]]) -> int | None:
+    """Waits until all have ended, or one has failed: the local rank of that one, whose end may make others fail."""
+    ended: SimpleQueue[int] = SimpleQueue()
+
+    def wait_for(number: int) -> None:
+        workers[number].wait()
+        ended.put(number)
+
+    for number in range(len(workers)):
+        threading.Thread(target=wait_for, args=(number,), daemon=True).start()
+    in_order = (ended.get() for _ in workers)
+    return next((number for number in in_order if workers[number].returncode), None)
+
+
 def _end(workers: Sequence[subprocess.Popen[bytes]]) -> None:
     """Asks those that still run to end, and ends those that don't."""
     for worker in workers:
@@ -137,12 +153,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         for local_rank in range(options.nproc_per_node):
             workers.append(subprocess.Popen(command, env=_environment(options, local_rank, run_id)))
-        while any(worker.poll() is None for worker in workers):
-            if (first := next(_failures(workers), None)) is not None:
-                break
-            time.sleep(0.05)
-        else:
-            first = next(_failures(workers), None)
+        first = _first_failure(workers)
     finally:
         _end(workers)
         del store
