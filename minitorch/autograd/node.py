@@ -232,7 +232,8 @@ class OpNode(Node):
         # Plain loops, and no calls for what most nodes have: recording is what small ops spend most of their time on.
         self._plan = plan
         if len(results) == 1:
-            self.outputs = ((results[0]._array.shape, results[0]._dtype),)
+            (result,) = results
+            self.outputs = ((result._array.shape, result._dtype),)
         else:
             self.outputs = [(each._array.shape, each._dtype) for each in results]
         edges: list[Any] = []
@@ -242,11 +243,12 @@ class OpNode(Node):
                 edges.append(None)
                 continue
             each = args[position]
-            node = each._grad_fn
             if each._base is not None:
                 edges.append(gradient_edge(each))
+            elif (node := each._grad_fn) is None:
+                edges.append(each)
             else:
-                edges.append(each if node is None else (node, each._output_nr))
+                edges.append((node, each._output_nr))
         if plan.sequence is not None:
             self._edges = [gradient_edge(each) for each in args[plan.sequence]]
         self.sequence_number = next(numbering)  # after the edges, since a view's history may be recorded anew for them

@@ -114,7 +114,7 @@ def _ordered(op: Op, where: device, args: Sequence[Any], array: Any) -> Any:
 def record(op: Op, args: Sequence[Any], outputs: Sequence[Tensor], mask: int) -> None:
     """Makes a node the history of the outputs, where the inputs in the bit set `mask` need gradients."""
     if len(args) < op.count:
-        args = (*args, *op.defaults[len(args) :])
+        args = (*args, *op.defaults_from[len(args)])
     plan = op.plans.get(mask) or op.plan(mask, args)
     if not plan.inputs:
         return
@@ -136,7 +136,7 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
         with elsewhere:
             return apply_in_place(op, args)
     if len(args) < op.count:
-        args = (*args, *op.defaults[len(args) :])
+        args = (*args, *op.defaults_from[len(args)])
     target = args[0]
     if not isinstance(target, Tensor):
         raise errors.not_a_tensor(op, 0, target)

@@ -157,7 +157,7 @@ def applied(
 def on_gpu(apply: Callable[..., Any], op: Op, args: tuple[Any, ...]) -> Any:
     """Runs an op that takes part in autocast on GPUs alone: which costs nothing where there are none."""
     policy = POLICIES[op.autocast_on_gpu]
-    args = (*args, *op.defaults[len(args) :])
+    args = (*args, *op.defaults_from[len(args)])
     if not any(each._device.type == "cuda" for each in _tensors(args)):
         policy = _nothing
     if policy is _float32_results:

@@ -23,7 +23,7 @@ def compute(op: Op, args: Sequence[Any], target: Tensor | None = None) -> tuple[
     `target` is the tensor that the op is to overwrite, if any: its first argument.
     """
     if len(args) < op.count:
-        args = (*args, *op.defaults[len(args) :])
+        args = (*args, *op.defaults_from[len(args)])
     if op.is_view and isinstance(args[0], Tensor) and not args[0]._array.size:
         args[0].untyped_storage()  # which settles where it is: the view begins there
     values = [*args]
@@ -112,7 +112,7 @@ def _is_number_elsewhere(op: Op, value: Any, where: device) -> bool:
 def explained(op: Op, args: Sequence[Any], error: Exception) -> Exception:
     """What PyTorch says where a kernel has failed."""
     if len(args) < op.count:
-        args = (*args, *op.defaults[len(args) :])
+        args = (*args, *op.defaults_from[len(args)])
     if isinstance(error, ValueError):
         return errors.translate(op, args, error)
     if isinstance(error, NoDataError):

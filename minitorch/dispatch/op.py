@@ -25,14 +25,13 @@ class Op:
     """A declared op: the kernel, its parameters, its derivatives, and how its arguments are typed."""
 
     __slots__ = (
-        "autocast_on_gpu", "check", "computes_in", "count", "defaults", "derivatives", "differentiable", "edits",
-        "elementwise", "exact", "flags", "format_from", "formulas", "gradient_sequence", "instead", "is_binary",
-        "is_overloaded", "is_view",
-        "kernel", "keyword_only_from", "leading", "name", "no_tensors", "node_name", "nodes", "number_first",
-        "number_is_parameter", "numbers", "on_expanded", "optional", "order", "out_type", "outputs", "overlap",
-        "parameters", "plans", "positions", "promoted", "required", "saves_number", "saves_self", "scalars",
-        "sequences", "tensors", "to_float", "unchanged", "unchecked", "upcast", "variadic",
-        "written_value",
+        "autocast_on_gpu", "check", "computes_in", "count", "defaults", "defaults_from", "derivatives",
+        "differentiable", "edits", "elementwise", "exact", "flags", "format_from", "formulas", "gradient_sequence",
+        "instead", "is_binary", "is_overloaded", "is_view", "kernel", "keyword_only_from", "leading", "name",
+        "no_tensors", "node_name", "nodes", "number_first", "number_is_parameter", "numbers", "on_expanded",
+        "optional", "order", "out_type", "outputs", "overlap", "parameters", "plans", "positions", "promoted",
+        "required", "saves_number", "saves_self", "scalars", "sequences", "tensors", "to_float", "unchanged",
+        "unchecked", "upcast", "variadic", "written_value",
     )  # fmt: skip
 
     def __init__(
@@ -75,6 +74,7 @@ class Op:
         self.keyword_only_from = code.co_argcount - first
         self.required = self.keyword_only_from - len(kernel.__defaults__ or ())
         self.defaults = _defaults(kernel, self.parameters, self.keyword_only_from)
+        self.defaults_from = [self.defaults[given:] for given in range(self.count + 1)]
         # `apply` has all arguments in order, and calls by position, which is fastest: here the `*` has no effect.
         kernel.__code__ = code.replace(co_argcount=count, co_kwonlyargcount=0)
         kernel.__defaults__ = self.defaults[self.required :]
