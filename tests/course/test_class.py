@@ -103,11 +103,11 @@ def test_an_error_of_ours_in_one_submission_stops_no_other(
     assert kept == [1, 2]
 
 
-@pytest.fixture
-def stopped(
-    course: Course, submission: Callable[..., Any], tmp_path: Path, request: pytest.FixtureRequest
-) -> tuple[list[str], Report]:
-    """The command of a grade that a signal stopped at its second submission, and what it had saved."""
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_grade_that_is_stopped_keeps_what_was_done_and_goes_on_later(
+    course: Course, submission: Callable[..., Any], tmp_path: Path, number: int
+) -> None:
     saved, folder = tmp_path / "report.json", tmp_path / "class"
     folder.mkdir()
     nbformat.write(submission(solved=True), folder / "a.ipynb")
@@ -120,28 +120,12 @@ def stopped(
         time.sleep(0.1)
     time.sleep(2)  # the second kernel starts
     started = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(request.param)
+    process.send_signal(number)
     assert "--resume goes on" in process.communicate()[1]
     assert (process.returncode, psutil.wait_procs(started, timeout=60)[1]) == (130, [])
     before = Report.from_json(saved.read_text())
     assert [(Path(result.path).name, result.score) for result in before.submissions] == [("a.ipynb", 8)]
-    return command, before
 
-
-@posix
-@pytest.mark.usefixtures("stopped")
-@pytest.mark.parametrize("stopped", [signal.SIGTERM], indirect=True)
-def test_a_grade_that_is_stopped_keeps_what_was_done() -> None:
-    """As `stopped` finds."""
-
-
-@posix
-@pytest.mark.parametrize("stopped", [signal.SIGINT], indirect=True)
-def test_a_grade_that_was_stopped_goes_on_later(
-    stopped: tuple[list[str], Report], submission: Callable[..., Any], tmp_path: Path
-) -> None:
-    command, before = stopped
-    saved, folder, environment = tmp_path / "report.json", tmp_path / "class", {**os.environ, "PYTHONPATH": str(CODE)}
     nbformat.write(submission(solved=True), folder / "b.ipynb")
     done = subprocess.run([*command, "--resume"], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

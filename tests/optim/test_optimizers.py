@@ -132,7 +132,7 @@ TENSORS: list[tuple[str, dict[str, float | tuple[float, float]]]] = [
 
 
 @pytest.mark.parametrize("name, options", TENSORS, ids=lambda value: value if isinstance(value, str) else "")
-@same
+@same_within(1e-6)
 def test_options_may_be_tensors(torch: Any, name: str, options: dict[str, Any]) -> Any:
     given = {
         key: tuple(map(torch.tensor, value)) if isinstance(value, tuple) else torch.tensor(value)
@@ -168,7 +168,7 @@ def after_five_steps(torch: Any, optimizer: Any, options: dict[str, Any], *shape
 
 
 @pytest.mark.parametrize("options", MUON)
-@same_within(1e-3)
+@same_within(5e-4)
 def test_steps_of_muon_are_torchs(torch: Any, options: dict[str, Any]) -> Any:
     """It computes in bfloat16."""
     return after_five_steps(torch, torch.optim.Muon, options, (3, 4), (8, 5))

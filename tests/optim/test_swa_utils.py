@@ -53,7 +53,7 @@ AVERAGES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", AVERAGES)
-@same
+@same_within(1e-6)
 def test_averages(torch: Any, name: str) -> Any:
     model = network(torch)
     averaged = AVERAGES[name](swa_of(torch), model)
@@ -63,7 +63,7 @@ def test_averages(torch: Any, name: str) -> Any:
     return averaged.state_dict()
 
 
-@same
+@same_within(1e-6)
 def test_update_bn(torch: Any) -> Any:
     model = network(torch).eval()
     change(torch, model, 0)
