@@ -10,7 +10,7 @@ import pytest
 
 import minitorch
 import minitorch.optim
-from tests.same import same
+from tests.same import same_within
 
 PROBLEMS: dict[str, Callable[[Any], Any]] = {
     "quadratic": lambda x: ((x - 3) * (x - 3) * (x * 0 + 2)).sum() + (x[0] * x[1]),
@@ -37,7 +37,7 @@ OPTIONS: list[dict[str, Any]] = [
         or "line_search_fn" in options  # full steps diverge, and roundings with them
     ],
 )
-@same
+@same_within(1e-6)
 def test_steps_are_torchs(torch: Any, problem: str, options: dict[str, Any]) -> Any:
     x = torch.from_numpy(np.array([-1.2, 1.0, 0.7])).requires_grad_()
     optimizer = torch.optim.LBFGS([x], **options)
@@ -61,7 +61,7 @@ def test_errors() -> None:
         minitorch.optim.LBFGS([x], line_search_fn="golden").step(lambda: (x * x).sum())
 
 
-@same
+@same_within(2e-6)
 def test_complex_parameters_are_pairs_of_numbers(torch: Any) -> Any:
     x = torch.tensor([1 + 1j, 2 - 3j], requires_grad=True)
     optimizer = torch.optim.LBFGS([x], lr=0.3, max_iter=4)

@@ -200,7 +200,7 @@ def test_state_survives_saving(name: str) -> None:
             assert np.array_equal(elements(a), elements(b)), options
 
 
-@same
+@same_within(1e-6)
 def test_groups_have_options_of_their_own(torch: Any) -> Any:
     a, b, c, d = parameters(torch)
     optimizer = torch.optim.SGD([{"params": a, "lr": 0.5}, {"params": [b]}], lr=0.1, momentum=0.9)
