@@ -163,7 +163,7 @@ print("t.t() + 1 has strides", (t.t() + 1).stride(), "and t.t().clone()", t.t().
 # ## `mytorch`: operations that return a walk
 # In chapter 02 a kernel took arrays and returned an array. A view's kernel takes the tensor and returns a walk, and
 # `run_as_view` makes a tensor on the *same storage*. `base` is the tensor that the first view was taken from; `rebased`
-# is for chapter 07. In the exercises you write `transpose`, `expand` and `squeeze` in the same way.
+# and `one_of_several` are for chapter 07. In the exercises you write `transpose`, `expand` and `squeeze` in the same way.
 
 # %%
 x = mytorch.arange(6).reshape(2, 3)

@@ -3,14 +3,14 @@
 # 04 · Broadcasting, indexing and joining
 from __future__ import annotations
 
-from functools import reduce
+from functools import reduce, wraps
 from typing import Any
 
 import numpy as np
 
 from . import views
 from .creation import one_tuple
-from .dispatch import Operation, arrays_of, method, operation
+from .dispatch import Function, Operation, arrays_of, method, operation
 from .promotion import promote_types
 from .strides import normalize_dim, normalize_dims
 from .tensor import Tensor, from_array
@@ -86,7 +86,25 @@ def stack(tensors: list[Tensor] | tuple[Tensor, ...], dim: int = 0) -> Tensor:
     return cat([views.unsqueeze(each, dim) for each in tensors], dim)
 
 
+def several_views(function: Function) -> Function:
+    """Note in each of the views that a call returns that it is one of several.
+
+    While autograd records, PyTorch refuses to write to such a view (chapter 07).
+    """
+
+    @wraps(function)
+    def call(x: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        found: tuple[Tensor, ...] = function(x, *args, **kwargs)
+        sizes = any(isinstance(each, (list, tuple)) for each in (*args, *kwargs.values()))
+        for place, part in enumerate(found):
+            part.one_of_several = (function.__name__ + ("_with_sizes" if sizes else ""), place)
+        return found
+
+    return call
+
+
 @method
+@several_views
 def split(x: Tensor, split_size: int | list[int] | tuple[int, ...], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of the parts of a dimension: of `split_size` places each, or of the lengths listed.
 
@@ -149,6 +167,7 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @method
+@several_views
 def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """A view for each place along a dimension, which goes."""
     if not x.ndim:

@@ -10,28 +10,45 @@ import numpy as np
 
 from .dispatch import Function, Operation, method
 from .promotion import result_type
-from .settings import bool_, dtype, settings
+from .settings import bfloat16, bool_, dtype, float16, float32, settings
 from .tensor import Tensor, from_array
 
 
-def pointwise(kernel: Function, name: str, *, floating: bool = False, apart: tuple[str, ...] = ()) -> Operation:
+def pointwise(
+    kernel: Function, name: str, *, floating: bool = False, wide: bool = False, apart: tuple[str, ...] = ()
+) -> Operation:
     """Declare an operation on elements. Its operands are first brought to the type in which they meet.
 
     Args:
         floating: computes with floating-point numbers: integers become the default type.
+        wide: where that type is float16 or bfloat16, computes in float32 and rounds once (`widened`).
         apart: the parameters that don't count for the type. Of these, booleans keep their own.
     """
-    return Operation(kernel, partial(run_in_common_type, floating=floating, apart=apart), name)
+    return Operation(kernel, partial(run_in_common_type, floating=floating, wide=wide, apart=apart), name)
 
 
-def run_in_common_type(op: Operation, args: tuple[Any, ...], floating: bool, apart: tuple[str, ...]) -> Tensor:
+def run_in_common_type(
+    op: Operation, args: tuple[Any, ...], floating: bool, wide: bool, apart: tuple[str, ...]
+) -> Tensor:
     """Convert the operands, then call the kernel on their arrays."""
     named = list(zip(op.parameters, args, strict=True))
     common = result_type(*(arg for name, arg in named if name not in apart and arg is not None))
     if floating and not common.is_floating_point:
         common = settings.default_dtype
+    if wide and common in (float16, bfloat16):
+        return from_array(op.kernel(*widened(args, common)).astype(common.numpy))
     masks = {name for name, arg in named if name in apart and getattr(arg, "dtype", None) is bool_}
     return from_array(op.kernel(*(arg.array if name in masks else convert(arg, common) for name, arg in named)))
+
+
+def widened(operands: tuple[Any, ...], common: dtype) -> tuple[Any, Any]:
+    """Two operands in float32, rounded to a 16-bit type first, but for a second one without dimensions.
+
+    So a product takes a number as it is: 70000 is too large for float16, and 0.5 * 70000 isn't.
+    """
+    x, y = operands
+    second = convert(y, common if getattr(y, "ndim", 0) else float32)
+    return convert(x, common).astype(np.float32), second.astype(np.float32)
 
 
 def convert(operand: Any, to: dtype) -> Any:
@@ -69,9 +86,9 @@ pointwise_float = partial(pointwise, floating=True)
 
 add = pointwise(lambda x, y: np.add(x, y), "add")
 sub = pointwise(lambda x, y: np.subtract(x, y), "sub")
-mul = pointwise(lambda x, y: np.multiply(x, y), "mul")
-div = pointwise_float(lambda x, y: np.divide(x, y), "div")
-floor_divide = pointwise(lambda x, y: whole_quotient(x, y), "floor_divide")
+mul = pointwise(lambda x, y: np.multiply(x, y), "mul", wide=True)
+div = pointwise_float(lambda x, y: np.divide(x, y), "div", wide=True)
+floor_divide = pointwise(lambda x, y: whole_quotient(x, y), "floor_divide", wide=True)
 remainder = pointwise(lambda x, y: np.remainder(x, y), "remainder")
 pow = pointwise(lambda x, exponent: power(x, exponent), "pow")
 maximum = pointwise(lambda x, y: np.maximum(x, y), "maximum")
@@ -140,6 +157,8 @@ OPERATORS |= {"and": bitwise_and, "or": bitwise_or, "xor": bitwise_xor}
 for _name, _op in OPERATORS.items():
     setattr(Tensor, f"__{_name}__", _op)
     setattr(Tensor, f"__r{_name}__", reflected(_op))
+Tensor.__rmul__ = mul
+Tensor.__rtruediv__ = lambda x, number: mul(reciprocal(x), number)  # rounded twice, as in PyTorch
 for _op in (eq, ne, lt, le, gt, ge, neg, abs):
     setattr(Tensor, f"__{_op.name}__", _op)
 Tensor.add, Tensor.sub = scaled(add), scaled(sub)

@@ -126,7 +126,7 @@ class Tensor:
     def __iter__(self) -> Iterator[Tensor]:
         if not self.shape:
             raise TypeError("iteration over a 0-d tensor")
-        return (self[place] for place in range(len(self)))
+        return iter(self.unbind())
 
     def __bool__(self) -> bool:
         if self.numel() != 1:

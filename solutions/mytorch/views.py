@@ -29,10 +29,13 @@ def run_as_view(op: Operation, args: tuple[Any, ...]) -> Tensor:
     view = Tensor(x.storage, size, stride, offset)
     view.base = x if x.base is None else x.base
     view.rebased = view.base.rebased
+    if x.one_of_several:
+        view.one_of_several = (op.name, 0)
     return view
 
 
 Tensor.base = None  # the tensor that a view was first taken of
+Tensor.one_of_several = None  # of `split` and its like: which function made a view, and its place among the others
 Tensor.rebased = 0  # how often a write changed the history of a base (chapter 07)
 
 

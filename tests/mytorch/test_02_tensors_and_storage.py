@@ -1,6 +1,7 @@
 """Chapter 02 of mytorch against minitorch: memory and strides, types, NumPy's memory, statistics, random numbers."""
 
 import itertools
+import math
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -102,6 +103,27 @@ def test_what_is_refused_is_refused_in_the_same_words(mytorch: ModuleType, call:
     assert outcome(call, mytorch) == (kind, message)
 
 
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda torch, x: x * 70000.0, [math.inf, 35008.0, 70.0]),
+        (lambda torch, x: 70000.0 * x, [math.inf, 35008.0, 70.0]),
+        (lambda torch, x: x[2] * 100000.0, 100.0625),
+        (lambda torch, x: x[2] * 1e-8 * 1e8, 0.0),
+        (lambda torch, x: x / 1e-5, [math.inf, 49984.0, 100.0625]),
+        (lambda torch, x: x // 0.1, [9.0, 4.0, 0.0]),
+        (lambda torch, x: 0.1 / x, [0.0999755859375, 0.199951171875, 99.9375]),
+        (lambda torch, x: x + 70000.0, [math.inf] * 3),
+        (lambda torch, x: torch.tensor(70000.0) * x, [math.inf] * 3),
+    ],
+)
+def test_a_product_of_16_bits_takes_a_number_as_it_is(mytorch: ModuleType, call: Any, expected: Any) -> None:
+    """What torch 2.13 gives on the CPU. Only the second operand is kept from rounding, and no sum does it."""
+    x = mytorch.tensor([1.0, 0.5, 0.001], dtype=mytorch.float16)
+    result = call(mytorch, x)
+    assert (result.dtype, result.tolist()) == (mytorch.float16, expected)
+
+
 @part("mytorch.promotion:promote_types")
 @pytest.mark.parametrize("one", DTYPES)
 def test_two_types_meet(mytorch: ModuleType, one: str) -> None:
@@ -146,6 +168,7 @@ def test_three_groups_of_operands(mytorch: ModuleType) -> None:
         lambda torch: torch.tensor([250], dtype=torch.uint8) + 10,
         lambda torch: torch.tensor([250], dtype=torch.uint8) - 300,
         lambda torch: torch.tensor([1.0], dtype=torch.float16) * torch.tensor(70000.0, dtype=torch.float64),
+        lambda torch: torch.tensor([3.0, 5.0, 7.0]).__rtruediv__(7.0).tolist(),
         lambda torch: torch.tensor([1, 2]) / 2,
         lambda torch: torch.tensor([1.0, 0.0]) / 0,
         lambda torch: torch.tensor([-7]) // 2,

@@ -157,6 +157,17 @@ def test_numbers_of_the_cpu_go_into_a_tensor_of_a_gpu(mytorch: ModuleType) -> No
         x[mytorch.tensor([1])] = mytorch.ones(1)
 
 
+@pytest.mark.parametrize("index", ["[0, 2, 0]", "[True, False, True]"])
+def test_an_index_of_the_cpu_has_a_gradient_on_the_gpu(mytorch: ModuleType, index: str) -> None:
+    found = []
+    for device in ("cpu", "cuda:1"):
+        x = mytorch.tensor([1.0, 2.0, 3.0], device=device, requires_grad=True)
+        (slope,) = mytorch.autograd.grad((x[mytorch.tensor(eval(index))] ** 3).sum(), [x], create_graph=True)
+        (slope * slope).sum().backward()
+        found.append((slope.tolist(), x.grad.tolist(), slope.device == x.grad.device == x.device))
+    assert found[0] == found[1]
+
+
 def test_the_gradient_of_a_number_of_the_cpu_is_on_the_cpu(mytorch: ModuleType) -> None:
     number = mytorch.tensor([2.0, 3.0], requires_grad=True)
     (number.sum() * mytorch.ones(3, device=1)).sum().backward()

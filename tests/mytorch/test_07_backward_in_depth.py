@@ -174,6 +174,29 @@ def writes_into_leaves(torch: Any) -> Any:
 
 
 @program("given")
+def writes_into_one_of_several_views(torch: Any) -> Any:
+    found: list[Any] = []
+    for views in (
+        lambda x: x.split(1),
+        lambda x: x.split([2, 1]),
+        lambda x: x.chunk(2),
+        lambda x: x.unbind(),
+        lambda x: list(x),
+        lambda x: [part[1:] for part in x.split(3)],
+        lambda x: [x[:2]],
+        lambda x: [part.detach() for part in x.split(2)],
+    ):
+        for kind in ("leaf", "result", "no gradient"):
+            base = leaf(torch, 1, 2, 3) if kind != "no gradient" else torch.ones(3)
+            part = views(base * 1 if kind == "result" else base)[-1]
+            found += [check.error(part.mul_, 2.0), check.error(part.mul_, leaf(torch, 2).sum())]
+            with torch.no_grad():
+                part.fill_(7.0)
+            found.append(base)
+    return found
+
+
+@program("given")
 def hooks(torch: Any) -> Any:
     seen: list[Any] = []
     x = leaf(torch, 1, 2)

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import views
 from ..creation import zeros_like
+from ..devices import bring
 from ..dispatch import operation
 from ..gathering import gather, scatter, scatter_add
 from ..indexing import index, index_put, unindex
@@ -183,7 +184,7 @@ def walk_into(
 
 
 # Places
-derivative("index", x=lambda g, x_shape, indices: unindex(g, x_shape, indices))
+derivative("index", x=lambda g, x_shape, indices: unindex(g, x_shape, bring(indices, g.device)))
 derivative("unindex", grad=lambda g, indices: index(g, indices))
 derivative(
     "index_put",

@@ -12,7 +12,7 @@ from ..settings import TYPE_NAMES
 from ..tensor import Storage, Tensor
 from ..views import as_strided, copy_
 from .node import Node, attach, detach, edge_of
-from .recording import Kept, OperationNode, Rules
+from .recording import Kept, OperationNode, Rules, node_name
 
 
 class SavedTensor(Kept):
@@ -93,6 +93,28 @@ def record_write(op: Operation, args: tuple[Any, ...], below: Function) -> Tenso
         attach([base], node)
     base.rebased += 1
     return x
+
+
+def write_unless_one_of_several(op: Operation, args: tuple[Any, ...], below: Function) -> Tensor:
+    """Record a write, but none into a view that a function returned beside others, such as a part of `split`.
+
+    Raises:
+        RuntimeError: in PyTorch such a view has one node together with the others, which a write can't
+            replace.
+    """
+    x = args[0]
+    if x.one_of_several:
+        name, place = x.one_of_several
+        what = "A view was created in no_grad mode"
+        if x.grad_fn is not None:
+            what = f"Output {place} of {node_name(name).removesuffix('Backward0')} is a view"
+        when = " with grad mode enabled" if x.grad_fn is None else ""
+        raise RuntimeError(
+            f"{what} and is being modified inplace{when}. This view is the output of a function that returns multiple "
+            "views. Such functions do not allow the output views to be modified inplace. You should replace the "
+            "inplace operation by an out-of-place one."
+        )
+    return record_write(op, args, below)
 
 
 def keep_old(x: Tensor, source: Tensor) -> None:
@@ -176,7 +198,7 @@ def _data(x: Tensor) -> Tensor:
 
 
 Rules.kept = SavedTensor
-Rules.write = staticmethod(record_write)
+Rules.write = staticmethod(write_unless_one_of_several)
 Tensor.node = None
 Tensor.grad_fn = property(current_history, _set_history)
 Tensor.data = property(_data, Tensor.data.fset)
