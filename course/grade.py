@@ -113,21 +113,20 @@ def grade(
         jobs: how many notebooks run at a time.
         limits: what one submission may use.
         explain: run the known wrong answers too, to recognise them in a submission.
-        before: an earlier report. What is graded in it is kept, and graded again only if the file has changed since;
-            its seed is this grade's.
+        before: an earlier report. All of it is kept. What is given again is graded again, in its place, unless it was
+            graded and the file has not changed since. Its seed is this grade's.
         keep: is called with the report so far, whenever a submission has been graded.
         dask: the address of a Dask cluster whose workers grade; see `course.cluster`.
     """
-    held = [result for result in before.submissions if result.status == "graded"] if before else []
+    held = before.submissions if before else []
     if before:
         seed = before.seed
     draws = [seed] if seed is not None else [secrets.randbelow(2**31) for _ in range(_DRAWS)]
     sources = {path.stem: path for path in sorted(course.solutions.glob("*.ipynb"))}
-    known = {(result.path, result.digest) for result in held}
+    known = {(result.path, result.digest) for result in held if result.status == "graded"}
+    known_paths = {result.path for result in held}
     read_in = [_read(path, list(sources)) for path in notebooks(paths)]
     read_in = [pair for pair in read_in if (pair[0].path, pair[0].digest) not in known]
-    again = {result.path for result, _ in read_in}
-    held = [result for result in held if result.path not in again]
     needed = sorted({result.chapter for result, _ in read_in if result.chapter})
     stop = threading.Event()
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
@@ -137,15 +136,20 @@ def grade(
             if not any(isinstance(each, WeakCheckError) for each in references):
                 break
 
+        def with_held(new: list[Result]) -> Report:
+            again = {result.path: result for result in new}
+            kept = [again.get(result.path, result) for result in held]
+            return Report(drawn, kept + [result for result in new if result.path not in known_paths])
+
         def keep_all(new: list[Result]) -> None:
-            keep(Report(drawn, held + new))
+            keep(with_held(new))
 
         by_chapter = dict(zip(needed, references, strict=True))
         if dask:
             from course.cluster import run_all
 
-            return Report(drawn, held + run_all(dask, read_in, by_chapter, drawn, limits or Limits(), keep_all))
-        return Report(drawn, held + _run_all(read_in, by_chapter, drawn, jobs, limits or Limits(), stop, keep_all))
+            return with_held(run_all(dask, read_in, by_chapter, drawn, limits or Limits(), keep_all))
+        return with_held(_run_all(read_in, by_chapter, drawn, jobs, limits or Limits(), stop, keep_all))
 
 
 def practise(path: Path, course: Course, limits: Limits | None = None) -> Report:

@@ -14,9 +14,11 @@ from typing import Any
 import nbformat
 import psutil
 import pytest
+from click.testing import CliRunner
 
 from course import find
 from course import grade as grade_module
+from course.__main__ import main
 from course.files import CODE, Course
 from course.find import RejectedError, notebooks, read
 from course.grade import Report, grade
@@ -136,8 +138,37 @@ def test_a_grade_that_is_stopped_keeps_what_was_done_and_goes_on_later(
     nbformat.write(submission(), folder / "a.ipynb")  # another content: it is graded again, the other one is not
     subprocess.run([*command, "--resume"], env=environment, capture_output=True, text=True, check=True)
     again = Report.from_json(saved.read_text())
-    assert again.submissions[0] == after.submissions[1]
-    assert [(Path(result.path).name, result.score) for result in again.submissions[1:]] == [("a.ipynb", 0)]
+    assert again.submissions[1] == after.submissions[1]
+    assert [(Path(result.path).name, result.score) for result in again.submissions[:1]] == [("a.ipynb", 0)]
+
+
+def test_a_report_never_loses_a_submission(course: Course, submission: Callable[..., Any], tmp_path: Path) -> None:
+    """Not when reports are made of it anew, nor while it goes on: what is graded again stays until then."""
+    folder, empty, saved, table = (tmp_path / name for name in ("class", "empty", "report.json", "grades.csv"))
+    folder.mkdir()
+    empty.mkdir()
+    nbformat.write(submission(), folder / "a.ipynb")
+    (folder / "broken.ipynb").write_text("{")
+    command = ["--root", str(course.root), "grade", "--json", str(saved), "--resume", "--csv", str(table)]
+    assert CliRunner().invoke(main, [*command, str(folder)]).exit_code == 1
+    before = saved.read_text()
+    assert CliRunner().invoke(main, [*command, str(empty)]).exit_code == 1  # one of them is rejected
+    assert saved.read_text() == before
+    assert [line.split(",")[3] for line in table.read_text().splitlines()[1:]] == ["a", "broken"]
+
+    nbformat.write(submission(predict_strides="prediction = (12, 1, 4)"), folder / "broken.ipynb")
+    nbformat.write(submission(), folder / "c.ipynb")
+    held: list[list[str]] = []
+    grade(
+        [folder],
+        course,
+        explain=False,
+        before=Report.from_json(before),
+        keep=lambda report: held.append([Path(result.path).stem for result in report.submissions]),
+    )
+    assert {tuple(names[:2]) for names in held} == {("a", "broken")} and held[-1] == ["a", "broken", "c"]
+    assert CliRunner().invoke(main, [*command, str(folder / "broken.ipynb")]).exit_code == 0
+    assert [result.score for result in Report.from_json(saved.read_text()).submissions] == [0, 1]
 
 
 FORKS = """import subprocess
