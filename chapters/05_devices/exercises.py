@@ -11,7 +11,7 @@ from collections import namedtuple
 from course import check
 
 # %% [markdown] exercise="devices_predict_places" kind="predict" points=1
-# ### Exercise 1 · Where do they lie?
+# ### Exercise 1 · Where are they?
 # ```python
 # mytorch.cuda.simulate(3)
 # a = mytorch.ones(2, device="cuda:1")
@@ -35,11 +35,11 @@ prediction = ["cuda:1", "cuda:2", "cpu", "cuda:2", "cuda:0"]
 check.show({name: str(each) for name, each in zip("bcdef", prediction, strict=True)}, secret=True)
 
 # %% [markdown] hint="devices_predict_places"
-# For each line, ask: does it make a tensor from nothing, copy one, or compute with tensors that lie somewhere already?
+# For each line, ask: does it make a tensor from nothing, copy one, or compute with tensors that are somewhere already?
 
 # %% [markdown] hint="devices_predict_places"
 # `cuda.device(2)` changes what `cuda` without an index means, as long as the block lasts. `device("cuda:0")` fills in a
-# device that nothing else decides.
+# missing `device=` where a tensor is made from data or from nothing.
 
 # %% [markdown] hint="devices_predict_places"
 # `copy_` writes into the tensor on its left. `ones_like` follows its argument. Outside the blocks, the current GPU is 0
@@ -47,7 +47,7 @@ check.show({name: str(each) for name, each in zip("bcdef", prediction, strict=Tr
 
 # %% mutant="devices_predict_places"
 # A result on the current GPU
-# `b` is computed from `a`, so it lies where `a` lies. The current GPU has no say in it.
+# `b` is computed from `a`, so it is where `a` is. The current GPU has no say in it.
 prediction = ["cuda:2", "cuda:2", "cpu", "cuda:2", "cuda:0"]
 
 # %% mutant="devices_predict_places"
@@ -72,7 +72,7 @@ prediction = ["cuda:1", "cuda:2", "cuda:2", "cuda:2", "cuda:0"]
 
 # %% mutant="devices_predict_places"
 # The context decides about e
-# `ones_like(c)` takes the device from `c`. The context fills in a device only where nothing else decides.
+# `ones_like(c)` takes the device from `c`. The context fills in a missing `device=` of `ones` or `tensor`.
 prediction = ["cuda:1", "cuda:2", "cpu", "cuda:0", "cuda:0"]
 
 # %% mutant="devices_predict_places"
@@ -165,8 +165,8 @@ check.show(values, text="The device and the elements of each result, or the erro
 
 # %% mutant="devices_one_device"
 # Numbers go both ways
-# A GPU tensor without dimensions went to the CPU. Only CPU tensors may be brought: reading a GPU makes the program
-# wait.
+# A GPU tensor without dimensions was brought along. Only CPU tensors may be: the CPU doesn't know a GPU's number, and
+# fetching it makes the program wait.
 def may_be_brought(op, args, x):
     if op.name in ("index", "index_put"):
         return x.device == CPU and any(x is each for each in tensors_in(args[1]))
@@ -186,7 +186,7 @@ def may_be_brought(op, args, x):
 
 # %% mutant="devices_one_device"
 # Forgets the indices
-# The indices in square brackets may lie on the CPU, whatever their shape.
+# The indices in square brackets may be on the CPU, whatever their shape.
 def may_be_brought(op, args, x):
     return x.device == CPU and x.ndim == 0 and on_elements(op)
 
@@ -545,7 +545,8 @@ def visible_devices(text: str | None, count: int) -> list[int]:
 
 # %% mutant="devices_visible"
 # Looks for the GPUs first
-# A number that is there twice hides all GPUs, also behind one that no GPU has. Look for it before you end the list there.
+# A number that is there twice hides all GPUs, also after an index that doesn't exist. Look for it before you end the
+# list there.
 def visible_devices(text, count):
     if text is None:
         return list(range(count))
@@ -692,8 +693,8 @@ def move(batch, where):
 # On a machine without a GPU it doesn't run at all. Somebody put `mytorch.cuda.set_device(1)` in front. Then the first
 # half raised.
 #
-# Repair `add_positions`, so that it works wherever `x` lies. The result lies where `x` lies and has its dtype. No setting
-# is changed, and the numbers are made where they are needed: nothing is copied from one device to another.
+# Repair `add_positions`, so that it works wherever `x` is. The result is on the device of `x` and has its dtype. No
+# setting is changed, and the numbers are made where they are needed: nothing is copied from one device to another.
 
 
 # %% solution="devices_repair_positions"
@@ -749,7 +750,7 @@ values["without GPUs"] = error or add_positions(x).tolist()
 check.show(values, text="Device, dtype and elements of the results, where copies went, and the current GPU.")
 
 # %% [markdown] hint="devices_repair_positions"
-# Which tensors meet in the last line, and what decided where each of them lies?
+# Which tensors meet in the last line, and what decided where each of them is?
 
 # %% [markdown] hint="devices_repair_positions"
 # `.cuda()` asks for the current GPU. The function never looks at the device of `x`.
@@ -760,7 +761,7 @@ check.show(values, text="Device, dtype and elements of the results, where copies
 
 # %% mutant="devices_repair_positions"
 # The first GPU, by name
-# Now the current GPU doesn't matter, but `x` still does: it may lie on another GPU, or on the CPU.
+# Now the current GPU doesn't matter, but `x` still does: it may be on another GPU, or on the CPU.
 def add_positions(x):
     import mytorch
 
@@ -900,7 +901,7 @@ check.show({"found": [[int(each) for each in pair] for pair in found]}, secret=T
 
 # %% mutant="devices_measure_allocator"
 # Counts the one that didn't fit
-# The block that made `reserved` grow lies in the second segment. The first has one block fewer.
+# The block that made `reserved` grow is in the second segment. The first has one block fewer.
 def measure(new_gpu):
     gpu = new_gpu()
     gpu.allocate(1)

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Devices
-# After this chapter your library has GPUs: tensors lie on one of them or on the CPU, `to` moves them, and a call that
-# mixes two devices raises PyTorch's error. You'll be able to say where the result of each line lies. The lesson takes
-# about 50 minutes, the exercises another 75. You don't need a GPU.
+# After this chapter your library has GPUs: tensors are on one of them or on the CPU, `to` moves them, and a call that
+# mixes two devices raises an error. You'll be able to say which device each result is on. The lesson takes about 50
+# minutes, the exercises another 75. You don't need a GPU.
 
 # %% hidden=true
 from course import lesson
@@ -36,7 +36,7 @@ print(outcome(lambda: vector * number.to("cuda:1")))
 # scripts.
 #
 # ## Names of devices · 3.22 向量的device
-# A `torch.device` is a name: a type, and perhaps an index. Write it as you like:
+# A `torch.device` is a name: a type, and perhaps an index:
 
 # %% tags=["proof-spellings"]
 import minitorch as torch
@@ -53,38 +53,39 @@ for text in ("gpu", "cuda:x"):
 # spelling for a GPU (PyTorch 2.13 refuses it on a machine without any). And `cuda` without an index isn't `cuda:0`; it
 # means the *current* GPU, looked up when it is used.
 #
-# Wherever `device=` is accepted, the text will do. As a context, a device becomes the default for new tensors:
+# As a context, a device becomes the default for new tensors:
 
 # %% tags=["proof-context"]
 import numpy as np
 
 with mytorch.device("cuda:1"):
-    made = {"ones": mytorch.ones(2), "tensor": mytorch.tensor([1]), "ones_like": mytorch.ones_like(vector)}
-    made |= {"from_numpy": mytorch.from_numpy(np.ones(2)), "device=0": mytorch.ones(2, device=0)}
+    made = {"ones": mytorch.ones(2), "device=0": mytorch.ones(2, device=0), "tensor(vector)": mytorch.tensor(vector)}
+    made |= {"as_tensor(vector)": mytorch.as_tensor(vector), "ones_like(vector)": mytorch.ones_like(vector)}
+    made |= {"from_numpy": mytorch.from_numpy(np.ones(2)), "vector + 1": vector + 1}
 for name, each in made.items():
     print(f"{name:18} {each.device}")
 print(f"{'after the context':18} {mytorch.ones(2).device}")
 
 # %% [markdown]
-# The context only fills in a device that nothing else decides. `ones_like` follows its tensor, and `from_numpy` shares
-# memory that lies on the CPU.
+# The context fills in a missing `device=`. `tensor` and `as_tensor` take one, so they move `vector`, although it has a
+# device. `ones_like` follows its tensor, and `from_numpy` shares the CPU's memory.
 #
 # **Interview · What does `torch.device("cuda")` mean?**
 #
 # - *Thirty seconds:* A type without an index: the current GPU, at the moment the name is used. `cuda:1`, `("cuda", 1)`
 #   and the old bare `1` name one GPU.
-# - *Longer:* The text isn't checked against the machine. As a context, a device is the default for new tensors; an
-#   explicit `device=` wins.
-# - *They ask next:* What does `with torch.device("cuda:1")` do to `from_numpy`? Nothing, it shares the CPU's memory.
+# - *Longer:* The text isn't checked against the machine. As a context, a device is the default of `ones`, `tensor` or
+#   `as_tensor`; an explicit `device=` wins.
+# - *They ask next:* What does `with torch.device("cuda:1")` do to `from_numpy`? Nothing: it shares the CPU's memory.
 # - *The trap:* Comparing `x.device == torch.device("cuda")`. A GPU tensor's device has an index, so that is False.
 # - *Proof:* `proof-spellings`; the context: `proof-context`.
 
 # %% [markdown] given="mytorch.arrays:move mytorch.devices:to_device mytorch.devices:bring"
 # ## One device for each call
 # Behind a GPU tensor is an array of another library: CuPy's, if `mytorch.cuda.use_cupy()` finds a GPU. Elsewhere
-# minitorch plays CuPy on the CPU. NumPy can't read such an array. Its numbers lie in another memory, and somebody has to
-# carry them over. In `mytorch` it's `move`, by way of NumPy. `LIBRARIES` and `FROM_NUMPY` are the two tables of chapter
-# 02; this chapter adds one entry to each.
+# minitorch plays CuPy on the CPU. NumPy can't read such an array. Its numbers are in another memory, and somebody has
+# to carry them over. In `mytorch` it's `move`, by way of NumPy. `LIBRARIES` and `FROM_NUMPY` are the two tables of
+# chapter 02; this chapter adds one entry to each.
 
 # %%
 on_gpu = vector.to("cuda:1")
@@ -110,7 +111,7 @@ print(one_place("cuda:1", "cuda:1"), "|", outcome(lambda: one_place("cuda:1", "c
 # %% [markdown]
 # ### Where the model breaks
 # Try it on each pair of five tensors: vectors and tensors without dimensions, on the CPU and on two GPUs. Each cell
-# says where `x + y` lies. It is marked where `mytorch` computes the sum and the model refuses.
+# says where `x + y` is. It is marked where `mytorch` computes the sum and the model refuses.
 
 # %% tags=["proof-pairs"]
 from course import pictures
@@ -132,27 +133,26 @@ for name, row in zip(tensors, table, strict=True):
 pictures.grid(table, (table != "error") & ~alike, "x + y: x in rows, y in columns, in the same order")
 
 # %% [markdown]
-# All six exceptions have one thing in common: the tensor that lies elsewhere is on the CPU and has no dimensions. Such
-# a tensor counts as a number, like the `2` in `x * 2`, and a number can go along with a call. A GPU tensor without
-# dimensions can't: reading it would make the CPU wait for the GPU.
+# All six exceptions have one thing in common: the tensor that is elsewhere is on the CPU and has no dimensions. Such a
+# tensor counts as a number, like the `2` in `x * 2`, and the CPU hands numbers to a GPU along with the call. It doesn't
+# know a number that is on a GPU. Fetching it takes a wait, so PyTorch leaves that to you.
 #
-# That holds for operations on elements. Square brackets have their own exception: indices may lie on the CPU, whatever
-# their shape. (PyTorch words the errors of `gather` and `matmul` differently.)
+# Square brackets have rules of their own: indices may be on the CPU, whatever their shape, and a single integer on any
+# device, because PyTorch reads it with `item()`.
 
 # %% tags=["proof-exceptions"]
 gpu = mytorch.tensor([10.0, 20.0, 30.0], device="cuda:1")
 print("length 1: ", outcome(lambda: gpu + mytorch.ones(1)))
-print("length 0: ", outcome(lambda: gpu[:0] + mytorch.ones(0)))
 print("index:    ", gpu[mytorch.tensor([2, 0])])
+print("number:   ", *(each[mytorch.tensor(2, device="cuda:2")] for each in (gpu, vector)))
 print("gather:   ", outcome(lambda: gpu.gather(0, mytorch.tensor([2, 0]))))
-print("matmul:   ", outcome(lambda: gpu @ vector))
 print("two GPUs: ", outcome(lambda: gpu + mytorch.tensor(1.0, device="cuda:2")))
 
 # %% [markdown] given="mytorch.devices:ACROSS mytorch.devices:on_elements"
 # ## Your library: a layer
-# Where do you put a check that every operation needs? In the dispatcher of chapter 02, as a layer. It sees each
-# call and may change its arguments before they go `below`. In exercise 2 you write `one_device`, with `bring` from
-# above and these two. `ACROSS` names the operations that copy from one device to another.
+# A check that every operation needs is a layer of the dispatcher of chapter 02. It sees each call and may change its
+# arguments before they go `below`. In exercise 2 you write `one_device`, with `bring` from above and these two.
+# `ACROSS` names the operations that copy from one device to another.
 #
 # The cell after the code puts a layer on top that prints each call, and takes it off again.
 
@@ -178,9 +178,9 @@ pictures.layers(stack, call="gpu * number", path=["one_device", "on_its_gpu"], *
 #
 # **Interview · Which operations may mix devices?**
 #
-# - *Thirty seconds:* Copies: `to`, `cpu`, `cuda`, `copy_`. Otherwise all tensors must be on one device, except CPU
-#   tensors without dimensions in elementwise operations, and CPU indices.
-# - *Longer:* The exception works in one direction. A GPU number goes neither to the CPU nor to another GPU.
+# - *Thirty seconds:* Copies: `to`, `cpu`, `cuda`, `copy_`. Elementwise operations take CPU tensors without dimensions
+#   along, and square brackets take CPU indices. Other operations want their tensors on one device.
+# - *Longer:* A GPU number goes to no other device in an addition. As an index it does, at the price of a wait.
 # - *They ask next:* Is a tensor of length 1 an exception? No, it has a dimension.
 # - *The trap:* `loss * weight` works while `weight` is a CPU number, and fails when it becomes a CPU vector.
 # - *Proof:* `proof-pairs` and `proof-exceptions`.
@@ -194,14 +194,14 @@ same = [x.to("cuda:0"), x.to("cuda"), x.cuda(), x.to(mytorch.float32), x.to(x)]
 new = [x.to("cuda:0", copy=True), x.to(mytorch.float64), x.to(1), x.cpu()]
 print("x itself:", [each is x for each in same], [each is x for each in new])
 print("x is still on", x.device)
-print("cuda() of a tensor on cuda:1 lies on", x.to("cuda:1").cuda().device)
+print("cuda() of a tensor on cuda:1 is on", x.to("cuda:1").cuda().device)
 layer = torch.nn.Linear(2, 2)
 print("a module changes itself:", layer.to(torch.float64) is layer, layer.weight.dtype)
 
 # %% [markdown]
 # `to` returns the tensor itself if nothing would change. Otherwise the result is a new tensor, and `x` stays where it
-# is: write `x = x.to(device)`. A module changes its own parameters. `x.cuda()` is `x.to("cuda")`: it goes to the current
-# GPU, even if `x` is on another one.
+# is: write `x = x.to(device)`. A module changes its own parameters. `x.cuda()` is `x.to("cuda")`: it goes to the
+# current GPU, even if `x` is on another one.
 #
 # **Interview · `to(device)` or `.cuda()`?**
 #
@@ -232,15 +232,16 @@ near[1:] = mytorch.tensor([7.0])  # assignment is a copy_, so the values may com
 print("near[1:] = …", near)
 
 # %% [markdown]
-# The current GPU decides where *new* tensors go when they ask for `cuda`. It doesn't move results: they lie where their
-# inputs are. `ones` without a device still goes to the CPU. Between GPUs, only copies get through. `near.copy_(far)`
+# The current GPU decides where *new* tensors go when they ask for `cuda`. It doesn't move results: they are where their
+# inputs are. `ones` without a device still goes to the CPU. To combine tensors of two GPUs, copy one. `near.copy_(far)`
 # writes into the memory of `near`, so the result stays on `cuda:0`. So does assignment.
 #
 # **Interview · `torch.device("cuda:1")` or `torch.cuda.device(1)` as a context?**
 #
 # - *Thirty seconds:* The first is the default device of new tensors. The second changes which GPU `cuda` means, and a
 #   plain `ones(2)` still goes to the CPU.
-# - *Longer:* Neither moves a tensor that exists. Results lie where their inputs are.
+# - *Longer:* Neither moves a result: it is where its inputs are. But `as_tensor(x)` in the first copies `x` to its
+#   device.
 # - *They ask next:* How do two GPUs exchange data? With `to` or `copy_`; an addition raises.
 # - *The trap:* Creating tensors with `.cuda()` in a model that runs on the second GPU.
 # - *Proof:* `proof-current`; the first context: `proof-context`.
@@ -263,7 +264,7 @@ parts[1] @ weight.to(parts[0].device)
 # ## Which GPUs are visible · C CUDA_VISIBLE_DEVICES, set_device
 # The environment variable `CUDA_VISIBLE_DEVICES` lists the machine's GPUs that a program may see, in the order in which
 # it sees them. The driver reads it once, when the program first uses a GPU, so set it before Python starts. `simulate`
-# takes the same text:
+# takes such a text:
 
 # %% tags=["proof-visible"]
 for text in (None, "2,0", "1", "", "0,7,1"):
@@ -276,7 +277,7 @@ print("current:", mytorch.cuda.get_device_name(), "|", outcome(lambda: mytorch.c
 
 # %% [markdown]
 # Inside the program the visible GPUs are numbered from 0. With `2,0`, `cuda:0` is the machine's GPU 2, and there is no
-# `cuda:2`. A number that no GPU has ends the list.
+# `cuda:2`. The list stops at the first index that doesn't exist.
 #
 # **Interview · `CUDA_VISIBLE_DEVICES` or `set_device`?**
 #
@@ -289,9 +290,8 @@ print("current:", mytorch.cuda.get_device_name(), "|", outcome(lambda: mytorch.c
 # - *Proof:* `proof-visible`.
 #
 # ## Lazy, and asynchronous · E torch.cuda
-# Starting up a GPU takes time and memory, so PyTorch waits until something needs one. You can always import
-# `torch.cuda` and ask. Here are your simulated GPUs, and minitorch, which has none and says what a PyTorch built
-# without CUDA says:
+# Starting up a GPU takes time and memory, so PyTorch waits until something needs one. Here are your simulated GPUs, and
+# minitorch, which has none and says what a PyTorch built without CUDA says:
 
 # %% tags=["proof-lazy"]
 mytorch.cuda.simulate(3)
@@ -377,12 +377,13 @@ pictures.slider(timeline, start={"kernel": 12}, kernel=[2, 4, 5, 6, 12, 20])
 # - *Thirty seconds:* The launch. Kernels run asynchronously; call `torch.cuda.synchronize()` before you read the clock.
 # - *Longer:* Kernels of one stream run in order, those of two streams may overlap. A `torch.cuda.Event` is a mark in a
 #   stream. Another stream can wait for it, and the CPU goes on.
-# - *They ask next:* What synchronizes without being asked? `item()`, `tolist()`, `cpu()`, and printing.
+# - *They ask next:* What synchronizes without being asked? What needs values on the CPU: `item()`, `cpu()`, printing,
+#   an `if`, and `x[mask]`, whose shape depends on them.
 # - *The trap:* `print(loss.item())` in each step makes the CPU wait in each step.
-# - *Proof:* `proof-stream`, on a model.
+# - *Proof:* `proof-stream`, on a model; who needs values: `proof-rapid-fire`.
 #
 # ## How much memory?
-# `memory_allocated` counts the bytes of living tensors. Follow it through a few lines:
+# `memory_allocated` counts the bytes of living tensors:
 
 # %% tags=["proof-memory"]
 mytorch.cuda.simulate(3, memory=10_000)  # a new machine, with little memory
@@ -397,9 +398,9 @@ pictures.curves({"allocated": used}, xlabel="line", ylabel="memory (bytes)")
 print(outcome(lambda: [mytorch.ones(1000, device="cuda") for _ in range(3)]))
 
 # %% [markdown]
-# A view costs nothing and keeps its whole storage alive: `del y` and `z[0]` free nothing; `z = z.clone()` does. The bytes
-# of each storage are rounded up to a multiple of 512. PyTorch keeps freed blocks for later tensors and counts them
-# in `memory_reserved`. Exercise 7 has a model.
+# A view takes no memory and keeps its whole storage alive: `del y` and `z[0]` free nothing; `z = z.clone()` does. The
+# bytes of each storage are rounded up to a multiple of 512. PyTorch keeps freed blocks for later tensors and counts
+# them in `memory_reserved`.
 #
 # **Interview · You deleted a large GPU tensor. Why is the memory still in use?**
 #
@@ -420,10 +421,10 @@ import inspect
 print(inspect.getsource(inspect.unwrap(torch.Tensor.to)))
 
 # %% [markdown]
-# `parse_to` sorts out the spellings, as your `destination` does, and `tensor_device` checks that the device exists, as
-# your `with_index` does. `_moved` is your `to_device`, `to_copy` your `_to_copy`, and `_dtype` and `_device` are what
-# the properties return. A memory format (`ordered`, `suggested_format`) is a third thing that may have to change:
-# `channels_last`, from [chapter 03](03_views_and_layout.ipynb). `@composite` marks a function made of other operations.
+# `parse_to` does the work of your `destination`, and `tensor_device` that of `with_index`. `_moved` is your
+# `to_device`, `to_copy` your `_to_copy`; `_dtype` and `_device` are what the properties return. A third thing that may
+# change is the memory format (`ordered`, `suggested_format`): `channels_last`, from [chapter
+# 03](03_views_and_layout.ipynb). `@composite` marks a function made of other operations.
 #
 # ## Myths
 # ### Myth 10 · "`to(device)` copies"
@@ -435,19 +436,15 @@ original.to("cpu").add_(1)
 print("to:        ", original)
 original.to("cpu", copy=True).add_(1)
 print("copy=True: ", original)
-print(*(original.to(each) is original for each in ("cpu", torch.float32, torch.float64)))
-on_gpu = mytorch.zeros(3, device="cuda:1")
-print("on a GPU:  ", on_gpu.to("cuda:1") is on_gpu)
 
 # %% [markdown]
 # ### Myth 15 · "Tensors never move between devices by themselves"
-# CPU tensors without dimensions do, in one direction: to the device of the others. So do CPU indices. What moves is a
-# copy, and the original stays.
+# CPU tensors without dimensions do: to the device of the others. So do CPU indices, and a GPU number that is an index.
+# What moves is a copy, and the original stays.
 
 # %% tags=["proof-numbers-move"]
 number, gpu = mytorch.tensor(10.0), mytorch.ones(2, device="cuda:1")
 print("cpu number with GPU vector:", number + gpu, gpu + number)
-print("GPU number with cpu vector:", outcome(lambda: number.to("cuda:1") + mytorch.ones(2)))
 print("two numbers:", (number + number.cuda()).device, " the original:", number.device)
 
 # %% [markdown]
@@ -457,21 +454,24 @@ print("two numbers:", (number + number.cuda()).device, " the original:", number.
 # 1. What is `get_device()` of a CPU tensor? −1.
 # 2. Does `torch.device("cuda:7")` raise on a laptop? No, a tensor there would.
 # 3. Can `numpy()` read a GPU tensor? Not by itself; use `.cpu().numpy()`.
-# 4. Where does `x + 1` lie? Where `x` is: a Python number has no device.
-# 5. Where does `copy_` leave its result? Where the tensor that is written to lies.
+# 4. Where is `x + 1`? Where `x` is: a Python number has no device.
+# 5. Which of six calls need a value? On `meta`, a device that keeps shapes alone, they raise.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", mytorch.ones(2).get_device(), torch.ones(2).get_device())
 print("2.", torch.device("cuda:7"), "|", outcome(lambda: gpu.to("cuda:7")))
 print("3.", outcome(gpu.numpy), gpu.cpu().numpy())
 print("4.", (gpu + 1).device)
-print("5.", mytorch.zeros(2).copy_(gpu).device)
+x = torch.ones(3, device="meta")
+calls = {"x + 1": lambda: x + 1, "x.argmax()": x.argmax, "x[0].item()": lambda: x[0].item(), "x.cpu()": x.cpu}
+calls |= {"if x[0] > 0": lambda: bool(x[0] > 0), "x[x > 0]": lambda: x[x > 0]}
+print("5.", [text for text, call in calls.items() if isinstance(outcome(call), str)])
 
 # %% [markdown]
 # ## To remember
 # 1. A device is a name: a type and perhaps an index. The machine is asked when you put a tensor there.
 # 2. `cuda` is the current GPU; `x.device` always has an index on a GPU.
-# 3. One call, one device. The result lies there.
+# 3. One call, one device. The result is there.
 # 4. Exceptions: CPU tensors without dimensions in elementwise operations, CPU indices, copies.
 # 5. `to` returns the tensor itself if nothing would change. It never moves `x` itself.
 # 6. `.cuda()` goes to the current GPU, even from another GPU.
@@ -481,7 +481,6 @@ print("5.", mytorch.zeros(2).copy_(gpu).device)
 # 10. A view keeps its storage. Freed memory stays reserved.
 #
 # ## You try
-# [The exercises](../exercises/05_devices.ipynb): predict where five results lie; write the layer, `to`, and what
-# `CUDA_VISIBLE_DEVICES` means; move a nested batch; repair a layer that works on the first GPU only; and find out by
-# experiment how an allocator rounds. [Chapter 06](06_computation_graph.ipynb) pushes the next layer: it records each
-# call.
+# [The exercises](../exercises/05_devices.ipynb): predict five devices; write the layer, `to`, and what
+# `CUDA_VISIBLE_DEVICES` means; move a nested batch; repair a layer; measure how an allocator rounds. [Chapter
+# 06](06_computation_graph.ipynb) pushes the next layer: it records each call.

@@ -106,6 +106,8 @@ def as_tensor(data: Any, dtype: dtype | None = None) -> Tensor:
     """The data as a tensor, without a copy where that is possible: of a NumPy array or a tensor of the same type."""
     shared = from_numpy(data) if isinstance(data, np.ndarray) else data
     if isinstance(shared, Tensor):
+        if settings.default_device.type != "cpu":
+            return shared.to(settings.default_device, dtype)
         return shared if dtype is None or shared.dtype is dtype else _to_copy(shared, dtype)
     return tensor(data, dtype=dtype)
 

@@ -319,3 +319,15 @@ def test_numpy_cannot_read_a_gpu(mytorch: ModuleType) -> None:
     with pytest.raises(TypeError):
         np.asarray(x.array)
     assert repr(x) == "tensor([1., 1.], device='cuda:1')"
+
+
+def test_a_device_context_fills_in_a_missing_device(mytorch: ModuleType) -> None:
+    # As PyTorch does within torch.device("meta"): what takes a device= moves a tensor of the CPU, the others don't.
+    x, w = mytorch.ones(2), mytorch.ones(2, requires_grad=True)
+    with mytorch.device("cuda:1"):
+        moved = [mytorch.tensor(x), mytorch.as_tensor(x), mytorch.as_tensor(w, dtype=mytorch.float64)]
+        left = [mytorch.ones_like(x), mytorch.from_numpy(np.ones(2)), x + 1]
+    assert [str(each.device) for each in moved] == ["cuda:1"] * 3
+    assert [str(each.device) for each in left] == ["cpu"] * 3
+    assert (moved[2].dtype, moved[2].requires_grad) == (mytorch.float64, True)
+    assert mytorch.as_tensor(x) is x
