@@ -61,7 +61,7 @@ endif
 	$(RUN) mypy
 	$(RUN) course build --check --stored
 	$(PYTEST)
-	$(PYTEST) --nbval --nbval-current-env -p course.nbval_plugin notebooks solutions
+	$(PYTEST) --nbval notebooks solutions
 ifeq ($(TORCH),no)
 	@echo "TORCH=no: where PyTorch is not installed, nothing was compared with it. The tests above that say so were skipped."
 endif

@@ -173,7 +173,9 @@ def _verdict(shown: _bundle.Bundle) -> None:
     if wrong := _bundle.difference(exercise.expected, shown):
         message = "\n".join(filter(None, ("✗ Not yet.", wrong, exercise.mutants.get(_bundle.fingerprint(shown)))))
     else:
-        message = f"✓ Right ({exercise.name}).{practice.keep(exercise, history)}"
+        solution = practice.solution_in(history[:-1], exercise.names, exercise.parts)
+        kept = "" if solution is None else practice.keep(Course.find(), exercise, solution)
+        message = f"✓ Right ({exercise.name}).{kept}"
     color = "var(--jp-error-color1, #b3261e)" if wrong else "var(--jp-success-color1, #1b7f3b)"  # the theme's own
     style = f"color:{color};border-left:4px solid;padding-left:.6em;white-space:pre-wrap"
     _display({"text/plain": message, "text/html": f'<div style="{style}">{html.escape(message)}</div>'})

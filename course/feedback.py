@@ -10,12 +10,11 @@ from pathlib import Path
 
 from course.files import Course
 from course.grade import Item
-from course.printable import printable
+from course.printable import ANSI, printable
 
 MAX_CHARACTERS = 2000
 """How much of a message is shown."""
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\].*?(?:\x07|\x1b\\)")
 _COUNTED = re.compile(
     r"(?P<expected>.+) as expected, but (?P<wrong>\d+) of (?P<all>\d+) values differ; "
     r"(?:first difference at (?P<where>\[.*?\]): )?expected (?P<first>.*), got (?P<got>.*)",
@@ -87,7 +86,7 @@ def feedback(item: Item, tasks: dict[str, Task]) -> Feedback:
 
 def clean(text: str, limit: int = MAX_CHARACTERS) -> str:
     """Text without ANSI's colours, control and bidirectional characters made visible, and cut at `limit` characters."""
-    shown = printable(_ANSI.sub("", text))
+    shown = printable(ANSI.sub("", text))
     cut = len(shown) - limit
     return f"{shown[:limit]}… ({cut} more characters)" if cut > 0 else shown
 

@@ -22,7 +22,7 @@ from course.files import Course
 from course.find import RejectedError, digest, notebooks, read
 from course.kit import Kits
 from course.merge import Submission, chapter_of, solutions_of
-from course.notebook import OURS, role, tasks, v4
+from course.notebook import tasks, v4
 from course.printable import printable, printable_path
 from course.reference import Reference, stored
 from course.reference import run as run_reference
@@ -159,11 +159,7 @@ def practise(path: Path, course: Course, limits: Limits | None = None) -> Report
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
         references: dict[str, Reference | Exception] = {}
         if result.chapter:
-            built, kits = _with_kits(pristine[result.chapter], course, Path(folder))
-            for cell in built.cells:
-                if role(cell) == "solution":
-                    cell.metadata[OURS]["stub"] = cell.source
-            references[result.chapter] = stored(built, kits)
+            references[result.chapter] = stored(*_with_kits(pristine[result.chapter], course, Path(folder)))
         stop = threading.Event()
         return Report(
             PRACTICE_SEED, _run_all([(result, notebook)], references, PRACTICE_SEED, 1, limits or Limits(), stop)

@@ -11,7 +11,6 @@ Its first command is `{"setup", "package", "refused", "limits", "scratch", "alon
 import contextlib
 import json
 import os
-import re
 import shutil
 import signal
 import sys
@@ -24,10 +23,8 @@ from traitlets.config import Config
 
 from course import assemble, check, confine, package
 from course.guard import Guard
-from course.printable import MAX_MESSAGE
+from course.printable import ANSI, MAX_MESSAGE
 from course.witness import Witness
-
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 Send = Callable[..., None]
 
@@ -169,7 +166,7 @@ def _message(raised: BaseException) -> str:
         text = f"{type(raised).__name__}: {raised}"
     except BaseException:  # its text is the learner's code too
         text = type(raised).__name__
-    return _ANSI.sub("", text)[:MAX_MESSAGE]
+    return ANSI.sub("", text)[:MAX_MESSAGE]
 
 
 def _clean(child: int, scratch: list[str], alone: bool) -> None:

@@ -97,8 +97,9 @@ def _names(text: str) -> set[str]:
 
 
 def stubs_of(reference: NotebookNode) -> dict[str, str]:
-    """What the learner starts from, by exercise."""
-    return {exercise_of(cell): cell.metadata[OURS]["stub"] for cell in reference.cells if role(cell) == "solution"}
+    """What the learner starts from, by exercise; in a learner's notebook as built that is the cell itself."""
+    solutions = [cell for cell in reference.cells if role(cell) == "solution"]
+    return {exercise_of(cell): cell.metadata[OURS].get("stub", cell.source) for cell in solutions}
 
 
 def has_code(text: str, stub: str) -> bool:

@@ -1,30 +1,125 @@
-"""Our part of `pytest --nbval`: the values that checks show are compared by tolerance."""
+"""Our part of `pytest --nbval`: how the notebooks of a course run, and what of their outputs is compared.
+
+Lessons and solutions are compared with what they store, the values of checks by tolerance. Any other notebook that
+names a chapter of the course is a submission: of it only the answers count, and everything else, the outputs to be
+compared with among it, is the pristine notebook's. Notebooks of others are left to nbval.
+"""
 
 import os
+import subprocess
+import time
+from collections import defaultdict
 from collections.abc import Generator, Iterable
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
 import pytest
 from nbformat import NotebookNode
-from nbval.plugin import IPyNbCell, IPyNbFile
+from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel, start_new_kernel
+from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError, find_metadata_tags
 
-from course import bundle
-from course.files import Course
+from course import bundle, practice
+from course.check import PRACTICE_SEED, SEED_VARIABLE
+from course.files import CODE, Course
+from course.find import RejectedError, read
 from course.image import without_pixels
-from course.notebook import OURS
+from course.merge import chapter_of, has_code, solutions_of, stubs_of
+from course.notebook import OURS, exercise_of, role, tasks, v4
 from course.package import VARIABLE
+from course.printable import ANSI
+
+_CELL_SECONDS = 60.0  # of a submission's cells, unless `--nbval-cell-timeout` is shorter
 
 
-class ComparedNotebook(IPyNbFile):  # type: ignore[misc]
-    """A lesson or a solution, run and compared as nbval does, but for the values of checks."""
-
-    def collect(self) -> Iterable["ComparedCell"]:
-        return [_as_compared(item, self) for item in super().collect()]
+class CellStoppedError(Exception):
+    """A cell ran too long, or ended its kernel."""
 
 
-class ComparedCell(IPyNbCell):  # type: ignore[misc]
+class NotAnsweredError(Exception):
+    """An exercise whose answer is missing or still the stub."""
+
+
+class Kernel(RunningKernel):  # type: ignore[misc]
+    """This interpreter's kernel, whatever a notebook asks for, with the reference of mytorch.
+
+    Args:
+        course: whose reference it is.
+        folder: where it runs.
+        startup_timeout: in seconds.
+        most_seconds: how long a cell may run, if nbval's own limit is longer.
+    """
+
+    def __init__(self, course: Course, folder: Path, startup_timeout: float, most_seconds: float) -> None:
+        paths = [str(CODE), str(course.root), str(course.solutions), os.environ.get("PYTHONPATH", "")]
+        ours = {
+            "PYTHONPATH": os.pathsep.join(dict.fromkeys(filter(None, paths))),
+            SEED_VARIABLE: str(PRACTICE_SEED),
+            VARIABLE: str(course.reference),
+        }
+        self.most_seconds = most_seconds
+        self.km, self.kc = start_new_kernel(
+            startup_timeout,
+            CURRENT_ENV_KERNEL_NAME,
+            stderr=subprocess.DEVNULL,
+            cwd=str(folder),
+            env={**os.environ, **ours},
+        )
+        self._ensure_iopub_up()
+
+    def await_reply(self, msg_id: str, timeout: float | None = None) -> None:
+        """Wait for the end of a cell; nbval would wait for a kernel that has ended, too.
+
+        Raises:
+            CellStoppedError: it ended the kernel, or was stopped with it after `most_seconds`.
+            Empty: it takes longer than `timeout`.
+        """
+        seconds = min(self.most_seconds, timeout or self.most_seconds)
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                super().await_reply(msg_id, timeout=min(1.0, seconds))
+            except Empty:
+                if not self.is_alive():
+                    raise CellStoppedError("the cell ended the Python process") from None
+                if time.monotonic() < deadline:
+                    continue
+                if seconds < self.most_seconds:
+                    raise
+                self.km.shutdown_kernel(now=True)
+                raise CellStoppedError(f"stopped after {seconds:g} seconds") from None
+            else:
+                return
+
+
+class CourseNotebook(IPyNbFile):  # type: ignore[misc]
+    """A lesson or a solution."""
+
+    most_seconds = float("inf")
+
+    @property
+    def course(self) -> Course:
+        """The course that it belongs to."""
+        return Course.find(self.path.parent)
+
+    def setup(self) -> None:
+        """Start the kernel."""
+        seconds = self.config.option.nbval_kernel_startup_timeout
+        self.kernel = Kernel(self.course, self.path.parent, seconds, self.most_seconds)
+        self.setup_sanitize_files()
+
+    def collect(self) -> Iterable[pytest.Item]:
+        return [
+            CourseCell.from_parent(self, name=item.name, cell_num=item.cell_num, cell=item.cell, options=item.options)
+            for item in super().collect()
+        ]
+
+
+class CourseCell(IPyNbCell):  # type: ignore[misc]
     """A cell whose values, if it shows any, are compared by tolerance, and what it printed beside them is not."""
+
+    def setup(self) -> None:
+        """nbval lets all cells after one that was stopped count as passed."""
 
     def sanitize(self, s: Any) -> Any:
         return without_pixels(super().sanitize(s)) if isinstance(s, str) else s
@@ -34,36 +129,152 @@ class ComparedCell(IPyNbCell):  # type: ignore[misc]
         if not expected:
             return bool(super().compare_outputs(test, ref, skip_compare))
         shown, other_shown = _split(test)
-        self.comparison_traceback = []
+        self.comparison_traceback = self.wrong(expected[0], shown)
+        return not self.comparison_traceback and self.compare_others(other_shown, other_expected, skip_compare)
+
+    def wrong(self, expected: bundle.Bundle, shown: list[Any]) -> list[str]:
+        """What is wrong with the values that a check showed, in words."""
         if len(shown) != 1:
-            self.comparison_traceback = [f"the check showed {len(shown)} bundles of values, not one"]
-        elif wrong := bundle.difference(expected[0], shown[0]):
-            known = self.cell.metadata[OURS].get("mutants", {}).get(bundle.fingerprint(shown[0]))
-            self.comparison_traceback = [wrong] + [known] * bool(known)
-        else:
-            return bool(super().compare_outputs(other_shown, other_expected, skip_compare))
-        return False
+            return [f"the check showed {len(shown)} bundles of values, not one"]
+        wrong = bundle.difference(expected, shown[0])
+        known = self.cell.metadata[OURS].get("mutants", {}).get(bundle.fingerprint(shown[0])) if wrong else ""
+        return [text for text in (wrong, known) if text]
+
+    def compare_others(self, shown: list[Any], expected: list[Any], skip_compare: Any) -> bool:
+        """Whether what a check shows beside its values is as expected."""
+        return bool(super().compare_outputs(shown, expected, skip_compare))
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Lessons and solutions run on the reference of mytorch, whatever the learner has in `my/`."""
-    reference = Course.find(config.rootpath).reference
-    os.environ[VARIABLE] = str(reference)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(reference.parent), os.environ.get("PYTHONPATH"))))
+class Submission(CourseNotebook):
+    """The pristine notebook of a chapter, with the answers of this one."""
+
+    most_seconds = _CELL_SECONDS
+    reason = ""  # why it cannot be judged
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.answers: dict[str, str] = {}
+        self.passed: list[str] = []
+
+    def setup(self) -> None:
+        if not self.reason:
+            super().setup()
+
+    def collect(self) -> Iterable[pytest.Item]:
+        pristine = {path.stem: path for path in self.course.pristine.glob("*.ipynb")}
+        try:
+            theirs = read(self.path)
+            chapter = chapter_of(theirs, self.path, list(pristine))
+        except RejectedError as error:  # an error of collection would stop all other notebooks
+            self.reason = str(error)
+            return [Rejected.from_parent(self, name="rejected")]
+        return self.cells(theirs, pristine[chapter])
+
+    def cells(self, theirs: NotebookNode, pristine: Path) -> Iterable["CourseCell"]:
+        """The cells of the pristine notebook, with the answers of a submission."""
+        self.nb = v4.reads(pristine.read_text(encoding="utf-8"))
+        self.abouts, stubs = tasks(self.nb), stubs_of(self.nb)
+        self.answers = {
+            name: text for name, text in solutions_of(theirs, self.nb).solutions.items() if has_code(text, stubs[name])
+        }
+        for number, cell in enumerate(cell for cell in self.nb.cells if cell.cell_type == "code"):
+            name = exercise_of(cell)
+            if role(cell) == "solution":
+                cell.source = self.answers.get(name, cell.source)
+            if role(cell) == "check":
+                cell.execution_count = 1  # nbval compares nothing of a cell that was never run
+                cell.metadata[OURS]["mutants"] = self.abouts[name]["mutants"]
+            kind = SubmittedCell if name else CourseCell
+            yield kind.from_parent(
+                self,
+                name=self.title(name) if role(cell) == "check" else f"Cell {number}",
+                cell_num=number,
+                cell=cell,
+                options=defaultdict(bool, find_metadata_tags(cell.metadata), check=True),
+            )
+
+    def title(self, exercise: str) -> str:
+        """An exercise and its points."""
+        points = self.abouts[exercise]["points"]
+        return f"{exercise} ({points} point{'s' * (points > 1)})"
+
+    def start_again(self) -> None:
+        """A new kernel in the place of one that has ended, so that one answer costs no other its points."""
+        self.setup()
+        for cell in self.nb.cells:
+            if role(cell) == "setup":
+                self.kernel.await_reply(self.kernel.execute_cell_input(cell.source, allow_stdin=False))
+
+    def teardown(self) -> None:
+        """What passed counts as it does in JupyterLab."""
+        super().teardown()
+        practice.keep_passed(self.course, self.path, {name: self.answers[name] for name in self.passed})
+
+
+class Rejected(pytest.Item):
+    """A notebook that cannot be judged."""
+
+    def runtest(self) -> None:
+        pytest.fail(getattr(self.parent, "reason", ""), pytrace=False)
+
+
+class SubmittedCell(CourseCell):
+    """The answer or the check of an exercise."""
+
+    def runtest(self) -> None:
+        name = exercise_of(self.cell)
+        if name not in self.parent.answers:
+            raise NotAnsweredError(f"{self.parent.title(name)}: not answered yet")
+        if not self.parent.kernel.is_alive():
+            self.parent.start_again()
+        super().runtest()
+        if role(self.cell) == "check":
+            self.parent.passed.append(name)
+
+    def compare_others(self, shown: list[Any], expected: list[Any], skip_compare: Any) -> bool:
+        """What an answer shows beside the values costs nothing."""
+        return True
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:  # type: ignore[override]
+        """In words: the reader knows the check's code, or has it before them."""
+        error = excinfo.value
+        if isinstance(error, NotAnsweredError):
+            return str(error)
+        title = self.parent.title(exercise_of(self.cell))
+        if isinstance(error, CellStoppedError):
+            return f"{title}: {error}"
+        if isinstance(error, NbCellError) and role(self.cell) == "check":
+            said = "\n".join(getattr(self, "comparison_traceback", None) or [str(error.inner_traceback or error)])
+            return f"{title}: not yet\n{ANSI.sub('', said)}"
+        return ANSI.sub("", str(super().repr_failure(excinfo)))
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """What a failure is headed with."""
+        return self.path, 0, self.nodeid
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Generator[None, list[Any], list[Any]]:
     collectors = yield
-    return [
-        ComparedNotebook.from_parent(parent, path=file_path) if type(each) is IPyNbFile else each for each in collectors
-    ]
+    return [_ours(file_path, parent) or each if type(each) is IPyNbFile else each for each in collectors]
 
 
-def _as_compared(item: IPyNbCell, parent: IPyNbFile) -> Any:
-    return ComparedCell.from_parent(
-        parent, name=item.name, cell_num=item.cell_num, cell=item.cell, options=item.options
-    )
+def _ours(path: Path, parent: pytest.Collector) -> CourseNotebook | None:
+    """What collects a notebook of a course; None for a notebook of others."""
+    folder, course = path.parent.resolve(), Course.find(path.parent)
+    if folder in (course.notebooks, course.solutions):
+        return CourseNotebook.from_parent(parent, path=path)  # type: ignore[no-any-return]
+    if course.exercises in (folder, *folder.parents) or _is_marked(path):
+        return Submission.from_parent(parent, path=path)  # type: ignore[no-any-return]
+    return None
+
+
+def _is_marked(path: Path) -> bool:
+    """Whether a notebook's metadata say that it is one of a course; nothing is known of one that cannot be read."""
+    try:
+        return OURS in read(path).metadata
+    except RejectedError:
+        return False
 
 
 def _split(outputs: list[NotebookNode]) -> tuple[list[Any], list[NotebookNode]]:

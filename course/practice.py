@@ -4,6 +4,7 @@ This is read inside the learner's kernel, so it imports nothing heavy.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,17 +63,27 @@ def exercise_of_check(source: str) -> Exercise | None:
     return next((exercise for exercise in exercises(course) if exercise.check.strip() == source.strip()), None)
 
 
-def keep(exercise: Exercise, history: list[str]) -> str:
-    """Keep the learner's solution, the last cell run that defines its names, in `my/`; says what was done."""
-    solution = solution_in(history[:-1], exercise.names, exercise.parts)
-    if solution is None:
-        return ""
-    path = solution_path(Course.find(), exercise.name)
+def keep(course: Course, exercise: Exercise, solution: str) -> str:
+    """Keep a solution that is right in `my/`; says what was done."""
+    path = solution_path(course, exercise.name)
     write_atomically(path, solution.rstrip() + "\n")
     part = f"; it stands for {exercise.replaces}" if exercise.replaces else ""
     be = "is" if len(exercise.parts) == 1 else "are"
     part += f"; in my/mytorch {' and '.join(exercise.parts)} {be} yours" if exercise.parts else ""
     return f" Kept in my/{path.name}{part}."
+
+
+def keep_passed(course: Course, notebook: Path, passed: Mapping[str, str]) -> None:
+    """Keep what passed outside JupyterLab, if the notebook is the learner's own.
+
+    Args:
+        notebook: where the solutions are from.
+        passed: the solutions that are right, by exercise.
+    """
+    if notebook.resolve().parent == course.exercises:
+        for exercise in exercises(course):
+            if exercise.name in passed:
+                keep(course, exercise, passed[exercise.name])
 
 
 def solution_in(history: list[str], names: list[str], parts: list[str]) -> str | None:

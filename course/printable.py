@@ -1,7 +1,10 @@
 """Text from learners and from file systems, so that it can be written and printed anywhere and shows what it holds."""
 
+import re
 from pathlib import Path
 
+ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\].*?(?:\x07|\x1b\\)")
+"""Escape sequences of a terminal: colours, links, moves."""
 MAX_MESSAGE = 2000
 """Characters of a message from a learner's code."""
 

@@ -146,7 +146,7 @@ def test_a_lesson_runs_on_the_learners_parts_and_in_tests_on_the_reference(own_c
     (course.mine / "core_strides.py").write_text(wrong)
     lesson = run(course, read(course.notebooks / f"{CHAPTER}.ipynb"), "notebooks")
     assert lesson.cells[-1].outputs[0].text == "200 True False\n"
-    call = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-p", "course.nbval_plugin", "-q"]
+    call = [sys.executable, "-m", "pytest", "--nbval", "-q"]
     environment = {**os.environ, "PYTHONPATH": str(CODE)}
     done = subprocess.run(
         [*call, "--rootdir", str(course.root), "notebooks", "solutions"],

@@ -188,9 +188,6 @@ def test_lessons_are_compared_on_the_reference_of_mytorch(own_course: Course) ->
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), own_course.notebooks / "lesson.ipynb")
     options = [
         "--nbval",
-        "--nbval-current-env",
-        "-p",
-        "course.nbval_plugin",
         "-p",
         "no:cacheprovider",
         "-c",
