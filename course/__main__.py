@@ -4,20 +4,46 @@ import importlib.util
 import signal
 import sys
 from pathlib import Path
-
-import click
+from typing import Any
 
 from course.files import Course
+
+_NEEDS = "`course` needs the packages of the extra [course]: pip install -e '.[course]' in the course's folder"
+try:
+    import click
+except ModuleNotFoundError as error:
+    sys.exit(f"{error}. {_NEEDS}")
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.group()
+class Commands(click.Group):
+    """Ends in a sentence where a package is not installed, or a file can't be read or written."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except (ModuleNotFoundError, OSError) as error:
+            if context.invoked_subcommand == "mine":  # a script of the learner's may raise them
+                raise
+            if isinstance(error, OSError):
+                raise click.ClickException(
+                    f"{error.filename}: {error.strerror}" if error.filename else str(error)
+                ) from error
+            raise click.ClickException(f"{error}. {_NEEDS}") from error
+
+
+@click.group(cls=Commands)
 @click.option("--root", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The course's folder.")
 @click.pass_context
 def main(context: click.Context, root: Path | None) -> None:
     """Build, check and grade the notebooks of the course, and follow your progress."""
-    context.obj = Course(root.resolve()) if root else Course.find()
+    course = context.obj = Course(root.resolve()) if root else Course.find()
+    if not (course.pristine.is_dir() or course.chapters.is_dir()):
+        where = f"in {root}" if root else "in this folder or above it"
+        raise click.ClickException(
+            f"no course {where}: go to a clone of its repository, or to a student's copy of it, or give --root FOLDER"
+        )
     if context.invoked_subcommand in ("hint", "mine", "next", "progress", "reset"):
         from course.package import ensure
 
@@ -37,6 +63,8 @@ def build(course: Course, chapters: tuple[str, ...], check: bool, stored: bool) 
 
     if stored and not check:
         raise click.UsageError("--stored needs --check")
+    if not course.chapters.is_dir():
+        raise click.ClickException(f"{course.root} holds no chapters/, from which notebooks are built")
     try:
         if check:
             found = differences(course, chapters, stored)
@@ -86,6 +114,10 @@ def grade(
     from course.report import print_report, progress_bar, write_reports
     from course.report_gradescope import NotGradedError
 
+    if not any(course.solutions.glob("*.ipynb")):
+        raise click.ClickException(
+            f"{course.root} holds no solutions/*.ipynb, which a grade compares with; `course check` needs none"
+        )
     if untrusted and (trouble := sandbox.trouble()):
         raise click.UsageError(f"--untrusted needs a sandbox: {trouble}")
     if dask and not importlib.util.find_spec("distributed"):
@@ -130,30 +162,46 @@ def grade(
 
 
 @main.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--allow-unsolved", is_flag=True, help="Exit with 0 unless an answer is wrong.")
 @click.pass_obj
-def check(course: Course, path: Path) -> None:
-    """Check the notebook PATH on the practice inputs, cell by cell, in a new kernel."""
+def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None:
+    """Check the notebooks PATHS, or the chapters' in folders, on the practice inputs, cell by cell, in a new kernel."""
     from rich.console import Console
 
-    from course.grade import practise
-    from course.report import print_report
+    from course.check import PRACTICE_SEED
+    from course.find import of_chapters
+    from course.grade import Report, practise
+    from course.report import print_practice, print_report
 
-    report = practise(path, course)
-    print_report(report, Console())
-    result = report.submissions[0]
-    sys.exit(result.status != "graded" or result.score < result.max_score)
+    found, others = of_chapters(course, paths)
+    for path in others:
+        click.echo(f"{path}: not checked, since it is not called like a chapter")
+    if not found:
+        raise click.ClickException(f"no chapter's notebook in {', '.join(map(str, paths))}")
+    report = Report(PRACTICE_SEED, [result for path in found for result in practise(path, course).submissions])
+    (print_practice if any(path.is_dir() for path in paths) else print_report)(report, Console())
+    accepted = ("passed", "skipped") if allow_unsolved else ("passed",)
+    right = [all(item.status in accepted for item in result.items) for result in report.submissions]
+    sys.exit(not all(right) or any(result.status != "graded" for result in report.submissions))
 
 
 @main.command()
+@click.argument("chapter", required=False)
 @click.pass_obj
-def progress(course: Course) -> None:
-    """Show every exercise, your points, and the parts of the package that are yours."""
+def progress(course: Course, chapter: str | None) -> None:
+    """Show your points and your parts of the package, a line for each chapter, or each exercise of CHAPTER."""
     from rich.console import Console
 
-    from course.progress import table
+    from course import names
+    from course.progress import table, table_of
 
-    Console().print(table(course))
+    if chapter is None:
+        Console().print(table(course))
+    elif found := names.chapter(course, chapter):
+        Console().print(table_of(course, found))
+    else:
+        raise click.ClickException(f"there is no chapter {chapter!r}; `course progress` lists them")
 
 
 @main.command("next")
@@ -201,12 +249,12 @@ def read(course: Course, chapter: str) -> None:
 @click.option("--all", "everything", is_flag=True, help="Every notebook.")
 @click.pass_obj
 def reset(course: Course, names: tuple[str, ...], everything: bool) -> None:
-    """Give the exercises, or whole notebooks, NAMES back as they were; a copy of yours is kept."""
+    """Give the exercises, or whole chapters, NAMES back as they were; a copy of yours is kept."""
     from course.practice import UnknownExerciseError
     from course.progress import reset as reset_exercise
 
     if bool(names) == everything:
-        raise click.UsageError("say which exercises or notebooks, or --all")
+        raise click.UsageError("say which exercises or chapters, or --all")
     if everything:
         names = tuple(path.stem for path in sorted(course.pristine.glob("*.ipynb")))
     try:
@@ -231,19 +279,24 @@ def release(course: Course, archive: Path, grader: bool) -> None:
         raise click.ClickException(str(error)) from error
 
 
-@main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@main.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def mine(course: Course, arguments: tuple[str, ...]) -> None:
-    """Run the tests of your parts, or others, or a script on your code: course mine [ARGUMENTS | SCRIPT.py ARGUMENTS].
+    """Run your code: the tests of your parts, or a script.
 
-    ARGUMENTS are pytest's. In a script `import mytorch` gives your package.
+    \b
+    course mine                the tests of the parts that are yours, and how much of mytorch is
+    course mine SCRIPT.py ...  a script in which `import mytorch` gives your package, with its arguments
+    course mine TESTS ...      pytest with these arguments (course mine -- --help: its options), on your parts
     """
     from course.mine import SolutionError, run_script, run_tests
 
     script = Path(arguments[0]) if arguments else None
     if script is None or script.suffix != ".py" or script.name.startswith("test_"):
         sys.exit(run_tests(course, list(arguments)))
+    if not script.is_file():
+        raise click.ClickException(f"there is no script {script}")
     try:
         run_script(course, script, list(arguments[1:]))
     except SolutionError as error:

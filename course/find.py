@@ -12,6 +12,9 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from course import names
+from course.files import Course
+
 MAX_BYTES = 20 << 20
 
 
@@ -45,6 +48,20 @@ def _below(folder: Path) -> Iterator[Path]:
                 waiting.append(path)
             elif path.suffix == ".ipynb" or (entry.is_symlink() and os.path.isdir(path)):
                 yield path
+
+
+def of_chapters(course: Course, paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """The files among these paths, and the notebooks in the folders among them that are called like a chapter.
+
+    Returns:
+        Them, and the other notebooks in the folders.
+    """
+    found: list[Path] = []
+    others: list[Path] = []
+    for path in paths:
+        for each in notebooks([path]):
+            (found if each == path or names.chapter(course, each.name) == each.stem else others).append(each)
+    return found, others
 
 
 def read(path: Path) -> NotebookNode:

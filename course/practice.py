@@ -12,6 +12,7 @@ from typing import Any
 from course.bundle import MIME, Bundle
 from course.cells import defined
 from course.files import Course, write_atomically
+from course.names import suggestion
 from course.parts import defines
 
 
@@ -49,10 +50,11 @@ def find(course: Course, name: str) -> Exercise:
     Raises:
         UnknownExerciseError: there is none.
     """
-    for exercise in exercises(course):
-        if exercise.name == name:
-            return exercise
-    raise UnknownExerciseError(f"no exercise is called {name!r}; `course progress` lists them")
+    every = {exercise.name: exercise for exercise in exercises(course)}
+    if name in every:
+        return every[name]
+    where = suggestion(name, every) or "; `course progress CHAPTER` lists them"
+    raise UnknownExerciseError(f"no exercise is called {name!r}{where}")
 
 
 def exercise_of_check(source: str) -> Exercise | None:

@@ -30,6 +30,29 @@ def print_report(report: Report, console: Console) -> None:
     console.print(f"seed {report.seed} · {description()}", style="dim")
 
 
+def print_practice(report: Report, console: Console) -> None:
+    """Print what is not right, with the reason, and a table with the points of each notebook and of all."""
+    for result in report.submissions:
+        if result.status != "graded":
+            console.print(_headline(result), soft_wrap=True)
+        for item in result.items:
+            if item.status not in ("passed", "skipped"):
+                console.print(f"[bold]{escape(result.path)}[/]: {item.grade_id}: [red]{item.status}[/]", soft_wrap=True)
+                console.print(f"{escape(item.message)}\n", soft_wrap=True)
+    table = Table("notebook", show_footer=True)
+    solved = [[item.status == "passed" for item in result.items] for result in report.submissions]
+    columns = {
+        "solved": [(sum(each), len(each)) for each in solved],
+        "points": [(result.score, result.max_score) for result in report.submissions],
+    }
+    for name, counts in columns.items():
+        done, every = (sum(each) for each in zip(*counts, strict=True))
+        table.add_column(name, f"{done} of {every}", justify="right", no_wrap=True)
+    for result, *row in zip(report.submissions, *columns.values(), strict=True):
+        table.add_row(escape(result.path), *(f"{done} of {every}" for done, every in row))
+    console.print(table)
+
+
 def write_reports(
     report: Report, course: Course, junit: Path | None, csv: Path | None, gradescope: Path | None, html: Path | None
 ) -> None:

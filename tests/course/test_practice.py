@@ -121,18 +121,25 @@ def test_progress_and_next(own_course: Course) -> None:
     solve(own_course, "predict_strides", "prediction = (12, 1, 4)")
     solve(own_course, "contiguous_strides", RIGHT_STRIDES)
     assert command(own_course, "next")[1].startswith("running_mean (2 points)")
+    assert command(own_course, "hint", "running_mean")[0] == 0
     code, output = command(own_course, "progress")
-    rows = [[cell.strip() for cell in row.split("│")[1:-1]] for row in output.splitlines() if row.startswith("│")]
-    assert code == 0
-    assert [row[:2] for row in rows] == [
-        [CHAPTER, ""],
-        ["✓ predict_strides", "1"],
-        ["✓ contiguous_strides", "3"],
-        ["running_mean", "–/2"],
-        ["smallest_step", "–/2"],
-        ["2 of 4 done", "4/8"],
-    ]
-    assert (rows[2][3], rows[-1][3]) == ("toy.layout:contiguous_strides", "1 of 1")
+    rows = [row.split() for row in output.splitlines() if " of " in row]
+    counted = "2 of 4 4 of 8 {}1 of 1"
+    assert (code, [" ".join(row) for row in rows]) == (
+        0,
+        [f"{CHAPTER} {counted.format('1 ')}", f"all {counted.format('')}"],
+    )
+    for name in ("01", CHAPTER, f"exercises/{CHAPTER}.ipynb"):
+        code, output = command(own_course, "progress", name)
+        assert (code, [row.split() for row in output.splitlines() if "/" in row]) == (
+            0,
+            [
+                ["✓", "predict_strides", "1", "0/3"],
+                ["✓", "contiguous_strides", "3", "0/3", "contiguous_strides"],
+                ["running_mean", "–/2", "1/3"],
+                ["smallest_step", "–/2", "0/3"],
+            ],
+        )
     for name in ("running_mean", "smallest_step"):
         solve(own_course, name, "x = 1")
     assert command(own_course, "next") == (0, "Every exercise is done.\n")

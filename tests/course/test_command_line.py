@@ -1,0 +1,162 @@
+"""What `course` says where something is missing, misspelled or can't be written; and how it shows the whole course."""
+
+import io
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import nbformat
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from course import practice
+from course.__main__ import main
+from course.files import CODE, Course
+from course.progress import table, table_of
+
+CHAPTER = "01_fixture"
+NO_COURSE = "no course in this folder or above it: go to a clone of its repository"
+
+
+def command(course: Course, *arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["--root", str(course.root), *arguments])
+    return result.exit_code, result.output
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `pip install` of the course's wheel puts into site-packages; nothing of its repository."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    built = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(CODE)]
+    subprocess.run([*pip, *built], check=True)
+    (wheel,) = folder.glob("*.whl")
+    target = folder / "site-packages"
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", "--target", str(target), str(wheel)], check=True)
+    return target
+
+
+def run_installed(installed: Path, where: Path, *arguments: str, others: bool = True) -> tuple[int, str]:
+    """Run `course` of the wheel in a folder, with the packages that it needs or without."""
+    path = [str(installed), *([sysconfig.get_path("purelib")] if others else [])]
+    start = f"import sys; sys.path += {path}; from course.__main__ import main; main(prog_name='course')"
+    environment = {key: text for key, text in os.environ.items() if key not in ("PYTHONPATH", "MINITORCH_COURSE_ROOT")}
+    done = subprocess.run(
+        [sys.executable, "-S", "-P", "-c", start, *arguments],
+        cwd=where,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_an_installation_without_a_course_says_so(installed: Path, course: Course, tmp_path: Path) -> None:
+    for arguments in (["next"], ["progress"], ["check", "a.ipynb"], ["grade", "a.ipynb"], ["mine"], ["read", "06"]):
+        code, said = run_installed(installed, tmp_path, *arguments)
+        assert (code, NO_COURSE in said, "Traceback" in said) == (1, True, False), said
+    assert run_installed(installed, course.exercises, "next") == (
+        0,
+        f"predict_strides (1 point) in exercises/{CHAPTER}.ipynb\n",
+    )
+    code, said = run_installed(installed, course.root, "check", f"exercises/{CHAPTER}.ipynb")
+    assert (code, "0 of 8 points" in said) == (1, True), said
+
+
+def test_an_installation_without_the_extra_says_which_it_needs(installed: Path, tmp_path: Path) -> None:
+    code, said = run_installed(installed, tmp_path, "next", others=False)
+    assert code == 1
+    assert said == (
+        "No module named 'click'. `course` needs the packages of the extra [course]: "
+        "pip install -e '.[course]' in the course's folder\n"
+    )
+
+
+def test_a_package_that_is_missing_later_is_named(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    code, said = command(course, "progress")
+    assert (code, "needs the packages of the extra [course]" in said) == (1, True)
+
+
+def test_copies_without_sources_or_solutions(own_course: Course) -> None:
+    for folder, arguments, message in (
+        (own_course.chapters, ["build"], "holds no chapters/"),
+        (own_course.solutions, ["grade", "exercises"], "holds no solutions/*.ipynb, which a grade compares with"),
+    ):
+        folder.rename(own_course.root / "elsewhere")
+        code, said = command(own_course, *arguments)
+        assert (code, message in said) == (1, True), said
+        (own_course.root / "elsewhere").rename(folder)
+
+
+def test_a_folder_that_cannot_be_written(own_course: Course) -> None:
+    """What stands in the way is named; a file, since nothing is closed to root."""
+    own_course.mine.write_text("in the way")
+    for arguments in (["hint", "running_mean"], ["reset", "running_mean"]):
+        code, said = command(own_course, *arguments)
+        assert (code, said.startswith(f"Error: {own_course.mine}")) == (1, True), said
+
+
+def test_names_that_are_almost_right(own_course: Course) -> None:
+    for arguments in (["hint", "runing_mean"], ["reset", "running-mean"]):
+        code, said = command(own_course, *arguments)
+        assert (code, said.partition("; ")[2]) == (1, "did you mean running_mean?\n")
+    assert command(own_course, "progress", "99")[1] == "Error: there is no chapter '99'; `course progress` lists them\n"
+    assert command(own_course, "reset", "01") == (0, f"kept a copy: my/backups/{CHAPTER}-1.ipynb\n")
+
+
+def test_mine_and_its_help(course: Course) -> None:
+    assert command(course, "mine", "nothere.py") == (1, "Error: there is no script nothere.py\n")
+    code, said = command(course, "mine", "--help")
+    assert (code, "course mine SCRIPT.py" in said, "pytest" in said) == (0, True, True)
+
+
+def test_a_script_gets_its_own_options_and_errors(own_course: Course) -> None:
+    script = own_course.root / "script.py"
+    script.write_text("import sys; print(sys.argv[1:]); open('nowhere')")
+    result = CliRunner().invoke(main, ["--root", str(own_course.root), "mine", str(script), "--help"])
+    assert (result.output, type(result.exception)) == ("['--help']\n", FileNotFoundError)
+
+
+def test_the_whole_course_fits_80_columns() -> None:
+    """A line for each chapter, and no name broken or cut."""
+    course = Course(CODE)
+    exercises = practice.exercises(course)
+    chapters = list(dict.fromkeys(exercise.chapter for exercise in exercises))
+    shown = {name: io.StringIO() for name in ("", *chapters)}
+    for name, text in shown.items():
+        Console(file=text, width=80).print(table_of(course, name) if name else table(course))
+    assert len(shown[""].getvalue().splitlines()) < len(chapters) + 10
+    assert all(chapter in shown[""].getvalue() for chapter in chapters)
+    for exercise in exercises:
+        names = [exercise.name, *(part.partition(":")[2] for part in exercise.parts)]
+        assert all(name in shown[exercise.chapter].getvalue() for name in names), exercise.name
+
+
+def test_a_folder_is_checked(own_course: Course) -> None:
+    path = own_course.exercises / f"{CHAPTER}.ipynb"
+    (own_course.exercises / "Untitled.ipynb").write_text("{")
+    (own_course.exercises / "02_other.ipynb").write_text(path.read_text())
+
+    def check(*options: str, **answers: str) -> tuple[int, str]:
+        notebook = nbformat.read(own_course.pristine / path.name, as_version=4)
+        for cell in notebook.cells:
+            cell.source = answers.get(cell.metadata.get("nbgrader", {}).get("grade_id"), cell.source)
+        nbformat.write(notebook, path)
+        return command(own_course, "check", str(own_course.exercises), *options)
+
+    code, said = check("--allow-unsolved")
+    assert (code, "Untitled.ipynb: not checked" in said, "0 of 8" in said) == (0, True, True), said
+    assert check()[0] == 1
+    assert check("--allow-unsolved", predict_strides="prediction = (12, 1, 4)")[0] == 0
+    code, said = check("--allow-unsolved", predict_strides="prediction = (12, 4, 1)")
+    assert (code, "the strides of the array before it was transposed" in " ".join(said.split())) == (1, True), said
+    path.write_text("<<<<<<<")
+    assert command(own_course, "check", "--allow-unsolved", str(own_course.exercises))[0] == 1
+    empty = own_course.root / "empty"
+    empty.mkdir()
+    assert command(own_course, "check", str(empty)) == (1, f"Error: no chapter's notebook in {empty}\n")
