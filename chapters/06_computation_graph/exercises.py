@@ -307,6 +307,28 @@ def walk_back(roots, grads, visit):
 
 
 # %% mutant="graph_walk_back"
+# A stack in place of a heap
+# The gradients are right, but this takes the node that became ready last. Of the nodes that are ready, the one that was
+# recorded last should run first: a heap gives the smallest, a list its end.
+def walk_back(roots, grads, visit):
+    arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
+    for edge, grad in zip(roots, grads, strict=True):
+        arrive(buffers, edge, grad)
+    ready = [node for node, count in arrivals.items() if count == 0]
+    while ready:
+        node = ready.pop()
+        arrived = buffers.pop(node, [None] * len(node.outputs))
+        for edge, gradient in zip(node.edges, visit(node, arrived), strict=True):
+            if edge is None:
+                continue
+            if gradient is not None:
+                arrive(buffers, edge, gradient)
+            arrivals[edge[0]] -= 1
+            if arrivals[edge[0]] == 0:
+                ready.append(edge[0])
+
+
+# %% mutant="graph_walk_back"
 # Starts all roots at once
 # One root may be an input of another. It isn't ready at the start: more is going to arrive at it.
 def walk_back(roots, grads, visit):

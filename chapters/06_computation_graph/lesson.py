@@ -1,8 +1,8 @@
 # %% [markdown]
 # # The computation graph
-# You'll write the engine behind `loss.backward()`, for single numbers and then for the tensors of your own library. With
-# it, a network learns to separate two moons. Plan 75 minutes for the lesson and as much for the exercises. *Count
-# instead of recursing* is a good place to stop for the day.
+# This lesson builds the engine behind `loss.backward()` for single numbers. Then you write the one for the tensors of
+# your own library, and with it a network learns to separate two moons. Plan 75 minutes for the lesson and as much for
+# the exercises. *Count instead of recursing* is a good place to stop for the day.
 
 # %% [markdown]
 # ## A weight that gets no gradient
@@ -200,8 +200,8 @@ print("5,000 additions:", type(check.error(backward, additions(5_000))).__name__
 #   twice or get lost.
 # - *Longer:* PyTorch counts the edges to each reachable node and runs the node when all of them have delivered: once,
 #   however many paths lead to it.
-# - *They ask next:* Why backwards? One pass gives the derivatives of the loss by *all* inputs. A forward pass gives those
-#   by *one* input (exercise 5).
+# - *They ask next:* Why backwards? One pass gives the derivatives of the loss with respect to *all* inputs. A forward
+#   pass gives those with respect to *one* (exercise 5).
 # - *The trap:* testing an engine on chains.
 # - *Proof:* `proof-diamond`, `proof-topological-order`.
 
@@ -373,10 +373,10 @@ print("frozen batch norm: graph", body(torch.ones(8, 3)).grad_fn, "- mean", body
 #
 # **Interview · You fine-tune the head of a network. `requires_grad_(False)`, `no_grad` or `detach`?**
 #
-# - *Thirty seconds:* `body.requires_grad_(False)`: nothing below the head is recorded, and no activations are kept
-#   there. Also call `body.eval()`, or its batch norms go on updating their statistics.
-# - *Longer:* `no_grad` around the body's forward does the same, whatever the flags say. `detach` cuts too late: the body
-#   was recorded already.
+# - *Thirty seconds:* `body.requires_grad_(False)`: unless the data require grad, nothing below the head is recorded,
+#   and no activations are kept there. Also call `body.eval()`, or its batch norms go on updating their statistics.
+# - *Longer:* `no_grad` around the body's forward does the same, whatever the flags say. `detach` cuts too late: the
+#   body was recorded already.
 # - *They ask next:* Does it help to freeze late layers? A little: gradients for the early layers still pass through.
 # - *The trap:* believing that `eval()` freezes weights. It changes what layers compute, not what is recorded.
 # - *Proof:* `proof-freezing`; `proof-leaves` for `no_grad` and `detach`.
@@ -447,7 +447,8 @@ for count in (1, 2, 3):
 
 # %% [markdown] given="mytorch.autograd.engine:arrive"
 # ## The real one
-# PyTorch's engine is C++; minitorch's is Python, with the same order and messages. Compare how a gradient arrives. Yours:
+# PyTorch's engine is C++; minitorch's is Python, with the same order and messages. Compare how a gradient arrives.
+# Yours:
 
 # %%
 import inspect
@@ -466,7 +467,7 @@ print(inspect.getsource(engine._receive))
 #
 # ## Myths
 # ### Myth 14 · "`Variable.grad` is itself a Variable"
-# That was so until version 0.4 made `Variable` and `Tensor` one class (note D4). Today `.grad` is a tensor:
+# That was so until version 0.4 made `Variable` and `Tensor` one class. Today `.grad` is a tensor:
 
 # %% tags=["proof-myth-14"]
 for create_graph in (False, True):
