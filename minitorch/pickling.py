@@ -63,7 +63,7 @@ def rebuild_tensor(
     steps = tuple(step * kind.itemsize for step in stride)
     array = where.backend.strided(saved.storage._bytes, kind.numpy, offset * kind.itemsize, tuple(size), steps)
     tensor = make_tensor(array, kind, where)
-    tensor._storage = saved.storage
+    saved.storage._take_in(tensor)
     for name, bit in _BITS.items():
         if metadata and metadata.get(name):
             tensor._bits |= bit

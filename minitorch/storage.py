@@ -6,28 +6,47 @@ Source: https://pytorch.org/docs/stable/storage.html
 from __future__ import annotations
 
 import functools
-import gc
 import os
 import warnings
+import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minitorch.arrays import Array, pinned
 from minitorch.arrays.shared import SharedMemory, allocate, shared_memory_of
-from minitorch.autograd.differentiable import Differentiable
 from minitorch.devices import cpu, device, tensor_device
 from minitorch.dtypes import dtype
 
+if TYPE_CHECKING:
+    from minitorch.tensor import Tensor
+
+
+class Reference(weakref.ref["Tensor"]):
+    """A weak reference to a tensor that is equal to itself alone: tensors are compared element by element."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
 
 class UntypedStorage:
-    """A row of bytes on one device. All views of a tensor share one storage object."""
+    """A row of bytes on one device. All views of a tensor share one storage object, which knows them: if the memory
+    moves, they move with it."""
 
-    __slots__ = ("__weakref__", "_array", "_buffer", "device")
+    __slots__ = ("__weakref__", "_array", "_buffer", "_forget", "_tensors", "device")
 
     def __init__(self, array: Array, device: device) -> None:
         self._array = array
         self._buffer: Array | None = None
+        self._tensors: set[Reference] = set()
+        self._forget = self._tensors.discard
         self.device = device
+
+    def _take_in(self, tensor: Tensor) -> None:
+        """Makes this the storage of a tensor, whose array lies in it."""
+        tensor._storage = self
+        if not self._tensors or all(each() is not tensor for each in self._tensors.copy()):
+            self._tensors.add(Reference(tensor, self._forget))
 
     @property
     def _bytes(self) -> Array:
@@ -125,18 +144,14 @@ class UntypedStorage:
         return self.device.type == "cuda" or (self.device is cpu and shared_memory_of(self._bytes) is not None)
 
     def _move_to(self, moved: Array) -> UntypedStorage:
-        """Makes other bytes the memory, and copies what fits into them.
-
-        All tensors that share the storage move with it. It doesn't know them, and being asked this is rare, so they are
-        looked for among all objects.
-        """
-        tensors: list[Any] = [each for each in gc.get_referrers(self) if isinstance(each, Differentiable)]
-        shared = [each for each in tensors if each._storage is self]
-        offsets = [each.storage_offset() * each.itemsize for each in shared]
+        """Makes other bytes the memory, and copies what fits into them. All tensors that share it move with it."""
+        known = [each() for each in self._tensors.copy()]
+        tensors = [each for each in known if each is not None and each._storage is self]
+        offsets = [each.storage_offset() * each.itemsize for each in tensors]
         kept = min(moved.size, self.nbytes())
         moved[:kept] = self._bytes[:kept]
         self._buffer = moved
-        for tensor, offset in zip(shared, offsets, strict=True):
+        for tensor, offset in zip(tensors, offsets, strict=True):
             array = tensor._array
             if not array.size or offset + self.device.backend.as_bytes(array).size <= moved.size:
                 tensor._array = self.device.backend.strided(moved, array.dtype, offset, array.shape, array.strides)

@@ -27,7 +27,7 @@ from minitorch.layout import contiguous_format, is_contiguous, restrided, stride
 from minitorch.layout import memory_format as MemoryFormat
 from minitorch.printing import tensor_format, tensor_repr
 from minitorch.size import Size, check_dim
-from minitorch.storage import TypedStorage, UntypedStorage, warn_of_typed_storage
+from minitorch.storage import Reference, TypedStorage, UntypedStorage, warn_of_typed_storage
 
 if TYPE_CHECKING:
     from minitorch.methods import Methods  # the signatures of what ops declare
@@ -142,6 +142,7 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
             if not self._array.size:
                 self._array = restrided(self._device.xp, self._array, strides_of(self._array))
             self._storage = UntypedStorage(self._array, self._device)
+            self._storage._tensors.add(Reference(self, self._storage._forget))
         return self._storage
 
     def storage(self) -> TypedStorage:
@@ -239,19 +240,13 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
         if other._dtype is not self._dtype or other._device is not self._device:
             self._accumulator = None
         storage = Tensor.untyped_storage(other)  # which a lazy parameter refuses to be asked for
-        self._storage, self._array = storage, other._array
+        storage._take_in(self)
+        self._array = other._array
         self._dtype, self._device, self._bits = other._dtype, other._device, other._bits
 
     def _alias(self) -> Tensor:
         """Another tensor on the same memory and version counter, without history."""
-        storage = Tensor.untyped_storage(self)  # which a lazy parameter refuses to be asked for
-        alias = make_tensor(self._array, self._dtype, self._device)
-        alias._storage = storage
-        if self._counter is None:
-            self._counter = VersionCounter()
-        alias._counter = self._counter
-        alias._bits = self._bits
-        return alias
+        return _sharing(self, self._array, self._dtype)
 
     def __copy__(self) -> Tensor:
         copy = _as_subclass(self._alias(), type(self))
@@ -414,18 +409,31 @@ def make_tensor(array: Array, dtype: dtypes.dtype, device: devices.device) -> Te
     return tensor
 
 
-def make_view(source: Tensor, array: Array) -> Tensor:
-    """A view of `source`: it shares storage and version counter, and knows the tensor that owns the memory."""
-    view = make_tensor(array, FROM_NUMPY[array.dtype], source._device)
+def _sharing(source: Tensor, array: Array, dtype: dtypes.dtype) -> Tensor:
+    """A tensor without history whose array lies in the memory of `source`: it shares storage and version counter."""
     storage = source._storage
     if storage is None:
-        storage = source._storage = UntypedStorage(source._array, source._device)
-    view._storage = storage
-    counter = source._counter
-    if counter is None:
-        counter = source._counter = VersionCounter()
-    view._counter = counter
-    view._bits = source._bits
+        storage = Tensor.untyped_storage(source)  # which a lazy parameter refuses to be asked for
+    if source._counter is None:
+        source._counter = VersionCounter()
+    tensor: Tensor = _new(Tensor)
+    tensor._array = array
+    tensor._dtype = dtype
+    tensor._device = source._device
+    tensor._storage = storage
+    tensor._bits = source._bits
+    tensor._counter = source._counter
+    tensor._base = None
+    tensor._grad_fn = None
+    tensor._requires_grad = False
+    storage._tensors.add(Reference(tensor, storage._forget))
+    return tensor
+
+
+def make_view(source: Tensor, array: Array) -> Tensor:
+    """A view of `source`: it shares storage and version counter, and knows the tensor that owns the memory."""
+    view = _sharing(source, array, FROM_NUMPY[array.dtype])
+    counter: Any = source._counter  # which there is now
     if counter is UNTRACKED:
         return view
     view._base = source if source._base is None else source._base
@@ -465,4 +473,6 @@ def _as_subclass(tensor: Tensor, cls: type) -> Tensor:
     instance: Tensor = _new(cls)
     for name in ("_array", "_bits", "_dtype", "_device", "_storage", "_counter", "_base", "_grad_fn", "_requires_grad"):
         setattr(instance, name, getattr(tensor, name))
+    if instance._storage is not None:
+        instance._storage._take_in(instance)
     return instance

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import signal
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 
 import minitorch
 import minitorch.multiprocessing as mp
+from minitorch.arrays.shared import shared_memory_of
 from tests.same import exactly_the_same
 
 METHODS = ["fork", "spawn"]
@@ -45,6 +48,49 @@ def test_moving_twice_keeps_the_memory() -> None:
     address = tensor.data_ptr()
     assert tensor.share_memory_().data_ptr() == address
     assert tensor[1:].share_memory_().data_ptr() == address + 4
+
+
+@pytest.fixture
+def frozen() -> Iterator[Callable[[], None]]:
+    """What a program does before it forks, so that collections write to no page that the processes share."""
+    yield gc.freeze
+    gc.unfreeze()
+
+
+def test_tensors_that_the_collector_has_frozen_move_along(frozen: Callable[[], None]) -> None:
+    module, tensor = minitorch.nn.Linear(2, 2), minitorch.arange(4.0)
+    view, alias, other = tensor[1:3], tensor.detach(), minitorch.zeros(4)
+    other.data = tensor
+    loaded = pickle.loads(pickle.dumps(tensor[2:]))
+    looking = minitorch.zeros(0).set_(loaded.untyped_storage())
+    frozen()
+    module.share_memory()
+    assert all(shared_memory_of(each._array) is not None for each in module.parameters())
+    tensor.resize_(8)[1] = 50.0
+    assert [view.tolist(), alias.tolist(), other.tolist()] == [
+        [50.0, 2.0],
+        [0.0, 50.0, 2.0, 3.0],
+        [0.0, 50.0, 2.0, 3.0],
+    ]
+    assert tensor.data_ptr() == tensor.untyped_storage().data_ptr()
+    loaded.untyped_storage().share_memory_()
+    loaded.fill_(7.0)
+    assert looking[-2:].tolist() == [7.0, 7.0]
+
+
+def test_a_storage_forgets_tensors_that_are_gone_or_have_left() -> None:
+    tensor, other = minitorch.zeros(4), minitorch.ones(4)
+    for _ in range(100):
+        tensor[1:].detach()
+    storage = tensor.untyped_storage()
+    assert len(storage._tensors) == 1
+    for _ in range(100):
+        tensor.data = other
+        tensor.data = other.clone()
+    assert len(other.untyped_storage()._tensors) == 2
+    address = tensor.data_ptr()
+    other.share_memory_()
+    assert tensor.data_ptr() == address
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64", "float16", "bfloat16", "complex64"])

@@ -82,7 +82,7 @@ def _look_at(self: Tensor, storage: UntypedStorage, shape: Ints, stride: Ints, o
     steps = tuple([step * itemsize for step in stride])
     backend = self._device.backend
     self._array = backend.strided(storage._bytes, self._dtype.numpy, offset * itemsize, tuple(shape), steps)
-    self._storage = storage
+    storage._take_in(self)
 
 
 METHODS["set_"] = set_
