@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from minitorch.autograd.grad_mode import state as grad_mode
-from minitorch.dispatch.signatures import place
 from minitorch.dtypes import bfloat16, dtype, float16, float32, float64
 from minitorch.tensor import Tensor
 
@@ -148,7 +147,6 @@ def applied(
             args, kwargs = _with_float32_results(parameters, args, kwargs)
         return _run(function, chosen, args, kwargs)
 
-    place(autocast, function)
     if policy_name:
         autocast.autocast = policy_name  # type: ignore[attr-defined]
     return autocast

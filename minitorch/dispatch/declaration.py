@@ -115,7 +115,7 @@ def declare(
         for operator in operators.split():
             method = METHODS[operator] = apply.operator_of(op, operator)
             method.__name__ = method.__qualname__ = operator
-            signatures.place(method, kernel)
+            signatures.describe_operator(method, kernel)
         return function
 
     return generate
@@ -203,6 +203,9 @@ def composite(
     """
 
     def generate(function: Any) -> Any:
+        source = inspect.unwrap(function)
+        if "<locals>" in source.__code__.co_qualname:
+            signatures.describe(source, source)
         method = applied(function, autocast, autocast_on_gpu)
         public = method
         if "function" in variants:
@@ -246,7 +249,6 @@ def _asking_for_tensors(function: Callable[..., Any], called: str) -> Callable[.
                     ) from None
             raise
 
-    signatures.place(asking, function)
     return asking
 
 

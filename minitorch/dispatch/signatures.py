@@ -1,5 +1,8 @@
 """What `help` and `inspect` show of generated functions: PyTorch's parameters, and where they are declared.
 
+`inspect.getsource`, and editors likewise, go by `__wrapped__` from a function to its declaration. The code itself stays
+where it is: a traceback shows what runs.
+
 The parameters are worked out when somebody asks, since hundreds of functions are generated and few are asked about.
 """
 
@@ -19,11 +22,15 @@ _POSITIONAL, _NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter
 class Described:
     """Stands as `__wrapped__` in a generated function, where `inspect` looks for a `__signature__`."""
 
-    __slots__ = ("__wrapped__", "parameters")
+    __slots__ = ("__wrapped__", "annotations", "parameters")
 
     def __init__(self, parameters: Callable[[], Iterable[inspect.Parameter]], source: Callable[..., Any]) -> None:
         self.parameters = parameters
-        self.__wrapped__ = source
+        source = inspect.unwrap(source)
+        self.annotations = source.__annotations__
+        outer, inside, _ = source.__code__.co_qualname.partition(".<locals>")
+        # What is made inside a function is shown with it. The copy of what describes itself leads no further.
+        self.__wrapped__ = source.__globals__[outer] if inside else FunctionType(source.__code__, source.__globals__)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -52,7 +59,6 @@ def describe_op(
         yield from (_parameter(name, default) for name, default in keywords.items())
 
     function.__wrapped__ = Described(parameters, op.kernel)
-    place(function, op.kernel)
 
 
 def describe(
@@ -63,9 +69,11 @@ def describe(
     first: str = "",
     inplace: bool = False,
     keywords: Mapping[str, Any] = _NONE,
+    shown: Callable[..., Any] | None = None,
 ) -> None:
     """Has `inspect` find the parameters that `source` is written with, without `skip` at the beginning and a `**` at
-    the end, but with `first` before them, and behind them `inplace` and more keywords."""
+    the end, but with `first` before them, and behind them `inplace` and more keywords; and its declaration, or that of
+    `shown`."""
 
     def parameters() -> Iterable[inspect.Parameter]:
         signature = inspect.signature(source, follow_wrapped=source is not function)
@@ -78,21 +86,13 @@ def describe(
         present = {each.name for each in own}
         yield from (_parameter(name, default) for name, default in keywords.items() if name not in present)
 
-    itself = source is function
-    function.__wrapped__ = Described(parameters, FunctionType(source.__code__, {}) if itself else source)
-    if not itself:
-        place(function, source)
+    function.__wrapped__ = Described(parameters, shown or source)
 
 
-def place(function: Any, source: Callable[..., Any]) -> None:
-    """Has a generated function say that it stands where its source does, where editors, `inspect` and readers of
-    tracebacks look for it."""
-    while hasattr(source, "__wrapped__"):
-        source = source.__wrapped__
-    code, size = source.__code__, len(function.__code__.co_code) // 2
-    lines = b"".join(bytes((0xE8 + min(size - start, 8) - 1, 0)) for start in range(0, size, 8))
-    function.__code__ = function.__code__.replace(
-        co_filename=code.co_filename,
-        co_firstlineno=code.co_firstlineno,
-        co_linetable=lines,  # all of it is on that line. See Objects/locations.md in CPython's source
-    )
+def describe_operator(method: Any, kernel: Callable[..., Any]) -> None:
+    """Has `inspect` find the declaration of the op that a special method runs, and the method's own parameters."""
+
+    def parameters() -> Iterable[inspect.Parameter]:
+        return inspect.signature(method, follow_wrapped=False).parameters.values()
+
+    method.__wrapped__ = Described(parameters, kernel)

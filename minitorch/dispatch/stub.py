@@ -13,6 +13,7 @@ from typing import Any
 
 import minitorch
 from minitorch.dispatch.declaration import METHODS
+from minitorch.dispatch.signatures import Described
 
 FILE = Path(minitorch.__file__).with_name("methods.pyi")
 
@@ -41,7 +42,8 @@ def text() -> str:
 def _stub(name: str, method: Any) -> str:
     if isinstance(method, property):
         return f"    @property\n    def {name}(self) -> Any: ..." + _setter(name, method)
-    declared = getattr(inspect.unwrap(method), "__annotations__", {})
+    described = inspect.unwrap(method, stop=lambda each: isinstance(each, Described))
+    declared = described.annotations if isinstance(described, Described) else described.__annotations__
     parameters = [each for each in inspect.signature(method).parameters.values() if each.name != "out"]
     shown = ", ".join(_parameters(parameters, declared))
     # `object` says of == that it gives a bool.

@@ -67,7 +67,7 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 def _refuse(name: str) -> Any:
     def refused(*args: Any, **kwargs: Any) -> NoReturn:
-        """Raises NotImplementedError."""
+        """freeze, load, save, trace: raises NotImplementedError."""
         raise NotImplementedError(
             f"torch.jit.{name}: minitorch has no compiler of scripts; save state_dict() with torch.save"
         )

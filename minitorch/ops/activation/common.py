@@ -175,6 +175,7 @@ _clamped = NAMESPACES["nn.functional"]["hardtanh"]
 
 
 def functional_hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """`hardtanh` in `nn.functional`, which looks at its limits."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return _clamped(input, min_val, max_val, inplace)

@@ -90,7 +90,7 @@ def _implicit_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) ->
 
 
 def _functional(name: str, function: Any, sign: int = 1) -> Any:
-    """The form in `nn.functional`, which guesses the dimension if none is named."""
+    """`softmax`, `log_softmax` and `softmin` in `nn.functional`, which guess the dimension if none is named."""
 
     def implicit(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
         chosen = _implicit_dim(name, input, dim, _stacklevel)

@@ -164,6 +164,8 @@ def to(
 
 
 def _cast_method(name: str, kind: dtype) -> None:
+    """The method bool, byte, char, short, int, long, half, bfloat16, float, double, cfloat or cdouble."""
+
     @composite(variants="method")
     @called(name, f"This tensor as {kind}.")
     def method(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:

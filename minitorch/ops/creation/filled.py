@@ -211,7 +211,8 @@ def full_like(xp: Any, array: Array, fill_value: Number) -> None:
 
 
 def _new(name: str, create: Any) -> None:
-    """The method `new_zeros` and its like: a factory whose defaults for dtype and device are the tensor's."""
+    """The method new_zeros, new_ones, new_empty, new_full or new_empty_strided: a factory whose defaults for dtype and
+    device are the tensor's."""
 
     @called(name, f"{create.__name__} of this tensor's dtype, on its device, unless others are given.")
     def new(input: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
@@ -222,7 +223,7 @@ def _new(name: str, create: Any) -> None:
             **options,
         )
 
-    signatures.describe(new, create, first="self")
+    signatures.describe(new, create, first="self", shown=new)
     composite(variants="method")(new)
 
 

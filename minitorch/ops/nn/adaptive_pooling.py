@@ -96,7 +96,12 @@ def adaptive_max_pool(xp: Any, self: Array, output: Ints) -> tuple[Array, Array]
 
 
 def _public(n: int) -> tuple[Any, Any, Any]:
-    """The adaptive pools of n dimensions: the mean, the largest elements, and these with indices."""
+    """The adaptive pools of n dimensions: the mean, the largest elements, and these with indices.
+
+    adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d, adaptive_max_pool2d,
+    adaptive_max_pool3d, adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices and
+    adaptive_max_pool3d_with_indices.
+    """
 
     def adaptive_avg_pool_nd(input: Tensor, output_size: Any) -> Tensor:
         """The means of as many windows as are asked for; None keeps a dimension's size."""

@@ -205,7 +205,7 @@ def _convolve_transposed(
 
 
 def _public(n: int) -> tuple[Any, Any]:
-    """conv{n}d and conv_transpose{n}d, in `torch` and in `nn.functional`."""
+    """conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d and conv_transpose3d, of n dimensions."""
 
     def conv(
         input: Tensor,

@@ -98,7 +98,8 @@ def _check(name: str, n: int, input: Tensor, samples: Tensor, kernel: Ints, outp
 
 
 def _public(n: int) -> tuple[Any, Any]:
-    """fractional_max_pool{n}d and fractional_max_pool{n}d_with_indices."""
+    """fractional_max_pool2d and fractional_max_pool2d_with_indices, fractional_max_pool3d and
+    fractional_max_pool3d_with_indices."""
     name = f"fractional_max_pool{n}d"
 
     def fractional_max_pool_nd(

@@ -19,7 +19,7 @@ NAMESPACES["torch"].update({name: NAMESPACES["nn.functional"][name] for name in 
 
 
 def _pool(name: str) -> Any:
-    """Makes a `max_pool` that returns no indices."""
+    """max_pool1d, max_pool2d and max_pool3d, which return no indices."""
     with_indices = NAMESPACES["nn.functional"][name]
 
     @composite(variants="function")
@@ -42,7 +42,8 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor
 
 
 def _dropout(name: str, function: Any) -> tuple[Any, Any]:
-    """Makes `name` and `name_`, which say `train` where `nn.functional` says `training`."""
+    """dropout, alpha_dropout and feature_alpha_dropout, which say `train` where `nn.functional` says `training`; and
+    each in place."""
 
     def dropped(input: Tensor, p: float, train: bool, inplace: bool) -> Tensor:
         if not 0 <= p <= 1:

@@ -146,6 +146,9 @@ def avg_pool_backward(
 
 
 def _public_max_pool(n: int) -> tuple[Any, Any]:
+    """max_pool1d, max_pool2d and max_pool3d; max_pool1d_with_indices, max_pool2d_with_indices and
+    max_pool3d_with_indices."""
+
     def max_pool_nd(
         input: Tensor,
         kernel_size: Any,
@@ -188,6 +191,8 @@ def avg_pool1d(
 
 
 def _public_avg_pool(n: int) -> Any:
+    """avg_pool2d and avg_pool3d."""
+
     def avg_pool_nd(
         input: Tensor,
         kernel_size: Any,
@@ -229,6 +234,7 @@ avg_pool2d, avg_pool3d = _public_avg_pool(2), _public_avg_pool(3)
 
 
 def _public_lp_pool(n: int) -> Any:
+    """lp_pool1d, lp_pool2d and lp_pool3d."""
     maximum, mean = {1: (max_pool1d, avg_pool1d), 2: (max_pool2d, avg_pool2d), 3: (max_pool3d, avg_pool3d)}[n]
 
     def lp_pool_nd(

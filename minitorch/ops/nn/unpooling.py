@@ -47,7 +47,7 @@ def max_unpool(xp: Any, self: Array, indices: Array, size: Ints) -> Array:
 
 
 def _public(n: int) -> Any:
-    """max_unpool{n}d."""
+    """max_unpool1d, max_unpool2d and max_unpool3d."""
 
     def max_unpool_nd(
         input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None

@@ -11,7 +11,7 @@ from typing import Any
 from minitorch import return_types
 from minitorch.arrays import Array
 from minitorch.dispatch.apply import in_place_of, write_out
-from minitorch.dispatch.declaration import METHODS, OPS, composite, declare
+from minitorch.dispatch.declaration import OPS, composite, declare
 from minitorch.dispatch.errors import not_implemented
 from minitorch.dispatch.op import CASTS
 from minitorch.dtypes import C_NAMES, bool_, c_type_name, finfo, float32
@@ -54,10 +54,12 @@ def cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Arr
     return result
 
 
-def _in_place(name: str) -> Any:
-    """The in-place form of a scan, which computes in the tensor's own dtype."""
+def _in_place(name: str) -> None:
+    """`cumsum_` or `cumprod_`, which computes in the tensor's own dtype."""
     scan = in_place_of(OPS[name])
 
+    @composite(variants="method")
+    @called(f"{name}_", f"Overwrites this tensor with its {name}.")
     def method(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
         if dtype is not None and dtype is not self._dtype:
             raise RuntimeError(
@@ -67,8 +69,6 @@ def _in_place(name: str) -> Any:
         if self._dtype is bool_ and self.dim() and self.numel():
             raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
         return scan(self, dim, dtype=self._dtype)
-
-    return method
 
 
 def _sum_of_later(grad: Tensor, dim: int) -> Tensor:
@@ -106,8 +106,8 @@ def _cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> T
     return cat(grads, dim)
 
 
-METHODS["cumsum_"] = _in_place("cumsum")
-METHODS["cumprod_"] = _in_place("cumprod")
+_in_place("cumsum")
+_in_place("cumprod")
 
 
 @declare(

@@ -125,7 +125,7 @@ def _arguments(dim: Dims, unbiased: bool | None, correction: Number) -> tuple[Di
 
 
 def _statistic(op: Any, name: str, explanation: str, variants: str) -> Any:
-    """Makes one of the four public functions, which share their arguments."""
+    """The function `var`, `std`, `var_mean` or `std_mean`, which share their arguments."""
 
     @composite(variants=variants, out_type=CASTS)
     @called(name, explanation)

@@ -12,7 +12,6 @@ from typing import Any
 from minitorch.autograd.attributes import node_class
 from minitorch.autograd.inplace import check_writable
 from minitorch.dispatch.declaration import METHODS
-from minitorch.dispatch.signatures import place
 from minitorch.ops.views import shape, striding, transposition  # noqa: F401  the functions whose methods are made here
 from minitorch.tensor import Tensor
 
@@ -40,7 +39,6 @@ def in_place_view(function: Callable[..., Tensor], overloads: int) -> Callable[.
 
     functools.update_wrapper(method, function)
     method.__name__ = method.__qualname__ = function.__name__ + "_"
-    place(method, function)
     return method
 
 
