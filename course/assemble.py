@@ -12,7 +12,8 @@ import importlib.util
 import linecache
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -39,6 +40,7 @@ def assemble(
     chapter: int | None = None,
     mine: Mapping[str, str] | None = None,
     marks: Mapping[str, str] | None = None,
+    others: Iterable[str] = (),
 ) -> Files:
     """The files of a package in which some parts are the learner's.
 
@@ -47,6 +49,7 @@ def assemble(
         chapter: leave out the sections of later chapters.
         mine: by part ("mytorch.autograd.engine:count_arrivals"), the cell that defines it.
         marks: by part, a comment line that comes before it.
+        others: parts that stay the reference's, though the cells define them.
 
     Raises:
         PartError: a part is not in the package as of the chapter, or not in its cell.
@@ -63,7 +66,8 @@ def assemble(
         groups.setdefault((parts.file_of(files, part), cell), []).append(part)
     for (name, cell), chosen in groups.items():
         paths = [part.partition(":")[2] for part in chosen]
-        elsewhere = {parts.short(part) for part, text in mine.items() if text == cell} - set(map(parts.short, chosen))
+        held = [*others, *(part for part, text in mine.items() if text == cell and part not in chosen)]
+        elsewhere = set(map(parts.short, held))
         files[name] = parts.swap(files[name], cell, paths, marks.get(chosen[0], ""), elsewhere)
     return files
 
@@ -110,6 +114,19 @@ def offer(files: Mapping[str, str], name: str = "mytorch", allowed: Sequence[str
     sys.meta_path.insert(0, _Memory(files, name, {*REFUSED} - {name, *allowed}))
 
 
+@contextmanager
+def kept(name: str = "mytorch") -> Iterator[None]:
+    """Whatever package of this name is imported inside, afterwards the one of before is there again."""
+    modules = {module: sys.modules[module] for module in _modules(name)}
+    finders = list(sys.meta_path)
+    try:
+        yield
+    finally:
+        _forget(name)
+        sys.modules.update(modules)
+        sys.meta_path[:] = finders
+
+
 def _is_needed(name: str, files: Mapping[str, str]) -> bool:
     """Whether an `__init__.py` without a section stands above a file that has one, or is the whole package's."""
     folder = name.removesuffix("__init__.py")
@@ -118,8 +135,12 @@ def _is_needed(name: str, files: Mapping[str, str]) -> bool:
 
 def _forget(name: str) -> None:
     sys.meta_path[:] = [finder for finder in sys.meta_path if not (isinstance(finder, _Memory) and finder.name == name)]
-    for module in [module for module in sys.modules if module == name or module.startswith(f"{name}.")]:
+    for module in _modules(name):
         del sys.modules[module]
+
+
+def _modules(name: str) -> list[str]:
+    return [module for module in sys.modules if module == name or module.startswith(f"{name}.")]
 
 
 class _Memory(importlib.abc.MetaPathFinder, importlib.abc.Loader):

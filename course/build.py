@@ -89,7 +89,7 @@ def _folders(course: Course, chapters: list[str]) -> tuple[list[Path], dict[str,
                     raise cell.error(f"duplicate exercise {name!r}, also at {names[name].path}:{names[name].line}")
                 if name is not None:
                     names[name] = cell
-                    taken |= dict.fromkeys(str(cell.metadata.get("part", "")).split(), name)
+                    taken |= dict.fromkeys((part for group in cell.part_groups for part in group), name)
     return chosen, taken
 
 

@@ -5,15 +5,16 @@ import html
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, nullcontext
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from course import assemble, magic, nbgrader, package, practice, verdict
 from course import bundle as _bundle
-from course import magic, nbgrader, package, practice
+from course.cells import plain
 from course.files import Course
 from course.lock import locked
 
@@ -23,6 +24,8 @@ deliver: Callable[[_bundle.Bundle], None] | None = None
 """Takes what a check shows, in a grade."""
 made: Callable[[str], None] | None = None
 """Takes each of the learner's parts once it is in the package, in a grade."""
+only: Sequence[str] = ()
+"""Which parts of a check are the learner's, while they are tried one by one; all of them, if empty."""
 _CELLS: list[str] = []  # what ran since this module was imported: nbval leaves no history
 
 
@@ -141,20 +144,22 @@ def mytorch(*parts: str, chapter: int) -> ModuleType:
     """Import mytorch as of a chapter, in which these parts are the learner's and everything else is the reference's.
 
     The learner's text is the last cell run that defines them all. `import mytorch` gives this package from now on.
+    Where parts are tried one by one, `only` says which are the learner's now.
 
     Raises:
         LookupError: no such part, or no cell that was run defines them.
     """
+    chosen = [part for part in parts if not only or part in only]
     mine: dict[str, str] = {}
     if parts:
-        text = practice.solution_in(_history(), [], list(parts))
-        if text is None:
+        written = [practice.solution_in(_history(), [], asked) for asked in (list(parts), chosen)]
+        if (text := written[0] or written[1]) is None:
             names = ", ".join(part.partition(":")[2] for part in parts)
             raise LookupError(f"no cell that was run defines {names}: run the cell with your solution, then this one")
-        mine = dict.fromkeys(parts, text)
-    module = package.with_parts(Course.find(), chapter, mine)
+        mine = dict.fromkeys(chosen, text)
+    module = package.with_parts(Course.find(), chapter, mine, [part for part in parts if part not in chosen])
     if made is not None:
-        for part in parts:
+        for part in chosen:
             made(part)
     return module
 
@@ -170,17 +175,49 @@ def _verdict(shown: _bundle.Bundle) -> None:
     exercise = practice.exercise_of_check(history[-1]) if history else None
     if exercise is None:
         return
-    if wrong := _bundle.difference(exercise.expected, shown):
-        message = "\n".join(filter(None, ("✗ Not yet.", wrong, exercise.mutants.get(_bundle.fingerprint(shown)))))
+    if wrong := verdict.wrong(exercise, ([shown], ""), history, functools.partial(_alone, exercise)):
+        message = f"✗ Not yet.\n{wrong}"
     else:
         solution = practice.solution_in(history[:-1], exercise.names, exercise.parts)
         kept = "" if solution is None else practice.keep(Course.find(), exercise, solution)
         message = f"✓ Right ({exercise.name}).{kept}"
+    _tell(message, wrong)
+    if exercise.parts and not wrong:
+        package.write(Course.find())
+
+
+def _after(result: Any) -> None:
+    """Where a check raised, tell which parts are right all the same, if they are scored one by one."""
+    raised = result.error_in_exec
+    if not isinstance(raised, Exception) or nbgrader.is_running() or SEED_VARIABLE in os.environ:
+        return
+    exercise = practice.exercise_of_check(result.info.raw_cell)
+    if exercise is not None and exercise.shares:
+        shown: verdict.Shown = ([], f"{type(raised).__name__}: {raised}")
+        wrong = verdict.wrong(exercise, shown, _history(), functools.partial(_alone, exercise))
+        _tell(f"✗ Not yet.\n{wrong}", wrong)
+
+
+def _alone(exercise: practice.Exercise, chosen: list[str]) -> verdict.Shown:
+    """Run a check with only these parts the learner's, on a copy of the notebook's names."""
+    global deliver, only
+    shown: list[_bundle.Bundle] = []
+    deliver, only = shown.append, chosen
+    shell = _shell()
+    try:
+        with assemble.kept():
+            exec(compile(plain(exercise.check), "<check>", "exec", shell.compile.flags), dict(shell.user_ns))
+    except Exception as raised:
+        return [], f"{type(raised).__name__}: {raised}"
+    finally:
+        deliver, only = None, ()
+    return shown, ""
+
+
+def _tell(message: str, wrong: str) -> None:
     color = "var(--jp-error-color1, #b3261e)" if wrong else "var(--jp-success-color1, #1b7f3b)"  # the theme's own
     style = f"color:{color};border-left:4px solid;padding-left:.6em;white-space:pre-wrap"
     _display({"text/plain": message, "text/html": f'<div style="{style}">{html.escape(message)}</div>'})
-    if exercise.parts and not wrong:
-        package.write(Course.find())
 
 
 def _history() -> list[str]:
@@ -208,6 +245,7 @@ def _display(data: dict[str, Any]) -> None:
 if "ipykernel" in sys.modules and _shell() is not None:
     magic.load(_shell())
     _shell().events.register("pre_run_cell", lambda info: _CELLS.append(info.raw_cell))
+    _shell().events.register("post_run_cell", _after)
     if nbgrader.is_running():
         nbgrader.prepare(Course.find())
     try:

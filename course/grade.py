@@ -15,13 +15,14 @@ from typing import Any, TypeVar
 
 from nbformat import NotebookNode
 
-from course import judge
+from course import credit, judge
 from course.check import PRACTICE_SEED
+from course.credit import Part
 from course.execute import WeakCheckError
 from course.files import Course
 from course.find import RejectedError, digest, notebooks, read
 from course.kit import Kits
-from course.merge import Submission, chapter_of, solutions_of
+from course.merge import Submission, chapter_of, solutions_of, stubs_of
 from course.notebook import tasks, v4
 from course.printable import printable, printable_path
 from course.reference import Reference, stored
@@ -38,13 +39,17 @@ _UNDEFINED = re.compile(r"\bNameError: name '(\w+)' is not defined")
 
 @dataclass
 class Item:
-    """The result of one exercise. `status`: passed, failed, error, timeout, missing or skipped."""
+    """The result of one exercise. `status`: passed, failed, error, timeout, missing or skipped.
+
+    `parts`: what each part earned, where they are scored one by one.
+    """
 
     grade_id: str
     points: int
     max_points: int
     status: str
     message: str
+    parts: list[Part] = field(default_factory=list)
 
 
 @dataclass
@@ -85,7 +90,7 @@ class Report:
         """
         try:
             read = json.loads(text)
-            results = [Result(**{**each, "items": [Item(**i) for i in each["items"]]}) for each in read["submissions"]]
+            results = [Result(**{**each, "items": [*map(_item, each["items"])]}) for each in read["submissions"]]
             if read["schema_version"] == SCHEMA_VERSION:
                 return cls(int(read["seed"]), results)
         except (KeyError, TypeError, ValueError) as error:
@@ -262,6 +267,8 @@ def grade_one(result: Result, notebook: NotebookNode, reference: Reference | Exc
     result.reason = printable(result.reason)
     for item in result.items:
         item.message = printable(item.message)
+        for part in item.parts:
+            part.message = printable(part.message)
 
 
 def _grade_one(
@@ -278,26 +285,53 @@ def _grade_one(
         asked = reference.tasks(submission.solutions)
     result.max_score = sum(about["points"] for about in tasks(reference.notebook).values())
     result.reason = "; ".join(submission.notes)
+    run = functools.partial(
+        pool.run, expected=reference.expected, passes=lambda name, it: reference.verdict(name, it)[0] == "passed"
+    )
     started = time.monotonic()
-    outcomes = pool.run(asked, reference.expected, lambda name, it: reference.verdict(name, it)[0] == "passed")
+    outcomes = run(asked)
+    with _parsing:
+        alone = reference.tasks_alone(submission.solutions, outcomes)
+    outcomes |= run(alone)
     result.seconds = round(time.monotonic() - started, 2)
     result.status = "graded"
-    result.items = score(submission, reference, outcomes)
+    with _parsing:
+        result.items = score(submission, reference, outcomes)
     result.score = sum(item.points for item in result.items)
 
 
 def score(submission: Submission, reference: Reference, outcomes: dict[str, judge.Outcome]) -> list[Item]:
-    """Points come from one explicit pass of the exercise's check, and from nothing else."""
+    """Points come from explicit passes, of the exercise's check or of it with a part alone, and from nothing else."""
     items = []
-    parts = {name: about.get("parts") or [] for name, about in tasks(reference.notebook).items()}
+    owned = {name: about.get("parts") or [] for name, about in tasks(reference.notebook).items()}
+    stubs = stubs_of(reference.notebook)
+
+    def verdict(key: str, name: str) -> tuple[str, str]:
+        status, message = reference.verdict(key, outcomes[key])
+        unknown = _UNDEFINED.search(message)
+        return status, message + (submission.about_undefined(unknown[1], name, owned) if unknown else "")
+
     for name, about in tasks(reference.notebook).items():
         if name in outcomes:
-            status, message = reference.verdict(name, outcomes[name])
+            status, message = verdict(name, name)
         elif name in submission.solutions:
             status, message = "skipped", "not solved yet"
         else:
             status, message = "missing", "the solution cell is not in the notebook"
-        if unknown := _UNDEFINED.search(message):
-            message += submission.about_undefined(unknown[1], name, parts)
-        items.append(Item(name, about["points"] if status == "passed" else 0, about["points"], status, message))
+        item = Item(name, about["points"] if status == "passed" else 0, about["points"], status, message)
+        for share in about.get("shares") or []:
+            key, each = credit.key(name, share["parts"]), (status, message)
+            if key in outcomes:
+                each = verdict(key, name)
+            elif name in outcomes and status != "passed":
+                each = credit.untried(submission.solutions[name], stubs[name], share["parts"])
+            item.parts.append(Part(share["parts"], share["points"] * (each[0] == "passed"), share["points"], *each))
+        if status in ("failed", "error", "timeout") and item.parts:
+            item.points, item.message = sum(part.points for part in item.parts), credit.told(item.parts, message)
+        items.append(item)
     return items
+
+
+def _item(read: dict[str, Any]) -> Item:
+    """Reports of older versions have no `parts`."""
+    return Item(**{**read, "parts": [Part(**each) for each in read.get("parts", [])]})

@@ -4,8 +4,8 @@ Commands come by standard input and results leave by standard output, a line of 
 learner's runs. Then both are moved to descriptors that no program started here inherits, and what is printed is lost.
 
 Its first command is `{"setup", "package", "refused", "limits", "scratch", "alone"}`; then one comes for each exercise:
-`{"nonce", "solution", "check", "names", "package"}`. It answers each with `{"nonce", "phase", "error", "called",
-"shown"}`. The phases of an exercise are "solution", "check" and "ended"; "setup" comes before the first.
+`{"nonce", "solution", "check", "names", "package", "only"}`. It answers each with `{"nonce", "phase", "error",
+"called", "shown"}`. The phases of an exercise are "solution", "check" and "ended"; "setup" comes before the first.
 """
 
 import contextlib
@@ -88,6 +88,7 @@ def _exercise(job: dict[str, Any], shell: Shell, guard: Guard, send: Send) -> No
     found = {name: witness.watch(space[name], space) for name in job["names"] if name in space}
     shown: list[Any] = []
     check.deliver, check.made, check._CELLS[:] = shown.append, witness.watch_part, [job["solution"]]
+    check.only = job["only"]
     error = ""
     try:
         code = compiled(job["check"], "<check>", "exec", flags)

@@ -32,14 +32,16 @@ _MAX_LINE = 8 << 20  # bytes of one message
 class Task:
     """What runs for one exercise.
 
-    `names` are what the check takes from the learner. `packages`, `setup` and `shared` (the mytorch of the setup) are
-    the same for tasks that share a process; `package` is the mytorch of this one, if it is another.
+    `names` are what the check takes from the learner. `only` names the parts that are theirs, if not all are.
+    `packages`, `setup` and `shared` (the mytorch of the setup) are the same for tasks that share a process; `package`
+    is the mytorch of this one, if it is another.
     """
 
     exercise: str
     solution: str
     check: str
     names: tuple[str, ...]
+    only: tuple[str, ...]
     packages: Path
     setup: tuple[str, ...]
     shared: Files
@@ -109,7 +111,13 @@ class Started:
 
     def run(self, task: Task, deadline: float, hear: Hear, expected: Bundle | None) -> Outcome:
         nonce = secrets.token_hex(16)  # what an earlier exercise left behind cannot speak for this one
-        about = {"solution": task.solution, "check": task.check, "names": task.names, "package": task.package}
+        about = {
+            "solution": task.solution,
+            "check": task.check,
+            "names": task.names,
+            "package": task.package,
+            "only": task.only,
+        }
         self.send({"nonce": nonce, **about})
         solution = self.phase("solution", nonce, deadline, hear, None)
         if isinstance(solution, Outcome):

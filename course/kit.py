@@ -56,9 +56,9 @@ class Kits:
             return self.reference
         return self._without([part for each in self.about.values() for part in each.get("parts") or []])
 
-    def own(self, exercise: str) -> Files | None:
-        """The mytorch that an exercise about parts sees: as of the chapter, without these parts."""
-        chosen = self.about[exercise].get("parts")
+    def own(self, exercise: str, only: list[str]) -> Files | None:
+        """The mytorch that an exercise about parts sees: as of the chapter, without `only` these or all of them."""
+        chosen = only or self.about[exercise].get("parts")
         return self._without(chosen) if chosen else None
 
     def _without(self, chosen: list[str]) -> Files:

@@ -2,7 +2,7 @@
 
 import copy
 import hashlib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import nbformat
@@ -12,7 +12,7 @@ from course.assemble import Files
 from course.cells import cut, solved
 from course.core import quoted
 from course.kernel import KERNELSPEC
-from course.parts import PartError
+from course.parts import PartError, short
 from course.source import Cell, Exercise, Source, is_core_setup
 
 v4: Any = nbformat.v4
@@ -148,9 +148,15 @@ def _setup(cell: Cell, core: bool) -> NotebookNode:
 
 def _task(exercise: Exercise) -> NotebookNode:
     points = f"{exercise.points} point" + "s" * (exercise.points > 1)
+    if exercise.shares:
+        each = (
+            f"{share.points} for {' and '.join(f'`{short(part)}`' for part in share.parts)}"
+            for share in exercise.shares
+        )
+        points += f": {', '.join(each)}"
     hint = f'`check.hint("{exercise.name}")` in a cell, or `course hint {exercise.name}`'
     where = "".join(f" · `{part.partition(':')[2]}` in `{part.partition(':')[0]}`" for part in exercise.parts)
-    about = {
+    about: dict[str, Any] = {
         "role": "task",
         "exercise": exercise.name,
         "kind": exercise.kind,
@@ -161,6 +167,10 @@ def _task(exercise: Exercise) -> NotebookNode:
         "hints": exercise.hints,
         "mutants": [{"name": mutant.name, "says": mutant.says, "source": mutant.text} for mutant in exercise.mutants],
     }
+    if exercise.shares:
+        about["shares"] = [asdict(share) for share in exercise.shares]
+        for told, mutant in zip(about["mutants"], exercise.mutants, strict=True):
+            told["spoils"] = mutant.spoils
     identifier = f"{exercise.name}-task"
     metadata = {OURS: about, "deletable": False, "nbgrader": _nbgrader("markdown", identifier, locked=True)}
     text = f"{exercise.task.text}\n\n*{points}{where} · a hint: {hint}*"

@@ -7,7 +7,7 @@ reference's text with the kept solutions of the core exercises in it. Where `MIN
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -48,9 +48,12 @@ def is_learners() -> bool:
     return VARIABLE not in os.environ
 
 
-def with_parts(course: Course, chapter: int, mine: Mapping[str, str]) -> ModuleType:
-    """Import mytorch as of a chapter: these parts are the learner's, everything else is the reference's."""
-    return load(assemble(reference(course) if given is None else given, chapter, mine))
+def with_parts(course: Course, chapter: int, mine: Mapping[str, str], others: Iterable[str] = ()) -> ModuleType:
+    """Import mytorch as of a chapter: these parts are the learner's, everything else is the reference's.
+
+    So are `others`, though the learner's cells define them.
+    """
+    return load(assemble(reference(course) if given is None else given, chapter, mine, others=others))
 
 
 def solved(course: Course, chapter: int | None = None) -> dict[str, str]:

@@ -114,8 +114,18 @@ def defines(text: str, part: str) -> bool:
     """Whether a learner's cell holds a part, as a top-level statement."""
     try:
         return any(_named(statement) == short(part) for statement in ast.parse(plain(text)).body)
-    except (SyntaxError, ValueError):  # the learner's cells may hold anything
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the learner's cells may hold anything
         return False
+
+
+def same(text: str, other: str, part: str) -> bool:
+    """Whether two cells that hold a part have the same text for it."""
+
+    def lines(cell: str) -> list[list[str]]:
+        found = [each for each in ast.parse(plain(cell)).body if _named(each) == short(part)]
+        return [cell.split("\n")[_start(each) - 1 : _end(each)] for each in found]
+
+    return lines(text) == lines(other)
 
 
 def shifted(lines: list[str], place: Place, by: int) -> list[str]:
@@ -137,7 +147,7 @@ def swap(text: str, cell: str, paths: list[str], mark: str = "", elsewhere: Iter
         cell: the learner's text, which holds every part as a top-level statement.
         paths: the parts' paths in this file.
         mark: a comment line that comes before each piece of the learner's.
-        elsewhere: what the cell holds for other files, by its names there.
+        elsewhere: parts that the cell holds too, by their names there, and that do not come along.
 
     Raises:
         PartError: a part is missing in the file or the cell.

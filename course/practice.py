@@ -26,6 +26,7 @@ class Exercise:
     points: int
     replaces: str | None
     parts: list[str]
+    shares: list[dict[str, Any]]
     names: list[str]
     hints: list[str]
     mutants: dict[str, str]
@@ -156,6 +157,7 @@ def _read(path: Path) -> list[Exercise]:
             expected=expected[name],
             **{key: about[key] for key in ("kind", "points", "replaces", "names", "hints", "mutants")},
             parts=about.get("parts", []),
+            shares=about.get("shares", []),
         )
         for name, about in tasks.items()
     ]

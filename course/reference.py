@@ -2,11 +2,13 @@
 
 import functools
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from nbformat import NotebookNode
 
-from course import bundle, compare, judge
+from course import bundle, compare, credit, judge
 from course.bundle import Bundle
 from course.execute import WeakCheckError, expected_bundle
 from course.judge import Outcome, Task
@@ -15,6 +17,7 @@ from course.merge import has_code, stubs_of
 from course.notebook import OURS, checks, role, tasks
 from course.sandbox import Limits
 
+T = TypeVar("T")
 _LIMITS = Limits(cell_seconds=600, wall_seconds=3600)
 
 
@@ -31,6 +34,7 @@ class Reference:
     expected: dict[str, Bundle]
     says: dict[str, dict[str, str]]  # by exercise, by fingerprint
     calls: set[str]  # exercises whose check calls what the learner writes
+    # Each of them knows an exercise, and the exercise with only some of its parts the learner's (`credit.key`).
 
     def tasks(self, solutions: dict[str, str]) -> list[Task]:
         """What runs for a submission: the exercises that it solves."""
@@ -39,6 +43,17 @@ class Reference:
             task(self.notebook, self.kits, name, text)
             for name, text in solutions.items()
             if has_code(text, stubs[name])
+        ]
+
+    def tasks_alone(self, solutions: dict[str, str], outcomes: dict[str, Outcome]) -> list[Task]:
+        """What runs next: of the exercises that did not pass, each part that earns points of its own."""
+        stubs, about = stubs_of(self.notebook), tasks(self.notebook)
+        return [
+            task(self.notebook, self.kits, name, text, credit.key(name, share["parts"]), share["parts"])
+            for name, text in solutions.items()
+            if name in outcomes and self.verdict(name, outcomes[name])[0] != "passed"
+            for share in about[name].get("shares") or []
+            if not credit.untried(text, stubs[name], share["parts"])[0]
         ]
 
     def verdict(self, exercise: str, outcome: Outcome) -> tuple[str, str]:
@@ -60,8 +75,13 @@ class Reference:
         return "failed", "\n".join(filter(None, (outcome.heard.wrong, known)))
 
 
-def task(notebook: NotebookNode, kits: Kits, exercise: str, solution: str, key: str = "") -> Task:
-    """One exercise with one solution; `key` is what the task is called, if not as the exercise."""
+def task(
+    notebook: NotebookNode, kits: Kits, exercise: str, solution: str, key: str = "", only: Sequence[str] = ()
+) -> Task:
+    """One exercise with one solution, in which `only` some parts are the learner's if it names some.
+
+    `key` is what the task is called, if not as the exercise.
+    """
     about = tasks(notebook)[exercise]
     setup = [cell for cell in notebook.cells if role(cell) == "setup"]
     is_core = bool(about.get("parts"))
@@ -70,10 +90,11 @@ def task(notebook: NotebookNode, kits: Kits, exercise: str, solution: str, key: 
         solution,
         checks(notebook)[exercise].source,
         () if is_core else tuple(about["names"]),
+        tuple(only),
         kits.packages(exercise),
         tuple(cell.source for cell in setup if cell.metadata[OURS].get("core") or not is_core),
         kits.shared(exercise),
-        kits.own(exercise),
+        kits.own(exercise, list(only)),
     )
 
 
@@ -81,7 +102,14 @@ def stored(notebook: NotebookNode, kits: Kits) -> Reference:
     """The reference of a learner's notebook, whose checks hold the values of the practice seed."""
     expected = {name: expected_bundle(cell) for name, cell in checks(notebook).items()}
     says = {name: about["mutants"] for name, about in tasks(notebook).items()}
-    return Reference(notebook, kits, expected, says, set())
+    return Reference(notebook, kits, _with_shares(notebook, expected), _with_shares(notebook, says), set())
+
+
+def _with_shares(notebook: NotebookNode, known: dict[str, T]) -> dict[str, T]:
+    """What is known of each exercise, for those of its parts too that are tried alone."""
+    about = tasks(notebook)
+    keys = {credit.key(name, share["parts"]): name for name in known for share in about[name].get("shares") or []}
+    return known | {key: known[name] for key, name in keys.items()}
 
 
 def run(
@@ -105,7 +133,11 @@ def run(
         for name in about
         for number, mutant in enumerate(about[name]["mutants"] if explain else [])
     }
+    shares = {
+        credit.key(name, each["parts"]): (name, each) for name in about for each in about[name].get("shares") or []
+    }
     every = [task(notebook, kits, name, text) for name, text in solutions.items()]
+    every += [task(notebook, kits, name, solutions[name], key, each["parts"]) for key, (name, each) in shares.items()]
     every += [task(notebook, kits, name, mutant["source"], key) for key, (name, mutant) in mutants.items()]
     hear = functools.partial(compare.hear, keep=True)
     outcomes = judge.run(every, seed, _LIMITS, stop, hear, {}, start)
@@ -120,6 +152,12 @@ def run(
         expected[name] = outcome.heard.shown[0]
         if outcome.heard.called:
             calls.add(name)
+    for key, (name, _) in shares.items():
+        heard = outcomes[key].heard if key in outcomes else None
+        if heard is None or [bundle.difference(expected[name], shown) for shown in heard.shown] != [""]:
+            raise ReferenceFailedError(f"{key}: the reference's values are others with these parts alone")
+        if heard.called:
+            calls.add(key)
     says: dict[str, dict[str, str]] = {name: {} for name in about}
     for key, (name, mutant) in mutants.items():
         heard = outcomes[key].heard if key in outcomes else None
@@ -127,4 +165,4 @@ def run(
             if not bundle.difference(expected[name], shown):
                 raise WeakCheckError(name, f"mutant {mutant['name']!r} passes the check")
             says[name][bundle.fingerprint(shown)] = mutant["says"]
-    return Reference(notebook, kits, expected, says, calls)
+    return Reference(notebook, kits, _with_shares(notebook, expected), _with_shares(notebook, says), calls)

@@ -36,17 +36,32 @@ class Cell:
     def role(self) -> str:
         return next((key for key in _OUR_KEYS if key in self.metadata), "")
 
+    @property
+    def part_groups(self) -> list[list[str]]:
+        """The parts of mytorch that an exercise is about, in the groups that earn points of their own."""
+        groups = [group.split() for group in str(self.metadata.get("part", "")).split("|")]
+        return groups if len(groups) > 1 else [[part] for part in groups[0]]
+
     def error(self, message: str) -> SourceError:
         return SourceError(f"{self.path}:{self.line}: {message}")
 
 
 @dataclass
 class Mutant:
-    """A plausible wrong solution: a whole solution cell."""
+    """A plausible wrong solution: a whole solution cell. `spoils` are the parts that it gets wrong, by short name."""
 
     name: str
     says: str
     text: str
+    spoils: list[str]
+
+
+@dataclass(frozen=True)
+class Share:
+    """Some of an exercise's parts, and what they earn if they are right while its other parts are the reference's."""
+
+    parts: list[str]
+    points: int
 
 
 @dataclass
@@ -58,6 +73,7 @@ class Exercise:
     points: int
     replaces: str | None
     parts: list[str]
+    shares: list[Share]
     task: Cell
     solution: Cell | None = None
     check: Cell | None = None
@@ -112,7 +128,7 @@ def read_exercises(path: Path) -> Source:
     by_name: dict[str, Exercise] = {}
     for cell in source.cells:
         _expect(cell, sum(key in cell.metadata for key in _OUR_KEYS) <= 1, "a cell has one role")
-        unknown = set(cell.metadata) - {*_OUR_KEYS, "kind", "points", "replaces", "part", "tags", "hidden"}
+        unknown = set(cell.metadata) - {*_OUR_KEYS, "kind", "points", "replaces", "part", "spoils", "tags", "hidden"}
         _expect(cell, not unknown, f"unknown cell metadata: {', '.join(sorted(unknown))}")
         if cell.role in ("", "setup"):
             continue
@@ -146,16 +162,28 @@ def _open(cell: Cell) -> Exercise:
         f"an exercise's name is lower case words with underscores, not {name!r}",
     )
     _expect(cell, kind in KINDS, f"exercise {name!r} needs kind= one of {', '.join(KINDS)}")
-    _expect(cell, type(points) is int and points > 0, f"exercise {name!r} needs points= a whole number above 0")
+    each = str(points).split()
+    _expect(
+        cell,
+        each and all(re.fullmatch(r"[1-9][0-9]*", number) for number in each),
+        f"exercise {name!r} needs points= a whole number above 0, or one for each of its parts",
+    )
     replaces = cell.metadata.get("replaces")
     _expect(
         cell,
         replaces is None or re.fullmatch(r"[\w.]+:[\w.]+", str(replaces)) is not None,
         f"exercise {name!r}: replaces= is spelled MODULE:ATTRIBUTE, not {replaces!r}",
     )
-    parts = str(cell.metadata.get("part", "")).split()
+    groups = cell.part_groups
+    parts = [part for group in groups for part in group]
     _expect(cell, bool(parts) == (kind == "core"), f"exercise {name!r}: a core exercise names its parts, no other does")
-    return Exercise(str(name), str(kind), int(str(points)), replaces, parts, cell)
+    _expect(
+        cell,
+        len(each) in (1, len(groups)) and all(groups),
+        f"exercise {name!r}: {len(each)} numbers of points for {len(groups)} parts",
+    )
+    shares = [Share(*pair) for pair in zip(groups, map(int, each), strict=True)] if len(each) > 1 else []
+    return Exercise(str(name), str(kind), sum(map(int, each)), replaces, parts, shares, cell)
 
 
 def _add(exercise: Exercise, cell: Cell) -> None:
@@ -186,7 +214,8 @@ def _mutant(cell: Cell) -> Mutant:
         len(comments) > 1,
         "a mutant starts with a comment line that names it and one or more that say what is wrong",
     )
-    return Mutant(comments[0], " ".join(comments[1:]), "\n".join(lines[len(comments) :]).strip("\n"))
+    text = "\n".join(lines[len(comments) :]).strip("\n")
+    return Mutant(comments[0], " ".join(comments[1:]), text, str(cell.metadata.get("spoils", "")).split())
 
 
 def _complete_core(source: Source, reference: Path) -> None:
@@ -227,8 +256,14 @@ def _complete(source: Source, exercise: Exercise, files: Files, shared: set[str]
     place = source.cells.index(check)
     source.cells[place : place + 1] = [exercise.solution, exercise.check]
     for mutant in exercise.mutants:
-        ours = any(defines(mutant.text, part) for part in exercise.parts)
+        ours = [short(part) for part in exercise.parts if defines(mutant.text, part)]
         _expect(task, ours, f"mutant {mutant.name!r} of {exercise.name!r} defines no part of the exercise")
+        _expect(
+            task,
+            {*mutant.spoils} <= {*ours},
+            f"mutant {mutant.name!r} of {exercise.name!r} spoils no part that it defines: spoils= is one of {ours}",
+        )
+        mutant.spoils = mutant.spoils or ours
         mutant.text = core.completed(files, exercise.parts, mutant.text, shared)
 
 

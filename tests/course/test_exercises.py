@@ -1,4 +1,4 @@
-"""Every exercise of the course: unsolved it scores 0, the reference scores its points, and every mutant scores 0."""
+"""Every exercise: unsolved it scores 0, the reference its points, and every mutant 0 for what it spoils."""
 
 import copy
 import functools
@@ -21,6 +21,7 @@ from course.grade import Item, score
 from course.kit import Kits
 from course.merge import solutions_of
 from course.notebook import OURS, checks, exercise_of, role, tasks
+from course.parts import short
 from course.sandbox import Limits
 
 HEADER = re.compile(r'^# %% \[markdown\] .*exercise="(\w+)"', re.MULTILINE)
@@ -75,18 +76,25 @@ def graded(root: Path, chapter: str) -> dict[str, dict[str, Item]]:
 
         ready = reference.run(solved, Kits(Path(folder), course, solved), SEED, False, stop, start)
         read = {name: solutions_of(notebook, solved) for name, notebook in submissions.items()}
-        asked = {
-            (name, task.exercise): replace(task, exercise=f"{task.exercise} of {name}")
-            for name, submission in read.items()
-            for task in ready.tasks(submission.solutions)
-        }
-        expected = {task.exercise: ready.expected[exercise] for (_, exercise), task in asked.items()}
-        ran = judge.run(asked.values(), SEED, limits, stop, compare.hear, expected, start)
-    grades: dict[str, dict[str, Item]] = {}
-    for name, submission in read.items():
-        outcomes = {exercise: ran[task.exercise] for (of, exercise), task in asked.items() if of == name}
-        grades[name] = {item.grade_id: item for item in score(submission, ready, outcomes)}
-    return grades
+        outcomes: dict[str, dict[str, judge.Outcome]] = {name: {} for name in read}
+
+        def run(asked: dict[str, list[judge.Task]]) -> None:
+            named = {
+                (name, task.exercise): replace(task, exercise=f"{task.exercise} of {name}")
+                for name, each in asked.items()
+                for task in each
+            }
+            expected = {task.exercise: ready.expected[key] for (_, key), task in named.items()}
+            ran = judge.run(named.values(), SEED, limits, stop, compare.hear, expected, start)
+            for (name, key), task in named.items():
+                outcomes[name][key] = ran[task.exercise]
+
+        run({name: ready.tasks(submission.solutions) for name, submission in read.items()})
+        run({name: ready.tasks_alone(submission.solutions, outcomes[name]) for name, submission in read.items()})
+    return {
+        name: {item.grade_id: item for item in score(submission, ready, outcomes[name])}
+        for name, submission in read.items()
+    }
 
 
 @pytest.mark.parametrize("path", sorted((CODE / "solutions").glob("*.ipynb")), ids=lambda path: path.stem)
@@ -105,7 +113,7 @@ EXERCISES = exercises(CODE) + exercises(FIXTURES) + exercises(CORE_FIXTURES)
     ("root", "chapter", "name"),
     [pytest.param(*exercise, id=f"{exercise[1]}-{exercise[2]}") for exercise in EXERCISES],
 )
-def test_unsolved_0_reference_full_every_mutant_0(
+def test_unsolved_0_reference_full_every_mutant_0_for_what_it_spoils(
     root: Path, chapter: str, name: str, course: Course, core_course: Course
 ) -> None:
     root = {FIXTURES: course.root, CORE_FIXTURES: core_course.root}.get(root, root)
@@ -114,8 +122,17 @@ def test_unsolved_0_reference_full_every_mutant_0(
     assert (unsolved.points, unsolved.status) == (0, "skipped"), unsolved.message
     assert (solved.points, solved.status) == (solved.max_points, "passed"), solved.message
     solution = nbformat.read(Course(root).solutions / f"{chapter}.ipynb", as_version=4)
-    for number, mutant in enumerate(tasks(solution)[name]["mutants"]):
+    about = tasks(solution)[name]
+    for share in about.get("shares") or []:
+        spoiling = [mutant for mutant in about["mutants"] if set(map(short, share["parts"])) & set(mutant["spoils"])]
+        assert spoiling, f"no mutant spoils {share['parts']}"
+    for number, mutant in enumerate(about["mutants"]):
         result = grades[f"mutants {number}"][name]
-        assert result.points == 0, f"mutant {mutant['name']!r} passes"
+        assert [
+            (part.names, part.status, part.message)
+            for part in result.parts
+            if (part.status == "passed") == any(short(each) in mutant["spoils"] for each in part.names)
+        ] == [], f"mutant {mutant['name']!r} spoils {mutant['spoils']}"
+        assert result.points == sum(part.points for part in result.parts), f"mutant {mutant['name']!r} passes"
         assert result.status in ("failed", "error"), f"mutant {mutant['name']!r}: {result.status}"
         assert not NOT_RUN.search(result.message), f"mutant {mutant['name']!r}: {result.message}"

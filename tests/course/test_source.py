@@ -84,7 +84,7 @@ def test_an_exercise_is_read(tmp_path: Path) -> None:
     ("old", "new", "line", "message"),
     [
         (" points=2", "", 6, "needs points="),
-        ("points=2", 'points="2"', 6, "needs points="),
+        ("points=2", 'points="two"', 6, "needs points="),
         ("points=2", "points=0", 6, "needs points="),
         ('kind="build"', 'kind="essay"', 6, "needs kind= one of predict, core, build, repair, measure"),
         ('exercise="area"', 'exercise="Area"', 6, "lower case words"),

@@ -67,7 +67,7 @@ def strides(size):
     return original(size)
 
 
-# %% [markdown] exercise="core_tensor" kind="core" points=2 part="mytorch.tensor:Tensor.rows mytorch.tensor:Tensor.describe"
+# %% [markdown] exercise="core_tensor" kind="core" points="1 1" part="mytorch.tensor:Tensor.rows mytorch.tensor:Tensor.describe"
 # ### Exercise 2 · Two methods
 # Write them.
 

@@ -1,0 +1,46 @@
+"""What the learner's notebook says about an answer, at once: right, or what is wrong and what is right already.
+
+It is for practice: no grade reads it. But it gives the same credit.
+"""
+
+from collections.abc import Callable
+
+from course import bundle, credit, practice
+from course.bundle import Bundle
+from course.credit import Part
+from course.practice import Exercise
+
+Shown = tuple[list[Bundle], str]
+"""What a check showed, and what it raised."""
+
+
+def wrong(exercise: Exercise, shown: Shown, history: list[str], alone: Callable[[list[str]], Shown]) -> str:
+    """What is wrong with an answer; empty if nothing is.
+
+    Args:
+        exercise: whose check ran.
+        shown: what it showed.
+        history: the cells that ran before.
+        alone: runs the check with only these of the exercise's parts the learner's.
+    """
+    status, message = _judged(exercise, shown)
+    if status == "passed" or not exercise.shares:
+        return message
+    written = [practice.solution_in(history, [], chosen) for chosen in (exercise.parts, *([p] for p in exercise.parts))]
+    text = next(filter(None, written), "")
+    parts = []
+    for share in exercise.shares:
+        judged = credit.untried(text, exercise.stub, share["parts"])
+        if not judged[0]:
+            judged = _judged(exercise, alone(share["parts"]))
+        parts.append(Part(share["parts"], share["points"] * (judged[0] == "passed"), share["points"], *judged))
+    return credit.told(parts, message)
+
+
+def _judged(exercise: Exercise, shown: Shown) -> tuple[str, str]:
+    bundles, error = shown
+    if error or not bundles:
+        return "error", error or "the check showed no values"
+    differs = bundle.difference(exercise.expected, bundles[0])
+    known = exercise.mutants.get(bundle.fingerprint(bundles[0]), "") if differs else ""
+    return "failed" if differs else "passed", "\n".join(filter(None, (differs, known)))
