@@ -263,7 +263,7 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
             )
         if id(self) in memo:
             return cast(Tensor, memo[id(self)])
-        array = self._elements if self._bits else self._array.copy()
+        array = self._elements if self._bits else self._device.xp.array(self._array)
         copy = _as_subclass(make_tensor(array, self._dtype, self._device), type(self))
         copy._requires_grad = self._requires_grad
         memo[id(self)] = copy

@@ -199,8 +199,8 @@ def run(
     captured: dict[Edge, Tensor] = {}
     observed = bool(OBSERVERS)
     with Pass(roots, create_graph) as this:
-        for (node, number), grad in roots:
-            _receive(pending, node, number, grad)
+        for index, ((node, number), grad) in enumerate(roots):
+            _receive(pending, node, number, grad, None, index)
         order = topological_order(pending)
         needed = this.needed = None if targets is None else _nodes_towards(targets, order)
         order.reverse()
@@ -236,7 +236,7 @@ def run(
                 grad = results.pop()  # type: ignore[assignment]
                 if edge is not None and grad is not None:
                     to, number = edge
-                    if to not in pending and to.outputs == ((grad._array.shape, grad._dtype),):
+                    if to not in pending and to.outputs == ((grad._array.shape, grad._dtype, grad._device),):
                         pending[to] = [grad]  # as most gradients come: to a node of one output, and fitting
                     else:
                         _receive(pending, to, number, grad, node, len(results))
@@ -273,13 +273,17 @@ def _receive(
 
     Raises RuntimeError where it doesn't fit: then `giver` computed it wrongly, as gradient number `index`.
     """
-    shape, dtype = node.outputs[number]
+    shape, dtype, device = node.outputs[number]
     if grad._array.shape != shape:
         _check_expandable(shape, grad._array.shape, giver, index)
         grad = sum_to_size(grad, shape)
     if grad._dtype is not dtype:
         grad = grad.real if grad._dtype.is_complex and not dtype.is_complex else grad
         grad = grad.to(dtype)
+    if grad._device is not device:
+        if grad._array.ndim:
+            raise _invalid(giver, index, f"expected device {device} but got {grad.device}")
+        grad = grad.to(device)  # of a number of the CPU that was used on a GPU
     arrived = pending.get(node)
     if arrived is None:
         arrived = pending[node] = [None] * len(node.outputs)
@@ -303,11 +307,13 @@ def _receive(
 def _check_expandable(shape: tuple[int, ...], found: tuple[int, ...], giver: Node | None, index: int) -> None:
     aligned = zip(reversed(shape), reversed(found), strict=False)
     if len(shape) > len(found) or any(size not in (1, wide) for size, wide in aligned):
-        maker = "" if giver is None else giver.name()
-        raise RuntimeError(
-            f"Function {maker} returned an invalid gradient at index {index} - got {list(found)} but expected shape "
-            f"compatible with {list(shape)}"
-        )
+        raise _invalid(giver, index, f"got {list(found)} but expected shape compatible with {list(shape)}")
+
+
+def _invalid(giver: Node | None, index: int, why: str) -> RuntimeError:
+    """The error for a gradient that doesn't fit, which came from a node, or from the user."""
+    maker = "" if giver is None else f"Function {giver.name()} returned an "
+    return RuntimeError(f"{maker}invalid gradient at index {index} - {why}")
 
 
 def _nodes_towards(targets: Collection[Edge], order: list[Node]) -> set[Node]:

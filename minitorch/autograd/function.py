@@ -294,7 +294,7 @@ def _recorded(node: FunctionNode, args: Sequence[Any], returned: tuple[Any, ...]
     node._returned = [
         (each._array.shape, each._dtype, each._device) if isinstance(each, Tensor) else () for each in returned
     ]
-    node.outputs = [each[:2] for each in node._returned]
+    node.outputs = node._returned
     outputs = tuple(_output(node, number, each, args, returned) for number, each in enumerate(returned))
     recorded = [each for each in outputs if isinstance(each, Tensor) and each._grad_fn is node]
     for each in recorded if len(recorded) > 1 else ():
@@ -363,6 +363,6 @@ class _NotTwice(Node):
 
 def _not_twice(tensor: Tensor) -> Tensor:
     alias = tensor._alias()
-    alias._grad_fn = _NotTwice((), ((alias._array.shape, alias._dtype),))
+    alias._grad_fn = _NotTwice((), ((alias._array.shape, alias._dtype, alias._device),))
     alias._requires_grad = True
     return alias

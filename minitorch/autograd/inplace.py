@@ -58,7 +58,7 @@ class NotImplementedNode(Node):
     __slots__ = ("op",)
 
     def __init__(self, op: str, edges: Sequence[Edge | None], result: Tensor) -> None:
-        super().__init__(tuple(edges), ((result._array.shape, result._dtype),))
+        super().__init__(tuple(edges), ((result._array.shape, result._dtype, result._device),))
         self.op = op
 
     def name(self) -> str:
@@ -80,7 +80,7 @@ class CopySlices(Node):
     __slots__ = ("_place", "node")
 
     def __init__(self, base: Tensor, view: Tensor, node: Node) -> None:
-        super().__init__((gradient_edge(base), *node.edges[1:]), ((base._array.shape, base._dtype),))
+        super().__init__((gradient_edge(base), *node.edges[1:]), ((base._array.shape, base._dtype, base._device),))
         self.node: Node | None = node
         self._place = Place(base, view)
 

@@ -24,6 +24,7 @@ from minitorch.size import Size
 
 if TYPE_CHECKING:
     from minitorch.arrays import Array
+    from minitorch.devices import device
     from minitorch.dispatch.op import Op
     from minitorch.dispatch.plan import Plan
     from minitorch.dtypes import dtype
@@ -41,7 +42,7 @@ class Node:
 
     `edges[i]` is the (node, output number) that made input i, or None where input i needs no gradient. Where input i is
     a leaf, `_edges` has the leaf itself until somebody asks for the edge: few graphs of the many recorded are walked.
-    `outputs[k]` is the (shape, dtype) of output k, which a gradient of it must have too.
+    `outputs[k]` is the (shape, dtype, device) of output k, which a gradient of it must have too.
     Nodes are numbered in the order in which they were recorded.
     """
 
@@ -52,7 +53,7 @@ class Node:
     hooks: NodeHooks | None = None
     """What users registered on this node, or on the tensors it made. On the class, since hardly a node has any."""
 
-    def __init__(self, edges: Sequence[Edge | None], outputs: Sequence[tuple[tuple[int, ...], dtype]]) -> None:
+    def __init__(self, edges: Sequence[Edge | None], outputs: Sequence[tuple[tuple[int, ...], dtype, device]]) -> None:
         self._edges = edges
         self.outputs = outputs
         self.sequence_number = next(numbering)
@@ -92,7 +93,7 @@ class Node:
 
     @property
     def _input_metadata(self) -> tuple[GradientMetadata, ...]:
-        return tuple(GradientMetadata(Size(each[0]), each[1]) for each in self.outputs if each)
+        return tuple(GradientMetadata(Size(each[0]), *each[1:]) for each in self.outputs if each)
 
     def _sequence_nr(self) -> int:
         return self.sequence_number
@@ -131,6 +132,7 @@ class GradientMetadata(NamedTuple):
 
     shape: Size
     dtype: Any
+    device: Any
 
 
 class AccumulateGrad(Node):
@@ -159,7 +161,7 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
     node = None if leaf._accumulator is None else leaf._accumulator()
     if node is None:
         node = _new(AccumulateGrad)
-        node.outputs = ((leaf._array.shape, leaf._dtype),)
+        node.outputs = ((leaf._array.shape, leaf._dtype, leaf._device),)
         node.sequence_number = next(numbering)
         node.variable = leaf
         leaf._accumulator = weakref.ref(node)
@@ -233,9 +235,9 @@ class OpNode(Node):
         self._plan = plan
         if len(results) == 1:
             (result,) = results
-            self.outputs = ((result._array.shape, result._dtype),)
+            self.outputs = ((result._array.shape, result._dtype, result._device),)
         else:
-            self.outputs = [(each._array.shape, each._dtype) for each in results]
+            self.outputs = [(each._array.shape, each._dtype, each._device) for each in results]
         edges: list[Any] = []
         self._edges = edges
         for position in plan.edges:
@@ -272,7 +274,7 @@ class OpNode(Node):
 
     def save_results(self, results: Sequence[Tensor]) -> None:
         """Completes a node that was recorded before its op wrote to its results."""
-        self.outputs = [(each._array.shape, each._dtype) for each in results]
+        self.outputs = [(each._array.shape, each._dtype, each._device) for each in results]
         for slot, (source, index) in enumerate(self._plan.saved):
             if source == RESULT:
                 self._saved[slot] = kept = SavedTensor(results[index], True)

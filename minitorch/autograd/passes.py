@@ -12,7 +12,6 @@ from typing import Any
 from minitorch.autograd import engine
 from minitorch.autograd.graph import GradientEdge
 from minitorch.autograd.node import Edge, accumulator, gradient_edge
-from minitorch.devices import get_default_device
 from minitorch.dispatch.declaration import METHODS
 from minitorch.dtypes import FLOATING
 from minitorch.ops.indexing.joining import stack
@@ -212,9 +211,8 @@ def _one(output: Any) -> Tensor | None:
 def _weight(number: int, output: Place, weight: Any) -> Any:
     """The gradient that an output starts with: the given one, if it fits; for an edge without one, that of a scalar."""
     if isinstance(output, GradientEdge):
-        shape, dtype = output.node._input_metadata[output.output_nr]
+        shape, dtype, device = output.node._input_metadata[output.output_nr]
         if weight is None:
-            device = get_default_device()
             return _one(make_tensor(device.xp.empty(shape, dtype.numpy), dtype, device).requires_grad_())
     else:
         shape, dtype = output.shape, output._dtype

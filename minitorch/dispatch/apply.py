@@ -16,8 +16,9 @@ from minitorch.arrays import gpus
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.inplace import check_writable, rebase_history
 from minitorch.autograd.views import INFERENCE, MULTIPLE
-from minitorch.devices import device
+from minitorch.devices import cpu, device
 from minitorch.dispatch import autocast, errors, promotion
+from minitorch.dispatch.common_device import at_least_two, common_device
 from minitorch.dispatch.compute import FAILURES, compute, explained
 from minitorch.dispatch.op import Op
 from minitorch.dispatch.out_types import check_out_type
@@ -185,6 +186,8 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
     several = isinstance(computed, (tuple, list))
     arrays = [_ordered(op, where, args, each) for each in (computed if several else (computed,))]
     for target, array in zip(errors.check_out(op.name, out, several), arrays, strict=True):
+        if target._device is not where:
+            raise at_least_two(common_device(op, args, target), where)
         check_writable(target)
         check_target(target._array)
         check_sources(op, target, args)
@@ -216,6 +219,8 @@ def write_out(name: str, out: Any, result: Any, out_type: str = "") -> Any:
         check_writable(target)
         check_target(target._array)
         check_out_type(out_type, target, each._array)
+        if target._device is not each._device:
+            raise at_least_two(*sorted((target._device, each._device), key=lambda device: device is cpu))
         if target._array.shape != each._array.shape:
             target._resize_output(each._array)
         _write(target, each._elements, each._array.shape)

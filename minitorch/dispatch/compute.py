@@ -9,6 +9,7 @@ from minitorch.arrays import gpus
 from minitorch.arrays.errors import NoDataError
 from minitorch.devices import cpu, device
 from minitorch.dispatch import errors, promotion
+from minitorch.dispatch.common_device import common_device, there
 from minitorch.dispatch.op import Op
 from minitorch.dtypes import dtype
 from minitorch.layout import contiguous_format, copy_in, preserve_format
@@ -41,12 +42,7 @@ def compute(op: Op, args: Sequence[Any], target: Tensor | None = None) -> tuple[
             if value._requires_grad or (value._base is not None and value._base._requires_grad):
                 mask |= 1 << position
             if value._device is not where:
-                if where is None:
-                    where = value._device
-                elif not _is_number_elsewhere(op, value, where):
-                    if target is not None or not _is_number_elsewhere(op, args[op.tensors[0]], value._device):
-                        raise errors.devices_differ(where, value._device)
-                    where = value._device
+                where = value._device if where is None else common_device(op, args, target)
             if value._dtype is not common and position in promoted:
                 mixed = common is not None
                 common = value._dtype
@@ -68,9 +64,8 @@ def compute(op: Op, args: Sequence[Any], target: Tensor | None = None) -> tuple[
                 return compute(op, [_resolved(each) for each in args], target)
             if tensor._requires_grad or (tensor._base is not None and tensor._base._requires_grad):
                 mask |= 1 << position
-            if where is not None and tensor._device is not where:
-                raise errors.devices_differ(where, tensor._device)
-            where = tensor._device
+            if tensor._device is not where:
+                where = tensor._device if where is None else common_device(op, args, target)
             if position in promoted:
                 mixed = mixed or (common is not None and tensor._dtype is not common)
                 common = tensor._dtype
@@ -78,7 +73,7 @@ def compute(op: Op, args: Sequence[Any], target: Tensor | None = None) -> tuple[
     if where is None:
         raise errors.no_tensor(op, args)
     if where is not cpu:
-        values = [where.xp.asarray(each) if isinstance(each, cpu.array_type) else each for each in values]
+        values = [there(where, each) for each in values]
     if op.edits and target is None:
         kept = preserve_format if op.elementwise else contiguous_format
         values[0] = copy_in(where.xp, values[0], values[0].dtype, kept)
@@ -96,17 +91,6 @@ def compute(op: Op, args: Sequence[Any], target: Tensor | None = None) -> tuple[
     except MemoryError as error:
         raise gpus.out_of_memory(error) from None
     return (result if restored is None else _restore(where.xp, result, restored)), where, mask
-
-
-def _is_number_elsewhere(op: Op, value: Any, where: device) -> bool:
-    """Whether a tensor may be used on a GPU though it lies on the CPU: one of no dimensions, elementwise."""
-    return (
-        op.elementwise
-        and isinstance(value, Tensor)
-        and value._device is cpu
-        and not value._array.ndim
-        and where is not cpu
-    )
 
 
 def explained(op: Op, args: Sequence[Any], error: Exception) -> Exception:

@@ -79,6 +79,10 @@ def declare(
     `elementwise` op lies in memory as the arguments do; `order` is another rule. `out_type` is what another type of
     `out=` means: CASTS, which elementwise ops do unless it is SAME_TYPE.
 
+    *Devices.* `from_cpu` names the parameters whose tensors may lie on the CPU while the op computes on a GPU, beside
+    the numbers of an `elementwise` op; `elsewhere` says of a parameter what the error is where its tensor lies on
+    another device, a function that asks for arguments by their names.
+
     *Writing.* The kernel of an op that `edits` writes into its first array and returns it: it is given a copy, or in
     place the tensor's own memory. `overlap` is what it doesn't look at in shared memory, `written_value` the parameter
     that may share it, `on_expanded` what a warning says in place of an error, `unchanged` tells from the arguments

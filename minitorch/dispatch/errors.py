@@ -53,14 +53,6 @@ def check_out(name: str, out: Any, several: bool) -> tuple[Tensor, ...]:
     return tuple(out)
 
 
-def devices_differ(one: Any, other: Any) -> Exception:
-    if "meta" in (one.type, other.type):
-        return RuntimeError(f"Tensor on device {other} is not on the expected device {one}!")
-    return RuntimeError(
-        f"Expected all tensors to be on the same device, but found at least two devices, {one} and {other}!"
-    )
-
-
 def translate(op: Op, args: Sequence[Any], error: ValueError) -> Exception:
     """PyTorch's error for an array library's ValueError: the shapes that could not be broadcast, where that is it."""
     clash = _common_shape(args)

@@ -26,12 +26,12 @@ class Op:
 
     __slots__ = (
         "autocast_on_gpu", "check", "computes_in", "count", "defaults", "defaults_from", "derivatives",
-        "differentiable", "edits", "elementwise", "exact", "flags", "format_from", "formulas", "gradient_sequence",
-        "instead", "is_binary", "is_overloaded", "is_view", "kernel", "keyword_only_from", "leading", "name",
-        "no_tensors", "node_name", "nodes", "number_first", "number_is_parameter", "numbers", "on_expanded",
-        "optional", "order", "out_type", "outputs", "overlap", "parameters", "plans", "positions", "promoted",
-        "required", "saves_number", "saves_self", "scalars", "sequences", "tensors", "to_float", "unchanged",
-        "unchecked", "upcast", "variadic", "written_value",
+        "differentiable", "edits", "elementwise", "elsewhere", "exact", "flags", "format_from", "formulas",
+        "from_cpu", "gradient_sequence", "instead", "is_binary", "is_overloaded", "is_view", "kernel",
+        "keyword_only_from", "leading", "name", "no_tensors", "node_name", "nodes", "number_first",
+        "number_is_parameter", "numbers", "on_expanded", "optional", "order", "out_type", "outputs", "overlap",
+        "parameters", "plans", "positions", "promoted", "required", "saves_number", "saves_self", "scalars",
+        "sequences", "tensors", "to_float", "unchanged", "unchecked", "upcast", "variadic", "written_value",
     )  # fmt: skip
 
     def __init__(
@@ -51,6 +51,8 @@ class Op:
         order: Callable[..., Any] | None = None,
         elementwise: bool = False,
         format_from: tuple[str, ...] = (),
+        from_cpu: tuple[str, ...] = (),
+        elsewhere: Mapping[str, Callable[..., str]] | None = None,
         exact: tuple[str, ...] = (),
         out_type: str = "",
         overlap: tuple[str, ...] = (),
@@ -107,6 +109,7 @@ class Op:
         self.order = order
         self.format_from = tuple(self.positions[name] for name in format_from)
         self.elementwise = elementwise
+        self.from_cpu, self.elsewhere = from_cpu, elsewhere or {}
         self.exact = frozenset(self.positions[name] for name in exact)
         self.node_name = node or "".join(part.capitalize() for part in self.name.strip("_").split("_")) + "Backward0"
         self.is_overloaded = callable(node)

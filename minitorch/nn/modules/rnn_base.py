@@ -205,6 +205,7 @@ class RNNBase(Layer):
     def _run(self, data: Tensor, sizes: list[int] | None, hx: Any) -> tuple[Tensor, Any]:
         """All layers over (L, N, features), or over packed rows of which step t has sizes[t]."""
         state: State = hx if self.mode == "LSTM" else (hx,)
+        self._check_devices(data, state)
         last: list[State] = []
         names = [name.partition("_l")[0] for name in self._all_weights[0]]
         for number in range(0, len(self._all_weights), self._directions):
@@ -219,6 +220,16 @@ class RNNBase(Layer):
                 data = F.dropout(data, self.dropout, self.training)
         final = tuple(stack(list(each)) for each in zip(*last, strict=True))
         return data, final if self.mode == "LSTM" else final[0]
+
+    def _check_devices(self, input: Tensor, state: State) -> None:
+        """Raises RuntimeError where the state or a parameter lies on another device than the input."""
+        for kind, tensors in (("hidden", state), ("parameter", self._flat_weights)):
+            for each in tensors:
+                if each.device is not input.device:
+                    raise RuntimeError(
+                        f"Input and {kind} tensors are not at the same device, found input tensor at {input.device} "
+                        f"and {kind} tensor at {each.device}"
+                    )
 
     def _layer(
         self, data: Tensor, sizes: list[int] | None, first: State, names: list[str], weights: Any, direction: int

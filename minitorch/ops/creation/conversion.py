@@ -27,9 +27,13 @@ from minitorch.layout import (
     contiguous_format,
     copy_in,
     empty_as,
+    inverse,
     is_contiguous,
+    kept_strides,
     memory_format,
+    memory_order,
     preserve_format,
+    restrided,
     suggested_format,
 )
 from minitorch.ops.creation.factory import cast_number, check_range, checked_dtype
@@ -60,7 +64,7 @@ class ToDevice(Node):
     __slots__ = ("_device",)
 
     def __init__(self, source: Tensor, result: Tensor) -> None:
-        super().__init__((gradient_edge(source),), ((result._array.shape, result._dtype),))
+        super().__init__((gradient_edge(source),), ((result._array.shape, result._dtype, result._device),))
         self._device = source._device
 
     def name(self) -> str:
@@ -71,9 +75,12 @@ class ToDevice(Node):
 
 
 def _moved(tensor: Tensor, where: Device) -> Tensor:
-    """A copy on another device."""
-    host = tensor._device.backend.to_host(tensor._elements)
-    result = make_tensor(where.backend.from_host(host), tensor._dtype, where)
+    """A copy on another device, with its dimensions in the same order in memory."""
+    array = tensor._elements
+    order = tuple(reversed(memory_order(array.shape, (array.strides,))))
+    host = CPU.xp.asarray(tensor._device.backend.to_host(array.transpose(order)), order="C")
+    moved = where.backend.from_host(host).transpose(inverse(order))
+    result = make_tensor(restrided(where.xp, moved, kept_strides(array, array.itemsize)), tensor._dtype, where)
     if grad_mode.enabled and tensor.requires_grad:
         result._grad_fn, result._requires_grad = ToDevice(tensor, result), True
     return result

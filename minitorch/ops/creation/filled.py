@@ -14,7 +14,15 @@ from minitorch.devices import tensor_device
 from minitorch.dispatch import signatures
 from minitorch.dispatch.declaration import composite
 from minitorch.dtypes import FROM_NUMPY, dtype, get_default_dtype, scalar_type
-from minitorch.layout import check_layout, contiguous_format, empty_as, empty_in, memory_format, preserve_format
+from minitorch.layout import (
+    check_layout,
+    contiguous_format,
+    empty_as,
+    empty_in,
+    kept_strides,
+    memory_format,
+    preserve_format,
+)
 from minitorch.ops.creation.factory import (
     CANNOT_CREATE,
     Number,
@@ -172,12 +180,16 @@ def like(fill: Callable[..., Any]) -> Any:
         check_layout(name, layout)
         kind = checked_dtype(name, dtype) or input._dtype
         where = input._device if device is None else tensor_device(device)
-        kept = memory_format in (None, preserve_format)
-        if kept and where is input._device:
+        if memory_format is None:
+            memory_format = preserve_format
+        if memory_format is not preserve_format:
+            array = empty_in(where.xp, input._array.shape, kind.numpy, memory_format)
+        elif where is input._device:
             array = empty_as(where.xp, input._array, kind.numpy)
         else:
-            format = contiguous_format if kept or memory_format is None else memory_format
-            array = empty_in(where.xp, input._array.shape, kind.numpy, format)
+            strides = kept_strides(input._array, kind.itemsize)
+            memory = where.xp.empty(input._array.size, kind.numpy)
+            array = where.xp.lib.stride_tricks.as_strided(memory, input._array.shape, strides)
         with where.active():
             fill(where.xp, array, *args, **named)
         return finish(array, where, requires_grad, pin_memory)

@@ -12,6 +12,7 @@ from types import EllipsisType, NoneType
 from typing import Any
 
 from minitorch.arrays import Array
+from minitorch.devices import cpu
 from minitorch.dispatch.declaration import METHODS, OPS, declare
 from minitorch.dispatch.iteration import broadcast_strides
 from minitorch.dispatch.op import Op
@@ -27,6 +28,16 @@ from minitorch.ops.views.slicing import select, slice_
 from minitorch.tensor import Tensor, make_tensor
 
 Indices = Sequence[Tensor | None]
+
+_ON_CPU: dict[str, Any] = {
+    "from_cpu": ("indices",),
+    "elsewhere": {
+        "indices": lambda self: (
+            f"indices should be either on cpu or on the same device as the indexed tensor ({self.device})"
+        )
+    },
+}
+"""Options of ops whose indices may lie on the CPU though they index a tensor on a GPU."""
 
 
 def _numpy_index(xp: Any, self: Array, indices: Sequence[Array | None]) -> tuple[Any, ...]:
@@ -86,6 +97,7 @@ def _translate(error: IndexError, indices: Sequence[Array | None]) -> IndexError
 
 
 @declare(
+    **_ON_CPU,
     variants="",
     derivatives={
         "self": lambda grad, self_shape, indices: index_put(grad.new_zeros(self_shape), indices, grad, accumulate=True)
@@ -147,6 +159,7 @@ def _one_number(args: Sequence[Any]) -> tuple[Op, Sequence[Any]] | None:
 
 
 @declare(
+    **_ON_CPU,
     instead=_one_number,
     on_expanded=("index_put_", "tensor[indices] = tensor"),
     variants="function method inplace",
@@ -334,7 +347,7 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
             shape = part._array.shape
             if value._array.shape == shape:
                 part.copy_(value)
-            elif not value._array.ndim:
+            elif not value._array.ndim and value._device is cpu:
                 part.fill_(value)
             else:
                 source = _without_leading_ones(value)
@@ -345,6 +358,8 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         return
     if not isinstance(value, Tensor):
         value = self.new_full((), value)
+    elif value._device is not part._device and not value._array.ndim:
+        value = value.to(part._device)
     part.index_put_(indices, _without_leading_ones(value))
 
 

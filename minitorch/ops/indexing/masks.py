@@ -48,6 +48,12 @@ def _check_covers(target: Tensor, mask: Tensor) -> None:
 @declare(
     on_expanded=("masked_fill_", "tensor[mask] = scalar"),
     written_value="value",
+    from_cpu=("value",),
+    elsewhere={
+        "mask": lambda self, mask: (
+            f"expected self and mask to be on the same device, but got mask on {mask.device} and self on {self.device}"
+        )
+    },
     variants="",
     node=lambda self, mask, value: "MaskedFillBackward1" if isinstance(value, Tensor) else "MaskedFillBackward0",
     edits=True,

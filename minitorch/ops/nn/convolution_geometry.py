@@ -91,12 +91,23 @@ def check(
             f"Given {kind} {shape}, expected bias to be 1-dimensional with {outputs} elements, but got bias of size "
             f"{list(bias.shape)} instead"
         )
+    _check_devices(input, weight, bias)
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(
             f"Input type ({c_type_name(input._array)}) and bias type ({c_type_name(bias._array)}) should be the same"
         )
     if weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {type_name(input._array)} but found {type_name(weight._array)}")
+
+
+def _check_devices(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    """Raises RuntimeError for a weight or bias on another device than the input, or on a GPU of another type."""
+    for name, each in (("weight", weight), ("bias", bias)):
+        if each is None or (each._device is input._device and (each._dtype is input._dtype or not input.is_cuda)):
+            continue
+        fused = each is weight and not input.is_cuda
+        mkldnn = " or input should be a MKLDNN tensor and weight is a dense tensor" if fused else ""
+        raise RuntimeError(f"Input type ({input.type()}) and {name} type ({each.type()}) should be the same{mkldnn}")
 
 
 def padded_by_name(input: Tensor, weight: Tensor, padding: str, stride: Any, dilation: Any) -> tuple[Tensor, Ints]:

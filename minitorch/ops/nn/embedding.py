@@ -9,6 +9,7 @@ from typing import Any
 
 from minitorch.arrays import Array
 from minitorch.autograd.grad_mode import no_grad
+from minitorch.dispatch.common_device import differs
 from minitorch.dispatch.declaration import composite, declare, private
 from minitorch.dtypes import C_NAMES, type_name
 from minitorch.kernels.accumulation import add_rows, combine_rows
@@ -30,6 +31,7 @@ def _check_indices(indices: Array, rows: int) -> None:
 @declare(
     variants="",
     node="EmbeddingBackward0",
+    elsewhere={"indices": lambda weight, indices: str(differs("index", indices.device, weight.device))},
     derivatives={
         "weight": lambda grad, indices, weight_shape, padding_idx, scale_grad_by_freq: embedding_backward(
             grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq
