@@ -9,7 +9,7 @@ from pathlib import Path
 
 from course import check, lesson, pictures, widget
 
-mytorch = lesson.mytorch(16)  # as it is after chapter 16, with your parts where you solved them
+mytorch = lesson.mytorch(16)  # as of chapter 16, using your code wherever you've solved the exercise
 
 # %% [markdown]
 # ## What you will have written
@@ -163,7 +163,7 @@ def nudge(f, x, step):
     return (f(x + step) - f(x)) / step
 
 
-for step in (1e-3, 1e-6, 1e-15):
+for step in (1e-3, 1e-6, 1e-8, 1e-15):
     slopes = {x: nudge(double_until_100, x, step) for x in (3.0, 49.9999999)}
     print(f"step {step:.0e}:", {x: round(slope, 3) for x, slope in slopes.items()})
 x = torch.tensor(49.9999999, dtype=torch.float64, requires_grad=True)
@@ -172,8 +172,10 @@ print("backward:  ", x.grad.item())
 
 # %% [markdown]
 # ### Where it breaks
-# At 3, two of the steps are fine, and the tiny one drowns in rounding errors. At 49.9999999 the derivative is 4, but the
-# larger steps cross the edge at 50, beyond which the loop runs one time less. Move the slider, and watch the slope from 48.
+# At 3, all steps but the last are fine, and that one drowns in rounding errors. At 49.9999999 the derivative is 4, but the
+# two large steps cross the edge at 50, beyond which the loop runs one time fewer. A step of 1e-8 gets both right. But how would
+# you know that, without the answer? Closer to the edge, it fails too. `backward` has no step to choose. Move the slider, and
+# watch the slope from 48.
 
 
 # %% hidden=true
@@ -311,7 +313,7 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 #   transform a formula. Automatic: run the program, note each operation's slopes, and combine them by the chain rule.
 # - *Longer:* It differentiates the operations that ran. A loop or an `if` needs no rule, since it isn't recorded.
 # - *They ask next:* What is nudging still good for? Checking a gradient: `torch.autograd.gradcheck`, in chapter 07.
-# - *The trap:* "Autograd uses finite differences." Then 49.9999999 would have come out wrong.
+# - *The trap:* "Autograd uses finite differences." Then the result would depend on a step, and autograd has none.
 # - *Proof:* `proof-nudge`, and the notes: `proof-notes`.
 #
 # **Interview · Why does autograd go backwards?**
@@ -431,7 +433,8 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 # then the check below it.
 #
 # **Your library** is the folder `my/mytorch/`. It works from the start, because the course fills in the pieces that you
-# haven't written. When a core exercise passes, your code replaces the course's, and a comment above it says so.
+# haven't written. When a core exercise passes, your code replaces the course's, and a comment above it says so. The core
+# exercises ask for about a quarter of its lines, the ones that carry an idea; the rest is given.
 #
 # | command | what it does |
 # |---|---|

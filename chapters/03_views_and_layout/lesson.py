@@ -7,7 +7,7 @@
 # %% hidden=true
 from course import lesson
 
-mytorch = lesson.mytorch(3)  # as it is after this chapter, with your parts where you solved them
+mytorch = lesson.mytorch(3)  # as of this chapter, using your code wherever you've solved the exercise
 
 # %% [markdown]
 # ## A write that went missing
@@ -94,8 +94,8 @@ def two_rows(distance):
 pictures.slider(two_rows, start={"distance": 4}, distance=[1, 2, 3, 4, 5, 6])
 
 # %% [markdown]
-# At 3 the dashed arrow is as long as the others. (At 1 and 2 the rows overlap, which is legal.) Now group the dimensions
-# of any walk into **runs** that merge, from the last one on.
+# At 3 the dashed arrow is as long as the others. (At 1 and 2 the rows overlap, which is legal.) Now, starting from the
+# last dimension, group neighbours that merge into **runs**.
 
 
 # %% tags=["proof-merge-rule"]
@@ -229,7 +229,8 @@ pictures.storage(last, {"last": last})
 # - *Longer:* It suits convolutions, which read all channels of a pixel. Elementwise operations keep it.
 # - *They ask next:* How does it differ from `permute(0, 2, 3, 1)`? That changes the shape and moves nothing.
 #   `channels_last` moves the numbers and keeps the shape.
-# - *The trap:* `is_contiguous()` says no. Ask with `memory_format=torch.channels_last`.
+# - *The trap:* `is_contiguous()` says no, unless there is a single channel. Ask with
+#   `memory_format=torch.channels_last`.
 # - *Proof:* `proof-channels-last`.
 #
 # ## Writing · C In-place Operations, B 行列操作
@@ -262,16 +263,22 @@ for write in (lambda: torch.arange(3).add_(0.5), lambda: torch.zeros(3).add_(tor
         write()
     except RuntimeError as error:
         print(error)
+whole = torch.arange(3)
+whole[0], whole[1:] = 0.9, torch.tensor([1.9, -1.9])
+print("assigned:", whole.tolist(), " filled:", torch.arange(3).fill_(0.9).tolist())
 
 # %% [markdown]
-# A write changes neither the dtype nor the shape of the tensor, so the result has to fit.
+# A write changes neither the dtype nor the shape of the tensor. So the result of `add_` has to fit, or it raises. An
+# assignment doesn't ask, nor do `fill_` and `copy_`: they cut the fraction off, and nothing warns you.
 #
 # **Interview · `a = a + b` or `a += b`?**
 #
 # - *Thirty seconds:* The first makes a new tensor and binds the name to it. The second writes into the memory of `a`,
 #   so its views and other names change too.
-# - *Longer:* In place, the result must fit into `a`: integers can't take 0.5, and broadcasting may stretch `b`, not `a`.
-# - *They ask next:* How do you write a column? `t[:, 1] = 0`: a view, and a write into it.
+# - *Longer:* In place, the result must fit into `a`: `+= 0.5` raises for integers, and broadcasting may stretch `b`, not
+#   `a`.
+# - *They ask next:* How do you write a column? `t[:, 1] = 0`: a view, and a write into it. It converts silently: 0.9
+#   becomes 0 in a tensor of integers.
 # - *The trap:* A function that does `x += 1` changes its caller's tensor.
 # - *Proof:* `proof-in-place`; the column: `proof-assignment`.
 #
@@ -462,7 +469,7 @@ print("5.", grid._version)
 # 5. Contiguous: the walk goes place by place. Lengths of 1 don't count.
 # 6. Elementwise results keep the order of their input, `channels_last` included.
 # 7. `expand` sets strides to 0 and takes no memory; `repeat` copies.
-# 8. `x_()` and `+=` write into shared memory; dtype category and shape have to fit.
+# 8. `add_` and `+=` write into shared memory; dtype category and shape have to fit. Assignments convert.
 # 9. `add_` into an expanded tensor raises. Other overlaps of a tensor with itself go unnoticed.
 # 10. A write adds 1 to a version that all views share. Autograd compares it.
 #

@@ -7,7 +7,7 @@
 # %% hidden=true
 from course import lesson
 
-mytorch = lesson.mytorch(4)  # as it is after this chapter, with your parts where you solved them
+mytorch = lesson.mytorch(4)  # as of this chapter, using your code wherever you've solved the exercise
 
 # %% [markdown]
 # ## A perfect model with a loss of 250
@@ -167,7 +167,8 @@ for name in ("x[[0, 1], 0, 0] = -1", "x[[0, 1]][:, 0, 0] = -1", "x[0:2][:, 0, 0]
 # - *Thirty seconds:* The numbers are the same. The slice is a view and shares memory; the list makes a copy.
 # - *Longer:* Numbers, slices, `None` and `...` are views. One list, mask or index tensor makes the whole result a copy.
 #   As the target of an assignment, both reach `x`.
-# - *They ask next:* Why can't a list give a view? `[0, 2, 1]` would need steps of +2 and −1 along one dimension.
+# - *They ask next:* Why can't a list give a view? `[0, 2, 1]` would need steps of +2 and −1 along one dimension. `[0, 1]`
+#   could be a view, but PyTorch goes by the kind of index, not by its numbers.
 # - *The trap:* `x[[0, 1]][:, 0] = 0` changes a copy. Write `x[[0, 1], 0] = 0`.
 # - *Proof:* `proof-view-or-copy`; the writes: `proof-chained`.
 #
@@ -245,6 +246,7 @@ a, b = torch.ones(2, 3), torch.zeros(2, 3)
 print("cat ", *(tuple(torch.cat([a, b], dim).shape) for dim in (0, 1)))
 print("stack", *(tuple(torch.stack([a, b], dim).shape) for dim in (0, 1, 2)))
 print("dtype of float32 and int64:", torch.cat([a, b.long()]).dtype)
+print("an empty vector goes with anything:", tuple(torch.cat([torch.zeros(0), a]).shape))
 for call in (lambda: torch.cat([a, torch.ones(2, 4)]), lambda: torch.stack([a, torch.ones(2, 4)])):
     print(outcome(call))
 c = torch.tensor([[1, 2], [3, 4]])
@@ -259,18 +261,27 @@ print("chunk(4)     ", [part.tolist() for part in six.chunk(4)])
 print("tensor_split ", [part.tolist() for part in torch.tensor_split(six, 4)])
 six.chunk(2)[1].zero_()
 print("after writing into a chunk:", six.tolist())
+recorded = torch.zeros(6, requires_grad=True) * 1
+recorded[:3].add_(1)
+print("after writing into a slice:", recorded)
+print(outcome(recorded.chunk(2)[1].add_, 1))
 
 # %% [markdown]
 # `chunk(4)` gave three parts. Six elements in four parts would be 1.5 each; `chunk` rounds up to 2, and after three
 # parts nothing is left.
+#
+# The write into a chunk went through as long as nobody needed a gradient. While autograd records, PyTorch refuses to write
+# into one of several views of a call (`split`, `chunk`, `unbind`, and a loop over a tensor, which calls `unbind`). A slice is
+# a view of its own, and takes the write. [Chapter 07](07_backward_in_depth.ipynb) explains how writes get into the graph.
 #
 # **Interview · `cat` or `stack`? `split` or `chunk`?**
 #
 # - *Thirty seconds:* `cat` joins along an existing dimension, `stack` along a new one. `split` takes the length of the
 #   parts, `chunk` their number.
 # - *Longer:* `stack` is `unsqueeze` on each, then `cat`. `cat` promotes dtypes and wants equal lengths in all other
-#   dimensions; `stack` wants equal shapes.
-# - *They ask next:* Which of them copy? `cat` and `stack`. `split` and `chunk` return views: a write goes through.
+#   dimensions (an empty vector, of shape (0,), goes with anything); `stack` wants equal shapes.
+# - *They ask next:* Which of them copy? `cat` and `stack`. `split` and `chunk` return views. A write into a part goes
+#   through, unless autograd records: then it raises.
 # - *The trap:* `chunk(n)` can return fewer than n parts. `tensor_split(n)` gives n.
 # - *Proof:* `proof-cat-stack`, `proof-chunk`.
 #
@@ -477,7 +488,7 @@ print("5.", tuple(torch.stack([line] * 10).shape))
 # 5. Numbers, slices, `None`, `...` give views. Lists, masks, index tensors give copies.
 # 6. `x[a][b] = v` writes into a copy if `a` made one. `x[a, b] = v` reaches `x`.
 # 7. Index tensors are broadcast against each other: pairs, not a grid.
-# 8. `cat` and `stack` copy; `split` and `chunk` are views, and `chunk` may give fewer parts.
+# 8. `cat` and `stack` copy; `split` and `chunk` give views, and `chunk` may give fewer parts.
 # 9. `gather`: replace coordinate `dim` by the index. `scatter_` goes the other way.
 # 10. Repeated places: `scatter_` keeps one value, `scatter_add_` the sum. That sum is the gradient of reading.
 #

@@ -1,4 +1,4 @@
-"""Broadcasting: the shape in which tensors of different shapes meet, and the layer that refuses those that don't."""
+"""Broadcasting: the shape that different shapes broadcast to, and the layer that refuses those that don't fit."""
 
 # 04 · Broadcasting, indexing and joining
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .tensor import Tensor
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> Size:
-    """The shape in which tensors of these shapes meet, as a `Size`; `Size(())` if there are none.
+    """The shape these shapes broadcast to, as a `Size`; `Size(())` if there are none.
 
     Shapes are aligned at their right ends; what is missing on the left counts as 1. Along each
     dimension the lengths are equal, or 1; the result has the length that isn't 1.
@@ -56,7 +56,7 @@ def meeting_shape(a: tuple[int, ...], b: tuple[int, ...]) -> Size:
 
 
 def shape_of_all(tensors: list[Tensor]) -> Size:
-    """The shape in which all these tensors meet, found two at a time."""
+    """The shape that all these tensors broadcast to, found two at a time."""
     size = Size()
     for each in tensors:
         size = each.shape if size == each.shape else meeting_shape(size, each.shape)
@@ -83,6 +83,6 @@ def broadcast_to(x: Tensor, size: tuple[int, ...]) -> Tensor:
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors, each expanded to the shape in which they meet; those that have it already are themselves."""
+    """The tensors, each expanded to the shape they broadcast to; those that have it already are themselves."""
     size = shape_of_all(list(tensors))
     return tuple(each if each.shape == size else views.expand(each, size) for each in tensors)
