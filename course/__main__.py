@@ -109,7 +109,7 @@ def grade(
 
     from course import sandbox
     from course.files import write_atomically
-    from course.grade import Report
+    from course.grade import Report, keep_passed
     from course.grade import grade as grade_notebooks
     from course.report import print_report, progress_bar, write_reports
     from course.report_gradescope import NotGradedError
@@ -153,6 +153,7 @@ def grade(
         for number, handler in handlers.items():
             signal.signal(number, handler)
     keep(report)
+    keep_passed(report, course)
     print_report(report, Console())
     try:
         write_reports(report, course, junit, csv, gradescope, html)
@@ -171,7 +172,7 @@ def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None
 
     from course.check import PRACTICE_SEED
     from course.find import of_chapters
-    from course.grade import Report, practise
+    from course.grade import Report, keep_passed, practise
     from course.report import print_practice, print_report
 
     found, others = of_chapters(course, paths)
@@ -180,6 +181,7 @@ def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None
     if not found:
         raise click.ClickException(f"no chapter's notebook in {', '.join(map(str, paths))}")
     report = Report(PRACTICE_SEED, [result for path in found for result in practise(path, course).submissions])
+    keep_passed(report, course)
     (print_practice if any(path.is_dir() for path in paths) else print_report)(report, Console())
     accepted = ("passed", "skipped") if allow_unsolved else ("passed",)
     right = [all(item.status in accepted for item in result.items) for result in report.submissions]

@@ -24,6 +24,12 @@ def solved(text: str) -> str:
     return STUB.sub("", text).rstrip("\n")
 
 
+def has_code(text: str, stub: str) -> bool:
+    """Whether a solution cell is more than empty, comments, or the stub."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    return bool(lines) and text.strip() != stub.strip()
+
+
 def defined(text: str) -> set[str]:
     """The names that a cell defines at its top level."""
     names: set[str] = set()

@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
@@ -26,6 +28,7 @@ made: Callable[[str], None] | None = None
 """Takes each of the learner's parts once it is in the package, in a grade."""
 only: Sequence[str] = ()
 """Which parts of a check are the learner's, while they are tried one by one; all of them, if empty."""
+_NOT_ANSWERED = "Not answered yet"
 _CELLS: list[str] = []  # what ran since this module was imported: nbval leaves no history
 
 
@@ -176,7 +179,8 @@ def _verdict(shown: _bundle.Bundle) -> None:
     if exercise is None:
         return
     if wrong := verdict.wrong(exercise, ([shown], ""), history, functools.partial(_alone, exercise)):
-        message = f"✗ Not yet.\n{wrong}"
+        answered = practice.is_answered(exercise, history[:-1])
+        message = f"✗ Not yet.\n{wrong}" if answered else f"✗ {_NOT_ANSWERED}: this is the code that was given."
     else:
         solution = practice.solution_in(history[:-1], exercise.names, exercise.parts)
         kept = "" if solution is None else practice.keep(Course.find(), exercise, solution)
@@ -192,7 +196,7 @@ def _after(result: Any) -> None:
     if not isinstance(raised, Exception) or nbgrader.is_running() or SEED_VARIABLE in os.environ:
         return
     exercise = practice.exercise_of_check(result.info.raw_cell)
-    if exercise is not None and exercise.shares:
+    if exercise is not None and exercise.shares and practice.is_answered(exercise, _history()[:-1]):
         shown: verdict.Shown = ([], f"{type(raised).__name__}: {raised}")
         wrong = verdict.wrong(exercise, shown, _history(), functools.partial(_alone, exercise))
         _tell(f"✗ Not yet.\n{wrong}", wrong)
@@ -218,6 +222,28 @@ def _tell(message: str, wrong: str) -> None:
     color = "var(--jp-error-color1, #b3261e)" if wrong else "var(--jp-success-color1, #1b7f3b)"  # the theme's own
     style = f"color:{color};border-left:4px solid;padding-left:.6em;white-space:pre-wrap"
     _display({"text/plain": message, "text/html": f'<div style="{style}">{html.escape(message)}</div>'})
+
+
+class NotAnsweredError(Exception):
+    """What a learner reads in place of a traceback where an answer is still missing."""
+
+
+def _show_error(shell: Any, kind: type[Exception], error: Exception, traceback: Any, tb_offset: Any = None) -> None:
+    """Show what a cell raised, as IPython does; of an answer that is still missing say just that."""
+    history = _history()
+    exercise = practice.exercise_of_check(history[-1])
+    unwritten = isinstance(error, NotImplementedError) and not error.args
+    frame = list(walk_tb(traceback))[-1][0].f_code.co_name
+    if practice.exercise_of_stub(history[-1]):
+        message = f"{_NOT_ANSWERED}: your code goes into this cell."
+    elif exercise is not None and not practice.is_answered(exercise, history[:-1]):
+        message = f"{_NOT_ANSWERED}: write your answer into the cell above, run that cell, then this one."
+    elif unwritten and not frame.startswith("<"):
+        message = f"{_NOT_ANSWERED}: {frame} still raises NotImplementedError."
+    else:
+        shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+        return
+    shell._showtraceback(NotAnsweredError, NotAnsweredError(message), [message])
 
 
 def _history() -> list[str]:
@@ -248,6 +274,8 @@ if "ipykernel" in sys.modules and _shell() is not None:
     _shell().events.register("post_run_cell", _after)
     if nbgrader.is_running():
         nbgrader.prepare(Course.find())
+    elif Path.cwd() == Course.find().exercises:
+        _shell().set_custom_exc((Exception,), _show_error)
     try:
         package.ensure(Course.find())  # `import mytorch` shall find the learner's package
     except LookupError as reason:  # kept solutions that do not fit together are no reason to stop here

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from nbformat import NotebookNode
 
-from course import credit, judge
+from course import credit, judge, package
 from course.check import PRACTICE_SEED
 from course.credit import Part
 from course.execute import WeakCheckError
@@ -169,6 +169,16 @@ def practise(path: Path, course: Course, limits: Limits | None = None) -> Report
         return Report(
             PRACTICE_SEED, _run_all([(result, notebook)], references, PRACTICE_SEED, 1, limits or Limits(), stop)
         )
+
+
+def keep_passed(report: Report, course: Course) -> None:
+    """What passed in the learner's own notebooks counts as it does in JupyterLab."""
+    for result in report.submissions:
+        path, passed = Path(result.path), [item.grade_id for item in result.items if item.status == "passed"]
+        if passed and path.resolve().parent == course.exercises:
+            pristine = v4.reads((course.pristine / f"{result.chapter}.ipynb").read_text(encoding="utf-8"))
+            answers = solutions_of(read(path), pristine).solutions
+            package.keep_passed(course, path, {name: answers[name] for name in passed})
 
 
 def _read(path: Path, chapters: list[str]) -> tuple[Result, NotebookNode | None]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from course.cells import defined
+from course.cells import defined, has_code
 from course.find import RejectedError
 from course.notebook import OURS, exercise_of, role
 from course.parts import short
@@ -100,9 +100,3 @@ def stubs_of(reference: NotebookNode) -> dict[str, str]:
     """What the learner starts from, by exercise; in a learner's notebook as built that is the cell itself."""
     solutions = [cell for cell in reference.cells if role(cell) == "solution"]
     return {exercise_of(cell): cell.metadata[OURS].get("stub", cell.source) for cell in solutions}
-
-
-def has_code(text: str, stub: str) -> bool:
-    """Whether a solution cell is more than empty, comments, or the stub."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    return bool(lines) and text.strip() != stub.strip()

@@ -19,14 +19,15 @@ from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel, start_new_kernel
 from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError, find_metadata_tags
 
-from course import bundle, practice
+from course import bundle
+from course.cells import has_code
 from course.check import PRACTICE_SEED, SEED_VARIABLE
 from course.files import CODE, Course
 from course.find import RejectedError, read
 from course.image import without_pixels
-from course.merge import chapter_of, has_code, solutions_of, stubs_of
+from course.merge import chapter_of, solutions_of, stubs_of
 from course.notebook import OURS, exercise_of, role, tasks, v4
-from course.package import VARIABLE
+from course.package import VARIABLE, keep_passed
 from course.printable import ANSI
 
 _CELL_SECONDS = 60.0  # of a submission's cells, unless `--nbval-cell-timeout` is shorter
@@ -208,7 +209,7 @@ class Submission(CourseNotebook):
     def teardown(self) -> None:
         """What passed counts as it does in JupyterLab."""
         super().teardown()
-        practice.keep_passed(self.course, self.path, {name: self.answers[name] for name in self.passed})
+        keep_passed(self.course, self.path, {name: self.answers[name] for name in self.passed})
 
 
 class Rejected(pytest.Item):
@@ -235,7 +236,7 @@ class SubmittedCell(CourseCell):
         """What an answer shows beside the values costs nothing."""
         return True
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:  # type: ignore[override]
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:
         """In words: the reader knows the check's code, or has it before them."""
         error = excinfo.value
         if isinstance(error, NotAnsweredError):

@@ -57,6 +57,8 @@ def reference(source: Source) -> NotebookNode:
 def learners(executed: NotebookNode, says: dict[str, dict[str, str]]) -> NotebookNode:
     """The learner's notebook: the executed reference with the solutions cut out and outputs kept on check cells alone.
 
+    A check shows there what a right answer shows, and says so.
+
     Args:
         says: by exercise, what to tell about known wrong values, by their fingerprint; it takes the mutants' place.
     """
@@ -66,6 +68,10 @@ def learners(executed: NotebookNode, says: dict[str, dict[str, str]]) -> Noteboo
             cell.outputs, cell.execution_count = [], None
         if role(cell) == "solution":
             cell.source = cell.metadata[OURS].pop("stub")
+        if role(cell) == "check":
+            cell.execution_count = None  # it was not run on the learner's answer
+            for output in cell.outputs:
+                output.data["text/plain"] = f"What a right answer shows:\n{output.data['text/plain']}"
         if role(cell) == "task":
             cell.metadata[OURS]["mutants"] = says[exercise_of(cell)]
     return notebook

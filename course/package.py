@@ -103,6 +103,21 @@ def ensure(course: Course) -> None:
     sys.path[:] = [*others, str(course.mine)]  # last: what is kept there has any name
 
 
+def keep_passed(course: Course, notebook: Path, passed: Mapping[str, str]) -> None:
+    """Keep what passed outside JupyterLab, if the notebook is one of the learner's own exercises.
+
+    Args:
+        notebook: where the solutions are from.
+        passed: the solutions that are right, by exercise.
+    """
+    if not passed or notebook.resolve().parent != course.exercises:
+        return
+    for exercise in practice.exercises(course):
+        if exercise.name in passed:
+            practice.keep(course, exercise, passed[exercise.name])
+    write(course)
+
+
 def share(course: Course) -> Share:
     """How many definitions, and non-blank lines, of the whole package are the learner's."""
     mine, original = solved(course), read(reference(course))

@@ -4,13 +4,12 @@ This is read inside the learner's kernel, so it imports nothing heavy.
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from course.bundle import MIME, Bundle
-from course.cells import defined
+from course.cells import defined, has_code
 from course.files import Course, write_atomically
 from course.names import suggestion
 from course.parts import defines
@@ -60,10 +59,18 @@ def find(course: Course, name: str) -> Exercise:
 
 def exercise_of_check(source: str) -> Exercise | None:
     """The exercise whose check cell has this text; None outside the exercises' folder, or if the text was changed."""
-    course = Course(Path.cwd().parent)
-    if Path.cwd() != course.exercises or not course.pristine.is_dir():
-        return None
-    return next((exercise for exercise in exercises(course) if exercise.check.strip() == source.strip()), None)
+    return next((exercise for exercise in _here() if exercise.check.strip() == source.strip()), None)
+
+
+def exercise_of_stub(source: str) -> Exercise | None:
+    """The exercise whose answer begins as this text; None outside the exercises' folder."""
+    return next((exercise for exercise in _here() if exercise.stub.strip() == source.strip()), None)
+
+
+def is_answered(exercise: Exercise, history: list[str]) -> bool:
+    """Whether the last cell run that could be the answer holds more than what was given."""
+    solution = solution_in(history, exercise.names, exercise.parts)
+    return solution is not None and has_code(solution, exercise.stub)
 
 
 def keep(course: Course, exercise: Exercise, solution: str) -> str:
@@ -74,19 +81,6 @@ def keep(course: Course, exercise: Exercise, solution: str) -> str:
     be = "is" if len(exercise.parts) == 1 else "are"
     part += f"; in my/mytorch {' and '.join(exercise.parts)} {be} yours" if exercise.parts else ""
     return f" Kept in my/{path.name}{part}."
-
-
-def keep_passed(course: Course, notebook: Path, passed: Mapping[str, str]) -> None:
-    """Keep what passed outside JupyterLab, if the notebook is the learner's own.
-
-    Args:
-        notebook: where the solutions are from.
-        passed: the solutions that are right, by exercise.
-    """
-    if notebook.resolve().parent == course.exercises:
-        for exercise in exercises(course):
-            if exercise.name in passed:
-                keep(course, exercise, passed[exercise.name])
 
 
 def solution_in(history: list[str], names: list[str], parts: list[str]) -> str | None:
@@ -128,6 +122,12 @@ def next_hint(course: Course, name: str) -> str:
         course.mine / "hints.json", json.dumps({**given, name: count + 1}, indent=1, sort_keys=True) + "\n"
     )
     return f"Hint {count + 1} of {len(exercise.hints)}: {exercise.hints[count]}"
+
+
+def _here() -> list[Exercise]:
+    """The exercises of the course whose folder of exercises is the current one; none elsewhere."""
+    course = Course(Path.cwd().parent)
+    return exercises(course) if Path.cwd() == course.exercises else []
 
 
 def _read(path: Path) -> list[Exercise]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from nbformat import NotebookNode, ValidationError
 
+from course.cells import has_code
 from course.files import Course
-from course.merge import has_code
 from course.notebook import OURS, exercise_of, role, v4, write
 
 _STUB = "raise NotImplementedError()"  # the last line of a stub, of whatever build

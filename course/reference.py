@@ -10,10 +10,11 @@ from nbformat import NotebookNode
 
 from course import bundle, compare, credit, judge
 from course.bundle import Bundle
+from course.cells import has_code
 from course.execute import WeakCheckError, expected_bundle
 from course.judge import Outcome, Task
 from course.kit import Kits
-from course.merge import has_code, stubs_of
+from course.merge import stubs_of
 from course.notebook import OURS, checks, role, tasks
 from course.sandbox import Limits
 

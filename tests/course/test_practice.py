@@ -78,6 +78,56 @@ def test_the_verdict_stands_before_the_values(own_course: Course, submission: Ca
     assert [text.partition(" ")[0].partition(":")[0] for text in outputs] == ["✗", "prediction"]
 
 
+def test_what_is_not_answered_yet_is_said_without_a_traceback(
+    own_course: Course, submission: Callable[..., Any]
+) -> None:
+    half = (
+        "def contiguous_strides(size):\n    return helper(size)\n\ndef helper(size):\n    raise NotImplementedError()"
+    )
+    notebook = run_as_learner(own_course, submission(contiguous_strides=half))
+    said = {
+        cell.id: output
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if output.output_type == "error"
+    }
+    assert {error.ename for error in said.values()} == {"NotAnsweredError"}
+    assert {name: error.traceback for name, error in said.items()} == {
+        "predict_strides": ["Not answered yet: your code goes into this cell."],
+        "predict_strides-check": [
+            "Not answered yet: write your answer into the cell above, run that cell, then this one."
+        ],
+        "contiguous_strides-check": ["Not answered yet: helper still raises NotImplementedError."],
+        "smallest_step-check": [
+            "Not answered yet: write your answer into the cell above, run that cell, then this one."
+        ],
+    }
+    assert verdicts(notebook) == {"running_mean": "✗ Not answered yet: this is the code that was given."}
+
+
+def test_what_an_answer_raises_is_shown_as_ever(own_course: Course, submission: Callable[..., Any]) -> None:
+    notebook = run_as_learner(own_course, submission(predict_strides="prediction = 1 / 0"))
+    (error,) = next(cell.outputs for cell in notebook.cells if cell.id == "predict_strides")
+    assert error.ename == "ZeroDivisionError" and len(error.traceback) > 2
+
+
+def test_what_passes_in_the_terminal_counts_as_it_does_in_jupyterlab(
+    own_course: Course, submission: Callable[..., Any], tmp_path: Path
+) -> None:
+    notebook = submission(contiguous_strides=RIGHT_STRIDES, predict_strides="prediction = (12, 4, 1)")
+    elsewhere = tmp_path / f"{CHAPTER}.ipynb"
+    nbformat.write(notebook, elsewhere)
+    command(own_course, "check", str(elsewhere))
+    assert not own_course.mine.exists()
+    nbformat.write(notebook, own_course.exercises / elsewhere.name)
+    command(own_course, "check", str(own_course.exercises / elsewhere.name))
+    assert [path.name for path in own_course.mine.glob("*.py")] == ["contiguous_strides.py"]
+    assert practice.solution_path(own_course, "contiguous_strides").read_text() == RIGHT_STRIDES + "\n"
+    nbformat.write(submission(solved=True), own_course.exercises / elsewhere.name)
+    command(own_course, "grade", str(own_course.exercises / elsewhere.name))
+    assert command(own_course, "next") == (0, "Every exercise is done.\n")
+
+
 def test_no_verdict_in_a_grade(own_course: Course, submission: Callable[..., Any]) -> None:
     notebook = run_as_learner(own_course, submission(solved=True), MINITORCH_COURSE_SEED="20260101")
     assert verdicts(notebook) == {}
