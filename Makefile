@@ -7,9 +7,11 @@
 ifeq ($(OS),Windows_NT)
 PYTHON ?= python
 BIN := .venv/Scripts
+PATHS := ;
 else
 PYTHON ?= python3
 BIN := .venv/bin
+PATHS := :
 endif
 RUN := $(BIN)/python -m
 WORKERS ?= 2
@@ -41,9 +43,10 @@ setup: .venv/installed ## the environment, where it is missing or out of date
 	@echo "Installing the pinned packages into .venv: a few minutes the first time."
 	$(RUN) pip install --quiet --no-deps --require-hashes -r requirements.lock
 	$(RUN) pip install --quiet --no-deps --no-build-isolation -e .
-	$(RUN) course.package
+	$(RUN) course.setup
 	@touch $@
 
+lab: export PATH := $(abspath $(BIN))$(PATHS)$(PATH)
 lab: setup ## JupyterLab on the welcome notebook
 	$(RUN) jupyterlab --LabApp.default_url=/lab/tree/notebooks/00_welcome.ipynb $(ARGS)
 

@@ -139,7 +139,3 @@ def copy(files: Files, target: Path) -> list[Path]:
 
 def _lines(text: str) -> int:
     return sum(bool(line.strip()) for line in text.splitlines())
-
-
-if __name__ == "__main__":
-    write(Course.find())

@@ -1,0 +1,23 @@
+"""A hook of Jupyter's server: opening, running and saving a lesson changes nothing in its file."""
+
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+
+from course.files import Course
+from course.rebuild import read
+
+
+def as_built(path: str, model: dict[str, Any], contents_manager: Any) -> None:
+    """Before a save: a lesson whose cells have the text that its file has is saved as that file is, outputs and all."""
+    file = Path(contents_manager._get_os_path(path))
+    if model["type"] != "notebook" or file.parent != Course.find(file.parent).notebooks:
+        return
+    built = read(file)
+    if built is not None and _texts(built) == _texts(model["content"]):
+        model["content"] = built
+
+
+def _texts(notebook: NotebookNode | dict[str, Any]) -> list[tuple[str, str]]:
+    return [(cell["cell_type"], cell["source"]) for cell in notebook["cells"]]

@@ -1,0 +1,168 @@
+"""A learner's clone gets the course's next version: with real git, and with Jupyter's own way of saving."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from jupyter_server.serverapp import ServerApp
+from jupyter_server.services.contents.largefilemanager import LargeFileManager
+from nbclient import NotebookClient
+
+from course import setup
+from course.files import CODE, Course
+from course.kernel import KERNELSPEC
+
+CHAPTER = "01_fixture"
+ANSWER = "def contiguous_strides(size):\n    return mine"
+IDENTITY = {f"GIT_{who}_{what}": "x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+def git(folder: Path, *arguments: str, code: int = 0) -> str:
+    environment = {**os.environ, **IDENTITY, "GIT_CONFIG_GLOBAL": os.devnull, "PYTHONPATH": str(CODE)}
+    command = ["git", "-c", "protocol.file.allow=always", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def clone(own_course: Course, tmp_path: Path) -> Course:
+    """A learner's clone of `own_course`, set up."""
+    shutil.copy(CODE / ".gitattributes", own_course.root)
+    (own_course.root / ".gitignore").write_text("my/\n__pycache__/\n.ipynb_checkpoints/\n")
+    for arguments in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "one"]):
+        git(own_course.root, *arguments)
+    git(tmp_path, "clone", "-q", str(own_course.root), "clone")
+    setup.git(tmp_path / "clone")
+    return Course(tmp_path / "clone")
+
+
+def next_version(course: Course) -> None:
+    """Chapter 01 and its lesson change."""
+    for folder in (course.exercises, course.pristine, course.notebooks):
+        path = folder / f"{CHAPTER}.ipynb"
+        notebook = nbformat.read(path, as_version=4)
+        notebook.cells[0].source += "\n\nThis is new."
+        path.write_text(nbformat.v4.writes(notebook) + "\n")
+    (course.root / "new.txt").write_text("new")
+    git(course.root, "add", ".")
+    git(course.root, "commit", "-q", "-m", "two")
+
+
+def saved_by_jupyter(notebook: Any) -> Any:
+    """As after a run: with counts, and with what a kernel says about its language."""
+    notebook.metadata.language_info = {"name": "python", "version": "3.11.7", "file_extension": ".py"}
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code":
+            cell.execution_count = 50 + number
+    return notebook
+
+
+def text_of(course: Course, folder: str = "exercises") -> str:
+    return (course.root / folder / f"{CHAPTER}.ipynb").read_text()
+
+
+@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize("options", [[], ["--rebase"]])
+def test_a_pull_keeps_the_answers_and_brings_the_new_text(
+    own_course: Course, clone: Course, submission: Callable[..., Any], committed: bool, options: list[str]
+) -> None:
+    nbformat.write(saved_by_jupyter(submission(contiguous_strides=ANSWER)), clone.exercises / f"{CHAPTER}.ipynb")
+    lesson = clone.notebooks / f"{CHAPTER}.ipynb"
+    nbformat.write(saved_by_jupyter(nbformat.read(lesson, as_version=4)), lesson)
+    if committed:
+        git(clone.root, "commit", "-qam", "my answers")
+    next_version(own_course)
+    git(clone.root, "pull", "-q", "--no-edit", *(options or ["--no-rebase"]))
+    for folder in ("exercises", "notebooks"):
+        text = text_of(clone, folder)
+        assert ("This is new." in text, "<<<<" in text) == (True, False)
+    cells = {cell.id: cell for cell in nbformat.read(clone.exercises / f"{CHAPTER}.ipynb", as_version=4).cells}
+    assert (cells["contiguous_strides"].source, cells["contiguous_strides"].execution_count) == (
+        ANSWER,
+        next(number for number, name in enumerate(cells, 50) if name == "contiguous_strides"),
+    )
+    assert text_of(clone, "notebooks") == text_of(own_course, "notebooks")  # it was only run
+    assert git(clone.root, "stash", "list") == ""
+    assert git(clone.root, "status", "--short") == ("" if committed else f" M exercises/{CHAPTER}.ipynb\n")
+
+
+def test_two_pulls_after_each_other(own_course: Course, clone: Course, submission: Callable[..., Any]) -> None:
+    """Also while the notebook is not saved again in between, and with a cell of the learner's own."""
+    notebook = saved_by_jupyter(submission(contiguous_strides=ANSWER))
+    notebook.cells.insert(2, nbformat.v4.new_code_cell("tried = 1", id="tried"))
+    nbformat.write(notebook, clone.exercises / f"{CHAPTER}.ipynb")
+    for _ in range(2):
+        next_version(own_course)
+        git(clone.root, "pull", "-q", "--no-rebase")
+    sources = [cell.source for cell in nbformat.read(clone.exercises / f"{CHAPTER}.ipynb", as_version=4).cells]
+    assert sources[0].count("This is new.") == 2 and sources.count("tried = 1") == sources.count(ANSWER) == 1
+
+
+def test_a_file_that_is_no_notebook_is_not_lost(own_course: Course, clone: Course) -> None:
+    path = clone.exercises / f"{CHAPTER}.ipynb"
+    path.write_text("mine, broken\n")
+    next_version(own_course)
+    git(clone.root, "pull", "-q", "--no-rebase")
+    assert "mine, broken" in path.read_text() or "mine, broken" in git(
+        clone.root, "show", f"stash@{{0}}:exercises/{path.name}"
+    )
+
+
+def test_two_builds_are_merged_as_git_does(own_course: Course, clone: Course) -> None:
+    """No author's build is taken for an answer: where both changed a cell there is a conflict."""
+    next_version(own_course)
+    path = clone.exercises / f"{CHAPTER}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[0].source += "\n\nThis is another text."
+    path.write_text(nbformat.v4.writes(notebook) + "\n")
+    git(clone.root, "commit", "-qam", "another build")
+    git(clone.root, "pull", "-q", "--no-rebase", code=1)
+    assert "<<<<<<<" in path.read_text()
+
+
+def test_opening_and_saving_a_lesson_changes_nothing(
+    own_course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup.jupyter(tmp_path)
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path / "etc" / "jupyter"))
+    server = ServerApp()
+    server.load_config_file(suppress_errors=False)
+    manager = LargeFileManager(root_dir=str(own_course.root), config=server.config)
+
+    def save(name: str, change: Callable[[Any], Any]) -> bytes:
+        model = manager.get(name, type="notebook")
+        model["content"] = json.loads(json.dumps(change(model["content"])))
+        manager.save(model, name)
+        return (own_course.root / name).read_bytes()
+
+    lesson, exercises = (f"{folder}/{CHAPTER}.ipynb" for folder in ("notebooks", "exercises"))
+    before = (own_course.root / lesson).read_bytes()
+    assert save(lesson, saved_by_jupyter) == before
+    assert save(exercises, saved_by_jupyter) != (own_course.pristine / f"{CHAPTER}.ipynb").read_bytes()
+
+    def note(notebook: Any) -> Any:
+        notebook["cells"][0]["source"] += "\nA note of mine."
+        return notebook
+
+    assert b"A note of mine." in save(lesson, note)
+
+
+def test_the_kernel_finds_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However Jupyter was started: here with a PATH that lacks this environment."""
+    setup.kernel(tmp_path)
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "share" / "jupyter"))
+    monkeypatch.setenv("PATH", os.defpath)
+    cell = nbformat.v4.new_code_cell("import shutil; shutil.which('course')")
+    notebook = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": KERNELSPEC})
+    NotebookClient(notebook, kernel_name="python3").execute()
+    assert notebook.cells[0].outputs[0].data["text/plain"] == repr(str(Path(sys.executable).parent / "course"))
