@@ -20,7 +20,7 @@ from minitorch.arrays import gpus
 from minitorch.autograd.differentiable import UNTRACKED
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.hooks import run_between, run_hooks, run_post_accumulate_hooks, run_tensor_hooks
-from minitorch.autograd.node import AccumulateGrad, Edge, Gradients, Node, accumulator
+from minitorch.autograd.node import NAMES_COUNT, AccumulateGrad, Edge, Gradients, Node, accumulator
 from minitorch.layout import contiguous_format, is_dense
 
 if TYPE_CHECKING:
@@ -293,7 +293,8 @@ def _receive(
         return
     total = before._array
     if (
-        sys.getrefcount(before) == 3  # the list's, the name's and the argument's: nobody else sees this sum
+        NAMES_COUNT
+        and sys.getrefcount(before) == 3  # the list's, the name's and the argument's: nobody else sees this sum
         and sys.getrefcount(total) == 3  # or its memory,
         and total.base is None
         and dtype.is_native
@@ -359,7 +360,7 @@ def accumulate(node: AccumulateGrad, grads: list[Tensor | None]) -> Gradients:
     if grad is None or not (variable._requires_grad or variable.requires_grad):
         return ()
     # Two references: the local name and the argument of getrefcount. A third is somebody who would see the sum grow.
-    unshared = sys.getrefcount(grad) == 2
+    unshared = NAMES_COUNT and sys.getrefcount(grad) == 2
     with _accumulating:
         accumulate_grad(variable, grad, unshared)
     if variable._post_accumulate_hooks:

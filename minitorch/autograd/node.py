@@ -197,13 +197,17 @@ def _saved(source: int, value: Any) -> Any:
     return () if source == SHAPE else value  # a number where a tensor could be
 
 
+NAMES_COUNT = sys.version_info < (3, 14)
+"""Whether a local name is a reference that counts. From Python 3.14 on some are not, so that a count doesn't say
+whether somebody else can see a gradient."""
+
+
 def spare_memory(grads: Gradients) -> Array | None:
     """The array of a node's first gradient, to be overwritten, if nobody else can see it.
 
     Then the tensor has four references: the list's, two names and the argument of getrefcount; its array has three.
-    From Python 3.14 on, names don't always count, so that is not known there.
     """
-    if sys.version_info >= (3, 14):
+    if not NAMES_COUNT:
         return None
     grad = cast("Tensor", grads[0])
     array = grad._array
