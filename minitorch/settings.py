@@ -1,7 +1,7 @@
 """Switches of the whole library, and small questions about objects.
 
-minitorch computes deterministically on one thread of Python; how many threads NumPy's BLAS uses is set by the
-environment before it loads. So most switches here are remembered and have nothing to change; each docstring says so.
+minitorch computes deterministically on one thread of Python, and products of matrices on those of NumPy's BLAS. So most
+switches here are remembered and have nothing to change; each docstring says so.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import sys
 import warnings
 from typing import Any
 
+from minitorch.arrays import threads
 from minitorch.storage import UntypedStorage
 from minitorch.tensor import Tensor
 
-_threads = {"intra": 1, "inter": 1}
+_interop_threads = 1
 _deterministic = {"mode": 0, "fill": True}
 _precision = "highest"
 _DEBUG_MODES = ("default", "warn", "error")
@@ -48,23 +49,28 @@ def typename(obj: Any, /) -> str:
 
 
 def get_num_threads() -> int:
-    """The number of threads set for the inside of ops. It is remembered only."""
-    return _threads["intra"]
+    """The number of threads that products of matrices use on the CPU: OpenBLAS's. 1 if NumPy uses another library."""
+    return threads.get_num_threads()
 
 
 def set_num_threads(num: int, /) -> None:
-    """Remembers a number of threads. Raises RuntimeError unless it is a positive int."""
-    _threads["intra"] = _positive("set_num_threads", num)
+    """Has products of matrices use so many threads on the CPU; everything else runs on one.
+
+    Warns where NumPy uses another library than OpenBLAS. Raises RuntimeError unless the number is a positive int.
+    Source: https://pytorch.org/docs/stable/generated/torch.set_num_threads.html
+    """
+    threads.set_num_threads(_positive("set_num_threads", num))
 
 
 def get_num_interop_threads() -> int:
-    """The number of threads set for independent ops. It is remembered only."""
-    return _threads["inter"]
+    """The number of threads set for independent ops. It is remembered only: ops run one after another."""
+    return _interop_threads
 
 
 def set_num_interop_threads(num: int, /) -> None:
     """Remembers a number of threads. Raises RuntimeError unless it is a positive int."""
-    _threads["inter"] = _positive("set_num_interop_threads", num)
+    global _interop_threads
+    _interop_threads = _positive("set_num_interop_threads", num)
 
 
 def _positive(name: str, num: Any) -> int:
