@@ -85,7 +85,7 @@ prediction = [800.0, 1600.0]
 # These are the gradients of `h`. There is one more node on the way to `x`.
 prediction = [40.0, 80.0]
 
-# %% [markdown] exercise="backward_modes" kind="core" points=3 part="mytorch.autograd.grad_mode:GradMode.__enter__ mytorch.autograd.grad_mode:GradMode.__exit__ mytorch.autograd.grad_mode:GradMode.__call__"
+# %% [markdown] exercise="backward_modes" kind="core" points="2 1" part="mytorch.autograd.grad_mode:GradMode.__enter__ mytorch.autograd.grad_mode:GradMode.__exit__ | mytorch.autograd.grad_mode:GradMode.__call__"
 # ### Exercise 2 · `no_grad`, as a block and as a decorator
 # Operations are recorded while `Mode.enabled` is true. `no_grad()` and `enable_grad()` are objects of `GradMode` with
 # `self.enabled` set to what they want. Write what happens at the start of a `with` block, at its end (also after an
@@ -262,14 +262,26 @@ def __call__(self, function):
     return minitorch.no_grad()(function)
 
 
-# %% [markdown] exercise="backward_writes" kind="core" points=4 part="mytorch.autograd.inplace:SavedTensor.give_back mytorch.autograd.inplace:record_write mytorch.autograd.inplace:CopySlices.apply"
+# %% [markdown] exercise="backward_writes" kind="core" points="1 2 1" part="mytorch.autograd.inplace:SavedTensor.give_back mytorch.autograd.inplace:record_write mytorch.autograd.inplace:CopySlices.apply"
 # ### Exercise 3 · Writes that are noticed, and writes that are recorded
 # Three functions. `give_back` hands a saved tensor to a formula, unless somebody has written to it. `record_write` does
 # a write and gives the base a new history. `CopySlices.apply` is that history's backward: the source gets the gradient
 # at the places that were written, the old base gets all the rest.
 #
-# The docstrings name the helpers; they are in the same file, `mytorch/autograd/inplace.py`. `out[1:3] = y` arrives as `record_write(op, (out[1:3], y), below)`, and
-# `x.add_(y)` as `record_write(op, (x, add(x, y)), below)`.
+# | the program says | what arrives | the new history |
+# |---|---|---|
+# | `out[1:3] = y` | `record_write(op, (out[1:3], y), below)` | a `CopySlices` for the base, `out` |
+# | `x.add_(y)` | `record_write(op, (x, add(x, y)), below)` | for `x`, the one that the sum has already |
+#
+# These helpers are given, in the same file:
+#
+# - `is_arithmetic(x, source)` says whether a write is like the second row. It compares histories, so ask before the write.
+# - `keep_old(x, source)` is for `x.mul_(y)`. The product's node keeps `x`, because the gradient of `y` needs it, and the
+#   write is about to change it. `keep_old` has the node keep a copy instead. Where no copy is needed it does nothing.
+# - `attach([base], node)` makes a node the history of the base.
+# - `self.view_walk` is the shape, strides and offset of the view that was written to, as `as_strided` takes them.
+# - `self.laid_out(g)` is a new copy of a gradient, laid out in memory as the base is. So
+#   `as_strided(self.laid_out(g), *self.view_walk)` is the gradient at the places that were written.
 
 # %% check="backward_writes"
 generator = check.rng()
@@ -289,7 +301,8 @@ table_grad = mytorch.autograd.grad((table * mytorch.arange(6).reshape(2, 3)).sum
 h, scale = x * 1, weight.clone().requires_grad_()
 early = h[:1]
 h.mul_(scale).add_(1)
-h_grads = mytorch.autograd.grad((h * weight).sum(), [x, scale])
+h_grads = []
+h_problem = check.error(lambda: h_grads.extend(mytorch.autograd.grad((h * weight).sum(), [x, scale])))
 kept = y.exp()
 error_free = mytorch.autograd.grad(kept.sum(), y, retain_graph=True)[0]
 kept[:1].add_(1)
@@ -338,7 +351,7 @@ check.show(
         "second derivative by y": second,
         "nodes": [each.grad_fn.name() for each in (out, late, h, early, table)],
         "through a write into a transpose": table_grad,
-        "through arithmetic in place": list(h_grads),
+        "through arithmetic in place": h_grads or h_problem,
         "mul_ returns the view itself": returned is late,
         "through a node's second result": twice_grad,
         "where nothing arrives at the write": stopped_grad,
@@ -442,6 +455,26 @@ def record_write(op, args, below):
     node = None if is_arithmetic(x, source) else CopySlices(base, x, source)
     below(op, args)
     keep_old(x, source)
+    if node is None:
+        x.grad_fn, x.output_nr = source.grad_fn, source.output_nr
+    else:
+        attach([base], node)
+    base.rebased += 1
+    return x
+
+
+# %% mutant="backward_writes"
+# Forgets keep_old
+# In `h.mul_(scale)` the node of the product keeps `h`, which the gradient of `scale` needs. The write changes `h`, so the
+# backward pass finds another version. `keep_old(x, source)`, before the write, has the node keep a copy.
+def record_write(op, args, below):
+    x, source = args
+    base = x if x.base is None else x.base
+    if base.is_leaf and base.requires_grad:
+        what = "a leaf Variable" if x is base else "a view of a leaf Variable"
+        raise RuntimeError(f"{what} that requires grad is being used in an in-place operation.")
+    node = None if is_arithmetic(x, source) else CopySlices(base, x, source)
+    below(op, args)
     if node is None:
         x.grad_fn, x.output_nr = source.grad_fn, source.output_nr
     else:
@@ -573,7 +606,7 @@ def record_write(op, args, below):
     return minitorch.Tensor.copy_(*args)
 
 
-# %% [markdown] exercise="backward_gradcheck" kind="core" points=3 part="mytorch.autograd.gradcheck:numerical_jacobian mytorch.autograd.gradcheck:analytical_jacobian"
+# %% [markdown] exercise="backward_gradcheck" kind="core" points="1 2" part="mytorch.autograd.gradcheck:numerical_jacobian mytorch.autograd.gradcheck:analytical_jacobian"
 # ### Exercise 4 · gradcheck
 # At the heart of `gradcheck` are two matrices that should be equal. One is measured with steps to both sides, the other
 # comes from the formulas, with one backward pass for each number of the result. Write both; the comparison is already
@@ -698,6 +731,23 @@ def numerical_jacobian(function, inputs, place, eps):
                 x[element] += step
                 sides.append(function(*inputs).reshape(-1))
             rows.append((sides[0] - sides[1]) / eps)
+    return stack(rows)
+
+
+# %% mutant="backward_gradcheck"
+# Nudges an alias
+# `reshape` copies only where it has to, so the nudges are written into the input itself: the second one starts where the
+# first one ended, and the slope is half of what it should be. Nudge a clone.
+def numerical_jacobian(function, inputs, place, eps):
+    x, rows = inputs[place], []
+    with no_grad():
+        for element in range(x.numel()):
+            sides = []
+            for step in (eps, -eps):
+                moved = x.reshape(-1)
+                moved[element] += step
+                sides.append(function(*inputs[:place], moved.reshape(x.shape), *inputs[place + 1 :]).reshape(-1))
+            rows.append((sides[0] - sides[1]) / (2 * eps))
     return stack(rows)
 
 
@@ -1003,8 +1053,21 @@ check.show(
 
 
 # %% mutant="backward_repair_slope_penalty"
+# A slope without a history
+# The loss is right, and its gradients are those of the error alone: nothing leads from the penalty back to the weights.
+# What is the `grad_fn` of `slope`?
+def penalised_loss(weights, x, target, weight):
+    x = x.detach().requires_grad_()
+    output = network(weights, x)
+    (slope,) = torch.autograd.grad(output.sum(), x, create_graph=True)
+    penalty = ((slope.detach().pow(2).sum(1).sqrt() - 1) ** 2).mean()
+    return ((output - target) ** 2).mean() + weight * penalty
+
+
+# %% mutant="backward_repair_slope_penalty"
 # Requires grad, without a history
-# Now `slope` is a leaf that requires grad. A gradient reaches it and stops there: its history is still missing.
+# The loss is right, and its gradients are those of the error alone: nothing leads from the penalty back to the weights.
+# A `slope` that is made to require grad is a leaf, so a gradient stops there.
 def penalised_loss(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)
@@ -1040,28 +1103,32 @@ def penalised_loss(weights, x, target, weight):
 # ### Exercise 7 · The best step of a difference quotient
 # gradcheck compares each derivative with a difference quotient. A large step has an error because the function is
 # curved, a small one because the difference of two nearly equal numbers has few digits left. Find the power of ten in
-# between: for the function `exp` on the 1,001 points `torch.linspace(0.5, 1.5, 1001)`, which step $10^{-k}$, $k$ from 1
-# to 12, makes the mean relative error against the true derivative smallest? Measure three settings:
+# between: for a function and some points, which step $10^{-k}$, $k$ from 1 to 12, makes the mean relative error against
+# the true derivative smallest? Measure three settings:
 #
 # 1. `"central, float64"`: $\frac{f(x + s) - f(x - s)}{2 s}$ in float64,
 # 2. `"one-sided, float64"`: $\frac{f(x + s) - f(x)}{s}$ in float64: another formula,
 # 3. `"central, float32"`: as the first, in float32: another dtype.
 #
-# Take the true derivative in float64 at the same points in each setting. Give the three values of $k$.
+# `best_steps(function, slope, points)` gives the three values of $k$. `function` and its true derivative `slope` compute
+# in the dtype that they are given, and `points` is a float64 tensor. Take the true derivative in float64 in each setting.
+# The check tries functions of several scales, $e^{cx}$ near $x = 1/c$: no three numbers are right for all of them. Try
+# `best_steps(torch.exp, torch.exp, torch.linspace(0.5, 1.5, 1001, dtype=torch.float64))` first.
 
 
 # %% solution="backward_measure_best_step"
-def best_steps() -> dict[str, int]:
+def best_steps(function, slope, points) -> dict[str, int]:
     """The k of the best step 10**-k in each of the three settings."""
 
     ### BEGIN SOLUTION
+    true = slope(points)
+
     def best(dtype, central):
-        errors = {}
+        errors, x = {}, points.to(dtype)
         for k in range(1, 13):
-            x, step = torch.linspace(0.5, 1.5, 1001, dtype=dtype), 10.0**-k
+            step = 10.0**-k
             before, width = (x - step, 2 * step) if central else (x, step)
-            quotient = (((x + step).exp() - before.exp()) / width).double()
-            true = x.double().exp()
+            quotient = ((function(x + step) - function(before)) / width).double()
             errors[k] = ((quotient - true) / true).abs().mean().item()
         return min(errors, key=errors.get)
 
@@ -1074,12 +1141,19 @@ def best_steps() -> dict[str, int]:
 
 
 # %% check="backward_measure_best_step"
-measured = best_steps()
-check.show(
-    {name: int(measured[name]) for name in ("central, float64", "one-sided, float64", "central, float32")},
-    text="The k of the best step in each setting.",
-    secret=True,
-)
+generator = check.rng()
+
+
+def steps_at(c):
+    """The three answers for exp(c x) around 1 / c."""
+    points = torch.linspace(0.5, 1.5, 1001, dtype=torch.float64) / c
+    found = best_steps(lambda x: (c * x).exp(), lambda x: c * (c * x).exp(), points)
+    return [int(found[name]) for name in ("central, float64", "one-sided, float64", "central, float32")]
+
+
+scales = [*generator.permutation([1.0, 10.0, 100.0]), 10.0 ** generator.integers(0, 3)]
+measured = {f"function {number}": steps_at(float(c)) for number, c in enumerate(scales, 1)}
+check.show(measured, text="The k of the best step in each setting, for four functions.", secret=True)
 
 # %% [markdown] hint="backward_measure_best_step"
 # Compute the error for all twelve steps and print them. They fall, then rise.
@@ -1089,27 +1163,57 @@ check.show(
 # you compare.
 
 # %% [markdown] hint="backward_measure_best_step"
-# Write `best(dtype, central)` with a loop over k, `x = torch.linspace(0.5, 1.5, 1001, dtype=dtype)`, and
-# `min(errors, key=errors.get)` at the end. Theory says about the cube root of the rounding error for the central
-# quotient, and its square root for the one-sided one.
+# Write `best(dtype, central)` with a loop over k, `x = points.to(dtype)`, and `min(errors, key=errors.get)` at the end.
+# Theory says about the cube root of the rounding error for the central quotient, and its square root for the one-sided
+# one, both times the scale on which the function bends.
 
 
 # %% mutant="backward_measure_best_step"
 # The smaller, the better
 # With a step of 10⁻¹² hardly any digits of the difference are left: the error is larger than with a step of 10⁻⁵.
-def best_steps() -> dict[str, int]:
+def best_steps(function, slope, points):
     return {"central, float64": 12, "one-sided, float64": 12, "central, float32": 12}
+
+
+# %% mutant="backward_measure_best_step"
+# The steps of one function
+# These are right for `exp` near 1. A function that bends ten times as fast needs a step ten times as small.
+def best_steps(function, slope, points):
+    return {"central, float64": 5, "one-sided, float64": 8, "central, float32": 2}
 
 
 # %% mutant="backward_measure_best_step"
 # One formula for both
 # The one-sided quotient is off by a term in s, the central one by a term in s². So their best steps differ.
-def best_steps() -> dict[str, int]:
-    return {"central, float64": 5, "one-sided, float64": 5, "central, float32": 2}
+def best_steps(function, slope, points):
+    true = slope(points)
+
+    def best(dtype):
+        errors, x = {}, points.to(dtype)
+        for k in range(1, 13):
+            step = 10.0**-k
+            quotient = ((function(x + step) - function(x - step)) / (2 * step)).double()
+            errors[k] = ((quotient - true) / true).abs().mean().item()
+        return min(errors, key=errors.get)
+
+    wide = best(torch.float64)
+    return {"central, float64": wide, "one-sided, float64": wide, "central, float32": best(torch.float32)}
 
 
 # %% mutant="backward_measure_best_step"
 # Converts afterwards
-# These are the float64 values. The function has to be computed in float32, where differences lose their digits sooner.
-def best_steps() -> dict[str, int]:
-    return {"central, float64": 5, "one-sided, float64": 8, "central, float32": 5}
+# The third values are those of float64. The function has to be computed in float32, where differences lose their digits
+# sooner.
+def best_steps(function, slope, points):
+    true = slope(points)
+
+    def best(central):
+        errors = {}
+        for k in range(1, 13):
+            step = 10.0**-k
+            before, width = (points - step, 2 * step) if central else (points, step)
+            quotient = ((function(points + step) - function(before)) / width).float().double()
+            errors[k] = ((quotient - true) / true).abs().mean().item()
+        return min(errors, key=errors.get)
+
+    return {"central, float64": best(True), "one-sided, float64": best(False), "central, float32": best(True)}

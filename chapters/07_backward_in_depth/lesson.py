@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Backward in depth
-# Your engine from chapter 06 is right as long as nobody changes a number between the forward and the backward pass.
-# Now it learns to notice such a change, to be switched off, and to differentiate its own backward pass. At the end every
+# Your engine from chapter 06 is right as long as nobody changes a number between the forward and the backward pass. Now
+# it learns to notice such a change, to be switched off, and to differentiate its own backward pass. At the end every
 # formula of `mytorch` is checked. Plan two sittings of 50 minutes, and 90 more for the exercises.
 #
 # ## Four ways to add one
@@ -120,8 +120,9 @@ print(check.error(leaf.mul_, 2), check.error(leaf[:1].mul_, 2), sep="\n")
 #
 # **Interview · When is an in-place operation an error?**
 #
-# - *Thirty seconds:* When it overwrites a value that a backward formula still needs. A node saves the version with the
-#   tensor; backward compares, and raises if the counter has moved.
+# - *Thirty seconds:* When it overwrites a value that a backward formula still needs: a node saves the version with the
+#   tensor, and backward raises if the counter has moved. Or, at once, when a recorded write meets a leaf that requires
+#   grad.
 # - *Longer:* `exp` and `relu` keep their result, a product of two tensors its factors, a sum nothing.
 # - *They ask next:* Does `no_grad` help? No. The write isn't recorded, but it still counts.
 # - *The trap:* `.data` to silence the error. It silences the check, not the mistake.
@@ -157,8 +158,8 @@ for use in (lambda: w * inference, lambda: inference.add_(1), lambda: inference.
 # **Interview · `no_grad`, `inference_mode`, `detach` or `eval`?**
 #
 # - *Thirty seconds:* `no_grad` for code that shouldn't be recorded, such as an optimizer's step. `inference_mode` for
-#   pure prediction. `detach` to cut one tensor out of the graph. `eval` changes what layers such as dropout compute, and
-#   doesn't stop the recording.
+#   pure prediction. `detach` to cut one tensor out of the graph. `eval` changes what layers such as dropout compute,
+#   and doesn't stop the recording.
 # - *Longer:* `enable_grad`, or `set_grad_enabled(True)`, brings recording back inside `no_grad`, not inside
 #   `inference_mode`.
 # - *They ask next:* Is a parameter that was created under `no_grad` trainable? Yes, a leaf's flag is its own.
@@ -295,9 +296,9 @@ print(x.grad, y.grad)
 pictures.graph(out.grad_fn, children=lambda n: [e[0] for e in n.next_functions], label=lambda n: n.name())
 
 # %% [markdown] given="mytorch.autograd.hooks:on_arrival"
-# The base `out` got a node `CopySlices` for each write. Inside the slice, the gradient goes to what was written; outside,
-# it goes on to what was there before. So `x` gets nothing at the overwritten places. This is **rebasing**. Other views,
-# such as `late`, notice at their next use that the base was written to, and make their node anew (`current_history` in
+# The base `out` got a node `CopySlices` for each write. Inside the slice, the gradient goes to what was written;
+# outside, it goes on to what was there before. So `x` gets nothing at the overwritten places. This is **rebasing**.
+# Other views, such as `late`, rebuild their `grad_fn` on their next use if the base has changed (`current_history` in
 # `mytorch/autograd/inplace.py`). The write and the backward of `CopySlices` are exercise 3.
 #
 # ## Hooks: code that runs on the way back
@@ -319,8 +320,8 @@ print("the first hook saw", seen, " h.grad", h.grad.tolist(), " x.grad", x.grad.
 # `h` is used three times, yet the hook ran once, with the sum $2h + 1$. `retain_grad` keeps what the hooks made of it.
 #
 # ## A formula of your own
-# `autograd.Function` puts your pair of forward and backward into the graph as one node. `forward` runs unrecorded. `ctx`
-# belongs to that node: `save_for_backward` keeps a tensor *with* its version, `ctx.x = x` without.
+# `autograd.Function` puts your pair of forward and backward into the graph as one node. `forward` runs unrecorded.
+# `ctx` belongs to that node: `save_for_backward` keeps a tensor *with* its version, `ctx.x = x` without.
 
 
 # %% tags=["proof-save-for-backward"]
@@ -400,8 +401,8 @@ print(error)
 # In float32, a nudge of $10^{-6}$ leaves hardly a digit of the difference. Exercise 7 measures the best nudge.
 #
 # ### Milestone: every formula of `mytorch`
-# Each operation of `mytorch` that has a derivative is called with small float64 matrices. `gradcheck` tests its gradient,
-# `gradgradcheck` the gradient of that.
+# Each operation of `mytorch` that has a derivative is called with small float64 matrices. `gradcheck` tests its
+# gradient, `gradgradcheck` the gradient of that.
 
 # %% tags=["proof-milestone"]
 from mytorch.autograd import examples, gradcheck, gradgradcheck
@@ -435,8 +436,8 @@ with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly(): 
 
 # %% [markdown] given="mytorch.autograd.function:Function.apply"
 # ## The real one
-# `Function.apply` of `mytorch` makes a node, runs `forward` under `no_grad`, and gives the results a history. `Context` is
-# the class of `ctx`, and a `FunctionNode` calls `backward` when it runs.
+# `Function.apply` of `mytorch` makes a node, runs `forward` under `no_grad`, and gives the results a history. `Context`
+# is the class of `ctx`, and a `FunctionNode` calls `backward` when it runs.
 
 # %%
 import inspect

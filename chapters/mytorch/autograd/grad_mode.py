@@ -13,8 +13,7 @@ from .node import Mode
 class GradMode:
     """Sets `Mode.enabled` for a block, and puts back what was there; as a decorator, for each call of a function.
 
-    `enabled` is what it sets. `outer` is a stack with an entry for each block that is open: what to put
-    back. The same object may be entered again inside its own block.
+    `enabled` is what it sets. `outer` has what to put back for each block that is open, the innermost last.
     """
 
     def __init__(self, enabled: bool) -> None:
@@ -22,12 +21,12 @@ class GradMode:
         self.outer: list[bool] = []
 
     def __enter__(self) -> None:
-        """Append `Mode.enabled` to the list `self.outer`, then set it to `self.enabled`."""
+        """Begin a block, in which recording is as `self.enabled` says. `self.outer` is a list, empty at first."""
         self.outer.append(Mode.enabled)
         Mode.enabled = self.enabled
 
     def __exit__(self, *error: object) -> None:
-        """Put back what the last `__enter__` found. An exception goes on: return None."""
+        """End the innermost block: recording is what it was before. An exception that ended the block goes on."""
         Mode.enabled = self.outer.pop()
 
     def __call__(self, function: Function) -> Function:
