@@ -1,5 +1,6 @@
 """What a check cell calls, in the learner's notebook and in the grader's kernel. Checks show values and never judge."""
 
+import builtins
 import functools
 import html
 import importlib
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from course import assemble, magic, nbgrader, package, practice, verdict
+from course import assemble, magic, nbgrader, package, practice, scope, verdict
 from course import bundle as _bundle
 from course.cells import plain
 from course.files import Course
@@ -26,6 +27,8 @@ deliver: Callable[[_bundle.Bundle], None] | None = None
 """Takes what a check shows, in a grade."""
 made: Callable[[str], None] | None = None
 """Takes each of the learner's parts once it is in the package, in a grade."""
+setup: list[str] | None = None
+"""The setup cells, in a grade."""
 only: Sequence[str] = ()
 """Which parts of a check are the learner's, while they are tried one by one; all of them, if empty."""
 _NOT_ANSWERED = "Not answered yet"
@@ -160,7 +163,8 @@ def mytorch(*parts: str, chapter: int) -> ModuleType:
             names = ", ".join(part.partition(":")[2] for part in parts)
             raise LookupError(f"no cell that was run defines {names}: run the cell with your solution, then this one")
         mine = dict.fromkeys(chosen, text)
-    module = package.with_parts(Course.find(), chapter, mine, [part for part in parts if part not in chosen])
+    others = [part for part in parts if part not in chosen]
+    module = package.with_parts(Course.find(), chapter, mine, others, _setup_of(list(parts)) if parts else [])
     if made is not None:
         for part in chosen:
             made(part)
@@ -188,6 +192,19 @@ def _verdict(shown: _bundle.Bundle) -> None:
     _tell(message, wrong)
     if exercise.parts and not wrong:
         package.write(Course.find())
+
+
+def _before(info: Any) -> None:
+    """Note a cell, and give an answer the names that its part's file has."""
+    _CELLS.append(info.raw_cell)
+    course = Course.find()
+    history = [*_CELLS, *(_shell().history_manager.input_hist_raw if info.store_history else [])]
+    exercise = practice.written_in(course, info.raw_cell, history)
+    _shell().user_ns["__builtins__"] = (
+        scope.Names(exercise.parts, lambda: assemble.as_of(assemble.read(package.reference(course)), exercise.number))
+        if exercise
+        else builtins
+    )
 
 
 def _after(result: Any) -> None:
@@ -253,6 +270,13 @@ def _history() -> list[str]:
     return _CELLS if _CELLS and (not history or history[-1] != _CELLS[-1]) else history
 
 
+def _setup_of(parts: list[str]) -> list[str]:
+    """The setup cells of the exercise about these parts."""
+    if setup is not None:
+        return setup
+    return next((each.setup for each in practice.exercises(Course.find()) if each.parts == parts), [])
+
+
 def _shell() -> Any:
     """IPython's shell, or None outside it."""
     from IPython.core.getipython import get_ipython
@@ -270,7 +294,7 @@ def _display(data: dict[str, Any]) -> None:
 
 if "ipykernel" in sys.modules and _shell() is not None:
     magic.load(_shell())
-    _shell().events.register("pre_run_cell", lambda info: _CELLS.append(info.raw_cell))
+    _shell().events.register("pre_run_cell", _before)
     _shell().events.register("post_run_cell", _after)
     if nbgrader.is_running():
         nbgrader.prepare(Course.find())

@@ -162,8 +162,9 @@ def _names_at_definition(node: ast.AST) -> Iterator[str]:
         case ast.Name(id=name, ctx=ast.Load()):
             yield name
         case ast.FunctionDef(args=arguments) | ast.AsyncFunctionDef(args=arguments) | ast.Lambda(args=arguments):
-            for default in (*arguments.defaults, *filter(None, arguments.kw_defaults)):
-                yield from _names_at_definition(default)
+            decorators = getattr(node, "decorator_list", [])
+            for inner in (*decorators, *arguments.defaults, *filter(None, arguments.kw_defaults)):
+                yield from _names_at_definition(inner)
         case ast.ClassDef(bases=bases, keywords=keywords, body=body):
             own = set().union(*(defined(ast.unparse(statement)) for statement in body))
             for inner in (*bases, *keywords, *body):

@@ -4,7 +4,7 @@ Commands come by standard input and results leave by standard output, a line of 
 learner's runs. Then both are moved to descriptors that no program started here inherits, and what is printed is lost.
 
 Its first command is `{"setup", "package", "refused", "limits", "scratch", "alone"}`; then one comes for each exercise:
-`{"nonce", "solution", "check", "names", "package", "only"}`. It answers each with `{"nonce", "phase", "error",
+`{"nonce", "solution", "check", "names", "package", "parts", "only"}`. It answers each with `{"nonce", "phase", "error",
 "called", "shown"}`. The phases of an exercise are "solution", "check" and "ended"; "setup" comes before the first.
 """
 
@@ -24,6 +24,7 @@ from traitlets.config import Config
 from course import assemble, check, confine, package
 from course.guard import Guard
 from course.printable import ANSI, MAX_MESSAGE
+from course.scope import Names
 from course.witness import Witness
 
 Send = Callable[..., None]
@@ -60,20 +61,20 @@ def main() -> None:
     for line in commands:
         job = json.loads(line)
         if not hasattr(os, "fork"):  # Windows: the judge starts a process for each exercise
-            _exercise(job, shell, guard, send)
+            _exercise(job, first["setup"], shell, guard, send)
             os._exit(0)
         child = os.fork()
         if child == 0:
             commands.close()
             with contextlib.suppress(BaseException):
-                _exercise(job, shell, guard, send)
+                _exercise(job, first["setup"], shell, guard, send)
             os._exit(0)
         os.waitpid(child, 0)
         _clean(child, first["scratch"], first["alone"])
         send(nonce=job["nonce"], phase="ended")
 
 
-def _exercise(job: dict[str, Any], shell: Shell, guard: Guard, send: Send) -> None:
+def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard, send: Send) -> None:
     """Run the learner's cell and then the check, on names that the learner's code did not reach."""
     if hasattr(os, "setsid"):
         os.setsid()
@@ -82,13 +83,15 @@ def _exercise(job: dict[str, Any], shell: Shell, guard: Guard, send: Send) -> No
     _offer(job["package"])
     guard = Guard(guard.names)
     flags, compiled = shell.compile.flags, compile
+    if job["parts"]:
+        shell.user_ns["__builtins__"] = Names(job["parts"], lambda: job["package"])
     send(nonce=job["nonce"], phase="solution", error=_run(shell, job["solution"]))
     guard.restore()
     witness, space = Witness(), shell.user_ns
     found = {name: witness.watch(space[name], space) for name in job["names"] if name in space}
     shown: list[Any] = []
     check.deliver, check.made, check._CELLS[:] = shown.append, witness.watch_part, [job["solution"]]
-    check.only = job["only"]
+    check.setup, check.only = setup, job["only"]
     error = ""
     try:
         code = compiled(job["check"], "<check>", "exec", flags)

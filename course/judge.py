@@ -32,7 +32,8 @@ _MAX_LINE = 8 << 20  # bytes of one message
 class Task:
     """What runs for one exercise.
 
-    `names` are what the check takes from the learner. `only` names the parts that are theirs, if not all are.
+    `names` are what the check takes from the learner; `parts` are those that it is about, of which `only` some are
+    theirs if it names some.
     `packages`, `setup` and `shared` (the mytorch of the setup) are the same for tasks that share a process; `package`
     is the mytorch of this one, if it is another.
     """
@@ -41,6 +42,7 @@ class Task:
     solution: str
     check: str
     names: tuple[str, ...]
+    parts: tuple[str, ...]
     only: tuple[str, ...]
     packages: Path
     setup: tuple[str, ...]
@@ -116,6 +118,7 @@ class Started:
             "check": task.check,
             "names": task.names,
             "package": task.package,
+            "parts": task.parts,
             "only": task.only,
         }
         self.send({"nonce": nonce, **about})

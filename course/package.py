@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from course import parts, practice
-from course.assemble import Files, assemble, load, read
+from course.assemble import Files, as_of, assemble, load, read
 from course.files import Course, write_atomically
 
 VARIABLE = "MINITORCH_COURSE_MYTORCH"
@@ -48,12 +48,15 @@ def is_learners() -> bool:
     return VARIABLE not in os.environ
 
 
-def with_parts(course: Course, chapter: int, mine: Mapping[str, str], others: Iterable[str] = ()) -> ModuleType:
+def with_parts(
+    course: Course, chapter: int, mine: Mapping[str, str], others: Iterable[str] = (), setup: Iterable[str] = ()
+) -> ModuleType:
     """Import mytorch as of a chapter: these parts are the learner's, everything else is the reference's.
 
-    So are `others`, though the learner's cells define them.
+    So are `others`, though the learner's cells define them. What the cells use of the imports of `setup` comes along.
     """
-    return load(assemble(reference(course) if given is None else given, chapter, mine, others=others))
+    files = read(reference(course)) if given is None else given
+    return load(assemble(files, chapter, _with_imports(as_of(files, chapter), mine, list(setup)), others=others))
 
 
 def solved(course: Course, chapter: int | None = None) -> dict[str, str]:
@@ -61,12 +64,20 @@ def solved(course: Course, chapter: int | None = None) -> dict[str, str]:
     files = read(reference(course))
     kept: dict[str, str] = {}
     for exercise in practice.exercises(course):
-        is_in_reach = chapter is None or int(exercise.chapter[:2]) <= chapter
+        is_in_reach = chapter is None or exercise.number <= chapter
         if exercise.parts and is_in_reach and practice.is_kept(course, exercise):
             text = practice.solution_path(course, exercise.name).read_text(encoding="utf-8")
             if all(parts.defines(text, part) and parts.has(files, part) for part in exercise.parts):
-                kept |= dict.fromkeys(exercise.parts, text)
+                seen = as_of(files, exercise.number)
+                kept |= _with_imports(seen, dict.fromkeys(exercise.parts, text), exercise.setup)
     return kept
+
+
+def _with_imports(files: Files, mine: Mapping[str, str], setup: list[str]) -> dict[str, str]:
+    return {
+        part: parts.with_imports(text, setup, [files[parts.file_of(files, each)] for each in mine])
+        for part, text in mine.items()
+    }
 
 
 def folder(course: Course) -> Path:

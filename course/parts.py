@@ -112,10 +112,15 @@ def short(part: str) -> str:
 
 def defines(text: str, part: str) -> bool:
     """Whether a learner's cell holds a part, as a top-level statement."""
+    return short(part) in held(text)
+
+
+def held(text: str) -> set[str]:
+    """The short names of what a learner's cell holds that may be parts: none if it is no Python."""
     try:
-        return any(_named(statement) == short(part) for statement in ast.parse(plain(text)).body)
+        return {_named(statement) for statement in ast.parse(plain(text)).body} - {""}
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the learner's cells may hold anything
-        return False
+        return set()
 
 
 def same(text: str, other: str, part: str) -> bool:
@@ -126,6 +131,25 @@ def same(text: str, other: str, part: str) -> bool:
         return [cell.split("\n")[_start(each) - 1 : _end(each)] for each in found]
 
     return lines(text) == lines(other)
+
+
+def with_imports(cell: str, setup: Iterable[str], files: Iterable[str]) -> str:
+    """A learner's cell, and before it the imports of the setup cells that it uses and none of these files has."""
+    try:
+        tree = ast.parse(plain(cell))
+        missing = _used(compile(tree, "", "exec", __future__.annotations.compiler_flag)).difference(
+            *map(defined, files)
+        )
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the learner's cells may hold anything
+        return cell
+    lines = [
+        ast.unparse(statement)
+        for text in setup
+        for statement in ast.parse(plain(text)).body
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+        and defined(ast.unparse(statement)) & missing - defined(cell)
+    ]
+    return "\n".join([*lines, "", cell]) if lines else cell
 
 
 def shifted(lines: list[str], place: Place, by: int) -> list[str]:
@@ -160,7 +184,11 @@ def swap(text: str, cell: str, paths: list[str], mark: str = "", elsewhere: Iter
     if absent := [path for path in paths if path not in chosen]:
         raise PartError(f"the cell does not define {', '.join(short(f':{path}') for path in absent)}")
     here = [each for each in statements if _named(each) not in elsewhere]
-    kept = [each for each in here if _named(each) or not isinstance(each, ast.Expr | ast.Import | ast.ImportFrom)]
+    kept = [
+        each
+        for each in here
+        if _named(each) or not isinstance(each, ast.Expr | ast.Assert | ast.Import | ast.ImportFrom)
+    ]
     missing = _used(compile(ast.Module(kept, []), "", "exec", __future__.annotations.compiler_flag)) - defined(text)
     idle = [each for each in statements if _is_idle(each, missing) or _named(each) in (*last, *elsewhere)]
     edits: list[tuple[int, int, list[str]]] = []  # first line, last line, what comes there instead
@@ -223,9 +251,9 @@ def _used(code: CodeType) -> set[str]:
 
 
 def _is_idle(statement: ast.stmt, missing: set[str]) -> bool:
-    """Trials (bare expressions), `pass`, and imports of `mytorch`'s names that the file has already, or nobody uses."""
+    """Trials, `pass`, and imports of `mytorch`'s names that the file has already, or nobody uses."""
     match statement:
-        case ast.Expr() | ast.Pass():
+        case ast.Expr() | ast.Assert() | ast.Pass():
             return True
         case ast.ImportFrom(module=str(module), names=aliases):
             own = module.partition(".")[0] == "mytorch" and all(alias.asname is None for alias in aliases)

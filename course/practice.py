@@ -12,7 +12,7 @@ from course.bundle import MIME, Bundle
 from course.cells import defined, has_code
 from course.files import Course, write_atomically
 from course.names import suggestion
-from course.parts import defines
+from course.parts import defines, held, short
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ class Exercise:
     check: str
     expected: Bundle
 
+    @property
+    def number(self) -> int:
+        """The chapter's number."""
+        return int(self.chapter[:2])
+
 
 class UnknownExerciseError(LookupError):
     """No exercise has that name."""
@@ -42,6 +47,21 @@ class UnknownExerciseError(LookupError):
 def exercises(course: Course) -> list[Exercise]:
     """Every exercise of the course, in order."""
     return [exercise for path in sorted(course.pristine.glob("*.ipynb")) for exercise in _read(path)]
+
+
+def written_in(course: Course, text: str, history: list[str]) -> Exercise | None:
+    """The exercise about parts of mytorch that a cell is an answer to, among those of the notebook that runs.
+
+    Its setup cells are in the history, but for the first, which may have run before anything noted what runs.
+    """
+    names, ran = held(text), set(history)
+    found = [
+        (len(names.intersection(map(short, exercise.parts))), len(ran.intersection(exercise.setup)), exercise)
+        for exercise in (exercises(course) if names else [])
+        if ran.issuperset(exercise.setup[1:])
+    ]
+    best = max(found, key=lambda each: each[:2], default=(0, 0, None))
+    return best[2] if best[0] else None
 
 
 def find(course: Course, name: str) -> Exercise:

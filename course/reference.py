@@ -91,6 +91,7 @@ def task(
         solution,
         checks(notebook)[exercise].source,
         () if is_core else tuple(about["names"]),
+        tuple(about.get("parts") or ()),
         tuple(only),
         kits.packages(exercise),
         tuple(cell.source for cell in setup if cell.metadata[OURS].get("core") or not is_core),

@@ -4,6 +4,8 @@
 # %% setup=true
 from __future__ import annotations
 
+import math  # noqa: F401
+
 from course import check
 
 # %% setup=true
