@@ -104,7 +104,7 @@ prediction = {"a": "float32", "b": "float64", "c": "int64", "d": "float32", "e":
 # `zeros_like` takes device and dtype from its argument. `old` is float32, and so is `e`.
 prediction = {"a": "float32", "b": "float64", "c": "int64", "d": "float64", "e": "float64", "f": "float64"}
 
-# %% [markdown] exercise="settings_device" kind="core" points=4 part="mytorch.settings:parse_device mytorch.settings:device.__enter__ mytorch.settings:device.__exit__"
+# %% [markdown] exercise="settings_device" kind="core" points="2 2" part="mytorch.settings:parse_device | mytorch.settings:device.__enter__ mytorch.settings:device.__exit__"
 # ### Exercise 2 · The name of a device, and a block that gives it back
 # `parse_device("cuda:1")` is `("cuda", 1)`, and `parse_device("cpu")` is `("cpu", None)`. The messages are PyTorch's, but
 # your list of known types is short: `cpu, cuda`. A device also works in a `with` statement. Inside the block it is the
@@ -266,7 +266,7 @@ def parse_device(text):
     return found.type, found.index
 
 
-# %% [markdown] exercise="settings_printing" kind="core" points=4 part="mytorch.printing:needs_scientific mytorch.printing:Formatter.write mytorch.printing:edges"
+# %% [markdown] exercise="settings_printing" kind="core" points="1 2 1" part="mytorch.printing:needs_scientific mytorch.printing:Formatter.write mytorch.printing:edges"
 # ### Exercise 3 · How a number is written
 # Three small functions decide what a tensor looks like. `needs_scientific` has the first rule of the lesson. `write` turns
 # one number into text; the attributes that it needs (`options`, `is_floating_point`, `scientific`, `whole`) were set in
@@ -437,7 +437,7 @@ def write(self, number):
     return str(minitorch.tensor(number)).removeprefix("tensor(").removesuffix(")")
 
 
-# %% [markdown] exercise="settings_options" kind="core" points=3 part="mytorch.settings:set_default_dtype mytorch.settings:set_printoptions"
+# %% [markdown] exercise="settings_options" kind="core" points="1 2" part="mytorch.settings:set_default_dtype mytorch.settings:set_printoptions"
 # ### Exercise 4 · Setting a setting
 # Write the two functions that change the shared state. `set_default_dtype` refuses what can't be a default, and leaves the
 # state unchanged then. `set_printoptions` changes the options that you name and leaves the others, with one exception.

@@ -83,7 +83,7 @@ prediction = [1.0, 2.0]
 # a += 10 is an in-place operation in NumPy. It writes into the memory that t and u read.
 prediction = [1.0, 0.0]
 
-# %% [markdown] exercise="storage_walk" kind="core" points=4 part="mytorch.strides:contiguous_strides mytorch.strides:walk mytorch.creation:from_numpy"
+# %% [markdown] exercise="storage_walk" kind="core" points="1 2 1" part="mytorch.strides:contiguous_strides mytorch.strides:walk mytorch.creation:from_numpy"
 # ### Exercise 2 · The walk
 # Three functions, in this order:
 #
@@ -239,7 +239,7 @@ def contiguous_strides(size):
     return minitorch.empty(size).stride()
 
 
-# %% [markdown] exercise="storage_promotion" kind="core" points=4 part="mytorch.promotion:promote_types mytorch.promotion:result_type"
+# %% [markdown] exercise="storage_promotion" kind="core" points="2 2" part="mytorch.promotion:promote_types mytorch.promotion:result_type"
 # ### Exercise 3 · Which type wins?
 # `promote_types` is the table of the lesson: two types, one result. `result_type` takes any number of tensors and
 # Python numbers and keeps the three groups apart. `category` (0, 1 or 2) and `type_of_number` are given, and so are the
@@ -372,7 +372,7 @@ def promote_types(one, other):
     return next(each for each in FROM_NUMPY.values() if each.name == str(found)[6:])
 
 
-# %% [markdown] exercise="storage_mean_var" kind="core" points=3 part="mytorch.reduction:mean mytorch.reduction:var"
+# %% [markdown] exercise="storage_mean_var" kind="core" points="1 2" part="mytorch.reduction:mean mytorch.reduction:var"
 # ### Exercise 4 · Mean and variance
 # Both are made of operations that `mytorch` has: `sum`, `-`, `*`, `/`. Mind three things. Numbers around twenty
 # thousand can have a small variance: don't lose it to rounding. In float16, 60000 and 60000 have a mean, although their

@@ -77,7 +77,7 @@ prediction = [[100, 101, 2], [103, 4, 5]]
 # `x.t().reshape(2, 3)` has the shape of `x`, but its numbers come in the order 0 3 1 4 2 5. It isn't `x` again.
 prediction = [[100, 111, 102], [3, 14, 5]]
 
-# %% [markdown] exercise="views_view_strides" kind="core" points=4 part="mytorch.strides:infer_size mytorch.strides:view_strides"
+# %% [markdown] exercise="views_view_strides" kind="core" points="1 3" part="mytorch.strides:infer_size mytorch.strides:view_strides"
 # ### Exercise 2 · The two functions below `view`
 # `infer_size((2, -1), 6)` is `(2, 3)`. `view_strides((3, 2, 4), (4, 12, 1), (3, 2, 2, 2))` is `(4, 12, 2, 1)`, and for the
 # shape `(6, 4)` it is `None`. The lesson's `runs` groups dimensions; here each run also has to be split as `wanted` says.
@@ -279,7 +279,7 @@ def view_strides(size, stride, wanted):
         return None
 
 
-# %% [markdown] exercise="views_transpose_expand_squeeze" kind="core" points=3 part="mytorch.views:transpose mytorch.views:expand mytorch.views:squeeze"
+# %% [markdown] exercise="views_transpose_expand_squeeze" kind="core" points="1 1 1" part="mytorch.views:transpose mytorch.views:expand mytorch.views:squeeze"
 # ### Exercise 3 · Three walks
 # Each function takes the tensor and returns a walk, as `permute` does in the lesson: `(sizes, strides, offset)`, with
 # `x.shape`, `x.strides` and `x.offset` to start from. `normalize_dim(dim, ndim)` counts a dimension from the front and
@@ -434,7 +434,7 @@ def expand(x, size):
     return tuple(y.shape), y.stride(), x.offset
 
 
-# %% [markdown] exercise="views_write_in_place" kind="core" points=3 part="mytorch.views:write mytorch.views:in_place"
+# %% [markdown] exercise="views_write_in_place" kind="core" points="2 1" part="mytorch.views:write mytorch.views:in_place"
 # ### Exercise 4 · Writing
 # Every write to a tensor goes through `copy_`, and `copy_` calls `write`. `in_place` makes `add_` from `add`. Several
 # elements of an expanded tensor lie in one place, so `write` refuses it. `check_fits(result_dtype, dtype)` is given: it

@@ -86,7 +86,7 @@ prediction = 110
 # The first line is lost, since `t[[0]]` is a copy. And `:` covers every row: three tens and two hundreds arrive.
 prediction = 111
 
-# %% [markdown] exercise="broadcast_shape_rule" kind="core" points=3 part="mytorch.broadcasting:broadcast_shapes mytorch.broadcasting:meeting_shape"
+# %% [markdown] exercise="broadcast_shape_rule" kind="core" points="2 1" part="mytorch.broadcasting:broadcast_shapes mytorch.broadcasting:meeting_shape"
 # ### Exercise 2 · Where shapes meet
 # The rule of broadcasting, twice: for any number of shapes, and for the two operands of an operation. The second may
 # use the first; what differs is the error.
@@ -230,7 +230,7 @@ def broadcast_shapes(*shapes):
     return minitorch.broadcast_shapes(*shapes)
 
 
-# %% [markdown] exercise="brackets_take_views" kind="core" points=4 part="mytorch.indexing:slice_bounds mytorch.indexing:take_views"
+# %% [markdown] exercise="brackets_take_views" kind="core" points="2 2" part="mytorch.indexing:slice_bounds mytorch.indexing:take_views"
 # ### Exercise 3 · Square brackets
 # Now write the loop that the lesson did by hand. `take_views` goes over the items of an index, does what a view can do,
 # and notes what has to wait; `slice_bounds` turns a slice into three numbers. All helpers that the docstrings name are
@@ -397,7 +397,7 @@ def slice_bounds(item, length):
     return int(places[0]), int(places[-1]) + 1, item.step or 1
 
 
-# %% [markdown] exercise="gather_and_back" kind="core" points=3 part="mytorch.gathering:along mytorch.gathering:gather mytorch.gathering:scatter_add mytorch.indexing:unindex"
+# %% [markdown] exercise="gather_and_back" kind="core" points="1 1 1" part="mytorch.gathering:along mytorch.gathering:gather | mytorch.gathering:scatter_add | mytorch.indexing:unindex"
 # ### Exercise 4 · Reading, and the way back
 # `along` makes the index that NumPy needs; `gather` reads with it, in one line. Then the two ways back, `scatter_add`
 # for `gather` and `unindex` for square brackets. All four work on NumPy arrays. No loop over elements is needed.
@@ -502,7 +502,7 @@ def gather(x, dim, index):
     return minitorch.from_numpy(x).gather(dim, minitorch.from_numpy(index)).numpy()
 
 
-# %% [markdown] exercise="joining_split_stack" kind="core" points=2 part="mytorch.joining:stack mytorch.joining:split"
+# %% [markdown] exercise="joining_split_stack" kind="core" points="1 1" part="mytorch.joining:stack mytorch.joining:split"
 # ### Exercise 5 · Apart and together
 # `split` cuts a dimension into views, `stack` puts tensors side by side along a new one. Each is a few lines on what
 # you have: `views.slice` and `views.unsqueeze`, `cat`.

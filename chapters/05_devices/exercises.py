@@ -80,7 +80,7 @@ prediction = ["cuda:1", "cuda:2", "cpu", "cuda:0", "cuda:0"]
 # `f = a.cuda()` is `a.to("cuda")`, and outside the block the current GPU is 0. So it copies from GPU 1 to GPU 0.
 prediction = ["cuda:1", "cuda:2", "cpu", "cuda:2", "cuda:1"]
 
-# %% [markdown] exercise="devices_one_device" kind="core" points=4 part="mytorch.devices:one_device mytorch.devices:may_be_brought mytorch.devices:common_device"
+# %% [markdown] exercise="devices_one_device" kind="core" points="1 1 2" part="mytorch.devices:one_device mytorch.devices:may_be_brought mytorch.devices:common_device"
 # ### Exercise 2 · The layer
 # `one_device` sees each call of each operation before its kernel runs: `op` is the operation, `args` are its arguments.
 # It brings the arguments to one device and returns `below(op, args)`, or it raises. `op.name` is the operation's name,
@@ -288,7 +288,7 @@ def common_device(tensors):
     return sum(minitorch.tensor(each.tolist()) for each in tensors).device
 
 
-# %% [markdown] exercise="devices_to" kind="core" points=4 part="mytorch.devices:to mytorch.devices:destination mytorch.devices:with_index"
+# %% [markdown] exercise="devices_to" kind="core" points="2 1 1" part="mytorch.devices:to mytorch.devices:destination mytorch.devices:with_index"
 # ### Exercise 3 · `to`
 # Write these three functions from the last one up. `with_index` turns a name into the device that a tensor would
 # have: with GPU 2 current, `with_index("cuda")` is `device("cuda", 2)`. `destination` sorts out what `to` was given.

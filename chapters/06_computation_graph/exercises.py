@@ -86,7 +86,7 @@ prediction = "e"
 prediction = "f"
 
 
-# %% [markdown] exercise="graph_walk_back" kind="core" points=4 part="mytorch.autograd.engine:count_arrivals mytorch.autograd.engine:walk_back"
+# %% [markdown] exercise="graph_walk_back" kind="core" points="2 2" part="mytorch.autograd.engine:count_arrivals mytorch.autograd.engine:walk_back"
 # ### Exercise 2 · The walk
 # Write the engine: count how many edges lead to each node, then walk. `node.edges` lists a node's edges, each a pair
 # (node, number of its output) or None; `node.outputs` has one entry for each output. You have
@@ -539,7 +539,7 @@ def fit(grad, shape, dtype):
     return grad if grad.dtype is dtype else grad.to(dtype)
 
 
-# %% [markdown] exercise="graph_matmul" kind="core" points=3 part="mytorch.autograd.derivatives:matmul_grad_x mytorch.autograd.derivatives:matmul_grad_y"
+# %% [markdown] exercise="graph_matmul" kind="core" points="2 1" part="mytorch.autograd.derivatives:matmul_grad_x mytorch.autograd.derivatives:matmul_grad_y"
 # ### Exercise 4 · The gradient of a matrix product
 # Most of a network's backward pass is this formula. For matrices the shapes leave one choice: x is (n, k), y is (k, m)
 # and g is (n, m), so x gets $g\,y^T$ and y gets $x^T g$. `matmul` also takes vectors and batches of matrices. Make

@@ -78,7 +78,7 @@ prediction = 20.0
 prediction = 58.0
 
 
-# %% [markdown] exercise="static_record_and_run" kind="core" points=3 part="mytorch.graph:Recorder.note mytorch.graph:run"
+# %% [markdown] exercise="static_record_and_run" kind="core" points="1 2" part="mytorch.graph:Recorder.note mytorch.graph:run"
 # ### Exercise 2 · Record and play
 # `note` is called after each operation and appends a `Step` to `self.steps`. `run` plays the steps of a graph for other
 # inputs. Tensors may be inside lists and tuples: `cat` takes a list, square brackets take a tuple.
@@ -282,7 +282,7 @@ def run(graph, *inputs):
     return static.Session().run(graph.output, dict(zip(graph.inputs, inputs, strict=True)))
 
 
-# %% [markdown] exercise="static_fold_and_share" kind="core" points=3 part="mytorch.graph:fold_constants mytorch.graph:share_equal"
+# %% [markdown] exercise="static_fold_and_share" kind="core" points="1 2" part="mytorch.graph:fold_constants mytorch.graph:share_equal"
 # ### Exercise 3 · Fold and share
 # Write two passes over a graph. Both can use `rebuilt(graph, better)`: it goes through the steps in order and puts what
 # `better(step)` returns in the place of each. That is the step itself, if it is to stay, or an earlier step, or a value. The

@@ -503,7 +503,7 @@ def __setattr__(self, name, value):
     Module.__setattr__(self, name, value)
 
 
-# %% [markdown] exercise="modules_names" kind="core" points=3 part="mytorch.nn.module:Module.named_modules mytorch.nn.module:Module.named_members"
+# %% [markdown] exercise="modules_names" kind="core" points="1 2" part="mytorch.nn.module:Module.named_modules mytorch.nn.module:Module.named_members"
 # ### Exercise 3 · Names
 # Two generators, from which `parameters()`, `buffers()`, `children()`, `state_dict()`, `train()` and `to()` all come.
 # `named_modules` walks down the tree: this module first, then each submodule with everything below it. A path is made of
@@ -722,7 +722,7 @@ def named_modules(self, memo=None, prefix="", remove_duplicate=True):
     return Module.named_modules(self, memo, prefix, remove_duplicate)
 
 
-# %% [markdown] exercise="modules_state_dict" kind="core" points=3 part="mytorch.nn.module:Module.state_dict mytorch.nn.module:Module.load_state_dict"
+# %% [markdown] exercise="modules_state_dict" kind="core" points="1 2" part="mytorch.nn.module:Module.state_dict mytorch.nn.module:Module.load_state_dict"
 # ### Exercise 4 · State dicts, both ways
 # `state_dict` is one call of `named_members`: `Module.saved_members` says what to take of each module, and both names of
 # what is shared are wanted. Here `prefix` is put before each name as it is: `"net."` brings its own dot.

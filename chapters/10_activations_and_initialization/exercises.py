@@ -58,7 +58,7 @@ prediction = "a"
 prediction = "c"
 
 
-# %% [markdown] exercise="init_softmax" kind="core" points=3 part="mytorch.nn.activation:softmax mytorch.nn.activation:derivative.softmax mytorch.nn.activation:log_softmax mytorch.nn.activation:derivative.log_softmax"
+# %% [markdown] exercise="init_softmax" kind="core" points="1 1 1" part="mytorch.nn.activation:softmax | mytorch.nn.activation:derivative.softmax | mytorch.nn.activation:log_softmax mytorch.nn.activation:derivative.log_softmax"
 # ### Exercise 2 · Softmax and its logarithm
 # Write both kernels, which take NumPy arrays (`np` is there), and both derivatives, which are made of tensor operations.
 # Begin a kernel with `check_floats(x, dim, "softmax")` (or `"log_softmax"`); `normalize_dims(dim, x.ndim)` gives the axes
@@ -306,7 +306,7 @@ def softmax(x, dim):
     return minitorch.softmax(minitorch.tensor(x), dim).numpy()
 
 
-# %% [markdown] exercise="init_fans_and_gains" kind="core" points=3 part="mytorch.nn.init:calculate_gain mytorch.nn.init:_calculate_fan_in_and_fan_out mytorch.nn.init:xavier_std mytorch.nn.init:kaiming_std"
+# %% [markdown] exercise="init_fans_and_gains" kind="core" points="1 1 1" part="mytorch.nn.init:calculate_gain | mytorch.nn.init:_calculate_fan_in_and_fan_out | mytorch.nn.init:xavier_std mytorch.nn.init:kaiming_std"
 # ### Exercise 3 · Fans, gains and standard deviations
 # Write four small functions, and `xavier_normal_`, `kaiming_uniform_` and the others work. Then the twenty layers of the
 # lesson learn on your numbers. `math` is there. A weight may have any number of dimensions from two on.

@@ -109,7 +109,7 @@ prediction = [[9, 9, 6], [9, 9, 6], [6, 6, 4]]
 # A fourth window would begin at 8 and reach over the padding. Windows have to fit in whole.
 prediction = [[4, 6, 6, 2], [6, 9, 9, 3], [6, 9, 9, 3], [2, 3, 3, 1]]
 
-# %% [markdown] exercise="conv_im2col" kind="core" points=4 part="mytorch.nn.convolution:Windows.counts mytorch.nn.convolution:Windows.seen mytorch.nn.convolution:im2col"
+# %% [markdown] exercise="conv_im2col" kind="core" points="1 1 2" part="mytorch.nn.convolution:Windows.counts mytorch.nn.convolution:Windows.seen mytorch.nn.convolution:im2col"
 # ### Exercise 2 · im2col
 # `windows` is a `Windows(kernel, stride, padding, dilation)`, four pairs: one number for rows, one for columns. In the
 # first two functions `self` is such a tuple. The lesson went from window to window. Here, go from place to place of the
@@ -561,7 +561,7 @@ def col2im(columns, windows, size):
     return minitorch.nn.functional.fold(minitorch.from_numpy(columns), size, *geometry).numpy()
 
 
-# %% [markdown] exercise="conv_product" kind="core" points=3 part="mytorch.nn.convolution:convolve mytorch.nn.convolution:convolve_back"
+# %% [markdown] exercise="conv_product" kind="core" points="1 2" part="mytorch.nn.convolution:convolve mytorch.nn.convolution:convolve_back"
 # ### Exercise 4 · The product in the middle
 # `convolve` is what `conv2d` calls, `convolve_back` is what `conv_transpose2d` calls. You have `im2col(images, windows)`
 # and `col2im(columns, windows, size)`; here they take tensors and record their derivatives, and so do `@`, `reshape` and

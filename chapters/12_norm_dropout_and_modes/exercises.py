@@ -95,7 +95,7 @@ prediction = [0.2, 0.4]
 prediction = [0.0, 1.0]
 
 
-# %% [markdown] exercise="norm_batch_norm" kind="core" points=4 part="mytorch.nn.normalization:batch_norm mytorch.nn.normalization:update"
+# %% [markdown] exercise="norm_batch_norm" kind="core" points="3 1" part="mytorch.nn.normalization:batch_norm mytorch.nn.normalization:update"
 # ### Exercise 2 · Batch norm
 # Write the function behind `BatchNorm1d` and `BatchNorm2d`, and the update of its statistics. Start with
 # `check_channels(input, running_mean, running_var, weight, bias, training)`. `no_grad` is imported in this file.
@@ -551,7 +551,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     return functional.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-# %% [markdown] exercise="norm_dropout" kind="core" points=3 part="mytorch.nn.dropout:dropout mytorch.nn.dropout:dropout_noise"
+# %% [markdown] exercise="norm_dropout" kind="core" points="1 2" part="mytorch.nn.dropout:dropout mytorch.nn.dropout:dropout_noise"
 # ### Exercise 4 · Dropout
 # Write dropout, and the noise that it multiplies its input by. `bernoulli(probability, size)` gives a NumPy array of
 # booleans, each True with this probability; `new(array, device)` makes a tensor of an array, and `x.dtype.numpy` is

@@ -85,7 +85,7 @@ prediction = [6, 4, 0, 2, 5]
 # Padding is often number 0. Here it is −1, the last row: number 4.
 prediction = [0, 5, 0, 2, 8]
 
-# %% [markdown] exercise="embedding_lookup" kind="core" points=3 part="mytorch.nn.embedding:embedding mytorch.nn.embedding:check_rows"
+# %% [markdown] exercise="embedding_lookup" kind="core" points="2 1" part="mytorch.nn.embedding:embedding mytorch.nn.embedding:check_rows"
 # ### Exercise 2 · The lookup
 # Both functions get NumPy arrays. `embedding` asks `check_rows` first. The errors, in this order:
 #
@@ -265,7 +265,7 @@ def embedding(input, weight, padding_idx=None):
     return found
 
 
-# %% [markdown] exercise="embedding_gradient" kind="core" points=3 part="mytorch.nn.embedding:embedding_backward mytorch.nn.embedding:without_padding"
+# %% [markdown] exercise="embedding_gradient" kind="core" points="2 1" part="mytorch.nn.embedding:embedding_backward mytorch.nn.embedding:without_padding"
 # ### Exercise 3 · The gradient finds its rows
 # `embedding_backward` gets arrays: `g` of shape (…, width) and `indices` of shape (…), any number of dimensions. No loop
 # over the words or the rows, and no matrix of one-hot vectors: the check counts the instructions that Python runs for 10
@@ -469,7 +469,7 @@ def without_padding(g, indices, rows, padding_idx):
     return found if padding_idx is None else found.masked_fill(indices.eq(padding_idx).unsqueeze(-1), 0.0)
 
 
-# %% [markdown] exercise="embedding_layer" kind="core" points=3 part="mytorch.nn.embedding:Embedding.__init__ mytorch.nn.embedding:Embedding.reset_parameters mytorch.nn.embedding:Embedding.from_pretrained"
+# %% [markdown] exercise="embedding_layer" kind="core" points="1 1 1" part="mytorch.nn.embedding:Embedding.__init__ mytorch.nn.embedding:Embedding.reset_parameters mytorch.nn.embedding:Embedding.from_pretrained"
 # ### Exercise 4 · The layer
 # `Embedding(num_embeddings, embedding_dim, padding_idx)` draws its table with `reset_parameters`, which can be called again
 # later and keeps the `Parameter`: an optimizer may hold it. `from_pretrained` draws nothing, not even numbers that are then thrown away: the random numbers that come after it

@@ -438,7 +438,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     return minitorch.nn.functional.scaled_dot_product_attention(*inputs)
 
 
-# %% [markdown] exercise="attention_heads" kind="core" points=4 part="mytorch.nn.attention:split_heads mytorch.nn.attention:merge_heads mytorch.nn.attention:MultiheadAttention.attend"
+# %% [markdown] exercise="attention_heads" kind="core" points="1 1 2" part="mytorch.nn.attention:split_heads mytorch.nn.attention:merge_heads mytorch.nn.attention:MultiheadAttention.attend"
 # ### Exercise 3 · Heads
 # Cut the width into heads, put the heads together again, and write the middle of `MultiheadAttention`. Its `forward` is
 # given: it takes care of layouts and masks, and calls your `attend`. The file has `linear`, `softmax`, `dropout`, `math` and

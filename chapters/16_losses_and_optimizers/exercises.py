@@ -71,7 +71,7 @@ prediction = "d"
 prediction = "e"
 
 
-# %% [markdown] exercise="loss_nll_and_binary" kind="core" points=4 part="mytorch.nn.loss:nll_loss mytorch.nn.loss:binary_cross_entropy_with_logits"
+# %% [markdown] exercise="loss_nll_and_binary" kind="core" points="2 2" part="mytorch.nn.loss:nll_loss mytorch.nn.loss:binary_cross_entropy_with_logits"
 # ### Exercise 2 · Two losses
 # `nll_loss` picks the log-probability of the right class and does the bookkeeping: weights, ignored targets, reductions.
 # `cross_entropy` calls it, and so does `models/gpt.py`, with its padding.
