@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,11 +34,15 @@ def test_of_the_ops_one_imports_an_array_library() -> None:
     assert [path.name for path in files if {"numpy", "cupy"} & imported_by(path)] == ["data.py"]
 
 
-def test_five_kernels_ask_which_array_library_computes_and_no_op_does() -> None:
-    asking = {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py") if "xp.__name__" in path.read_text()}
-    assert asking == {
-        f"kernels/{name}.py" for name in ("blocks", "convolution", "matrix_product", "normalization", "softmax")
-    }
+ASKS_FOR_THE_LIBRARY = re.compile(r"xp\.__name__|\barray_type\b|hasattr\(\w+, \"get\"\)|\bis (not )?np\b")
+
+
+def test_seven_kernels_ask_which_array_library_computes_and_the_ops_that_draw_random_numbers() -> None:
+    files = [path for folder in ("kernels", "ops") for path in (PACKAGE / folder).rglob("*.py")]
+    asking = {str(path.relative_to(PACKAGE)) for path in files if ASKS_FOR_THE_LIBRARY.search(path.read_text())}
+    in_blocks = "blocks", "convolution", "matrix_product", "normalization", "softmax"
+    kernels = {f"kernels/{name}.py" for name in (*in_blocks, "running", "accumulation")}
+    assert asking == kernels | {"ops/random/in_place.py", "ops/activation/leaky.py"}
 
 
 def test_kernels_know_of_no_tensors() -> None:

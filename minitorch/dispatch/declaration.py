@@ -1,11 +1,21 @@
 """How an op is declared: once, as a kernel with its derivatives.
 
-    @pointwise(derivatives={
-        "self": lambda grad, other: grad * other.conj(),
-        "other": lambda grad, self: grad * self.conj(),
-    })
-    def mul(xp: Any, self: Array, other: Array | Number) -> Array:
+    @pointwise(
+        exact=("other",),
+        operators="__mul__ __rmul__ __imul__",
+        aliases="multiply",
+        derivatives={
+            "self": _times_conjugate,
+            "other": lambda grad, self, memory: _times_conjugate(grad, self, memory),
+        },
+    )
+    def mul(xp: Any, self: Array | Number, other: Array | Number) -> Array:
+        if self.__class__ is other.__class__ and self.ndim > 2:
+            return over_rows(xp, xp.multiply, self, other)
         return xp.multiply(self, other)
+
+`_times_conjugate(grad, other, memory)` is grad · conj(other), and `over_rows` multiplies row by row, where that is
+faster.
 
 The kernel's signature is PyTorch's, after `xp`, the device's array module. A parameter annotated `Array` receives the
 tensor's strided array. A derivative is a formula in the vocabulary of PyTorch's `derivatives.yaml`: its own parameter

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +40,29 @@ def strings_of(tree: ast.AST) -> Iterator[ast.Constant]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in skipped:
             yield node
+
+
+WORDS = {"plan": {"backward"}, "overlap": {"index", "indices"}}
+"""The words that files look for in the names of ops and of their parameters, as docs/architecture.md says."""
+
+
+def test_names_are_searched_for_these_words_alone() -> None:
+    found = {
+        path.stem: words
+        for path in FILES
+        if (words := {node.left.value for node in ast.walk(ast.parse(path.read_text())) if is_search(node)})
+    }
+    assert found == WORDS
+
+
+def is_search(node: ast.AST) -> Any:
+    """Whether this asks if a string is in the name of an op, or among its parameters."""
+    return (
+        isinstance(node, ast.Compare)
+        and isinstance(node.left, ast.Constant)
+        and isinstance(node.ops[0], (ast.In, ast.NotIn))
+        and re.fullmatch(r"op\.(name|parameters|positions|node_name)", ast.unparse(node.comparators[0]))
+    )
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))

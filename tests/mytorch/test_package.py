@@ -1,7 +1,9 @@
 """The package as a whole: as of each chapter it can be imported, and the tests miss each part that a learner writes."""
 
+import re
 import subprocess
 import sys
+from pathlib import PurePath
 
 import pytest
 
@@ -11,6 +13,13 @@ from course.files import CODE
 
 SOURCE = CODE / "chapters" / "mytorch"  # absent in a student's copy
 REFERENCE = read(SOURCE if SOURCE.is_dir() else CODE / "solutions" / "mytorch")
+
+
+def test_the_document_names_every_file() -> None:
+    document = CODE / "docs" / "mytorch.md"
+    named = {PurePath(name).name for name in re.findall(r"`([\w/]+(?:\.py|/))`", document.read_text(encoding="utf-8"))}
+    files = [PurePath(name) for name in REFERENCE if not name.endswith("__init__.py")]
+    assert [str(file) for file in files if not {file.name, file.parent.name} & named] == []
 
 
 @pytest.mark.parametrize("chapter", range(1, 25))
