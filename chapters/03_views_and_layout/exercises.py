@@ -81,7 +81,7 @@ prediction = [[100, 111, 102], [3, 14, 5]]
 # ### Exercise 2 · The two functions below `view`
 # `infer_size((2, -1), 6)` is `(2, 3)`. `view_strides((3, 2, 4), (4, 12, 1), (3, 2, 2, 2))` is `(4, 12, 2, 1)`, and for the
 # shape `(6, 4)` it is `None`. The lesson's `runs` groups dimensions; here each run also has to be split as `wanted` says.
-# The errors of `infer_size` are PyTorch's, word for word. From chapter 02 you have `count_of(size)`, the product of the
+# PyTorch's words for the errors are given: `raise words.wrong_count(size, count)`. You decide when. From chapter 02 you have `count_of(size)`, the product of the
 # lengths, and `contiguous_strides(size)`.
 
 # %% check="views_view_strides"
@@ -236,17 +236,14 @@ def view_strides(size, stride, wanted):
 def infer_size(size, count):
     for index, length in enumerate(size):
         if length < -1:
-            raise RuntimeError(f"invalid shape dimension {length} at index {index} of shape {list(size)}")
+            raise words.below_minus_one(size, index)
     if size.count(-1) > 1:
-        raise RuntimeError("only one dimension can be inferred")
+        raise words.two_unknown()
     if -1 in size and count == 0:
-        raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can "
-            "be any value and is ambiguous"
-        )
+        raise words.any_length_fits(size)
     known = count_of([length for length in size if length != -1])
     if (known == 0 or count % known) if -1 in size else known != count:
-        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {count}")
+        raise words.wrong_count(size, count)
     return tuple(count // known if length == -1 else length for length in size)
 
 
@@ -255,15 +252,12 @@ def infer_size(size, count):
 # Six elements don't make rows of four. If the count isn't a multiple of the known lengths, the shape is invalid.
 def infer_size(size, count):
     if size.count(-1) > 1:
-        raise RuntimeError("only one dimension can be inferred")
+        raise words.two_unknown()
     known = count_of(tuple(length for length in size if length != -1))
     if known != count and (known == 0 or -1 not in size):
-        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {count}")
+        raise words.wrong_count(size, count)
     if -1 in size and known == 0:
-        raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
-            "can be any value and is ambiguous"
-        )
+        raise words.any_length_fits(size)
     return tuple(count // known if length == -1 else length for length in size)
 
 
@@ -283,8 +277,8 @@ def view_strides(size, stride, wanted):
 # ### Exercise 3 · Three walks
 # Each function takes the tensor and returns a walk, as `permute` does in the lesson: `(sizes, strides, offset)`, with
 # `x.shape`, `x.strides` and `x.offset` to start from. `normalize_dim(dim, ndim)` counts a dimension from the front and
-# raises PyTorch's error; `normalize_dims(dim, ndim)` does so for one, several, or None, which means all.
-# `type_name(x.dtype)` is the name in the first error of `expand`: "torch.FloatTensor" for float32.
+# raises PyTorch's error; `normalize_dims(dim, ndim)` does so for one, several, or None, which means all. The strides of
+# dimensions that have length 1 in the result aren't judged, because nobody takes a step along them.
 
 # %% check="views_transpose_expand_squeeze"
 rng = check.rng()
@@ -317,7 +311,8 @@ for name, step in steps.items():
     error = check.error(step)
     if error is None:
         y = step()
-        values[name] = (tuple(y.shape), y.stride(), y.storage_offset(), y.tolist())
+        steps_taken = [step if length > 1 else "any" for length, step in zip(y.shape, y.stride(), strict=True)]
+        values[name] = (tuple(y.shape), steps_taken, y.storage_offset(), y.tolist())
     else:
         values[name] = error
 check.show(values, text="Sizes, strides, offset and elements of each view, or the error.")
@@ -336,8 +331,7 @@ check.show(values, text="Sizes, strides, offset and elements of each view, or th
 
 # %% [markdown] hint="views_transpose_expand_squeeze"
 # In `expand`, a dimension has a `length` and a `step`. If it exists they are its own; if it is new, the length is 1 and the
-# step `sizes[0] * strides[0]`, or 0 for the first that you build. The wanted size differs from the length? Then the
-# length must be 1, and the step becomes 0.
+# step 0. The wanted size differs from the length? Then the length must be 1, and the step becomes 0.
 
 
 # %% mutant="views_transpose_expand_squeeze"
@@ -388,37 +382,23 @@ def squeeze(x, dim=None):
 def expand(x, size):
     added = len(size) - x.ndim
     if added < 0:
-        raise RuntimeError(
-            f"expand({type_name(x.dtype)}{{{list(x.shape)}}}, size={list(size)}): the number of sizes provided "
-            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
-        )
+        raise words.too_few_sizes(x, size)
     sizes = [length if wanted == -1 else wanted for length, wanted in zip((1,) * added + x.shape, size, strict=True)]
     return tuple(sizes), (0,) * added + x.strides, x.offset
 
 
 # %% mutant="views_transpose_expand_squeeze"
-# New dimensions have stride 0
-# PyTorch gives a new dimension of length 1 the stride that `unsqueeze` would give it. No element depends on it, but
-# `stride()` shows it.
+# Stretches every length
+# Only a length of 1 can be stretched. Here b numbers would be shown as b + 1 times the first of them.
 def expand(x, size):
     added = len(size) - x.ndim
     if added < 0:
-        raise RuntimeError(
-            f"expand({type_name(x.dtype)}{{{list(x.shape)}}}, size={list(size)}): the number of sizes provided "
-            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
-        )
+        raise words.too_few_sizes(x, size)
     sizes, strides = [], []
     for dim, wanted in enumerate(size):
         length, step = (x.shape[dim - added], x.strides[dim - added]) if dim >= added else (1, 0)
         if wanted == -1 and dim < added:
-            raise RuntimeError(
-                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {dim}"
-            )
-        if wanted not in (-1, length) and length != 1:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({wanted}) must match the existing size ({length}) at "
-                f"non-singleton dimension {dim}.  Target sizes: {list(size)}.  Tensor sizes: {list(x.shape)}"
-            )
+            raise words.nothing_to_keep(dim)
         sizes.append(length if wanted == -1 else wanted)
         strides.append(step if wanted in (-1, length) else 0)
     return tuple(sizes), tuple(strides), x.offset
@@ -437,8 +417,8 @@ def expand(x, size):
 # %% [markdown] exercise="views_write_in_place" kind="core" points="2 1" part="mytorch.views:write mytorch.views:in_place"
 # ### Exercise 4 · Writing
 # Every write to a tensor goes through `copy_`, and `copy_` calls `write`. `in_place` makes `add_` from `add`. Several
-# elements of an expanded tensor lie in one place, so `write` refuses it. `check_fits(result_dtype, dtype)` is given: it
-# raises if numbers of one type can't be written into the other.
+# elements of an expanded tensor are in one place, so `write` refuses it. `check_fits(result_dtype, dtype)` is given: it
+# raises if numbers of one type can't be written into the other. So are the words of the other errors.
 
 # %% check="views_write_in_place"
 rng = check.rng()
@@ -501,10 +481,7 @@ check.show(values, text="Results of writes with dtype and version, or errors; x 
 # The numbers are right, and nobody can tell that they changed: the version has to go up by 1.
 def write(x, values):
     if x.numel() and any(step == 0 and length > 1 for length, step in zip(x.shape, x.strides, strict=True)):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
+        raise words.shared_places()
     x.array[...] = values
 
 
@@ -514,10 +491,7 @@ def write(x, values):
 def write(x, values):
     x.storage.version += 1
     if x.numel() and any(step == 0 and length > 1 for length, step in zip(x.shape, x.strides, strict=True)):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
+        raise words.shared_places()
     x.array[...] = values
 
 
@@ -526,10 +500,7 @@ def write(x, values):
 # Along a length of 1 no step is taken, so no two elements meet. PyTorch allows the write.
 def write(x, values):
     if x.numel() and 0 in x.strides:
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
+        raise words.shared_places()
     x.array[...] = values
     x.storage.version += 1
 
@@ -542,9 +513,7 @@ def in_place(op, name):
         result = op(x, *args)
         check_fits(result.dtype, x.dtype)
         if result.shape != x.shape:
-            raise RuntimeError(
-                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
-            )
+            raise words.wrong_result(x, result)
         return copy_(x, result)
 
     overwrite.__name__ = name
@@ -559,9 +528,7 @@ def in_place(op, name):
         result = op(x, *args, **kwargs)
         check_fits(result.dtype, x.dtype)
         if result.numel() != x.numel():
-            raise RuntimeError(
-                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
-            )
+            raise words.wrong_result(x, result)
         return copy_(x, result)
 
     overwrite.__name__ = name
@@ -574,10 +541,7 @@ def in_place(op, name):
 # place.
 def write(x, values):
     if 0 in x.strides:
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
+        raise words.shared_places()
     x.array[...] = values
     x.storage.version += 1
 
@@ -599,9 +563,7 @@ def in_place(op, name):
         result = op(x, *args, **kwargs)
         check_fits(result.dtype, x.dtype)
         if result.shape != x.shape:
-            raise RuntimeError(
-                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
-            )
+            raise words.wrong_result(x, result)
         copy_(x, result)
         return result
 
@@ -617,9 +579,7 @@ def in_place(op, name):
         result = op(x, *args, **kwargs)
         check_fits(result.dtype, x.dtype)
         if result.shape != x.shape:
-            raise RuntimeError(
-                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
-            )
+            raise words.wrong_result(x, result)
         write(x, result.array)
         return x
 
@@ -635,9 +595,7 @@ def in_place(op, name):
         result = op(x, *args, **kwargs)
         check_fits(result.dtype, x.dtype)
         if result.shape != x.shape:
-            raise RuntimeError(
-                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
-            )
+            raise words.wrong_result(x, result)
         return copy_(x, result)
 
     overwrite.__name__ = name
@@ -651,9 +609,7 @@ def in_place(op, name):
     def overwrite(x, *args, **kwargs):
         result = op(x, *args, **kwargs)
         if result.shape != x.shape:
-            raise RuntimeError(
-                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
-            )
+            raise words.wrong_result(x, result)
         return copy_(x, result)
 
     overwrite.__name__ = name

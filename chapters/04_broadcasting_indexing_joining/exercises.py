@@ -141,10 +141,7 @@ def broadcast_shapes(*shapes):
             if result[dim] == 1:
                 result[dim] = shape[dim]
             elif shape[dim] not in (1, result[dim]):
-                raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at "
-                    f"index {number} had {tuple(shape)}; but expected shape should be broadcastable to {result}"
-                )
+                raise words.not_broadcastable(shapes, number, dim, result)
     return Size(result)
 
 
@@ -159,10 +156,7 @@ def broadcast_shapes(*shapes):
             if result[dim] == 1:
                 result[dim] = shape[dim]
             elif shape[dim] not in (1, result[dim]):
-                raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at "
-                    f"index {number} had {tuple(shape)}; but expected shape should be broadcastable to {result}"
-                )
+                raise words.not_broadcastable(shapes, number, dim, result)
     return Size(result)
 
 
@@ -172,10 +166,7 @@ def broadcast_shapes(*shapes):
 def meeting_shape(a, b):
     for dim in range(-1, -1 - min(len(a), len(b)), -1):
         if a[dim] != b[dim] and min(a[dim], b[dim]) > 1:
-            raise RuntimeError(
-                f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton "
-                f"dimension {max(len(a), len(b)) + dim}"
-            )
+            raise words.operands_differ(a, b, dim)
     return broadcast_shapes(a, b)
 
 
@@ -187,10 +178,7 @@ def broadcast_shapes(*shapes):
     for number, shape in enumerate(shapes):
         for dim in range(-1, -1 - len(shape), -1):
             if 1 not in (result[dim], shape[dim]) and result[dim] != shape[dim]:
-                raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at "
-                    f"index {number} had {tuple(shape)}; but expected shape should be broadcastable to {result}"
-                )
+                raise words.not_broadcastable(shapes, number, dim, result)
             result[dim] = max(result[dim], shape[dim])
     return Size(result)
 
@@ -201,10 +189,7 @@ def broadcast_shapes(*shapes):
 def meeting_shape(a, b):
     for dim in range(-min(len(a), len(b)), 0):
         if a[dim] != b[dim] and 1 not in (a[dim], b[dim]):
-            raise RuntimeError(
-                f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton "
-                f"dimension {max(len(a), len(b)) + dim}"
-            )
+            raise words.operands_differ(a, b, dim)
     return broadcast_shapes(a, b)
 
 
@@ -214,10 +199,7 @@ def meeting_shape(a, b):
 def meeting_shape(a, b):
     for dim in range(-1, -1 - min(len(a), len(b)), -1):
         if a[dim] != b[dim] and 1 not in (a[dim], b[dim]):
-            raise RuntimeError(
-                f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton "
-                f"dimension {len(a) + dim}"
-            )
+            raise words.operands_differ(a, b, dim)
     return broadcast_shapes(a, b)
 
 
@@ -560,14 +542,11 @@ check.show(
 # The result has one dimension more than the inputs. Its last dimension, -1, comes after all of theirs.
 def stack(tensors, dim=0):
     if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
+        raise words.nothing_to_stack()
     first = tensors[0].shape
     for number, each in enumerate(tensors):
         if each.shape != first:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
-                f"and {list(each.shape)} at entry {number}"
-            )
+            raise words.unequal_to_stack(tensors, number)
     dim = dim % len(first) if -len(first) <= dim < 0 else normalize_dim(dim, len(first) + 1)
     return cat([views.unsqueeze(each, dim) for each in tensors], dim)
 
@@ -577,13 +556,10 @@ def stack(tensors, dim=0):
 # (2, 4) and (4, 2) have eight elements each, and can't lie side by side. Compare the shapes.
 def stack(tensors, dim=0):
     if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
+        raise words.nothing_to_stack()
     for number, each in enumerate(tensors):
         if each.numel() != tensors[0].numel():
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 "
-                f"and {list(each.shape)} at entry {number}"
-            )
+            raise words.unequal_to_stack(tensors, number)
     dim = normalize_dim(dim, tensors[0].ndim + 1)
     return cat([views.unsqueeze(each, dim) for each in tensors], dim)
 
@@ -593,13 +569,10 @@ def stack(tensors, dim=0):
 # The error names the first tensor with another shape, which may be the third: entry 2.
 def stack(tensors, dim=0):
     if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
+        raise words.nothing_to_stack()
     for each in tensors:
         if each.shape != tensors[0].shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 "
-                f"and {list(each.shape)} at entry 1"
-            )
+            raise words.unequal_to_stack(tensors, number)
     dim = normalize_dim(dim, tensors[0].ndim + 1)
     return cat([views.unsqueeze(each, dim) for each in tensors], dim)
 

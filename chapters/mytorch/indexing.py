@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import views
+from . import views, words
 from .broadcasting import broadcast_tensors, shape_of_all
 from .creation import tensor
 from .dispatch import method, operation
@@ -76,7 +76,7 @@ def setitem(x: Tensor, items: Any, value: Any) -> None:
     """`x[items] = value`: a write into the view, of the value expanded to its shape."""
     if isinstance(value, (list, tuple, np.ndarray)):
         kind = "numpy.ndarray" if isinstance(value, np.ndarray) else type(value).__name__
-        raise TypeError(f"can't assign a {kind} to a {views.type_name(x.dtype)}")
+        raise TypeError(f"can't assign a {kind} to a {words.type_name(x.dtype)}")
     seen, note = take_views(x, one_by_one(items, x.ndim))
     values = value if isinstance(value, Tensor) else tensor(value, dtype=x.dtype, device=x.device)
     if indices := indices_of(seen, note):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import views
+from . import views, words
 from .creation import one_tuple
 from .dispatch import Function, Operation, arrays_of, method, operation
 from .promotion import promote_types
@@ -69,20 +69,15 @@ def stack(tensors: list[Tensor] | tuple[Tensor, ...], dim: int = 0) -> Tensor:
 
     Raises:
         IndexError: the result has no such dimension (`normalize_dim`).
-        RuntimeError: "stack expects a non-empty TensorList", or, if a tensor has another shape than
-            the first, "stack expects each tensor to be equal size, but got [2, 3] at entry 0 and
-            [3, 2] at entry 1".
+        RuntimeError: there are no tensors (`words.nothing_to_stack()`), or one has another shape than the
+            first (`words.unequal_to_stack(tensors, number)`).
     """
     if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
-    first = tensors[0].shape
+        raise words.nothing_to_stack()
     for number, each in enumerate(tensors):
-        if each.shape != first:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
-                f"and {list(each.shape)} at entry {number}"
-            )
-    dim = normalize_dim(dim, len(first) + 1)
+        if each.shape != tensors[0].shape:
+            raise words.unequal_to_stack(tensors, number)
+    dim = normalize_dim(dim, tensors[0].ndim + 1)
     return cat([views.unsqueeze(each, dim) for each in tensors], dim)
 
 

@@ -78,33 +78,32 @@ def normalize_dims(dim: int | tuple[int, ...] | list[int] | None, ndim: int) -> 
 
 
 # 03 · Views and layout
+from . import words
+
+
 def infer_size(size: tuple[int, ...], count: int) -> tuple[int, ...]:
     """The shape with its -1 replaced by the length that gives it `count` elements.
 
     Without a -1 it is the shape itself.
 
     Raises:
-        RuntimeError: "only one dimension can be inferred" if two lengths are -1; "invalid shape dimension
-            -2 at index 0 of shape [-2, 3]" if a length is below -1; "shape '[4, -1]' is invalid for input
-            of size 6" if no length gives `count` elements; "cannot reshape tensor of 0 elements into shape
-            [-1, 0] because the unspecified dimension size -1 can be any value and is ambiguous" if any
-            length would, because `count` is 0 and another length is 0, too.
+        RuntimeError: two lengths are -1 (`words.two_unknown()`); a length is below -1
+            (`words.below_minus_one(size, place)`); no length gives `count` elements
+            (`words.wrong_count(size, count)`); or any length would, because `count` is 0 and another
+            length is 0, too (`words.any_length_fits(size)`).
     """
     if size.count(-1) > 1:
-        raise RuntimeError("only one dimension can be inferred")
+        raise words.two_unknown()
     for place, length in enumerate(size):
         if length < -1:
-            raise RuntimeError(f"invalid shape dimension {length} at index {place} of shape {list(size)}")
+            raise words.below_minus_one(size, place)
     known = count_of(tuple(length for length in size if length != -1))
     if -1 not in size and known == count:
         return size
     if -1 in size and known == count == 0:
-        raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
-            "can be any value and is ambiguous"
-        )
+        raise words.any_length_fits(size)
     if -1 not in size or known == 0 or count % known:
-        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {count}")
+        raise words.wrong_count(size, count)
     return tuple(count // known if length == -1 else length for length in size)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import words
 from .arrays import move
 from .creation import clone, full, one_tuple
 from .dispatch import Function, Operation, method
@@ -101,41 +102,28 @@ def expand(x: Tensor, size: tuple[int, ...]) -> Walk:
 
     Returns (sizes, strides, offset). `size` is aligned with the shape from the right. What it has more
     of on the left are new dimensions, of length 1 before they are expanded. -1 keeps a length. What
-    isn't stretched keeps its stride. A new dimension that stays at length 1 gets the stride that
-    `unsqueeze` would give it: length times stride of the dimension to its right in the result; 0 if
-    there is none.
+    isn't stretched keeps its stride; that of a dimension whose length is 1 in the end doesn't matter.
 
     Raises:
-        RuntimeError: there are fewer sizes than dimensions, a length other than 1 would change, or a new
-            one is -1. In PyTorch's words: "expand(torch.FloatTensor{[2, 3]}, size=[3]): the number of
-            sizes provided (1) must be greater or equal to the number of dimensions in the tensor (2)";
-            "The expanded size of the tensor (4) must match the existing size (3) at non-singleton
-            dimension 1.  Target sizes: [2, 4].  Tensor sizes: [2, 3]"; "The expanded size of the tensor
-            (-1) isn't allowed in a leading, non-existing dimension 0".
+        RuntimeError: there are fewer sizes than dimensions (`words.too_few_sizes(x, size)`), a length
+            other than 1 would change (`words.not_stretchable(x, size, dim)`), or a new one is -1
+            (`words.nothing_to_keep(dim)`). `dim` counts dimensions of the result.
     """
     added = len(size) - x.ndim
     if added < 0:
-        raise RuntimeError(
-            f"expand({type_name(x.dtype)}{{{list(x.shape)}}}, size={list(size)}): the number of sizes provided "
-            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
-        )
+        raise words.too_few_sizes(x, size)
     sizes: list[int] = []
     strides: list[int] = []
     for dim in reversed(range(len(size))):
         if dim >= added:
             length, step = x.shape[dim - added], x.strides[dim - added]
         else:
-            length, step = 1, sizes[0] * strides[0] if sizes else 0
+            length, step = 1, sizes[0] * strides[0] if sizes else 0  # the stride of `unsqueeze`, as in PyTorch
         wanted = length if size[dim] == -1 and dim >= added else size[dim]
         if wanted == -1:
-            raise RuntimeError(
-                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {dim}"
-            )
+            raise words.nothing_to_keep(dim)
         if wanted != length and length != 1:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({wanted}) must match the existing size ({length}) at "
-                f"non-singleton dimension {dim}.  Target sizes: {list(size)}.  Tensor sizes: {list(x.shape)}"
-            )
+            raise words.not_stretchable(x, size, dim)
         sizes.insert(0, wanted)
         strides.insert(0, step if wanted == length else 0)
     return tuple(sizes), tuple(strides), x.offset
@@ -289,22 +277,17 @@ Tensor._is_view = lambda x: x.base is not None
 
 
 def write(x: Tensor, values: Any) -> None:
-    """Overwrite the elements of a tensor with an array or a number: `x.array[...] = values`.
+    """Overwrite the elements of a tensor with an array or a number, and count the write.
 
-    That writes into the storage, so every view of it sees the new numbers. So that a write can be
-    noticed, it adds 1 to `x.storage.version`, also if there are no elements.
+    `x.array` shares the memory of the storage, so every view of it sees the new numbers. The count is
+    `x.storage.version`; a write of no elements counts, too.
 
     Raises:
-        RuntimeError: several elements lie in the same place of the storage, as in an expanded tensor:
-            there are elements, and a dimension longer than 1 has the stride 0. "unsupported operation:
-            more than one element of the written-to tensor refers to a single memory location. Please
-            clone() the tensor before performing the operation."
+        RuntimeError: several elements are in the same place of the storage, as in an expanded tensor:
+            there are elements, and a dimension longer than 1 has the stride 0. (`words.shared_places()`)
     """
     if x.numel() and any(step == 0 and length > 1 for length, step in zip(x.shape, x.strides, strict=True)):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
+        raise words.shared_places()
     x.array[...] = values
     x.storage.version += 1
 
@@ -326,21 +309,18 @@ copy_ = Operation(_copy, run_write, "copy_")
 def in_place(op: Function, name: str) -> Function:
     """The function that does `op` in place: `in_place(add, "add_")(x, 1)` is `x.add_(1)`.
 
-    All its arguments go to `op`. If the result fits (its shape, then its dtype by
-    `check_fits(result.dtype, x.dtype)`), `copy_(x, result)` writes it into `x` and returns `x`. The
-    function's `__name__` is `name`.
+    It takes the arguments of `op`, computes what `op` does, writes that into the first one, `x`, by the
+    operation `copy_`, and returns `x`. Its `__name__` is `name`.
 
     Raises (the function that is returned):
-        RuntimeError: "output with shape [2, 3] doesn't match the broadcast shape [4, 2, 3]" if the
-            result has another shape than `x`, or `check_fits` refuses.
+        RuntimeError: the result has another shape than `x` (`words.wrong_result(x, result)`), or a type
+            that doesn't go into that of `x` (by `check_fits(result.dtype, x.dtype)`). The shape comes first.
     """
 
     def overwrite(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         result = op(x, *args, **kwargs)
         if result.shape != x.shape:
-            raise RuntimeError(
-                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)}"
-            )
+            raise words.wrong_result(x, result)
         check_fits(result.dtype, x.dtype)
         return copy_(x, result)
 
@@ -354,12 +334,6 @@ def check_fits(result: dtype, target: dtype) -> None:
     if category.get(result.numpy.kind, 2) > category.get(target.numpy.kind, 2):
         found = [TYPE_NAMES[each.name] for each in (result, target)]
         raise RuntimeError(f"result type {found[0]} can't be cast to the desired output type {found[1]}")
-
-
-def type_name(dtype: dtype) -> str:
-    """The name of the class that tensors of this type once had, as the error of `expand` gives it."""
-    name = TYPE_NAMES[dtype.name]
-    return f"CPU{name}Type" if name in ("Bool", "BFloat16") else f"torch.{name}Tensor"
 
 
 for _name, _op in OPERATORS.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import views
+from . import views, words
 from .dispatch import Function, Operation, layer, method, tensors_in
 from .pointwise import run_in_common_type
 from .strides import Size
@@ -19,11 +19,10 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> Size:
     dimension the lengths are equal, or 1; the result has the length that isn't 1.
 
     Raises:
-        RuntimeError: two lengths differ and neither is 1. "Attempting to broadcast a dimension of
-            length 4 at -2! Mismatching argument at index 1 had (4, 1); but expected shape should be
-            broadcastable to [2, 3]". Take the shapes one by one, and each from its last dimension,
-            which is -1, to its first. The list at the end is the result so far; it has as many
-            dimensions as the longest of all the shapes, and begins as ones.
+        RuntimeError: two lengths differ and neither is 1. Take the shapes one by one, and each from its
+            last dimension, which is -1, to its first: `words.not_broadcastable(shapes, number, dim, result)`
+            words it for the first length that doesn't fit. `result` is the list of lengths so far; it has
+            as many dimensions as the longest of all the shapes, and begins as ones.
     """
     result = [1] * max(map(len, shapes), default=0)
     for number, shape in enumerate(shapes):
@@ -31,10 +30,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> Size:
             if result[dim] == 1:
                 result[dim] = shape[dim]
             elif shape[dim] not in (1, result[dim]):
-                raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at "
-                    f"index {number} had {tuple(shape)}; but expected shape should be broadcastable to {result}"
-                )
+                raise words.not_broadcastable(shapes, number, dim, result)
     return Size(result)
 
 
@@ -42,16 +38,12 @@ def meeting_shape(a: tuple[int, ...], b: tuple[int, ...]) -> Size:
     """`broadcast_shapes(a, b)` with the error that an operation on two tensors of these shapes raises.
 
     Raises:
-        RuntimeError: "The size of tensor a (3) must match the size of tensor b (2) at non-singleton
-            dimension 1". Of several dimensions that don't fit, it names the last. The dimension is
-            counted from the front, in the longer of the two shapes.
+        RuntimeError: `words.operands_differ(a, b, dim)`, where `dim` is below 0. Of several dimensions that
+            don't fit, it names the last.
     """
     for dim in range(-1, -1 - min(len(a), len(b)), -1):
         if a[dim] != b[dim] and 1 not in (a[dim], b[dim]):
-            raise RuntimeError(
-                f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton "
-                f"dimension {max(len(a), len(b)) + dim}"
-            )
+            raise words.operands_differ(a, b, dim)
     return broadcast_shapes(a, b)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor import Tensor
-from ..views import type_name
+from ..words import type_name
 
 
 def refused(name: str, value: Any, table: str) -> str:
