@@ -125,8 +125,9 @@ _state = _State()
 
 
 def get_default_device() -> device:
-    """The device of new tensors whose `device` isn't given."""
-    return _state.default or cpu
+    """The device of new tensors whose `device` isn't given; a GPU by its number, the current one if none was set."""
+    chosen = _state.default or cpu
+    return tensor_device(None) if chosen.index is None else chosen
 
 
 def set_default_device(device_: str | int | device | None, /) -> None:
@@ -144,7 +145,7 @@ def tensor_device(requested: str | int | device | None) -> device:
     """
     if requested is None and _state.default is None:
         return cpu
-    chosen = get_default_device() if requested is None else device(requested)
+    chosen = (_state.default or cpu) if requested is None else device(requested)
     if chosen.type == "cpu":
         return cpu
     if chosen.type == "cuda":
@@ -155,14 +156,19 @@ def tensor_device(requested: str | int | device | None) -> device:
     return chosen
 
 
+def device_for(tensor: Any, requested: Any) -> Any:
+    """Where a function that makes tensors of anything puts what it makes of a tensor: where that lies, unless it was
+    asked for a device or there is a default.
+    """
+    return requested or _state.default or tensor._device
+
+
 def gpu(index: int | None) -> device:
     """The device of a GPU, of the current one if there is no number.
 
-    Raises AssertionError if there are no GPUs, RuntimeError if there is none of this number.
+    Raises AssertionError if there are no GPUs, RuntimeError if all are hidden, or if there is none of this number.
     """
-    library = gpus.library()
-    if library is None:
-        raise AssertionError("Torch not compiled with CUDA enabled")
+    library = gpus.needed()
     if index is None:
         index = library.current()
     if index >= library.count():

@@ -125,6 +125,15 @@ class UntypedStorage:
         """The bytes on a GPU, by default the current one."""
         return self.to(device="cuda" if device is None else device)
 
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a GPU's."""
+        return self.device.type == "cuda"
+
+    def get_device(self) -> int | None:
+        """The index of the device; None on the CPU."""
+        return self.device.index
+
     def is_pinned(self, device: Any = "cuda") -> bool:
         """Whether the memory is page-locked, so that GPUs copy out of it directly."""
         return self.device is cpu and pinned.is_pinned(self._bytes)

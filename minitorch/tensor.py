@@ -331,6 +331,30 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
                 raise BufferError(f"Can't export tensors with the {name} bit set")
         return self._array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Where the elements lie on a GPU, for other libraries. Raises AttributeError for tensors that don't.
+
+        Source: https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
+        """
+        if not self.is_cuda:
+            raise AttributeError(
+                f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is required "
+                "use tensor.cuda() to copy tensor to device memory."
+            )
+        if self.requires_grad:
+            raise RuntimeError(
+                "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
+                "var.detach() to get Variable that doesn't require grad."
+            )
+        return {
+            "typestr": self._dtype.numpy.str,
+            "shape": tuple(self.shape),
+            "strides": None if self.is_contiguous() else self._array.strides,
+            "data": (self.data_ptr(), False),
+            "version": 2,
+        }
+
     def __dlpack_device__(self) -> tuple[int, int]:
         """DLPack's (device type, index)."""
         kind, index = self._array.__dlpack_device__()

@@ -63,7 +63,9 @@ def legacy_tensor(data: tuple[Any, ...], kind: dtype) -> Tensor:
         raise TypeError("new(): invalid data type 'str'")
     if not isinstance(value, (list, tuple, np.ndarray)):
         raise TypeError(f"new(): data must be a sequence (got {type(value).__name__})")
-    return tensor(value).to(kind) if not isinstance(value, np.ndarray) else tensor(value, dtype=kind)
+    if isinstance(value, np.ndarray):
+        return tensor(value, dtype=kind, device=cpu)
+    return tensor(value, device=cpu).to(kind)
 
 
 def _make(kind: dtype) -> tensortype:

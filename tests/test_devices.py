@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 
 import minitorch
@@ -112,6 +114,19 @@ def test_the_context_manager_nests_and_restores(module: Any) -> Any:
             inside = str(module.get_default_device())
         between = str(module.get_default_device())
     return inside, between, str(module.get_default_device())
+
+
+@exactly_the_same
+def test_a_default_device_moves_what_tensors_are_made_of(module: Any) -> Any:
+    x, array, lengths = module.ones(2), np.ones(2), module.tensor([2, 1])
+    with module.device("meta"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `tensor` recommends clone
+        made = [module.as_tensor(x), module.asarray(x), module.tensor(x), module.as_tensor(array), module.as_tensor(1)]
+        made += [module.as_tensor(x, device="cpu"), x.new_tensor([1]), module.zeros_like(x), module.from_numpy(array)]
+        made += [module.Tensor([1.0]), module.FloatTensor([1.0]), module.FloatTensor(2), module.LongTensor(array)]
+        packed = module.nn.utils.rnn.pack_padded_sequence(module.ones(2, 2, device="cpu"), lengths)
+        made += [packed.batch_sizes, module.nn.utils.rnn.pad_packed_sequence(packed)[1]]
+        return [str(each.device) for each in made]
 
 
 @exactly_the_same

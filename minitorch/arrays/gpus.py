@@ -156,6 +156,8 @@ class OnGPU:
 
 _library: GPULibrary | None = None
 _looked = False
+_simulated: tuple[int, int] | None = None
+_visible: str | None = None
 in_use = False
 """Whether a tensor was made on a GPU."""
 
@@ -173,7 +175,10 @@ def elsewhere(args: Sequence[Any]) -> AbstractContextManager[Any] | None:
 
 
 def library() -> GPULibrary | None:
-    """The library of the GPUs that there are; None if there are none."""
+    """The library of the GPUs that there are; None if there are none.
+
+    Until simulated GPUs are used, `CUDA_VISIBLE_DEVICES` may change. Real ones are looked for once.
+    """
     global _library, _looked
     if not _looked:
         _looked = True
@@ -182,7 +187,19 @@ def library() -> GPULibrary | None:
             simulate(int(asked))
         else:
             _library = _real()
+    elif not in_use and _simulated is not None and os.environ.get("CUDA_VISIBLE_DEVICES") != _visible:
+        simulate(*_simulated)
     return _library
+
+
+def needed() -> GPULibrary:
+    """The library of the GPUs. Raises AssertionError if there are none, RuntimeError if all are hidden."""
+    found = library()
+    if found is None and _simulated is not None and _simulated[0]:
+        raise RuntimeError("No CUDA GPUs are available")
+    if found is None:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+    return found
 
 
 def _real() -> GPULibrary | None:
@@ -203,12 +220,13 @@ def simulate(count: int, memory: int = 8 * GIB) -> None:
 
     Raises ValueError for a negative count, or memory that isn't above 0.
     """
-    global _library, _looked, in_use
+    global _library, _looked, _simulated, _visible, in_use
     if count < 0 or memory <= 0:
         raise ValueError(f"simulate: expected a count of at least 0 and some memory, but got {count} and {memory}")
     from minitorch.arrays.simulated_gpus import SimulatedGPUs  # loads what CuPy offers
 
-    visible = visible_devices(os.environ.get("CUDA_VISIBLE_DEVICES"), count)
+    _simulated, _visible = (count, memory), os.environ.get("CUDA_VISIBLE_DEVICES")
+    visible = visible_devices(_visible, count)
     _looked, in_use = True, False
     _library = SimulatedGPUs(visible, memory) if visible else None
 

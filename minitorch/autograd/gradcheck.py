@@ -236,4 +236,4 @@ def _gradients_of_zero(outputs: Sequence[Tensor], variables: list[Tensor]) -> It
     """For each variable, whether zero gradients of the outputs give it a gradient that isn't zero."""
     zeros = [make_tensor(each.device.xp.zeros_like(each._array), each.dtype, each.device) for each in outputs]
     for result in grad(outputs, variables, zeros, retain_graph=True, allow_unused=True):
-        yield result is not None and bool(result._array.any())
+        yield result is not None and bool(result.any())

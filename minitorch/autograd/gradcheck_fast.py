@@ -96,7 +96,7 @@ class _Check:
         units = (1, 1j)
         total: list[Any] = [0] * len(self.outputs)
         for unit, vector in zip(units, u, strict=False):
-            step = vector._array.reshape(variable.shape) * (self.eps * unit)
+            step = (vector.reshape(variable.shape) * (self.eps * unit))._array
             slopes = _slopes(self.func, self.inputs, variable, ..., step, self.eps, lambda each: each.requires_grad)
             total = [
                 before + unit * (_host(v) @ slope) for before, v, slope in zip(total, self.all_v, slopes, strict=True)

@@ -69,17 +69,19 @@ def _slopes(
 ) -> list[Any]:
     """How much each wanted output, as a vector, changes by `eps` of the elements at `index` of an input."""
 
-    def values() -> list[Any]:
+    def values_at(elements: Any) -> list[Any]:
+        with variable.device.active():
+            variable._array[index] = elements
         outputs = [each for each in _as_tuple(func(*inputs)) if isinstance(each, Tensor) and wanted(each)]
         return [np.array(each.device.backend.to_host(each._elements)).reshape(-1) for each in outputs]
 
     step = resolved(variable.device.xp, variable.device.xp.asarray(step), variable._bits) if variable._bits else step
-    original = variable._array[index].copy()
-    variable._array[index] = original + step
-    ahead = values()
-    variable._array[index] = original - step
-    behind = values()
-    variable._array[index] = original
+    with variable.device.active():
+        original = variable._array[index].copy()
+        forth, back = original + step, original - step
+    ahead, behind = values_at(forth), values_at(back)
+    with variable.device.active():
+        variable._array[index] = original
     return [(a - b) / (2 * eps) for a, b in zip(ahead, behind, strict=True)]
 
 
@@ -122,9 +124,9 @@ def _analytical(output: Tensor, variables: list[Tensor], check_dtypes: bool) -> 
         jacobians.append(np.zeros(shape, each.dtype.numpy))
     for half, unit in enumerate(units):
         for column in range(output.numel()):
-            weight = output.device.xp.zeros(tuple(output.shape), output.dtype.numpy)
+            weight = np.zeros(tuple(output.shape), output.dtype.numpy)
             weight.reshape(-1)[column] = unit
-            weights = make_tensor(weight, output.dtype, output.device)
+            weights = make_tensor(output.device.backend.from_host(weight), output.dtype, output.device)
             for jacobian, result in zip(jacobians, _gradients(output, variables, weights, check_dtypes), strict=True):
                 jacobian[half, :, column] = result
     return iter(jacobians)

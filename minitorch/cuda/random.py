@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from minitorch import random
-from minitorch.cuda.selection import current_device, device_count, index_of, init
+from minitorch.cuda.selection import current_device, device_count, index_of
 from minitorch.tensor import Tensor
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the generator of the current GPU; without a GPU, nothing."""
+    """Seed the generator of the current GPU; without a GPU, nothing. That doesn't count as using the GPU."""
     if device_count():
-        random.default_gpu_generator(current_device()).manual_seed(int(seed))
+        random.default_gpu_generator(index_of(None)).manual_seed(int(seed))
 
 
 def manual_seed_all(seed: int) -> None:
@@ -24,18 +24,17 @@ def manual_seed_all(seed: int) -> None:
 def seed() -> None:
     """Seed the generator of the current GPU by chance; without a GPU, nothing."""
     if device_count():
-        random.default_gpu_generator(current_device()).seed()
+        random.default_gpu_generator(index_of(None)).seed()
 
 
 def seed_all() -> None:
     """Seed the generators of all GPUs by chance, alike."""
     if device_count():
-        manual_seed_all(random.default_gpu_generator(current_device()).seed())
+        manual_seed_all(random.default_gpu_generator(index_of(None)).seed())
 
 
 def initial_seed() -> int:
     """The seed of the current GPU's generator. Raises AssertionError without a GPU."""
-    init()
     return random.default_gpu_generator(current_device()).initial_seed()
 
 

@@ -28,17 +28,14 @@ def is_initialized() -> bool:
 
 
 def init() -> None:
-    """Begin to use GPUs; what needs one does that by itself. Raises AssertionError without one."""
+    """Begin to use GPUs; what needs one does that by itself. Raises AssertionError or RuntimeError without one."""
     library_of_gpus()
     gpus.in_use = True
 
 
 def library_of_gpus() -> gpus.GPULibrary:
-    """The array library of the GPUs. Raises AssertionError if there are none."""
-    library = gpus.library()
-    if library is None:
-        raise AssertionError("Torch not compiled with CUDA enabled")
-    return library
+    """The array library of the GPUs. Raises AssertionError if there are none, RuntimeError if all are hidden."""
+    return gpus.needed()
 
 
 def index_of(where: Any, optional: bool = True) -> int:

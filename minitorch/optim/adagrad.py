@@ -40,7 +40,7 @@ class Adagrad(Optimizer):
     def _start(self, group: Group, parameter: Tensor) -> dict[str, Any]:
         state = started(self.state[parameter], group, parameter, "sum")
         start = self.defaults["initial_accumulator_value"]
-        state["sum"]._array[...] = complex(start, start) if parameter.is_complex() else start
+        state["sum"]._put(complex(start, start) if parameter.is_complex() else start)
         return state
 
     @_use_grad_for_differentiable

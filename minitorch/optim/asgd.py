@@ -49,6 +49,6 @@ class ASGD(Optimizer):
                     mean[...] = x
                 else:
                     mean += mu * (x - mean)
-            state["eta"]._array[...] = lr / (1 + lambd * lr * step) ** group["alpha"]
-            state["mu"]._array[...] = 1 / max(1, step - group["t0"])
+            state["eta"]._put(lr / (1 + lambd * lr * step) ** group["alpha"])
+            state["mu"]._put(1 / max(1, step - group["t0"]))
         return loss

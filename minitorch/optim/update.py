@@ -144,6 +144,8 @@ def counted(group: Group, state: dict[str, Any]) -> float:
     step = state["step"]
     if group.get("capturable") and not group.get("fused") and not step.is_cuda:
         raise AssertionError("If capturable=True, params and state_steps must be on a GPU.")
+    if step.device is not cpu:
+        return float(step.add_(1))
     array = step._array
     array += 1
     return float(array)

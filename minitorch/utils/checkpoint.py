@@ -21,6 +21,8 @@ from minitorch.autograd.function import Function
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.autograd.graph import saved_tensors_hooks
 from minitorch.autograd.saved import PUSHED, SavedTensor, default_hooks
+from minitorch.random import default_gpu_generator
+from minitorch.utils._pytree import tree_leaves
 
 __all__ = [
     "CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential",
@@ -112,7 +114,7 @@ def checkpoint(
     first, second = context_fn()
     if not grad_mode.enabled:
         return function(*args, **kwargs)
-    restored = _restored(preserve_rng_state)
+    restored = _restored(preserve_rng_state, (args, kwargs))
 
     def run_again(*again: Any) -> None:
         with restored(), second:
@@ -135,16 +137,21 @@ def _warn_of_default(function: str, announcement: str) -> None:
     )
 
 
-def _restored(preserve_rng_state: bool) -> Callable[[], AbstractContextManager[None]]:
-    """A context manager that puts the generator and autocast in the state in which they are now."""
-    state = default_generator.get_state_array() if preserve_rng_state else None
-    precision = autocast("cpu", enabled=is_autocast_enabled("cpu"))  # the dtype is the one that is set now
+def _restored(preserve_rng_state: bool, args: Sequence[Any]) -> Callable[[], AbstractContextManager[None]]:
+    """A context manager that puts autocast, and the generators of the CPU and of the arguments' GPUs, in the state in
+    which they are now.
+    """
+    gpus = {each.get_device() for each in tree_leaves(args) if isinstance(each, Tensor) and each.is_cuda}
+    generators = [default_generator, *map(default_gpu_generator, gpus)] if preserve_rng_state else []
+    states = [(each, each.get_state_array()) for each in generators]
+    # The dtypes are the ones that are set now.
+    on_cpu, on_gpu = (autocast(kind, enabled=is_autocast_enabled(kind)) for kind in ("cpu", "cuda"))
 
     @contextlib.contextmanager
     def as_it_was() -> Iterator[None]:
-        with fork_rng(enabled=state is not None), precision:
-            if state is not None:
-                default_generator.set_state_array(state)
+        with fork_rng(enabled=bool(states)), on_cpu, on_gpu:
+            for generator, state in states:
+                generator.set_state_array(state)
             yield
 
     return as_it_was
@@ -285,7 +292,7 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.restored = _restored(preserve_rng_state)
+        ctx.restored = _restored(preserve_rng_state, args)
         ctx.others = [None if isinstance(each, Tensor) else each for each in args]
         ctx.save_for_backward(*(each if isinstance(each, Tensor) else None for each in args))
         with no_grad():

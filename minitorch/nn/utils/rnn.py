@@ -122,7 +122,7 @@ def pack_padded_sequence(
         )
     counts = [sum(size > step for size in sizes) for step in range(sizes[0])]
     data = cat([input[step, :count] for step, count in enumerate(counts)])
-    return PackedSequence(data, tensor(counts, dtype=int64), order)
+    return PackedSequence(data, tensor(counts, dtype=int64, device="cpu"), order)
 
 
 def pad_packed_sequence(
@@ -146,7 +146,7 @@ def pad_packed_sequence(
         rows.append(cat([part, part.new_full((missing, *rest), padding_value)]) if missing else part)
     rows += [sequence.data.new_full((batch, *rest), padding_value)] * (length - len(counts))
     padded = stack(rows, 1 if batch_first else 0)
-    lengths = tensor([sum(count > number for count in counts) for number in range(batch)], dtype=int64)
+    lengths = tensor([sum(count > number for count in counts) for number in range(batch)], dtype=int64, device="cpu")
     if sequence.unsorted_indices is not None:
         padded = padded.index_select(0 if batch_first else 1, sequence.unsorted_indices)
         lengths = lengths[sequence.unsorted_indices]

@@ -14,7 +14,7 @@ import numpy as np
 
 from minitorch import dtypes
 from minitorch.arrays import Array
-from minitorch.devices import tensor_device
+from minitorch.devices import device_for, tensor_device
 from minitorch.dispatch.declaration import composite
 from minitorch.dtypes import COMPLEX, FLOATING, dtype, from_numpy_dtype, get_default_dtype, int64, promote_types
 from minitorch.ops.creation.factory import checked_dtype, finish
@@ -146,7 +146,7 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-        copy = data.detach().to(device=device or data._device, dtype=kind or data._dtype, copy=True)
+        copy = data.detach().to(device=device_for(data, device), dtype=kind or data._dtype, copy=True)
         return finish(copy._array, copy._device, requires_grad, pin_memory)
     where = tensor_device(device)
     array = array_of(data, kind)
@@ -161,7 +161,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         data = from_numpy(data)
         device = tensor_device(device)
     if isinstance(data, Tensor):
-        return data.to(device=device or data._device, dtype=kind or data._dtype)
+        return data.to(device=device_for(data, device), dtype=kind or data._dtype)
     return tensor(data, dtype=kind, device=device)
 
 

@@ -25,7 +25,7 @@ Sampler = Callable[..., None]
 def draw(xp: Any, array: Array, sampler: Sampler, generator: Generator | None, *parameters: Any) -> Array:
     """Fills an array on any device, in its own memory: the order of the draws depends on its strides."""
     if isinstance(array, cpu.array_type):
-        sampler(array, generator or default_generator, *parameters)
+        sampler(array, default_generator if generator is None else _of_cpu(generator), *parameters)
     elif hasattr(array, "get"):  # an array on a GPU; one of the meta device has no elements
         return draw_on_gpu(xp, array, sampler, generator, *parameters)
     return array
@@ -37,7 +37,14 @@ def sample(xp: Any, sampler: Callable[..., Array], generator: Generator | None, 
         return xp.empty(functools.reduce(xp.add, parameters).shape, like.dtype)
     if hasattr(like, "get"):
         return sample_on_gpu(xp, like, sampler, generator, *parameters)
-    return sampler(*parameters, generator or default_generator)
+    return sampler(*parameters, default_generator if generator is None else _of_cpu(generator))
+
+
+def _of_cpu(generator: Generator) -> Generator:
+    """The generator itself. Raises RuntimeError for one of a GPU."""
+    if generator.device.type != "cpu":
+        raise RuntimeError("Expected a 'cpu' device type for generator but found 'cuda'")
+    return generator
 
 
 def is_meta(value: Any) -> bool:

@@ -99,8 +99,8 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 def _rows(tensor: Tensor, rows: Array) -> Tensor:
-    array: Array = tensor._elements
-    return make_tensor(array.take(tensor.device.xp.asarray(rows), 0), tensor.dtype, tensor.device)
+    xp = tensor.device.xp
+    return make_tensor(xp.take(tensor._elements, xp.asarray(rows), 0), tensor.dtype, tensor.device)
 
 
 class StackDataset(Dataset[Any]):
