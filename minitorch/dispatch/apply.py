@@ -19,7 +19,7 @@ from minitorch.autograd.views import INFERENCE, MULTIPLE
 from minitorch.devices import cpu, device
 from minitorch.dispatch import autocast, errors, promotion
 from minitorch.dispatch.common_device import at_least_two, common_device
-from minitorch.dispatch.compute import FAILURES, compute, explained
+from minitorch.dispatch.compute import FAILURES, compute, explained, with_dense
 from minitorch.dispatch.op import Op
 from minitorch.dispatch.out_types import check_out_type
 from minitorch.dispatch.overlap import check_sources, check_target, check_write, tensors_in
@@ -71,6 +71,8 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
         except MemoryError as error:
             raise gpus.out_of_memory(error) from None
     if result is None:
+        if op.takes_sparse:
+            args = with_dense(args)
         result, where, mask = compute(op, args)
     # Wrap, and record.
     if result.__class__ is not where.array_type:
@@ -138,6 +140,8 @@ def apply_in_place(op: Op, args: Sequence[Any]) -> Any:
             return apply_in_place(op, args)
     if len(args) < op.count:
         args = (*args, *op.defaults_from[len(args)])
+    if op.takes_sparse:
+        args = with_dense(args)
     target = args[0]
     if not isinstance(target, Tensor):
         raise errors.not_a_tensor(op, 0, target)
@@ -182,6 +186,8 @@ def apply_out(op: Op, args: Sequence[Any], out: Any) -> Any:
             f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
+    if op.takes_sparse:
+        args = with_dense(args)
     computed, where, _ = compute(op, args)
     several = isinstance(computed, (tuple, list))
     arrays = [_ordered(op, where, args, each) for each in (computed if several else (computed,))]
@@ -290,9 +296,10 @@ def operator_of(op: Op, operator: str) -> Callable[..., Any]:
 
     def method(self: Tensor, other: Any) -> Any:
         if other.__class__ is not Tensor and not isinstance(other, _OPERANDS) and not promotion.is_number(other):
-            if operator != "__eq__" or not hasattr(other, "__array__"):
+            if operator == "__eq__" and hasattr(other, "__array__"):
+                other = from_numpy(other)  # PyTorch compares so, else it leaves arrays to NumPy
+            elif not (op.takes_sparse and getattr(other, "is_sparse", False)):
                 return NotImplemented
-            other = from_numpy(other)  # PyTorch compares so, else it leaves arrays to NumPy
         return run(op, (other, self) if reflected else (self, other))
 
     return method

@@ -93,6 +93,25 @@ def compute(op: Op, args: Sequence[Any], target: Tensor | None = None) -> tuple[
     return (result if restored is None else _restore(where.xp, result, restored)), where, mask
 
 
+def with_dense(args: Sequence[Any]) -> Sequence[Any]:
+    """The operands of a sum, with a matrix in place of a sparse second one.
+
+    Raises RuntimeError where the first is sparse or shapes differ. https://pytorch.org/docs/stable/sparse.html
+    """
+    first, other, *rest = args
+    if getattr(first, "is_sparse", False):
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    if not getattr(other, "is_sparse", False):
+        return args
+    shape = tuple(first.shape) if isinstance(first, Tensor) else ()
+    if shape != other.shape:
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have same size, but self has size {list(shape)} while other has size "
+            f"{list(other.shape)} (FYI: dense-sparse addition does not currently support broadcasting)"
+        )
+    return first, other.to_dense(), *rest
+
+
 def explained(op: Op, args: Sequence[Any], error: Exception) -> Exception:
     """What PyTorch says where a kernel has failed."""
     if len(args) < op.count:

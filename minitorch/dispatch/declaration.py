@@ -102,7 +102,8 @@ def declare(
     no operand, of which PyTorch makes a tensor.
 
     *Calls.* `number_first` is the factor that stood before the operands, x.addcmul_(value, tensor1, tensor2), which
-    PyTorch still takes; `no_tensors` what the error says of an empty list.
+    PyTorch still takes; `no_tensors` what the error says of an empty list. An op that `takes_sparse` adds a sparse
+    second operand to a dense first.
     """
 
     def generate(kernel: Any) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ from minitorch.dtypes import dtype as DType
 from minitorch.layout import layout, sparse_coo
 from minitorch.ops.creation.data import as_tensor
 from minitorch.ops.indexing.joining import stack
+from minitorch.ops.pointwise.arithmetic import add, sub
 from minitorch.ops.reduction.counting import unique
 from minitorch.printing import _contents as contents
 from minitorch.size import Size
@@ -102,6 +103,14 @@ class SparseTensor:
 
     def detach(self) -> SparseTensor:
         return SparseTensor(self._at, self._numbers.detach(), self.shape, self._coalesced, "")
+
+    def __add__(self, other: Any) -> Tensor:
+        """Raises RuntimeError: only a dense matrix and a sparse one can be added, in this order."""
+        return add(self, other)
+
+    def __sub__(self, other: Any) -> Tensor:
+        """Raises RuntimeError, as `+` does."""
+        return sub(self, other)
 
     def __matmul__(self, other: Tensor) -> Tensor:
         """The product with a dense matrix or vector."""

@@ -32,6 +32,12 @@ def outcome(line: Line, lib: Any) -> str:
             return f"RuntimeError: {error}"
 
 
+def written_to(t: Any, other: Any) -> Any:
+    dense = same = t.ones(3, 3)
+    dense += other
+    return same
+
+
 LINES: list[Line] = [
     lambda t: matrix(t),
     lambda t: matrix(t).coalesce(),
@@ -54,6 +60,22 @@ LINES: list[Line] = [
     lambda t: t.sparse.mm(matrix(t), t.arange(6.0).reshape(3, 2)),
     lambda t: matrix(t) @ t.arange(3.0),
     lambda t: t.sparse.mm(matrix(t), t.ones(2, 2)),
+    lambda t: t.ones(3, 3) + matrix(t),
+    lambda t: t.ones(3, 3).t() + t.eye(3).to_sparse(),
+    lambda t: t.add(t.ones(3, 3), matrix(t), alpha=2),
+    lambda t: t.add(t.ones(3, 3), matrix(t), out=t.zeros(3, 3)),
+    lambda t: t.ones(3, 3).add_(matrix(t), alpha=-1),
+    lambda t: written_to(t, matrix(t)),
+    lambda t: t.ones(3, 3) - matrix(t),
+    lambda t: t.ones(3, 3).sub(other=matrix(t)),
+    lambda t: t.ones(3, 3).long() + matrix(t),
+    lambda t: t.ones(3, 3).double() + matrix(t, t.ones(4).long()),
+    lambda t: t.ones(2, 3) + matrix(t),
+    lambda t: t.ones(3) - matrix(t),
+    lambda t: matrix(t) + t.ones(3, 3),
+    lambda t: matrix(t) - t.ones(3, 3),
+    lambda t: t.add(matrix(t), t.ones(3, 3)),
+    lambda t: t.add(2.0, matrix(t)),
     lambda t: t.sparse_coo_tensor([[0], [1]], [1.0, 2.0], (2, 2)),
     lambda t: t.sparse_coo_tensor([[0], [2]], [1.0], (2, 2), check_invariants=True),
     lambda t: t.sparse_coo_tensor([[-1], [0]], [1.0], (2, 2), check_invariants=True),
@@ -87,6 +109,14 @@ def test_gradients_reach_the_dense_matrix_that_it_was(lib: Any) -> Any:
     x = lib.tensor([[0.0, 2.0], [3.0, 0.0]], requires_grad=True)
     (lib.sparse.mm(x.to_sparse(), lib.arange(4.0).reshape(2, 2)) ** 2).sum().backward()
     return x.grad.tolist()
+
+
+@exactly_the_same
+def test_gradients_go_to_both_of_a_dense_and_a_sparse_matrix(lib: Any) -> Any:
+    dense, values = lib.ones(3, 3, requires_grad=True), lib.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    total = lib.add(dense, matrix(lib, values), alpha=2) - matrix(lib, values)
+    (total * lib.arange(9.0).reshape(3, 3)).sum().backward()
+    return dense.grad.tolist(), values.grad.tolist(), total.grad_fn.name()
 
 
 def test_what_is_not_there_says_so() -> None:

@@ -53,6 +53,7 @@ def times(factor: Number, array: Array | Number, like: Array | Number) -> Any:
 
 @pointwise(
     number_first="alpha",
+    takes_sparse=True,
     operators="__add__ __radd__ __iadd__",
     derivatives={"self": passed_on, "other": lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha)},
 )
@@ -89,6 +90,7 @@ def _subtract(xp: Any, left: Array | Number, right: Array | Number) -> Array:
 
 @pointwise(
     number_first="alpha",
+    takes_sparse=True,
     operators="__sub__ __isub__",
     aliases="subtract",
     check=_check_not_bool,
