@@ -145,17 +145,17 @@ def dims_taken(item: Any) -> int:
 def take_views(x: Tensor, items: list[Any]) -> tuple[Tensor, Indices]:
     """Do what views can do, item by item, and note what is left.
 
-    Each item is about a dimension of the view so far: the one whose number is the length of the
-    note.
+    Each item is about one dimension of the view so far. The note has an entry for each dimension that
+    is done, so its length is the number of the next one. What waits for the copy at the end is noted as
+    a tensor; None stands for a dimension of which nothing is left to do.
 
-    - None puts in a dimension of length 1 (`views.unsqueeze(x, dim)`). Note None.
     - `...` stands for the dimensions that no item is about: as many as `x` had in the beginning,
-      less `dims_taken(item)` for each item. Note None for each of them.
-    - A slice takes some places (`slice_bounds`, then `views.slice(x, dim, start, end, step)`). Note
-      None.
-    - A number takes one place, and the dimension goes: `pick(x, dim, number, position)`, where
-      `position` counts items from 0. Note nothing.
+      less `dims_taken(item)` for each item.
+    - None is a new dimension of length 1, a slice keeps its dimension, and a number removes it.
     - A tensor waits: `x, waiting = set_aside(x, dim, item)` gives the list of what to note.
+
+    `views.unsqueeze(x, dim)`, `views.slice(x, dim, start, end, step)` with `slice_bounds`, and
+    `pick(x, dim, number, position)` make the views; `position` counts items from 0.
 
     Returns:
         The view (`x` itself if the index asked for nothing), and the note as a tuple.
