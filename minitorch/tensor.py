@@ -246,6 +246,8 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
 
     def _alias(self) -> Tensor:
         """Another tensor on the same memory and version counter, without history."""
+        if self._storage is None:
+            Tensor.untyped_storage(self)  # which settles the strides of an array without elements
         return _sharing(self, self._array, self._dtype)
 
     def __copy__(self) -> Tensor:

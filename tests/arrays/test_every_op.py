@@ -106,7 +106,7 @@ def outcome_differences(
     for one, other in pairs:
         weight = minitorch.linspace(0.5, 1.5, one.numel()).to(one.dtype).reshape(one.shape)
         one.backward(weight, retain_graph=True)
-        other.backward(weight.to(THERE), retain_graph=True)
+        other.backward(weight.to(other.device), retain_graph=True)
     for number, (one, other) in enumerate(zip(here.inputs, there.inputs, strict=True)):
         if (one.grad is None) != (other.grad is None):
             yield f"only one of the gradients of input {number} is None"
