@@ -54,18 +54,25 @@ def main(context: click.Context, root: Path | None) -> None:
 @click.argument("chapters", nargs=-1)
 @click.option("--check", is_flag=True, help="Build into a temporary folder and list what differs.")
 @click.option("--stored", is_flag=True, help="With --check: lessons are not run; nbval compares their outputs.")
+@click.option("--jitter", is_flag=True, help="Run them with other last digits, and list the cells that show it.")
 @click.pass_obj
-def build(course: Course, chapters: tuple[str, ...], check: bool, stored: bool) -> None:
+def build(course: Course, chapters: tuple[str, ...], check: bool, stored: bool, jitter: bool) -> None:
     """Make the notebooks of CHAPTERS (all of them) from their sources."""
     from course.build import build as build_notebooks
-    from course.build import differences
+    from course.build import differences, differences_with_jitter
     from course.source import SourceError
 
     if stored and not check:
         raise click.UsageError("--stored needs --check")
     if not course.chapters.is_dir():
         raise click.ClickException(f"{course.root} holds no chapters/, from which notebooks are built")
+    if jitter and check:
+        raise click.UsageError("--jitter runs the notebooks as they are built: without --check")
     try:
+        if jitter:
+            found = differences_with_jitter(course, chapters)
+            click.echo("\n".join(found) if found else "No cell shows the last digits of sums and products.")
+            sys.exit(bool(found))
         if check:
             found = differences(course, chapters, stored)
             click.echo("\n".join(found) if found else "Every notebook is what its source makes.")

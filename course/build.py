@@ -1,5 +1,7 @@
 """`course build`: notebooks from the chapters' sources, the same bytes on every run; the learner's work stays."""
 
+import difflib
+import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -7,7 +9,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from course import bundle, execute, notebook, package, rebuild
+from course import bundle, execute, jitter, notebook, package, rebuild
 from course.assemble import as_of, read
 from course.check import PRACTICE_SEED
 from course.files import Course, write_atomically
@@ -17,6 +19,8 @@ from course.parts import PartError
 from course.source import Cell, SourceError, read_cells, read_exercises
 
 WORKERS = 2
+MAY_DIFFER = "last digits: "
+"""How the tag of a lesson's cell begins that shows the last digits of sums or products; the reason follows."""
 
 
 def build(course: Course, chapters: Iterable[str] = (), to: Course | None = None, stored: bool = False) -> list[Path]:
@@ -70,6 +74,49 @@ def differences(course: Course, chapters: Iterable[str] = (), stored: bool = Fal
             for path in sorted(built)
             if (message := _difference(course, course.root / path, fresh.root / path))
         ]
+
+
+def differences_with_jitter(course: Course, chapters: Iterable[str] = ()) -> list[str]:
+    """The cells of lessons and solutions that show something else when sums and products have other last digits.
+
+    See `course.jitter`. A cell with a tag "last digits: REASON" may.
+    """
+    names = [f"{folder.name}.ipynb" for folder in _folders(course, list(chapters))[0]]
+    paths = [folder / name for folder in (course.notebooks, course.solutions) for name in names]
+    found = execute.run(*(_with_jitter(course, path) for path in paths if path.exists()), workers=1)
+    for each in found:
+        if isinstance(each, BaseException):
+            raise each
+    return [line for lines in found for line in lines]
+
+
+async def _with_jitter(course: Course, path: Path) -> list[str]:
+    before, after = (v4.reads(path.read_text(encoding="utf-8")) for _ in range(2))
+    after.cells.insert(0, v4.new_code_cell(jitter.SETUP))
+    try:
+        await execute.execute(after, path.parent, course.root, PRACTICE_SEED, course.reference)
+    except execute.CellError as error:
+        return [f"{path.relative_to(course.root)}: cell {error.index - 1} raises {str(error).splitlines()[-1]}"]
+    del after.cells[0]
+    found = []
+    for place, (was, now) in enumerate(zip(_comparable(before).cells, _comparable(after).cells, strict=True)):
+        _forget_last_digits(was, now)
+        may_differ = any(tag.startswith(MAY_DIFFER) for tag in was.metadata.get("tags", []))
+        if was.get("outputs") != now.get("outputs") and not may_differ:
+            found.append(f"{path.relative_to(course.root)}: cell {place}\n{_changed_lines(was, now)}")
+    return found
+
+
+def _changed_lines(was: NotebookNode, now: NotebookNode) -> str:
+    before, after = (
+        [line for each in cell.outputs for line in _text(each).splitlines()] for cell in (was, now)
+    )
+    return "\n".join(line for line in difflib.ndiff(before, after) if line[0] in "-+")
+
+
+def _text(output: NotebookNode) -> str:
+    """What an output shows in words."""
+    return str(output.get("text") or output.get("evalue") or output.get("data", {}).get("text/plain", ""))
 
 
 def _folders(course: Course, chapters: list[str]) -> tuple[list[Path], dict[str, str]]:

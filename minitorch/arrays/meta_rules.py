@@ -244,7 +244,7 @@ def _array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, out: Any 
         return None
     if method == "outer":
         inputs = (np.expand_dims(inputs[0], tuple(range(-inputs[1].ndim, 0))), inputs[1])
-    elif ufunc is np.matmul:
+    elif ufunc.__name__ == "matmul":
         return _written(_matmul(*inputs), out)
     elif method != "__call__":
         return _written(_along(getattr(ufunc, method), inputs, {"axis": 0, **options}), out)
