@@ -3,6 +3,9 @@
 #   make setup PYTHON=python3.13                another interpreter
 #   make test TORCH=no                          without PyTorch: what compares with it is skipped
 #   make test TORCH_INDEX=URL                   PyTorch from another index, such as one of CPU builds
+#   make test TURN=7                            the notebooks run once, but as `make kernels` does, the seventh in turn
+#   make kernels ONLY=2                         one of the six runs: 1 Prescott, 2 Haswell, 3 SkylakeX with 1 thread,
+#                                               4, 5 and 6 the same with 2 threads
 
 ifeq ($(OS),Windows_NT)
 PYTHON ?= python
@@ -27,7 +30,7 @@ PYTEST := $(RUN) pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup lab test bench gpu format lock environment clean
+.PHONY: help setup lab test kernels bench gpu format lock environment clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1: \2/p' $(MAKEFILE_LIST)
@@ -64,10 +67,13 @@ endif
 	$(RUN) mypy
 	$(RUN) course build --check --stored
 	$(PYTEST)
-	$(PYTEST) --nbval notebooks solutions
+	$(if $(TURN),$(RUN) course.kernels --workers $(WORKERS) --turn $(TURN),$(PYTEST) --nbval notebooks solutions)
 ifeq ($(TORCH),no)
 	@echo "TORCH=no: where PyTorch is not installed, nothing was compared with it. The tests above that say so were skipped."
 endif
+
+kernels: setup ## the notebooks with kernels of OpenBLAS: Prescott, Haswell, SkylakeX (ONLY=1 to 3), with 2 threads (4 to 6)
+	$(RUN) course.kernels --workers $(WORKERS) $(ONLY)
 
 bench: setup ## minitorch, PyTorch and plain NumPy at the same work
 	$(RUN) benchmarks $(ARGS)

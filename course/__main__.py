@@ -54,9 +54,14 @@ def main(context: click.Context, root: Path | None) -> None:
 @click.argument("chapters", nargs=-1)
 @click.option("--check", is_flag=True, help="Build into a temporary folder and list what differs.")
 @click.option("--stored", is_flag=True, help="With --check: lessons are not run; nbval compares their outputs.")
-@click.option("--jitter", is_flag=True, help="Run them with other last digits, and list the cells that show it.")
+@click.option(
+    "--jitter",
+    type=click.IntRange(0, 4),
+    metavar="MACHINE",
+    help="Run them with the last digits of another machine, 0 to 4, and list the cells that show it.",
+)
 @click.pass_obj
-def build(course: Course, chapters: tuple[str, ...], check: bool, stored: bool, jitter: bool) -> None:
+def build(course: Course, chapters: tuple[str, ...], check: bool, stored: bool, jitter: int | None) -> None:
     """Make the notebooks of CHAPTERS (all of them) from their sources."""
     from course.build import build as build_notebooks
     from course.build import differences, differences_with_jitter
@@ -66,11 +71,11 @@ def build(course: Course, chapters: tuple[str, ...], check: bool, stored: bool, 
         raise click.UsageError("--stored needs --check")
     if not course.chapters.is_dir():
         raise click.ClickException(f"{course.root} holds no chapters/, from which notebooks are built")
-    if jitter and check:
+    if jitter is not None and check:
         raise click.UsageError("--jitter runs the notebooks as they are built: without --check")
     try:
-        if jitter:
-            found = differences_with_jitter(course, chapters)
+        if jitter is not None:
+            found = differences_with_jitter(course, jitter, chapters)
             click.echo("\n".join(found) if found else "No cell shows the last digits of sums and products.")
             sys.exit(bool(found))
         if check:

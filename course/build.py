@@ -76,23 +76,23 @@ def differences(course: Course, chapters: Iterable[str] = (), stored: bool = Fal
         ]
 
 
-def differences_with_jitter(course: Course, chapters: Iterable[str] = ()) -> list[str]:
+def differences_with_jitter(course: Course, machine: int, chapters: Iterable[str] = ()) -> list[str]:
     """The cells of lessons and solutions that show something else when sums and products have other last digits.
 
     See `course.jitter`. A cell with a tag "last digits: REASON" may.
     """
     names = [f"{folder.name}.ipynb" for folder in _folders(course, list(chapters))[0]]
     paths = [folder / name for folder in (course.notebooks, course.solutions) for name in names]
-    found = execute.run(*(_with_jitter(course, path) for path in paths if path.exists()), workers=1)
+    found = execute.run(*(_with_jitter(course, path, machine) for path in paths if path.exists()), workers=1)
     for each in found:
         if isinstance(each, BaseException):
             raise each
     return [line for lines in found for line in lines]
 
 
-async def _with_jitter(course: Course, path: Path) -> list[str]:
+async def _with_jitter(course: Course, path: Path, machine: int) -> list[str]:
     before, after = (v4.reads(path.read_text(encoding="utf-8")) for _ in range(2))
-    after.cells.insert(0, v4.new_code_cell(jitter.SETUP))
+    after.cells.insert(0, v4.new_code_cell(jitter.SETUP.format(machine)))
     try:
         await execute.execute(after, path.parent, course.root, PRACTICE_SEED, course.reference)
     except execute.CellError as error:

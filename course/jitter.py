@@ -19,22 +19,29 @@ import numpy as np
 PRODUCTS = ("convolve", "correlate", "dot", "einsum", "inner", "matmul", "tensordot", "vdot")
 LINEAR_ALGEBRA = ("cholesky", "det", "eigh", "eigvalsh", "inv", "norm", "qr", "slogdet", "solve", "svd")
 
-SETUP = "from course import jitter\njitter.install()"
-"""The cell that comes first in a notebook with jitter."""
+STEPS = 5
+"""How many ways there are to move a number, -2 to 2 units, and so how many other machines."""
+
+SETUP = "from course import jitter\njitter.install({})"
+"""The cell that comes first in a notebook with jitter, but for the number of the machine."""
 
 Function = Callable[..., Any]
 
 
-def install() -> None:
-    """Puts functions with jitter in the place of NumPy's, for the rest of the process."""
+def install(machine: int = 0) -> None:
+    """Puts functions with jitter in the place of NumPy's, for the rest of the process.
+
+    Args:
+        machine: which of the `STEPS` machines it is.
+    """
     add = np.add
-    reduce = Jittered(add.reduce, _of_terms)
+    reduce = Jittered(add.reduce, _of_terms, machine)
     for name in PRODUCTS:
-        setattr(np, name, Jittered(getattr(np, name), _of_terms))
+        setattr(np, name, Jittered(getattr(np, name), _of_terms, machine))
     for name in LINEAR_ALGEBRA:
-        setattr(np.linalg, name, Jittered(getattr(np.linalg, name), _of_result))
+        setattr(np.linalg, name, Jittered(getattr(np.linalg, name), _of_result, machine))
     for module, name, function in (
-        (np, "sum", Jittered(np.sum, _of_terms)),
+        (np, "sum", Jittered(np.sum, _of_terms, machine)),
         (np, "add", _Add(add, reduce)),
         (np._core._methods, "umr_sum", reduce),  # type: ignore[attr-defined]  # in which the methods sum, mean, var end
     ):
@@ -47,11 +54,12 @@ class Jittered:
     Args:
         size: `size(function, args, kwargs, result)` of the arguments and the result in float64: how large the numbers
             are whose rounding the result shows.
+        machine: which of the machines' results to give.
     """
 
-    def __init__(self, function: Function, size: Function) -> None:
+    def __init__(self, function: Function, size: Function, machine: int) -> None:
         functools.update_wrapper(self, function)
-        self.function, self.size = function, size
+        self.function, self.size, self.machine = function, size, machine
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.function, name)
@@ -67,8 +75,22 @@ class Jittered:
         with np.errstate(all="ignore"):
             size = self.size(self.function, wide, keywords, exact)
             if results is not parts:
-                return _moved(results, exact, size)
-            return type(results)(*map(_moved, results, exact, size))  # NumPy's tuples have names
+                return self._moved(results, exact, size)
+            return type(results)(*map(self._moved, results, exact, size))  # NumPy's tuples have names
+
+    def _moved(self, narrow: Any, exact: Any, size: Any) -> Any:
+        """The float32 numbers next to `exact`, moved, written into `narrow` where that is an array."""
+        if narrow.dtype != np.float32:
+            return narrow
+        nearest = np.asarray(exact, np.float32)
+        lost = (exact - nearest) / np.spacing(np.abs(nearest))
+        steps = (np.rint(lost * 1024) + self.machine) % STEPS - STEPS // 2
+        unit = np.spacing(np.asarray(size, np.float32))
+        moved = np.where(np.isfinite(nearest) & (lost != 0), nearest + steps * unit, nearest).astype(np.float32)
+        if not isinstance(narrow, np.ndarray):
+            return moved[()]
+        narrow[...] = moved
+        return narrow
 
 
 class _Add:
@@ -104,17 +126,3 @@ def _of_result(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
         return [_of_result(function, args, kwargs, part) for part in result]
     return np.max(np.abs(result), initial=0)
 
-
-def _moved(narrow: Any, exact: Any, size: Any) -> Any:
-    """The float32 numbers next to `exact`, moved, written into `narrow` where that is an array."""
-    if narrow.dtype != np.float32:
-        return narrow
-    nearest = np.asarray(exact, np.float32)
-    lost = (exact - nearest) / np.spacing(np.abs(nearest))
-    steps = np.rint(lost * 1024) % 5 - 2
-    unit = np.spacing(np.asarray(size, np.float32))
-    moved = np.where(np.isfinite(nearest) & (lost != 0), nearest + steps * unit, nearest).astype(np.float32)
-    if not isinstance(narrow, np.ndarray):
-        return moved[()]
-    narrow[...] = moved
-    return narrow

@@ -17,15 +17,21 @@ FIRST_UNKNOWN_FAMILY = 26
 """Of AMD's processors, the first family that OpenBLAS doesn't know."""
 
 
-def kernels_for(processor: str) -> str | None:
-    """The kernels to take on a processor, as Linux describes it; None where OpenBLAS chooses as well by itself."""
-    facts: dict[str, str] = {}
+def facts(processor: str) -> dict[str, str]:
+    """What is said of a processor, as Linux describes it, by its name there."""
+    found: dict[str, str] = {}
     for line in processor.splitlines():
         name, _, value = line.partition(":")
-        facts.setdefault(name.strip(), value.strip())
-    family = facts.get("cpu family", "")
-    unknown = facts.get("vendor_id") == "AuthenticAMD" and family.isdigit() and int(family) >= FIRST_UNKNOWN_FAMILY
-    return "SKYLAKEX" if unknown and set(facts.get("flags", "").split()) >= NEEDED else None
+        found.setdefault(name.strip(), value.strip())
+    return found
+
+
+def kernels_for(processor: str) -> str | None:
+    """The kernels to take on a processor, as Linux describes it; None where OpenBLAS chooses as well by itself."""
+    said = facts(processor)
+    family = said.get("cpu family", "")
+    unknown = said.get("vendor_id") == "AuthenticAMD" and family.isdigit() and int(family) >= FIRST_UNKNOWN_FAMILY
+    return "SKYLAKEX" if unknown and set(said.get("flags", "").split()) >= NEEDED else None
 
 
 def described() -> str:
