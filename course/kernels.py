@@ -1,6 +1,6 @@
-"""Runs all lessons and solutions with the kernels that OpenBLAS has for other processors: `make kernels`.
+"""Runs all lessons and solutions with the kernels that OpenBLAS and NumPy have for other processors: `make kernels`.
 
-Products of matrices differ in their last digits between them; what a notebook stores must not.
+Sums, products and functions differ in their last digits between them; what a notebook stores must not.
 """
 
 import os
@@ -14,6 +14,12 @@ from minitorch.arrays.openblas import NEEDED, VARIABLE, described, facts
 
 KERNELS = {"Prescott": {"pni"}, "Haswell": {"avx2", "fma"}, "SkylakeX": NEEDED}
 """Names that OpenBLAS knows, and what a processor must have for them, in Linux's words. `pni` is SSE3."""
+
+NEWER = {"Prescott": "X86_V3 X86_V4 AVX512_ICL", "Haswell": "X86_V4 AVX512_ICL", "SkylakeX": ""}
+"""Which of its own kernels NumPy then has to leave out.
+
+Source: https://numpy.org/doc/stable/reference/simd/build-options.html
+"""
 
 
 class Run(NamedTuple):
@@ -31,7 +37,8 @@ class Run(NamedTuple):
         """Run the notebooks and compare them with what they store; pytest's exit status."""
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(self.threads))
         command = [sys.executable, "-m", "pytest", "-n", str(workers), "--dist", "loadfile", "--nbval"]
-        environment = os.environ | {VARIABLE: self.kernels} | threads
+        kernels = {VARIABLE: self.kernels, "NPY_DISABLE_CPU_FEATURES": NEWER[self.kernels]}
+        environment = os.environ | kernels | threads
         return subprocess.run([*command, "notebooks", "solutions"], env=environment, check=False).returncode
 
     def __str__(self) -> str:

@@ -51,7 +51,7 @@ keys = torch.tensor([[3.0, 0.0], [0.0, 3.0], [2.0, 2.0]])
 values = torch.tensor([[10.0], [20.0], [30.0]])
 for query in ([4.0, 0.0], [0.0, 4.0], [0.0, 0.0]):
     weights, found = look_up(torch.tensor(query), keys, values)
-    print(query, "weights", weights, "found", found)
+    print(query, "weights", weights, "found", f"{found.item():.2f}")
 
 # %% [markdown]
 # A query that points at the first key finds nearly its value. One that points nowhere gets the plain mean. There are no
