@@ -376,7 +376,8 @@ def promote_types(one, other):
 # ### Exercise 4 · Mean and variance
 # Both are made of operations that `mytorch` has: `sum`, `-`, `*`, `/`. Mind three things. Numbers around twenty
 # thousand can have a small variance: don't lose it to rounding. In float16, 60000 and 60000 have a mean, although their
-# sum doesn't fit, and squares overflow sooner still. And `var` divides by n - `correction`.
+# sum doesn't fit, and squares overflow sooner still; in bfloat16, the mean of 256 and 258 lies between two numbers of the
+# type, and the distances to it have to be right all the same. And `var` divides by n - `correction`.
 #
 # `mytorch.tensor([1.0, 2.0, 6.0]).var()` is 7, with `correction=0` it is 4.6667.
 
@@ -390,6 +391,8 @@ wide = mytorch.tensor((80 * generator.permutation(8) + generator.integers(0, 40)
 two, sums = generator.integers(60, 100, size=(3, 2)), generator.choice([261, 263, 265, 267], size=3)
 brain = np.concatenate([two, (sums - two.sum(1))[:, None]], axis=1)  # bfloat16 holds these, and not their sums
 brain = mytorch.tensor(brain.tolist(), dtype=mytorch.bfloat16)
+even = 256 + 2 * int(generator.integers(0, 120)) + generator.permutation([0, 2, 4, 6])
+between = mytorch.tensor(even.tolist(), dtype=mytorch.bfloat16)  # the mean is odd, and no bfloat16
 further = mytorch.tensor(1e9 + generator.permutation(8)[:6])
 check.show(
     {
@@ -409,6 +412,8 @@ check.show(
         "brain, in bfloat16": brain,
         "its mean in bfloat16": brain.mean(1),
         "its variance in bfloat16": brain.var(1),
+        "even numbers in bfloat16": between,
+        "their variance in bfloat16": between.var(),
         "far from 0": far,
         "its variance": far.var(),
         "a billion, in float64, plus": further - 1e9,
@@ -487,6 +492,18 @@ def var(x, dim=None, correction=1, keepdim=False):
     check_floating(x, "var")
     distance = x - x.mean(dim, keepdim=True)
     return (distance * distance).sum(dim, keepdim) / max(elements_along(x, dim) - correction, 0)
+
+
+# %% mutant="storage_mean_var"
+# Subtracts in 16 bits
+# The mean of 256, 258, 260 and 262 is 259, and no bfloat16. It was rounded before you subtracted it, and so the distances
+# are wrong: make `x` a float32 before you take its mean.
+def var(x, dim=None, correction=1, keepdim=False):
+    check_floating(x, "var")
+    distance = x - x.mean(dim, keepdim=True)
+    distance = distance.float() if x.dtype.itemsize == 2 else distance
+    result = (distance * distance).sum(dim, keepdim) / max(elements_along(x, dim) - correction, 0)
+    return _to_copy(result, x.dtype) if x.dtype.itemsize == 2 else result
 
 
 # %% mutant="storage_mean_var"

@@ -1,4 +1,4 @@
-"""The printed form of an array of numbers, letter for letter PyTorch's."""
+"""The printed form of an array of numbers, character for character PyTorch's."""
 
 # 01 · Global settings
 from __future__ import annotations

@@ -89,8 +89,8 @@ class device:
     def __enter__(self) -> device:
         """Become the default device (`settings.default_device`), and return the device itself.
 
-        The default until now goes to the end of the list `self.outer`. The same device may be
-        entered again inside its own block.
+        The same device may be entered again inside its own block. The list `self.outer` is there to
+        remember what `__exit__` has to restore.
         """
         self.outer.append(settings.default_device)
         settings.default_device = self
