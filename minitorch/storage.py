@@ -158,7 +158,8 @@ class UntypedStorage:
         tensors = [each for each in known if each is not None and each._storage is self]
         offsets = [each.storage_offset() * each.itemsize for each in tensors]
         kept = min(moved.size, self.nbytes())
-        moved[:kept] = self._bytes[:kept]
+        with self.device.active():
+            moved[:kept] = self._bytes[:kept]
         self._buffer = moved
         for tensor, offset in zip(tensors, offsets, strict=True):
             array = tensor._array
@@ -173,13 +174,15 @@ class UntypedStorage:
     def __getitem__(self, index: Any) -> Any:
         """A byte, or for a slice a storage that shares these bytes."""
         if not isinstance(index, slice):
-            return int(self._bytes[index])
+            with self.device.active():
+                return int(self._bytes[index])
         if index.step not in (None, 1):
             raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
         return UntypedStorage(self._bytes[index], self.device)
 
     def __setitem__(self, index: Any, value: int) -> None:
-        self._bytes[index] = value
+        with self.device.active():
+            self._bytes[index] = value
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
@@ -235,12 +238,14 @@ class TypedStorage:
 
     def fill_(self, value: Any) -> TypedStorage:
         """Overwrites all elements."""
-        self._elements[...] = value
+        with self.device.active():
+            self._elements[...] = value
         return self
 
     def clone(self) -> TypedStorage:
         """A copy in memory of its own."""
-        return TypedStorage(wrap_storage=UntypedStorage(self._untyped._bytes.copy(), self.device), dtype=self.dtype)
+        memory = self.device.xp.array(self._untyped._bytes)
+        return TypedStorage(wrap_storage=UntypedStorage(memory, self.device), dtype=self.dtype)
 
     def share_memory_(self) -> TypedStorage:
         """Moves the storage to memory that other processes can see, if it isn't there."""
@@ -261,7 +266,8 @@ class TypedStorage:
         return self.tolist()[self._place(index)]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._elements[index if isinstance(index, slice) else self._place(index)] = value
+        with self.device.active():
+            self._elements[index if isinstance(index, slice) else self._place(index)] = value
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())

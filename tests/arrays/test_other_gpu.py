@@ -115,6 +115,26 @@ def test_a_storage_says_where_it_is() -> None:
     assert (str(moved.cpu().device), storage.is_cuda, storage.get_device()) == ("cpu", False, None)
 
 
+def test_a_storage_is_read_and_written() -> None:
+    x = torch.ones(2, device="cuda:1")
+    bytes_, typed = x.untyped_storage(), torch.storage.TypedStorage(wrap_storage=x.untyped_storage(), dtype=x.dtype)
+    bytes_[3] = 0x40
+    assert (bytes_[3], x.tolist()) == (0x40, [4, 1])
+    typed[1] = 2.0
+    assert (typed.clone().fill_(3.0).tolist(), x.tolist()) == ([3, 3], [4, 2])
+    assert x.resize_(3)[:2].tolist() == [4, 2]
+
+
+def test_sequences_are_sorted_for_packing() -> None:
+    x, lengths = torch.arange(6.0, device="cuda:1").reshape(3, 2), torch.tensor([2, 3])
+    packed = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+    assert [str(each.device) for each in (packed.data, packed.batch_sizes, packed.sorted_indices)] == [
+        "cuda:1", "cpu", "cuda:1",
+    ]  # fmt: skip
+    padded, found = torch.nn.utils.rnn.pad_packed_sequence(packed)
+    assert (padded.tolist(), found.tolist(), str(found.device)) == ([[0, 1], [2, 3], [0, 5]], [2, 3], "cpu")
+
+
 def test_the_array_interface_of_gpus() -> None:
     x = torch.ones(2, 3, device="cuda:1")
     assert x.__cuda_array_interface__ == {
@@ -123,7 +143,5 @@ def test_the_array_interface_of_gpus() -> None:
     assert x.t().__cuda_array_interface__["strides"] == (4, 12)
     with pytest.raises(RuntimeError, match="Can't get __cuda_array_interface__ on Variable that requires grad"):
         x.requires_grad_().__cuda_array_interface__  # noqa: B018
-    with pytest.raises(
-        AttributeError, match=r"on non-CUDA tensor type: torch\.FloatTensor If CUDA data is"
-    ):
+    with pytest.raises(AttributeError, match=r"on non-CUDA tensor type: torch\.FloatTensor If CUDA data is"):
         torch.ones(2).__cuda_array_interface__  # noqa: B018

@@ -102,6 +102,7 @@ def pack_padded_sequence(
     if not enforce_sorted:
         order = lengths.argsort(descending=True, stable=True)
         lengths = lengths[order]
+        order = order.to(input.device)
         input = input.index_select(0 if batch_first else 1, order)
     sizes = lengths.tolist()
     if batch_first:
@@ -149,7 +150,7 @@ def pad_packed_sequence(
     lengths = tensor([sum(count > number for count in counts) for number in range(batch)], dtype=int64, device="cpu")
     if sequence.unsorted_indices is not None:
         padded = padded.index_select(0 if batch_first else 1, sequence.unsorted_indices)
-        lengths = lengths[sequence.unsorted_indices]
+        lengths = lengths[sequence.unsorted_indices.cpu()]
     return padded, lengths
 
 
