@@ -84,6 +84,7 @@ def results():
         "tensor([0.5])": torch.tensor([0.5]),
         "zeros(1), randn(1)": torch.zeros(1) + torch.randn(1),
         "tensor([1]) / 3": torch.tensor([1]) / 3,
+        "tensor([1]).exp()": torch.tensor([1]).exp(),
         "nn.Linear(1, 1).weight": torch.nn.Linear(1, 1).weight,
         "zeros(1) + x": torch.zeros(1) + x,
         "tensor([1])": torch.tensor([1]),
@@ -102,15 +103,15 @@ for name in single:
     print(f"{name:24} {one!s:14} {other!s:14} {'changed' if one != other else ''}")
 
 # %% [markdown]
-# Five results changed. The other four get their type elsewhere: integers are int64, `x` and the array bring their own
+# Six results changed. The other four get their type elsewhere: integers are int64, `x` and the array bring their own
 # type, and `.float()` asks for float32 by name. In `zeros(1) + x` the new float64 meets the old float32, and the wider
-# type wins. People tend to miss `tensor([1]) / 3`: the operand is an integer and has no floating-point type to pass on,
-# so the result takes the default.
+# type wins. People tend to miss `tensor([1]) / 3` and `exp`: the operand is an integer and has no floating-point type to
+# pass on, so the result takes the default.
 #
 # **Interview · What does `set_default_dtype` change, and what does it leave alone?**
 #
 # - *Thirty seconds:* It decides the type of new floating-point tensors: those made from Python floats, by factories such
-#   as `zeros` and `randn`, and by dividing integers. Existing tensors, integers and NumPy arrays keep their types.
+#   as `zeros` and `randn`, and from integers, by `/` or `exp`. Existing tensors, integers and NumPy arrays keep their types.
 # - *Longer:* The default is read when the call runs. If an operand is a floating-point tensor, the default isn't needed.
 #   Layers create their parameters with factories, so they follow the default.
 # - *They ask next:* Which types are allowed? float16, bfloat16, float32 and float64. An integer type raises a TypeError.
@@ -435,7 +436,8 @@ print("following a tensor:", half.new_zeros(2).dtype, torch.zeros_like(half).dty
 # 1. What is the type of `torch.tensor(3)`? int64, whatever the default is.
 # 2. Is `torch.float` the default type? No, it is another name for float32.
 # 3. Are `torch.device("cuda")` and `torch.device("cuda:0")` equal? No, the first names no index.
-# 4. Is bfloat16 more precise than float16? No: its steps are eight times as large. Its range is wider.
+# 4. Is bfloat16 more precise than float16? No: except close to 0, its steps are eight times as large. Its range
+#    is wider.
 # 5. What is `torch.tensor(70000.)` if float16 is the default? Infinity: float16 ends at 65504.
 
 # %% tags=["proof-rapid-fire"]
@@ -452,7 +454,7 @@ torch.set_default_dtype(torch.float32)
 # ## To remember
 # 1. A setting is one shared object. It is read when a function is called, not when you set it.
 # 2. An argument wins over the settings, and so does the tensor that a result is computed from.
-# 3. The default dtype applies to Python floats, to factories, and to integers that are divided.
+# 3. The default dtype applies to Python floats, to factories, and to floating-point results of integers.
 # 4. It must be a floating-point type. Integers stay int64.
 # 5. A device is a name. You may name one that isn't there; you can't create a tensor on it.
 # 6. `zeros_like`, results of operations and `from_numpy` don't use the default device.
