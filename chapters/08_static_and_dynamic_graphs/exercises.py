@@ -81,8 +81,13 @@ prediction = 58.0
 # %% [markdown] exercise="static_record_and_run" kind="core" points="1 2" part="mytorch.graph:Recorder.note mytorch.graph:run"
 # ### Exercise 2 · Record and play
 # `note` is called after each operation and appends a `Step` to `self.steps`. `run` plays the steps of a graph for other
-# inputs. Tensors may be inside lists and tuples: `cat` takes a list, square brackets take a tuple.
-# `replace(argument, change)` goes into both, and calls `change` on each thing in them.
+# inputs. In the file are:
+#
+# - `self.symbol(x)`: the step that a tensor came from, or the tensor itself if it came from outside;
+# - `self.know(x, step)`: from now on, `x` is known as the result of `step`;
+# - `replace(argument, change)`: the argument with `change(each)` in the place of each thing in it. It goes into lists
+#   and tuples, because `cat` takes a list of tensors and square brackets take a tuple;
+# - `no_grad`, from chapter 07.
 
 # %% check="static_record_and_run"
 generator = check.rng()
@@ -150,15 +155,15 @@ check.show(
 )
 
 # %% [markdown] hint="static_record_and_run"
-# `note`: first refuse a write. A step is `Step(op, args)`, with `self.symbol` applied to everything in `args`. Append it,
-# and let the result be known.
+# `note`: first refuse a write. A step is `Step(op, args)`, with `self.symbol` applied to everything in `args`. Append
+# it, and let the result be known.
 
 # %% [markdown] hint="static_record_and_run"
-# `run`: a dict from step to value, which begins with the inputs (`zip` with `strict=True`, so that a missing input is an
-# error). For each step call `step.op(*...)` on its arguments with values in the place of steps, and keep the result.
+# `run`: a dict from step to value, which begins with the inputs (`zip` with `strict=True`, so that a missing input is
+# an error). For each step call `step.op(*...)` on its arguments with values in the place of steps, and keep the result.
 
 # %% [markdown] hint="static_record_and_run"
-# `value = lambda argument: values[argument] if isinstance(argument, Step) else argument`; then
+# `value = lambda argument: values[argument] if isinstance(argument, Step) else argument`; then, under `no_grad()`,
 # `values[step] = step.op(*replace(step.args, value))`, and at the end `replace(graph.output, value)`.
 
 
@@ -211,8 +216,9 @@ def run(graph, *inputs):
     def value(argument):
         return values[argument] if isinstance(argument, Step) else argument
 
-    for step in graph.steps:
-        values[step] = step.op(*(value(each) for each in step.args))
+    with no_grad():
+        for step in graph.steps:
+            values[step] = step.op(*(value(each) for each in step.args))
     return replace(graph.output, value)
 
 
@@ -222,10 +228,11 @@ def run(graph, *inputs):
 def run(graph, *inputs):
     values = dict(zip(graph.inputs, inputs, strict=True))
     result = None
-    for step in graph.steps:
-        result = values[step] = step.op(
-            *replace(step.args, lambda each: values[each] if isinstance(each, Step) else each)
-        )
+    with no_grad():
+        for step in graph.steps:
+            result = values[step] = step.op(
+                *replace(step.args, lambda each: values[each] if isinstance(each, Step) else each)
+            )
     return result
 
 
@@ -234,6 +241,22 @@ def run(graph, *inputs):
 # zip stops at the shorter one without a word; a missing input must raise at once, not as a KeyError later.
 def run(graph, *inputs):
     values = dict(zip(graph.inputs, inputs, strict=False))
+
+    def value(argument):
+        return values[argument] if isinstance(argument, Step) else argument
+
+    with no_grad():
+        for step in graph.steps:
+            values[step] = step.op(*replace(step.args, value))
+    return replace(graph.output, value)
+
+
+# %% mutant="static_record_and_run"
+# Records what it plays
+# The values are right, but autograd has recorded the run: an input that requires a gradient gives a result with a history.
+# A trace may hold the backward pass itself. Run the steps under `no_grad()`.
+def run(graph, *inputs):
+    values = dict(zip(graph.inputs, inputs, strict=True))
 
     def value(argument):
         return values[argument] if isinstance(argument, Step) else argument
@@ -254,8 +277,9 @@ def run(graph, *inputs):
     def put(argument):
         return results[argument] if isinstance(argument, Step) else argument
 
-    for step in graph.steps:
-        results[step] = step.op(*replace(step.args, put))
+    with no_grad():
+        for step in graph.steps:
+            results[step] = step.op(*replace(step.args, put))
     return replace(graph.output, put)
 
 
@@ -270,7 +294,8 @@ def run(graph, *inputs):
             return argument
         return given[argument] if argument in given else argument.op(*replace(argument.args, put))
 
-    return replace(graph.output, put)
+    with no_grad():
+        return replace(graph.output, put)
 
 
 # %% mutant="static_record_and_run"
@@ -285,9 +310,9 @@ def run(graph, *inputs):
 # %% [markdown] exercise="static_fold_and_share" kind="core" points="1 2" part="mytorch.graph:fold_constants mytorch.graph:share_equal"
 # ### Exercise 3 · Fold and share
 # Write two passes over a graph. Both can use `rebuilt(graph, better)`: it goes through the steps in order and puts what
-# `better(step)` returns in the place of each. That is the step itself, if it is to stay, or an earlier step, or a value. The
-# step that `better` gets has the new things among its arguments already. Folding computes what depends on no input.
-# Sharing lets the first of several equal steps (`signature(step)`) stand for all of them.
+# `better(step)` returns in the place of each. That is the step itself, if it is to stay, or an earlier step, or a
+# value. The step that `better` gets has the new things among its arguments already. Folding computes what depends on no
+# input. Sharing lets the first of several equal steps (`signature(step)`) stand for all of them.
 
 # %% check="static_fold_and_share"
 generator = check.rng()
@@ -315,6 +340,10 @@ def shown(make):
 recorded = graph.trace(program, example)
 folded, shared = shown(lambda: graph.fold_constants(recorded)), shown(lambda: graph.share_equal(recorded))
 constant = graph.trace(lambda x: weight * 2, example)
+trained = weight.clone().requires_grad_()
+product, kept = graph.trace(lambda x: x * (trained * factor), example), []
+problem = check.error(lambda: kept.extend(graph.fold_constants(product).steps))
+histories = [each.requires_grad for step in kept for each in step.args if isinstance(each, mytorch.Tensor)]
 check.show(
     {
         "recorded": len(recorded.steps),
@@ -322,6 +351,7 @@ check.show(
         "shared": shared,
         "both": shown(lambda: graph.share_equal(graph.fold_constants(recorded))),
         "nothing of the input": shown(lambda: graph.fold_constants(constant)),
+        "a constant made of a trained weight has a history": histories if problem is None else repr(problem),
         "the recorded graph afterwards": len(recorded.steps),
     },
     rtol=1e-4,
@@ -334,11 +364,12 @@ check.show(
 # `step.op(*step.args)`, a tensor. `rebuilt` puts it into the later steps, which may become constant by that.
 
 # %% [markdown] hint="static_fold_and_share"
-# Sharing: a dict from signature to the first step that has it. For a step whose signature is there, return that first step.
+# Sharing: a dict from signature to the first step that has it. For a step whose signature is there, return that first
+# step.
 
 # %% [markdown] hint="static_fold_and_share"
-# `rebuilt(graph, lambda step: step if steps_in(step.args) else step.op(*step.args))`, and with `first = {}`:
-# `rebuilt(graph, lambda step: first.setdefault(signature(step), step))`.
+# Under `no_grad()`: `rebuilt(graph, lambda step: step if steps_in(step.args) else step.op(*step.args))`. And with
+# `first = {}`: `rebuilt(graph, lambda step: first.setdefault(signature(step), step))`.
 
 
 # %% mutant="static_fold_and_share"
@@ -349,7 +380,8 @@ def fold_constants(graph):
         has_tensor = any(isinstance(each, (Step, Tensor)) for each in step.args)
         return step if has_tensor else step.op(*step.args)
 
-    return rebuilt(graph, better)
+    with no_grad():
+        return rebuilt(graph, better)
 
 
 # %% mutant="static_fold_and_share"
@@ -359,7 +391,16 @@ def fold_constants(graph):
     def better(step):
         return step if any(isinstance(each, Step) for each in step.args) else step.op(*step.args)
 
-    return rebuilt(graph, better)
+    with no_grad():
+        return rebuilt(graph, better)
+
+
+# %% mutant="static_fold_and_share"
+# Keeps the history of a constant
+# The steps are right, but a constant that was computed from a trained weight remembers it, and the graph keeps that history
+# alive. Fold under `no_grad()`.
+def fold_constants(graph):
+    return rebuilt(graph, lambda step: step if steps_in(step.args) else step.op(*step.args))
 
 
 # %% mutant="static_fold_and_share"
@@ -368,7 +409,8 @@ def fold_constants(graph):
 def fold_constants(graph):
     constant = [not steps_in(step.args) for step in graph.steps]
     decisions = iter(constant)
-    return rebuilt(graph, lambda step: step.op(*step.args) if next(decisions) else step)
+    with no_grad():
+        return rebuilt(graph, lambda step: step.op(*step.args) if next(decisions) else step)
 
 
 # %% mutant="static_fold_and_share"
@@ -422,9 +464,9 @@ def fold_constants(graph):
 
 # %% [markdown] exercise="static_drop_unused" kind="core" points=3 part="mytorch.graph:drop_unused"
 # ### Exercise 4 · Drop what nobody needs
-# Return a new graph with only those steps that the output needs, directly or through other steps, in their old order. The
-# output may be a step, a constant, or a tuple or list of these. `steps_in(argument)` lists the steps in an argument, and in
-# an output, too.
+# Return a new graph with only those steps that the output needs, directly or through other steps, in their old order.
+# The output may be a step, a constant, or a tuple or list of these. `steps_in(argument)` lists the steps in an
+# argument, and in an output, too.
 
 # %% check="static_drop_unused"
 generator = check.rng()
@@ -476,16 +518,16 @@ check.show(
 )
 
 # %% [markdown] hint="static_drop_unused"
-# Which steps are needed is clear for the last one. Go backwards: when you come to a step, everything that could need it has
-# been looked at.
+# Which steps are needed is clear for the last one. Go backwards: when you come to a step, everything that could need it
+# has been looked at.
 
 # %% [markdown] hint="static_drop_unused"
-# A set of needed steps begins with `steps_in(graph.output)`. Each step that is in the set is kept, and brings the steps among
-# its own arguments into the set.
+# A set of needed steps begins with `steps_in(graph.output)`. Each step that is in the set is kept, and brings the steps
+# among its own arguments into the set.
 
 # %% [markdown] hint="static_drop_unused"
-# Collect the kept steps on the way back and turn the list round at the end. `Graph(graph.inputs, kept, graph.output)` is the
-# result: the inputs stay, also those that nobody reads.
+# Collect the kept steps on the way back and turn the list round at the end. `Graph(graph.inputs, kept, graph.output)`
+# is the result: the inputs stay, also those that nobody reads.
 
 
 # %% mutant="static_drop_unused"
@@ -572,9 +614,9 @@ def drop_unused(graph):
 
 # %% [markdown] exercise="static_unique_name" kind="build" points=3 replaces="minitorch.static.graph:Graph.unique_name"
 # ### Exercise 5 · Names like TensorFlow's
-# Give a new node its full name. `self.scope` is the scope that is open ("" for none), and comes before the name with a `/`.
-# If the full name is taken, append `_1`, or the first number that is free. `self.used` is yours: a dict, empty in a new
-# graph, that lives as long as the graph.
+# Give a new node its full name. `self.scope` is the scope that is open ("" for none), and comes before the name with a
+# `/`. If the full name is taken, append `_1`, or the first number that is free. `self.used` is yours: a dict, empty in
+# a new graph, that lives as long as the graph.
 #
 # Names differ only if they differ in lower case, too: after `add` comes `Add_1`, because some file systems can't tell
 # `add` from `Add`. A name that was made by numbering is taken as well.
@@ -758,7 +800,8 @@ check.show(
 # Call `tf.listing(tf.get_default_graph())` after a few steps and look at what is there more than once.
 
 # %% [markdown] hint="static_repair_growing"
-# A line such as `tf.square(...)` doesn't compute anything: it adds nodes. Which lines have to run once, which in each step?
+# A line such as `tf.square(...)` doesn't compute anything: it adds nodes. Which lines have to run once, which in each
+# step?
 
 # %% [markdown] hint="static_repair_growing"
 # Only `session.run` belongs in the loop. Everything else describes the graph: `loss` and `step` stand before it.
@@ -827,10 +870,10 @@ def fit(data, target, steps: int) -> list[float]:
 
 # %% [markdown] exercise="static_measure_iteration" kind="measure" points=2
 # ### Exercise 7 · What does one more iteration cost?
-# A program that repeats something can be traced, or built with `while_loop`. How many **nodes** does one more iteration add
-# to the graph, and how many more **operations run** because of it? Write the experiment. `build(count)` returns a graph with
-# `count` iterations, the name of its result, and what to feed. `tf.Session(graph).run(result, feed)` runs it. Afterwards
-# the session's `executed` lists what ran, name by name.
+# A program that repeats something can be traced, or built with `while_loop`. How many **nodes** does one more iteration
+# add to the graph, and how many more **operations run** because of it? Write the experiment. `build(count)` returns a
+# graph with `count` iterations, the name of its result, and what to feed. `tf.Session(graph).run(result, feed)` runs
+# it. Afterwards the session's `executed` lists what ran, name by name.
 #
 # The first iterations may be special. Compare counts that are large enough, and return two whole numbers.
 
@@ -917,8 +960,8 @@ check.show(
 # Build the program for two counts, and subtract. Divide by how many iterations the counts differ.
 
 # %% [markdown] hint="static_measure_iteration"
-# The number of nodes is `len(graph.get_operations())`. What ran is `len(session.executed)`, after the run: nodes that nobody
-# needs are in the graph and don't run.
+# The number of nodes is `len(graph.get_operations())`. What ran is `len(session.executed)`, after the run: nodes that
+# nobody needs are in the graph and don't run.
 
 # %% [markdown] hint="static_measure_iteration"
 # Take counts such as 10 and 20, beyond any special first iterations: `(nodes(20) - nodes(10)) // 10`.

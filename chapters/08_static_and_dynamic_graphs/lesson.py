@@ -28,8 +28,8 @@ for speed in (torch.tensor([130.0]), torch.tensor([50.0])):
 print(said[0].category.__name__)
 
 # %% [markdown]
-# The trace brakes at 50. It saw the function once, at 130, and what it kept has no `if` in it. A warning said so, but it's
-# easy to miss in a log. Move the slider: with another example you get another function.
+# The trace brakes at 50. It saw the function once, at 130, and what it kept has no `if` in it. A warning said so, but
+# it's easy to miss in a log. Move the slider: with another example you get another function.
 
 # %%
 from course import pictures
@@ -39,8 +39,7 @@ def compare(example):
     with warnings.catch_warnings(action="ignore"):
         kept = tf.trace(brake, torch.tensor([example]))
     speeds = torch.arange(0.0, 201.0, 10.0)
-    both = {"function": brake, "trace": kept}
-    lines = {name: [each(v.reshape(1)).item() for v in speeds] for name, each in both.items()}
+    lines = {name: [f(v.reshape(1)).item() for v in speeds] for name, f in (("function", brake), ("trace", kept))}
     return pictures.curves(lines, speeds.tolist(), xlabel="speed (km/h)", ylabel="afterwards (km/h)")
 
 
@@ -84,8 +83,9 @@ y = x * x + 1.0
 print(y.kind, [evaluate(y, {x: number}) for number in (2.0, 3.0)])
 
 # %% [markdown]
-# `y` isn't a number. It is a **static graph**: built once, then run by a small interpreter for as many inputs as you like.
-# A **dynamic graph** is what you know from chapter 06: the program runs, and the graph is the trail that it leaves.
+# `y` isn't a number. It is a **static graph**: built once, then run by a small interpreter for as many inputs as you
+# like. A **dynamic graph** is what you know from chapter 06: the program runs, and the graph is the trail that it
+# leaves.
 #
 # ## Break it
 # Let Python decide something.
@@ -104,16 +104,16 @@ print([evaluate(toy_brake(x), {x: number}) for number in (130.0, 50.0)])
 print(repr(check.error(bool, tf.placeholder(torch.float32) > 100.0)).partition(" is not")[0])
 
 # %% [markdown]
-# `speed > 100.0` is a `Node`, and an object that doesn't say otherwise counts as true. Python decides once, while the graph
-# is being *built*, and the question never gets into the graph. TensorFlow 1 refuses, PyTorch's tracer warns. This toy does
-# neither.
+# `speed > 100.0` is a `Node`, and an object that doesn't say otherwise counts as true. Python decides once, while the
+# graph is being *built*, and the question never gets into the graph. TensorFlow 1 refuses, PyTorch's tracer warns. This
+# toy does neither.
 #
 # **Interview · Dynamic or static graph: what is the difference?**
 #
-# - *Thirty seconds:* Static: the program describes a graph, then a runtime runs it. Dynamic: operations run at once, and
-#   the graph for the backward pass is recorded on the way, anew in each iteration.
-# - *Longer:* Dynamic gives you Python's `if`, loops, debugger and `print`. Static gives the runtime the whole program: it
-#   can drop, merge, move and ship it without Python.
+# - *Thirty seconds:* Static: the program describes a graph, then a runtime runs it. Dynamic: operations run at once,
+#   and the graph for the backward pass is recorded on the way, anew in each iteration.
+# - *Longer:* Dynamic gives you Python's `if`, loops, debugger and `print`. Static gives the runtime the whole program:
+#   it can drop, merge, move and ship it without Python.
 # - *They ask next:* Which is PyTorch? Dynamic. `torch.compile` and `torch.export` capture graphs from it.
 # - *The trap:* "A static graph has no control flow." It does, as nodes: `proof-control-flow`.
 # - *Proof:* `proof-lost-if`, `proof-toy-if`.
@@ -135,11 +135,12 @@ print("y =", session.run(y, {doubled: 10.0}).item(), "after running", session.ex
 tf.draw(tf.get_default_graph())
 
 # %% [markdown]
-# A **node is an operation**: input, constant, variable, arithmetic, assignment, or nothing at all (`NoOp`). An **edge is a
-# tensor**: `mul:0` is the first result of `mul`. A dotted edge, `^y`, carries no data; it only says who runs first.
+# A **node is an operation**: input, constant, variable, arithmetic, assignment, or nothing at all (`NoOp`). An **edge
+# is a tensor**: `mul:0` is the first result of `mul`. A dotted edge, `^y`, carries no data; it only says who runs
+# first.
 #
-# A run walks backwards from what you fetch, so `unused` never ran. You can feed other edges, too: the second run was given
-# `doubled`, and didn't need `x`.
+# A run walks backwards from what you fetch, so `unused` never ran. You can feed other edges, too: the second run was
+# given `doubled`, and didn't need `x`.
 #
 # **Interview · What are nodes and edges in TensorFlow's graph?**
 #
@@ -185,9 +186,9 @@ pictures.curves({"eager": eager, "static": static}, xlabel="step", ylabel="mean 
 
 # %% [markdown]
 # One curve lies on the other: the same numbers, from two very different programs. In the static one nothing ran until
-# `session.run`. `minimize` adds the gradients **as more nodes of the same graph**, and for each variable a node that writes
-# to it. There is no `zero_grad`: a gradient is an edge, and nothing accumulates between runs. A variable has no value of
-# its own. The value lives in a session, once that session has run the initializer.
+# `session.run`. `minimize` adds the gradients **as more nodes of the same graph**, and for each variable a node that
+# writes to it. There is no `zero_grad`: a gradient is an edge, and nothing accumulates between runs. A variable has no
+# value of its own. The value lives in a session, once that session has run the initializer.
 #
 # **Interview · How do the two compute gradients?**
 #
@@ -214,12 +215,12 @@ for reuse in (False, True):
 print(sorted(each.name for each in tf.global_variables()))
 
 # %% [markdown]
-# `tf.Variable` always makes a new variable, and adds a number if its name is taken. `get_variable` ignores name scopes. Its
-# name comes from the variable scopes alone, so the second time round it finds `layer/w`, the same variable. A variable
-# scope opens a name scope too, which gets a number on the second visit: `layer_1/v`.
+# `tf.Variable` always makes a new variable, and adds a number if its name is taken. `get_variable` ignores name scopes.
+# Its name comes from the variable scopes alone, so the second time round it finds `layer/w`, the same variable. A
+# variable scope opens a name scope too, which gets a number on the second visit: `layer_1/v`.
 #
 # ### Myth 13 · "get_variable creates what is missing and shares what is there"
-# Note D6 gets most of this right, and leaves out three things:
+# That is mostly right, and leaves out three things:
 
 # %% tags=["proof-myth-13"]
 attempts = {
@@ -234,20 +235,20 @@ with tf.variable_scope("layer", reuse=tf.AUTO_REUSE):
     print("AUTO_REUSE      ", *(tf.get_variable(name, shape=()).name for name in ("w", "other")))
 
 # %% [markdown]
-# Without `reuse` a name that exists is an error, not a renamed variable. With `reuse=True` a name that doesn't exist is an
-# error, not a new variable. Only `AUTO_REUSE` does what the myth says. And `tf.Variable` *does* get the prefix of a
+# Without `reuse` a name that exists is an error, not a renamed variable. With `reuse=True` a name that doesn't exist is
+# an error, not a new variable. Only `AUTO_REUSE` does what the myth says. And `tf.Variable` *does* get the prefix of a
 # variable scope.
 #
 # **Interview · `tf.Variable` or `tf.get_variable`? `name_scope` or `variable_scope`?**
 #
-# - *Thirty seconds:* `Variable` creates and renames. `get_variable` looks up by full name, and shares under `reuse`. Name
-#   scopes prefix operations and `Variable`; variable scopes prefix `get_variable` too.
+# - *Thirty seconds:* `Variable` creates and renames. `get_variable` looks up by full name, and shares under `reuse`.
+#   Name scopes prefix operations and `Variable`; variable scopes prefix `get_variable` too.
 # - *They ask next:* And in PyTorch? Sharing is using the same object twice (chapter 09). No names are needed.
 # - *The trap:* two towers under `name_scope`: `Variable` gives each its own weights, `get_variable` collides.
 # - *Proof:* `proof-scopes`, `proof-myth-13`.
 #
 # ## Decisions as nodes
-# `cond` and `while_loop` take functions. Both ways of `cond` are built, and each run takes one.
+# `cond` and `while_loop` take functions. Both branches of `cond` are built; each run executes one.
 
 # %% tags=["proof-control-flow"]
 tf.reset_default_graph()
@@ -257,13 +258,14 @@ braked = tf.cond(tf.greater(speed, 100.0), lambda: speed * expensive, lambda: sp
 session = tf.Session()
 for value in (130.0, 50.0):
     print(value, "->", round(session.run(braked, {speed: value}).item(), 2), session.executed[2:])
+print(check.error(tf.cond, True, lambda: speed, lambda: expensive))
 
 # %% [markdown]
-# Now the graph itself decides, and for each speed it runs one side. Notice `expensive`: it was made *outside* the branch,
-# so it runs whichever way is taken. That surprised many users of TensorFlow 1, whose `cond` does the same.
+# Now the graph itself decides, and for each speed it runs one side. Notice `expensive`: it was made *outside* the
+# branch, so it runs whichever way is taken. That surprised many users of TensorFlow 1, whose `cond` does the same.
 #
-# A loop is built the same way, from a test, a body and the loop's variables. This one counts how often a speed has to be
-# halved. Compare its size with that of a traced Python loop.
+# A loop is built the same way, from a test, a body and the loop's variables. This one counts how often a speed has to
+# be halved. Compare its size with that of a traced Python loop.
 
 # %% tags=["proof-loop"]
 tf.reset_default_graph()
@@ -290,13 +292,13 @@ print(sizes)
 pictures.curves(sizes, counts, xlabel="iterations", ylabel="nodes in the graph")
 
 # %% [markdown]
-# Tracing unrolls a Python loop, with as many iterations as the example had. `while_loop` stays a loop, and each run decides
-# how many iterations it makes.
+# Tracing unrolls a Python loop, with as many iterations as the example had. `while_loop` stays a loop, and each run
+# decides how many iterations it makes.
 #
 # **Interview · How does control flow get into a static graph?**
 #
 # - *Thirty seconds:* As nodes. `cond` holds both branches and runs one, `while_loop` holds a test and a body.
-# - *Longer:* Python's own `if` and `for` act while the graph is built: one way is kept, loops are unrolled.
+# - *Longer:* Python's own `if` and `for` act while the graph is built: one branch is kept, loops are unrolled.
 # - *They ask next:* What runs whichever branch is taken? Everything that either of them uses from outside.
 # - *The trap:* passing a Python bool to `cond`: that decision has been made already, so it is refused.
 # - *Proof:* `proof-control-flow`, `proof-loop`.
@@ -304,8 +306,8 @@ pictures.curves(sizes, counts, xlabel="iterations", ylabel="nodes in the graph")
 # ## Build: a tracer for mytorch
 
 # %% [markdown] given="mytorch.graph:Step mytorch.graph:tracer mytorch.graph:trace"
-# In your library every operation passes through the stack of layers. So tracing is one more layer, on top of autograd: it
-# lets the call run and has a recorder note it.
+# In your library every operation passes through the stack of layers. So tracing is one more layer, on top of autograd:
+# it lets the call run and has a recorder note it.
 
 # %% tags=["proof-trace"]
 from course import lesson
@@ -326,8 +328,8 @@ recorded = graph.trace(program, mytorch.ones(3, 2))
 print(recorded)
 
 # %% [markdown]
-# Nine steps. `%0` is the input; what came from outside is a constant. `run` plays the steps for another input (exercise 2).
-# Once you hold the whole program you can improve it, and eager execution never holds it:
+# Nine steps. `%0` is the input; what came from outside is a constant. `run` plays the steps for another input (exercise
+# 2). Once you hold the whole program you can improve it, and eager execution never holds it:
 #
 # - **fold** what depends on no input: compute it now, once (exercise 3);
 # - **share** what is computed twice (exercise 3);
@@ -397,9 +399,9 @@ print("function", blind(longer).tolist(), "  trace", graph.run(fixed, longer).to
 print(check.error(graph.trace, lambda x: x.mul_(2), mytorch.ones(1)))
 
 # %% [markdown]
-# `item()` froze the example's sum, 3, and `len` the example's length, 2. `torch.jit.trace` gives the same 15, 30 and 45, with
-# two warnings. Your tracer refuses a write, because a step that changes its input can't safely be shared or dropped;
-# PyTorch's records it.
+# `item()` froze the example's sum, 3, and `len` the example's length, 2. `torch.jit.trace` gives the same 15, 30 and
+# 45, with a warning for each. Your tracer refuses a write, because a step that changes its input can't safely be shared
+# or dropped; PyTorch's records it.
 #
 # ### Guards
 # There is a way out: note what the trace relied on, check it before each call, and trace again if it no longer holds.
@@ -422,8 +424,21 @@ fast = compiled(brake, guard=lambda x: (len(x), bool(x.sum() > 100)))
 print([fast(mytorch.tensor([speed])).item() for speed in (130.0, 50.0, 120.0, 60.0)])
 
 # %% [markdown]
-# Four calls, two traces, right answers. `torch.compile` finds its guards by following Python's bytecode: types, shapes,
-# globals. Where a tensor's *value* decides, as here, it breaks the graph in two and lets Python decide in between.
+# Four calls, two traces, right answers. `torch.compile` finds its guards by itself, by following Python's bytecode.
+# Here is what PyTorch 2.13 does with `fast = torch.compile(lambda x: x * K, backend=count)`, where `count` counts the
+# graphs that it is given to compile:
+#
+# | the calls, one after the other | graphs so far |
+# |---|---|
+# | `fast(torch.ones(2))`, then with other numbers | 1 |
+# | another length, 3 | 2 |
+# | a third length, 4: the length is a variable now | 2 |
+# | `float64` | 3 |
+# | an `x` that requires grad | 4 |
+# | the global `K` has changed | 5 |
+# | `torch.compile(brake, backend=count)`, once, at 130 | 2 |
+#
+# In the last line a tensor's *value* decides. It isn't guarded: the graph breaks in two, and Python decides in between.
 #
 # **Interview · `torch.jit.trace`, `torch.compile`: what does each do with an `if`?**
 #
@@ -470,6 +485,6 @@ print(inspect.getsource(simplify._rebuilt))
 # 10. Guards check that a trace still holds.
 #
 # ## You try
-# `exercises/08_static_and_dynamic_graphs.ipynb`: predict what a trace answers; write the recorder, the player and the three
-# passes; name nodes as TensorFlow does; repair a graph that grows; measure what a loop costs. Chapter 09 gives parameters
-# a home.
+# `exercises/08_static_and_dynamic_graphs.ipynb`: predict what a trace answers; write the recorder, the player and the
+# three passes; name nodes as TensorFlow does; repair a graph that grows; measure what a loop costs. Chapter 09 gives
+# parameters a home.

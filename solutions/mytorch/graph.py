@@ -76,11 +76,9 @@ class Recorder:
         return self.known.get(key(argument), argument) if isinstance(argument, Tensor) else argument
 
     def note(self, op: Operation, args: tuple[Any, ...], result: Tensor) -> None:
-        """Append a step for a call that has run.
+        """Append a step for a call that has run, and remember that `result` came from it.
 
-        Its arguments are those of the call, with a step in the place of each tensor that is known, also
-        inside lists and tuples: `replace(args, self.symbol)`. From now on the result is known:
-        `self.know(result, step)`.
+        In the step, each argument that came from a step is that step, also inside lists and tuples.
 
         Raises:
             RuntimeError: "a trace can't follow a write: copy_", if `op.run` is `run_write`.
@@ -126,12 +124,11 @@ def trace(function: Callable[..., Any], *examples: Tensor) -> Graph:
     return Graph(inputs, recorder.steps, replace(result, recorder.symbol))
 
 
-@no_grad()
 def run(graph: Graph, *inputs: Tensor) -> Any:
-    """The function's result for other inputs: each step's operation, called on the results of earlier steps.
+    """The function's result for other inputs: each step runs once, on the results of earlier steps.
 
-    Keep the result of each input and step; `replace(step.args, ...)` puts results in the places of steps.
-    It runs under `no_grad`, so nothing is recorded: a trace may hold the backward pass, too.
+    Autograd records nothing of it, also where an input requires a gradient: a trace may hold the backward
+    pass itself.
 
     Raises:
         ValueError: if there are more or fewer inputs than the graph has.
@@ -141,9 +138,10 @@ def run(graph: Graph, *inputs: Tensor) -> Any:
     def value(argument: Any) -> Any:
         return values[argument] if isinstance(argument, Step) else argument
 
-    for step in graph.steps:
-        if step.op is not None:
-            values[step] = step.op(*replace(step.args, value))
+    with no_grad():
+        for step in graph.steps:
+            if step.op is not None:
+                values[step] = step.op(*replace(step.args, value))
     return replace(graph.output, value)
 
 
@@ -167,18 +165,18 @@ def rebuilt(graph: Graph, better: Callable[[Step], Any]) -> Graph:
     return Graph(graph.inputs, steps, replace(graph.output, newest))
 
 
-@no_grad()
 def fold_constants(graph: Graph) -> Graph:
     """The graph in which every step that depends on no input is a constant: its result, computed now.
 
     Such a step has no step among its arguments (`steps_in(step.args)`). Then those that use it may be
-    constant, too.
+    constant, too. A constant has no history.
     """
 
     def better(step: Step) -> Any:
         return step if steps_in(step.args) or step.op is None else step.op(*step.args)
 
-    return rebuilt(graph, better)
+    with no_grad():
+        return rebuilt(graph, better)
 
 
 def share_equal(graph: Graph) -> Graph:
