@@ -1213,7 +1213,8 @@ def bilinear(input1, input2, weight, bias=None):
 # ### Exercise 6 · The layer that forgets (repair)
 # `Centre` subtracts a running mean of its inputs. In training it works. Two colleagues complain: a model that was saved
 # and loaded gives other answers, and after `model.half()` the next layer refuses what `Centre` gives it. Training must
-# not change, the running mean stays `self.mean`, and it isn't for an optimizer to step.
+# not change, the running mean stays `self.mean`, and it isn't for an optimizer to step. As with PyTorch's own layers, a
+# state dict that was taken before a batch sees the mean after it.
 
 
 # %% solution="modules_repair_centre"
@@ -1231,7 +1232,7 @@ class Centre(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.training:
             now = x.detach().mean(0)
-            self.mean = self.mean + self.momentum * (now - self.mean)
+            self.mean += self.momentum * (now - self.mean)
         return x - self.mean
 
 
@@ -1241,6 +1242,7 @@ features = int(check.rng().integers(2, 6))
 momentum = round(float(check.rng().uniform(0.2, 0.8)), 2)
 data = torch.randn(8, features) + 3
 layer, fresh = Centre(features, momentum), Centre(features, momentum)
+early = layer.state_dict().get("mean")
 for rows in data.split(4):
     layer(rows)
 tracked, given = Centre(features, momentum), data.clone().requires_grad_()
@@ -1251,7 +1253,9 @@ answer = model(data[:2])
 problem = check.error(empty.load_state_dict, model.state_dict())
 loaded = empty(data[:2])
 trained = [name for name, _ in model.named_parameters()]
-saved, twin = list(model.state_dict()), copy.deepcopy(model)
+saved, twins = list(model.state_dict()), []
+no_copy = check.error(lambda: twins.append(copy.deepcopy(model)))
+seen = None if early is None else early.detach().clone()
 model.half()
 check.show(
     {
@@ -1265,7 +1269,8 @@ check.show(
         "answer of the loaded one": loaded,
         "to train": trained,
         "to save": saved,
-        "answer of a copy": twin(data[:2]),
+        "answer of a copy": twins[0](data[:2]) if twins else type(no_copy).__name__,
+        "the mean in a state dict from before the batches": seen,
         "mean after half()": layer.mean.dtype,
         "answer after half()": model(data[:2].half()).dtype,
         "answer in training after half()": model.train()(data.half()).dtype,
@@ -1281,8 +1286,7 @@ check.show(
 # The mean has to be saved and moved with the module, but not trained. A module has a table for such tensors.
 
 # %% [markdown] hint="modules_repair_centre"
-# `self.register_buffer("mean", torch.zeros(features))`. The assignment in `forward` can stay: a name that is a buffer stays a
-# buffer when a tensor is assigned to it.
+# `self.register_buffer("mean", torch.zeros(features))`. The line in `forward` can stay: `+=` writes into the buffer.
 
 
 # %% mutant="modules_repair_centre"
@@ -1297,7 +1301,7 @@ class Centre(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.training:
             now = x.detach().mean(0)
-            self.mean.data = self.mean.data + self.momentum * (now - self.mean.data)
+            self.mean.data += self.momentum * (now - self.mean.data)
         return x - self.mean
 
 
@@ -1309,6 +1313,23 @@ class Centre(nn.Module):
         super().__init__()
         self.momentum = momentum
         self.register_buffer("mean", torch.zeros(features), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.training:
+            now = x.detach().mean(0)
+            self.mean += self.momentum * (now - self.mean)
+        return x - self.mean
+
+
+# %% mutant="modules_repair_centre"
+# Gives the name a new tensor
+# It is saved and moved now, but each batch puts another tensor in the buffer's place. Who held the old one, such as an
+# earlier state dict, keeps the old numbers. Write into the buffer.
+class Centre(nn.Module):
+    def __init__(self, features: int, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(features))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.training:
@@ -1329,7 +1350,7 @@ class Centre(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.training:
             now = x.mean(0)
-            self.mean = self.mean + self.momentum * (now - self.mean)
+            self.mean += self.momentum * (now - self.mean)
         return x - self.mean
 
 
@@ -1362,7 +1383,7 @@ class Centre(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = x.detach()
         if self.training:
-            self.mean = self.mean + self.momentum * (x.mean(0) - self.mean)
+            self.mean += self.momentum * (x.mean(0) - self.mean)
         return x - self.mean
 
 
@@ -1388,7 +1409,7 @@ class Centre(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.training:
             now = x.detach().mean(0)
-            self.mean = self.mean + self.momentum * (now - self.mean)
+            self.mean += self.momentum * (now - self.mean)
         return x - self.mean
 
 
@@ -1421,7 +1442,7 @@ class Centre(nn.Module):
         self.mean = self.mean.to(x.dtype)
         if self.training:
             now = x.detach().mean(0)
-            self.mean = self.mean + self.momentum * (now - self.mean)
+            self.mean += self.momentum * (now - self.mean)
         return x - self.mean
 
 
@@ -1480,6 +1501,15 @@ def loaded(model):
     return model
 
 
+def at_the_old_address(model):
+    """Gives the weight other memory: that of its old numbers, if nobody holds it any more."""
+    address = model.weight.data_ptr()
+    model.weight.data = model.weight.data.double()
+    others = [torch.empty(2, 3) for _ in range(50)]
+    model.weight.data = next((each for each in others if each.data_ptr() == address), others[0])
+    return model
+
+
 changes = {
     "nothing": lambda model: model,
     "an optimizer's step": step,
@@ -1492,6 +1522,7 @@ changes = {
     "vector_to_parameters": on_a_vector,
     "another Parameter": replaced,
     "a Parameter of weight.data": rewrapped,
+    "other memory, the next that is free": at_the_old_address,
 }
 check.show(
     {name: survivors(change) for name, change in changes.items()},
@@ -1518,6 +1549,17 @@ def survivors(change) -> list[bool]:
     weight = model.weight
     model = change(model)
     return [model.weight is weight, model.weight.data_ptr() == weight.data_ptr()]
+
+
+# %% mutant="modules_measure_survivors"
+# Keeps the address, not the memory
+# An address alone holds nothing. Once the old memory is free, new numbers may get the same address, and what has moved
+# seems to have stayed. Keep `model.weight.data` while you compare.
+def survivors(change) -> list[bool]:
+    model = nn.Linear(3, 2)
+    weight, address = model.weight, model.weight.data_ptr()
+    model = change(model)
+    return [model.weight is weight, model.weight.data_ptr() == address]
 
 
 # %% mutant="modules_measure_survivors"
