@@ -15,6 +15,7 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from minitorch import autograd, pickling as _pickling
+from minitorch.arrays.gpus import OutOfMemoryError
 from minitorch.autograd import (
     enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled,
 )  # fmt: skip
@@ -149,14 +150,15 @@ from minitorch.random import (
 )  # fmt: skip
 from minitorch.settings import (
     are_deterministic_algorithms_enabled, compile, get_deterministic_debug_mode, get_float32_matmul_precision,
-    get_num_interop_threads, get_num_threads, is_deterministic_algorithms_warn_only_enabled, is_inference, is_storage,
-    is_tensor, set_deterministic_debug_mode, set_float32_matmul_precision, set_num_interop_threads, set_num_threads,
-    typename, use_deterministic_algorithms,
+    get_device_module, get_num_interop_threads, get_num_threads, is_deterministic_algorithms_warn_only_enabled,
+    is_inference, is_storage, is_tensor, set_deterministic_debug_mode, set_float32_matmul_precision,
+    set_num_interop_threads, set_num_threads, typename, use_deterministic_algorithms,
 )  # fmt: skip
 from minitorch.size import Size
 from minitorch.sparse import sparse_coo_tensor
 from minitorch.storage import TypedStorage, UntypedStorage
 from minitorch.tensor import Tensor, from_numpy
+from minitorch.streams import Event, Stream
 from minitorch.tensor_types import (
     BFloat16Tensor, BoolTensor, ByteTensor, CharTensor, DoubleTensor, FloatTensor, HalfTensor, IntTensor, LongTensor,
     ShortTensor, set_default_tensor_type,

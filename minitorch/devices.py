@@ -122,11 +122,25 @@ class _State(threading.local):
 
 
 _state = _State()
+_home = cpu
+"""The device of tensors whose `device` isn't given where no default was set: the CPU, or with another default tensor
+type the current GPU."""
+
+
+def set_home(device_type: str) -> None:
+    """Makes tensors of all threads on the CPU or on the current GPU where nothing else is said."""
+    global _home
+    _home = device(device_type)
+
+
+def goes_without_saying(where: device) -> bool:
+    """Whether a printed tensor doesn't say that it is there: where tensors are made by themselves."""
+    return where.type == _home.type and (where is cpu or where is gpu(None))
 
 
 def get_default_device() -> device:
     """The device of new tensors whose `device` isn't given; a GPU by its number, the current one if none was set."""
-    chosen = _state.default or cpu
+    chosen = _state.default or _home
     return tensor_device(None) if chosen.index is None else chosen
 
 
@@ -143,9 +157,9 @@ def tensor_device(requested: str | int | device | None) -> device:
 
     Every CPU index is the one CPU. A device without a backend is refused here, before any memory is touched.
     """
-    if requested is None and _state.default is None:
+    if requested is None and _state.default is None and _home is cpu:
         return cpu
-    chosen = (_state.default or cpu) if requested is None else device(requested)
+    chosen = (_state.default or _home) if requested is None else device(requested)
     if chosen.type == "cpu":
         return cpu
     if chosen.type == "cuda":

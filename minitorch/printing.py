@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minitorch.devices import goes_without_saying
 from minitorch.dtypes import bool_, complex64, complex128, float64, get_default_dtype, int64
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _suffixes(tensor: Any) -> list[str]:
     show_size = tensor.is_meta or (len(tensor.shape) != 1 if hidden else not PRINT_OPTS.edgeitems)
 
     suffixes = []
-    if tensor.device.type != "cpu":
+    if not goes_without_saying(tensor.device):
         suffixes.append(f"device='{tensor.device}'")
     if show_size:
         suffixes.append(f"size={tuple(tensor.shape)}")

@@ -6,11 +6,14 @@ switches here are remembered and have nothing to change; each docstring says so.
 
 from __future__ import annotations
 
+import importlib
 import sys
 import warnings
+from types import ModuleType
 from typing import Any
 
-from minitorch.arrays import threads
+from minitorch.arrays import gpus, threads
+from minitorch.devices import device as Device
 from minitorch.storage import UntypedStorage
 from minitorch.tensor import Tensor
 
@@ -46,6 +49,23 @@ def typename(obj: Any, /) -> str:
         module = "minitorch"
     full = name if module in ("", "builtins") else f"{module}.{name}"
     return full.replace("minitorch", "torch", 1) if full.startswith("minitorch") else full
+
+
+def get_device_module(device: Any = None) -> ModuleType:
+    """`torch.cuda` or `torch.cpu`, for a device or its name, by default for GPUs if there are any.
+
+    Raises RuntimeError for other values, and for devices that have no such module.
+    Source: https://pytorch.org/docs/stable/generated/torch.get_device_module.html
+    """
+    if device is None:
+        name = "cpu" if gpus.library() is None else "cuda"
+    elif isinstance(device, (Device, str)):
+        name = Device(device).type
+    else:
+        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    if name not in ("cpu", "cuda"):
+        raise RuntimeError(f"Device '{name}' does not have a corresponding module registered as 'torch.{name}'.")
+    return importlib.import_module(f"minitorch.{name}")
 
 
 def get_num_threads() -> int:

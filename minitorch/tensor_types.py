@@ -1,4 +1,4 @@
-"""The old tensor types: `torch.FloatTensor` and its kin, a dtype each.
+"""The old tensor types: `torch.FloatTensor` and `torch.cuda.FloatTensor` and their kin, a dtype and a device type each.
 
 They are no classes that tensors are made of: a type object makes tensors of its dtype, and `isinstance` asks for it.
 Source: https://pytorch.org/docs/stable/tensors.html
@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from minitorch import dtypes
-from minitorch.devices import cpu
+from minitorch.arrays import gpus
+from minitorch.devices import cpu, set_home, tensor_device
+from minitorch.devices import device as Device
 from minitorch.dtypes import SCALAR_TYPES, dtype
 from minitorch.ops.creation.data import tensor
 from minitorch.ops.views.shape import alias
@@ -23,21 +25,33 @@ class tensortype(type):
     """The type of the old tensor types."""
 
     dtype: dtype
+    device_type: str
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance._dtype is cls.dtype and instance._device is cpu
+        fits = isinstance(instance, Tensor) and instance._device.type == cls.device_type
+        return fits and instance._dtype is cls.dtype
 
     def __call__(cls, *data: Any, device: Any = None) -> Tensor:
-        if device is not None and not str(device).startswith("cpu"):
-            kind = str(device).partition(":")[0]
-            raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
-        return legacy_tensor(data, cls.dtype)
+        where = cls.device()
+        if device is not None and (kind := Device(device).type) != where.type:
+            raise RuntimeError(
+                f"legacy constructor expects device type: {where.type} but device type: {kind} was passed"
+            )
+        return legacy_tensor(data, cls.dtype, where if device is None else tensor_device(device))
+
+    def device(cls) -> Device:
+        """Where its tensors are made: on the CPU or the current GPU. Raises TypeError where there is no GPU."""
+        if cls.device_type == "cuda" and gpus.library() is None:
+            raise TypeError(
+                f"type {cls.__module__}.{cls.__name__} not available. Torch not compiled with CUDA enabled."
+            )
+        return tensor_device(cls.device_type)
 
     def __repr__(cls) -> str:
-        return f"<class 'torch.{cls.__name__}'>"
+        return f"<class '{cls.__module__}.{cls.__name__}'>"
 
 
-def legacy_tensor(data: tuple[Any, ...], kind: dtype) -> Tensor:
+def legacy_tensor(data: tuple[Any, ...], kind: dtype, where: Device = cpu) -> Tensor:
     """What the old constructors make: of sizes an uninitialised tensor, of a sequence a copy, of a tensor an alias.
 
     Raises TypeError for anything else, and for a tensor of another dtype.
@@ -53,9 +67,11 @@ def legacy_tensor(data: tuple[Any, ...], kind: dtype) -> Tensor:
                     f'"type must be tuple of ints,but got {type(size).__name__}"'
                 )
         if len(data) != 1 or not isinstance(data[0], bool):
-            return make_tensor(np.zeros(shape, kind.numpy), kind, cpu)
+            return make_tensor(where.xp.zeros(shape, kind.numpy), kind, where)
     value = data[0]
     if isinstance(value, Tensor):
+        if value._device.type != where.type:
+            raise TypeError(f"expected a tensor of {where.type}, but got one of {value._device.type}")
         if value._dtype is not kind:
             raise TypeError(f"expected a tensor of dtype {kind}, but got one of dtype {value._dtype}")
         return alias(value)
@@ -64,15 +80,19 @@ def legacy_tensor(data: tuple[Any, ...], kind: dtype) -> Tensor:
     if not isinstance(value, (list, tuple, np.ndarray)):
         raise TypeError(f"new(): data must be a sequence (got {type(value).__name__})")
     if isinstance(value, np.ndarray):
-        return tensor(value, dtype=kind, device=cpu)
-    return tensor(value, device=cpu).to(kind)
+        return tensor(value, dtype=kind, device=where)
+    return tensor(value, device=where).to(kind)
 
 
-def _make(kind: dtype) -> tensortype:
-    return tensortype(f"{SCALAR_TYPES[kind.name]}Tensor", (), {"dtype": kind, "__module__": "torch"})
+def _make(kind: dtype, device_type: str) -> tensortype:
+    module = "torch" if device_type == "cpu" else f"torch.{device_type}"
+    parts = {"dtype": kind, "device_type": device_type, "__module__": module}
+    return tensortype(f"{SCALAR_TYPES[kind.name]}Tensor", (), parts)
 
 
-TYPES = {f"{SCALAR_TYPES[kind.name]}Tensor": _make(kind) for kind in dtypes.DTYPES if not kind.is_complex}
+_KINDS = [kind for kind in dtypes.DTYPES if not kind.is_complex]
+TYPES = {f"{SCALAR_TYPES[kind.name]}Tensor": _make(kind, "cpu") for kind in _KINDS}
+GPU_TYPES = {f"{SCALAR_TYPES[kind.name]}Tensor": _make(kind, "cuda") for kind in _KINDS}
 
 BoolTensor = TYPES["BoolTensor"]
 ByteTensor = TYPES["ByteTensor"]
@@ -87,12 +107,17 @@ DoubleTensor = TYPES["DoubleTensor"]
 
 
 def set_default_tensor_type(t: Any, /) -> None:
-    """Sets the default dtype by the name or the type object of an old tensor type. Prefer `set_default_dtype`.
+    """Sets the default dtype, and where tensors are made without a device, by an old tensor type or its name.
 
+    Prefer `set_default_dtype` and `set_default_device`, which goes first. Raises TypeError for what is no such type,
+    and for a type of GPUs without one.
     Source: https://pytorch.org/docs/stable/generated/torch.set_default_tensor_type.html
     """
-    name = t if isinstance(t, str) else f"torch.{getattr(t, '__name__', t)}"
-    chosen = TYPES.get(name.removeprefix("torch."))
+    name = t if isinstance(t, str) else f"{getattr(t, '__module__', 'torch')}.{getattr(t, '__name__', t)}"
+    on_gpu = name.startswith("torch.cuda.")
+    chosen = (GPU_TYPES if on_gpu else TYPES).get(name.removeprefix("torch.").removeprefix("cuda."))
     if chosen is None:
         raise TypeError(f"invalid type object: {name}")
+    chosen.device()
     dtypes.set_default_dtype(chosen.dtype)
+    set_home(chosen.device_type)

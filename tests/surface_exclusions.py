@@ -164,12 +164,12 @@ EXCLUDED: dict[str, dict[str, str]] = {
     },
     "Devices, several processes, profiling, and rare functions: not there yet.": {
         "torch": """
-            AcceleratorError Event FatalError GradScaler OutOfMemoryError Stream from_file get_device_module
+            AcceleratorError FatalError GradScaler from_file
             hash_tensor histogramdd is_warn_always_enabled segment_reduce
             set_warn_always
         """,
         "Tensor": """
-            const_data_ptr grad_dtype hash_tensor index module_load record_stream resize resize_as
+            const_data_ptr grad_dtype hash_tensor index module_load resize resize_as
         """,
         "nn.functional": "ScalingType SwizzleType grouped_mm scaled_grouped_mm scaled_mm",
     },

@@ -91,6 +91,9 @@ class CuPyGPUs:
         with self.on(index):
             return cupy.cuda.Stream(non_blocking=True, priority=priority)
 
+    def default_stream(self) -> Any:
+        return cupy.cuda.Stream.null
+
     def current_stream(self) -> Any:
         return cupy.cuda.get_current_stream()
 

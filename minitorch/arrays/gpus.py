@@ -69,6 +69,9 @@ class GPULibrary(Protocol):
     def new_stream(self, index: int, priority: int) -> Any:
         """A queue of work, with `synchronize`, `done` and `ptr`; None where all work is done at once."""
 
+    def default_stream(self) -> Any:
+        """The queue that work is put into unless another is chosen; None where all work is done at once."""
+
     def using(self, stream: Any) -> AbstractContextManager[Any]:
         """A context whose work is put into a queue."""
 

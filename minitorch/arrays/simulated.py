@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from minitorch.arrays.simulated_array import BFLOAT16, ndarray, numbers_of, wrap
-from minitorch.arrays.simulated_memory import current
+from minitorch.arrays.simulated_memory import MEMORIES, current
 
 INTERFACE: dict[str, Any] = json.loads(Path(__file__).with_name("cupy_interface.json").read_text(encoding="utf-8"))
 
@@ -50,7 +51,11 @@ def _call(name: str, parameters: str, function: Callable[..., Any], args: Any, k
             return result
     out = kwargs.get("out")
     with np.errstate(all="ignore"):
-        result = function(*map(numbers_of, args), **{key: numbers_of(value) for key, value in kwargs.items()})
+        try:
+            result = function(*map(numbers_of, args), **{key: numbers_of(value) for key, value in kwargs.items()})
+        except MemoryError as error:  # the host has too little too
+            shape, kind = error.args
+            raise MEMORIES[current()].full(math.prod(shape) * kind.itemsize) from None
     if out is not None:
         return out
     return wrap(np.bool_(result) if isinstance(result, bool) else result)

@@ -76,11 +76,13 @@ class SimulatedGPUs:
             "max_reserved": memory.peak,
             "free": memory.total - memory.used,
             "total": memory.total,
+            "blocks": memory.blocks,
+            "max_blocks": memory.most_blocks,
         }
 
     def reset_peak(self, index: int) -> None:
         memory = MEMORIES[index]
-        memory.peak = memory.used
+        memory.peak, memory.most_blocks = memory.used, memory.blocks
 
     def empty_cache(self) -> None:
         pass  # nothing is held
@@ -89,6 +91,9 @@ class SimulatedGPUs:
         pass  # all work is done at once
 
     def new_stream(self, index: int, priority: int) -> None:
+        return None
+
+    def default_stream(self) -> None:
         return None
 
     def using(self, stream: Any) -> AbstractContextManager[Any]:

@@ -18,7 +18,7 @@ class Memory:
 
     def __init__(self, total: int) -> None:
         self.total = total
-        self.used = self.peak = 0
+        self.used = self.peak = self.most_blocks = 0
         self._owners: set[int] = set()
         self._lock = threading.RLock()
 
@@ -33,13 +33,21 @@ class Memory:
             if key in self._owners or not nbytes:
                 return
             if self.used + nbytes > self.total:
-                raise OutOfMemoryError(
-                    f"Out of memory allocating {nbytes:,} bytes (allocated so far: {self.used:,} bytes)."
-                )
+                raise self.full(nbytes)
             self._owners.add(key)
             self.used += nbytes
             self.peak = max(self.peak, self.used)
+            self.most_blocks = max(self.most_blocks, self.blocks)
         weakref.finalize(array, self._free, key, nbytes).atexit = False
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks are in use."""
+        return len(self._owners)
+
+    def full(self, nbytes: int) -> OutOfMemoryError:
+        """The error of memory in which so many bytes have no place."""
+        return OutOfMemoryError(f"Out of memory allocating {nbytes:,} bytes (allocated so far: {self.used:,} bytes).")
 
     def _free(self, key: int, nbytes: int) -> None:
         with self._lock:

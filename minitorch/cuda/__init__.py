@@ -8,6 +8,8 @@ checked against CuPy's interface, and not yet been run on a GPU.
 
 from __future__ import annotations
 
+from typing import Any
+
 from minitorch.arrays.gpus import OutOfMemoryError
 from minitorch.cuda import amp, memory, random, streams
 from minitorch.cuda.memory import (
@@ -24,14 +26,28 @@ from minitorch.cuda.selection import (
     synchronize,
 )  # fmt: skip
 from minitorch.cuda.simulation import simulate
-from minitorch.cuda.streams import Event, Stream, current_stream, default_stream, set_stream, stream
+from minitorch.cuda.streams import (
+    Event, Stream, current_stream, default_stream, is_current_stream_capturing, set_stream, stream,
+)  # fmt: skip
+from minitorch.random import default_gpu_generator
+from minitorch.tensor_types import GPU_TYPES
+
+
+def __getattr__(name: str) -> Any:
+    if name == "default_generators":  # of the GPUs that there are now
+        return tuple(default_gpu_generator(index) for index in range(device_count()))
+    if name in GPU_TYPES:
+        return GPU_TYPES[name]
+    raise AttributeError(f"module 'torch.cuda' has no attribute '{name}'")
+
 
 __all__ = [
     "Event", "OutOfMemoryError", "Stream", "amp", "can_device_access_peer", "current_device", "current_stream",
-    "default_stream", "device", "device_count", "device_of", "empty_cache", "get_arch_list", "get_device_capability",
-    "get_device_name", "get_device_properties", "get_rng_state", "get_rng_state_all", "init", "initial_seed",
-    "ipc_collect", "is_available", "is_bf16_supported", "is_initialized", "manual_seed", "manual_seed_all",
-    "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory", "memory_allocated", "memory_reserved",
-    "memory_stats", "memory_summary", "random", "reset_peak_memory_stats", "seed", "seed_all", "set_device",
-    "set_rng_state", "set_rng_state_all", "set_stream", "simulate", "stream", "streams", "synchronize",
+    "default_stream", "device", "device_count", "device_of", "empty_cache", "get_arch_list",
+    "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state", "get_rng_state_all",
+    "init", "initial_seed", "ipc_collect", "is_available", "is_bf16_supported", "is_current_stream_capturing",
+    "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved",
+    "mem_get_info", "memory", "memory_allocated", "memory_reserved", "memory_stats", "memory_summary", "random",
+    "reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_rng_state", "set_rng_state_all", "set_stream",
+    "simulate", "stream", "streams", "synchronize",
 ]  # fmt: skip

@@ -52,14 +52,19 @@ def empty_cache() -> None:
 
 
 def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
-    """The numbers above by PyTorch's names; empty as long as no GPU has been used."""
+    """The numbers above by PyTorch's names; empty as long as no GPU has been used.
+
+    How many blocks tensors occupy (`allocation`) is known of simulated GPUs alone.
+    """
     if not gpus.in_use:
         return OrderedDict()
     known = library_of_gpus().memory(index_of(device))
+    names = {"allocated": "allocated_bytes", "reserved": "reserved_bytes", "blocks": "allocation"}
     return OrderedDict(
-        (f"{what}_bytes.all.{when}", known[f"max_{what}" if when == "peak" else what])
-        for what in ("allocated", "reserved")
+        (f"{name}.all.{when}", known[f"max_{what}" if when == "peak" else what])
+        for what, name in names.items()
         for when in ("current", "peak")
+        if what in known
     )
 
 

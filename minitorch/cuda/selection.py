@@ -43,6 +43,13 @@ def index_of(where: Any, optional: bool = True) -> int:
 
     Raises ValueError for another kind of device, RuntimeError if there is no such GPU.
     """
+    index = _number(where, optional)
+    if not 0 <= index < device_count():
+        raise RuntimeError("CUDA error: invalid device ordinal")
+    return index
+
+
+def _number(where: Any, optional: bool = True) -> int:
     library = library_of_gpus()
     if where is None and optional:
         return library.current()
@@ -52,11 +59,15 @@ def index_of(where: Any, optional: bool = True) -> int:
             raise ValueError(f"Expected a cuda device, but got: {named}")
         if named.index is None and not optional:
             raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{where}")
-        index = library.current() if named.index is None else named.index
-    else:
-        index = operator.index(where)
-    if not 0 <= index < library.count():
-        raise RuntimeError("CUDA error: invalid device ordinal")
+        return library.current() if named.index is None else named.index
+    return operator.index(where)
+
+
+def _known(where: Any, called: str = "device") -> int:
+    """The number of a GPU that something is asked about. Raises AssertionError if there is no such GPU."""
+    index = _number(where)
+    if not 0 <= index < device_count():
+        raise AssertionError(f"Invalid {called} id")
     return index
 
 
@@ -121,8 +132,8 @@ class DeviceProperties:
 
 
 def get_device_properties(device: Any = None) -> DeviceProperties:
-    """Name, memory and size of a GPU."""
-    return DeviceProperties(**library_of_gpus().properties(index_of(device)))
+    """Name, memory and size of a GPU. Raises AssertionError if there is no such GPU."""
+    return DeviceProperties(**library_of_gpus().properties(_known(device)))
 
 
 def get_device_name(device: Any = None) -> str:
@@ -147,8 +158,8 @@ def get_arch_list() -> list[str]:
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Whether one GPU can read another's memory. Simulated ones can't."""
-    one, other = index_of(device), index_of(peer_device)
+    """Whether one GPU can read another's memory. Simulated ones can't. Raises AssertionError if there is none."""
+    one, other = _known(device), _known(peer_device, "peer device")
     return one != other and not library_of_gpus().is_simulated
 
 

@@ -6,32 +6,40 @@ Source: https://pytorch.org/docs/stable/cuda.html#streams-and-events
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from minitorch.cuda.selection import index_of, library_of_gpus
+from minitorch import streams
+from minitorch.cuda.selection import index_of, library_of_gpus, set_device
 from minitorch.devices import device as Device
 from minitorch.devices import gpu
 
 HIGHEST, LOWEST = -3, 0
 
 
-class Stream:
+class Stream(streams.Stream):
     """A queue of a GPU's work; as a context manager, the current one. Raises RuntimeError without a GPU.
 
-    Work of a lower `priority` is done first; what is out of range becomes the nearest that there is.
+    Work of a lower `priority` is done first; what is out of range becomes the nearest that there is. The stream with
+    the `stream_id` 0 is the GPU's default one.
     """
 
-    def __init__(self, device: Any = None, priority: int = 0) -> None:
+    device_type = 1  # PyTorch's number of CUDA
+
+    def __init__(self, device: Any = None, priority: int = 0, *, stream_id: int | None = None) -> None:
         try:
             index = index_of(device)
         except AssertionError:
             raise RuntimeError("torch.cuda.Stream requires CUDA support") from None
         self.device: Device = gpu(index)
         self.priority = max(HIGHEST, min(priority, LOWEST))
-        self._queue = library_of_gpus().new_stream(index, self.priority)
+        self.device_index = index
+        self.stream_id = next(_numbers) if stream_id is None else stream_id
+        library = library_of_gpus()
+        self._queue = library.new_stream(index, self.priority) if self.stream_id else library.default_stream()
         self._entered: list[AbstractContextManager[None]] = []
 
     @staticmethod
@@ -50,7 +58,8 @@ class Stream:
     def synchronize(self) -> None:
         """Wait until its work is done."""
         if self._queue is not None:
-            self._queue.synchronize()
+            with library_of_gpus().on(self.device_index):
+                self._queue.synchronize()
 
     def query(self) -> bool:
         """Whether its work is done."""
@@ -70,13 +79,27 @@ class Stream:
         """Let later work wait for what another stream has been given."""
         stream.synchronize()
 
+    @property
+    def cuda_stream(self) -> int:
+        """CUDA's address of it: 0 of the default stream; of a simulated GPU its number."""
+        return self.stream_id if self._queue is None else int(self._queue.ptr)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Stream):
+            return NotImplemented
+        return (self.device_index, self.stream_id) == (other.device_index, other.stream_id)
+
+    def __hash__(self) -> int:
+        return hash((self.device_index, self.stream_id))
+
     def __repr__(self) -> str:
-        return (
-            f"<torch.cuda.Stream device={self.device} cuda_stream={0 if self._queue is None else self._queue.ptr:#x}>"
-        )
+        return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
 
 
-class Event:
+_numbers = itertools.count(1)
+
+
+class Event(streams.Event):
     """A moment in a GPU's work, for which the processor waits when it is recorded. Raises RuntimeError without a GPU.
 
     Raises NotImplementedError for one that several processes see, and for one outside of a captured graph.
@@ -93,11 +116,22 @@ class Event:
             raise RuntimeError("Tried to instantiate dummy base class Event") from None
         self._enable_timing = enable_timing
         self._at: float | None = None
+        self._device: Device | None = None
 
     def record(self, stream: Stream | None = None) -> None:
         """Mark this moment of a stream, by default the current one."""
-        (stream or current_stream()).synchronize()
+        stream = stream or current_stream()
+        stream.synchronize()
+        self._device = stream.device
         self._at = time.perf_counter()
+
+    @property
+    def device(self) -> Device | None:
+        """The device of the stream that it marks; None before it is recorded."""
+        return self._device
+
+    def __repr__(self) -> str:
+        return "<torch.cuda.Event uninitialized>" if self._at is None else f"<torch.cuda.Event {id(self):#x}>"
 
     def wait(self, stream: Stream | None = None) -> None:
         """Let later work of a stream wait for this moment."""
@@ -124,7 +158,7 @@ _streams: dict[int, list[Stream]] = {}
 def default_stream(device: Any = None) -> Stream:
     """The stream that a GPU's work is in unless another is chosen."""
     index = index_of(device)
-    return _streams.setdefault(index, [Stream(index)])[0]
+    return _streams.setdefault(index, [Stream(index, stream_id=0)])[0]
 
 
 def current_stream(device: Any = None) -> Stream:
@@ -134,22 +168,28 @@ def current_stream(device: Any = None) -> Stream:
 
 
 def set_stream(stream: Stream) -> None:
-    """Put later work of the stream's GPU into it."""
+    """Put later work of the stream's GPU into it, and make that GPU the current one."""
     default_stream(stream.device)
-    _streams[index_of(stream.device)][1:] = [stream]
+    _streams[stream.device_index][1:] = [stream]
+    set_device(stream.device_index)
 
 
 @contextmanager
 def stream(stream: Stream | None) -> Iterator[None]:
-    """A context whose work is put into a stream; None changes nothing."""
+    """A context whose work is put into a stream, whose GPU is the current one; None changes nothing."""
     if stream is None:
         yield
         return
     default_stream(stream.device)
-    streams = _streams[index_of(stream.device)]
-    streams.append(stream)
+    entered, library = _streams[stream.device_index], library_of_gpus()
+    entered.append(stream)
     try:
-        with library_of_gpus().using(stream._queue):
+        with library.on(stream.device_index), library.using(stream._queue):
             yield
     finally:
-        streams.pop()
+        entered.pop()
+
+
+def is_current_stream_capturing() -> bool:
+    """Whether the work put into the current stream is captured in a graph: never."""
+    return False

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+import weakref
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -68,8 +69,8 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     if device is not None:
         _warn_of_pinning("pin_memory")
     if not self.is_cpu:
-        kind = self._device.type.upper() if self._device.type == "cuda" else self._device.type.capitalize()
-        raise RuntimeError(f"cannot pin '{kind}{type_name(self)}Type' only dense CPU tensors can be pinned")
+        kind = self.type() if self.is_cuda else f"Meta{type_name(self)}Type"
+        raise RuntimeError(f"cannot pin '{kind}' only dense CPU tensors can be pinned")
     if self.is_pinned():
         return self
     memory = pinned.allocate(cpu.backend.as_bytes(self._array).size)
@@ -85,6 +86,19 @@ def _warn_of_pinning(name: str) -> None:
         DeprecationWarning,
         stacklevel=4,
     )
+
+
+@composite(variants="method")
+def record_stream(self: Tensor, s: Any) -> None:
+    """Has the memory stay until a stream is done with it: who frees it waits for the stream.
+
+    Raises NotImplementedError for a tensor that isn't on a GPU.
+    """
+    if not self.is_cuda:
+        raise NotImplementedError(
+            f"Could not run 'aten::record_stream' with arguments from the '{self._device.type.upper()}' backend."
+        )
+    weakref.finalize(self.untyped_storage(), s.synchronize)
 
 
 @composite(variants="method")

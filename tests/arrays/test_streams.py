@@ -27,11 +27,11 @@ def test_priorities_are_those_that_there_are() -> None:
 def test_a_stream_is_the_current_one_inside() -> None:
     one, other = Stream(), Stream(device=1)
     with one, other:
-        assert current_stream() is one
-        assert current_stream(1) is other
+        assert current_stream(0) is one
+        assert current_stream() is current_stream(1) is other
         with one:
             assert current_stream() is one
-        assert current_stream() is one
+        assert current_stream() is other
     assert current_stream() is default_stream()
     assert current_stream(1) is default_stream(1)
 

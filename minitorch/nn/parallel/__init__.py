@@ -6,13 +6,15 @@ Source: https://pytorch.org/docs/stable/nn.html#dataparallel-layers-multi-gpu-di
 import importlib
 from typing import Any
 
+from minitorch.nn.parallel import comm
 from minitorch.nn.parallel.data_parallel import DataParallel, data_parallel
 from minitorch.nn.parallel.parallel_apply import parallel_apply
 from minitorch.nn.parallel.replicate import replicate
 from minitorch.nn.parallel.scatter_gather import gather, scatter
 
 __all__ = [
-    "DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter",
+    "DataParallel", "DistributedDataParallel", "comm", "data_parallel", "gather", "parallel_apply", "replicate",
+    "scatter",
 ]  # fmt: skip
 
 

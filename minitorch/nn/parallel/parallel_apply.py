@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitorch import Tensor, is_grad_enabled, set_grad_enabled
+from minitorch._utils import ExceptionWrapper
+from minitorch.amp import autocast
+from minitorch.amp.switches import get_autocast_dtype, is_autocast_enabled
 from minitorch.devices import device as Device
 from minitorch.nn.modules.module import Module
 from minitorch.utils._pytree import tree_leaves
@@ -20,7 +23,8 @@ def parallel_apply(
 ) -> list[Any]:
     """The results of each module on its own arguments and its own GPU, by default that of its first tensor.
 
-    An exception of a module is raised again, with the number of the module and its device in front.
+    They run as the caller's thread would: with its gradients recorded or not, and in its mixed precision. An exception
+    of a module is raised again, with the number of the module and its device in front, and its trace.
     """
     count = len(modules)
     if count != len(inputs):
@@ -29,18 +33,23 @@ def parallel_apply(
     places = devices or [None] * count
     enabled = is_grad_enabled()
     results: list[Any] = [None] * count
-    errors: dict[int, Exception] = {}
+    lower, lowers = get_autocast_dtype("cuda"), is_autocast_enabled("cuda")
+    errors: dict[int, ExceptionWrapper] = {}
 
     def run(number: int) -> None:
         arguments = inputs[number] if isinstance(inputs[number], (list, tuple)) else (inputs[number],)
         tensor = next((each for each in tree_leaves(arguments) if isinstance(each, Tensor)), None)
         where = Device(places[number]) if places[number] is not None else tensor.device if tensor is not None else None
         try:
-            with set_grad_enabled(enabled), (Device("cpu") if where is None else where).active():
+            with (
+                set_grad_enabled(enabled),
+                (Device("cpu") if where is None else where).active(),
+                autocast("cuda", lower, lowers),
+            ):
                 results[number] = modules[number](*arguments, **named[number])
         except Exception as error:  # raised again below
-            error.args = (f"Caught {type(error).__name__} in replica {number} on device {where}.\n{error}",)
-            errors[number] = error
+            index = -1 if where is None or where.index is None else where.index
+            errors[number] = ExceptionWrapper(error, f"in replica {number} on device {index}")
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(1, count)]
     for thread in threads:
@@ -50,5 +59,5 @@ def parallel_apply(
     for thread in threads:
         thread.join()
     if errors:
-        raise errors[min(errors)]
+        errors[min(errors)].reraise()
     return results

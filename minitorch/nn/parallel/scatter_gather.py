@@ -52,11 +52,13 @@ def scatter_kwargs(
 def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
     """The results of all GPUs on one device, tensors joined along `dim`, and numbers stacked to a vector.
 
-    Raises ValueError for dicts of different sizes.
+    Raises AssertionError for tensors of the CPU, ValueError for dicts of different sizes.
     """
     first = outputs[0]
     where = Device("cpu") if target_device == -1 else Device(target_device)
     if isinstance(first, Tensor):
+        if any(each.is_cpu for each in outputs):
+            raise AssertionError("Gather function not implemented for CPU tensors")
         if dim == 0 and all(each.dim() == 0 for each in outputs):
             warnings.warn(
                 "Was asked to gather along dimension 0, but all input tensors were scalars; will instead unsqueeze and "

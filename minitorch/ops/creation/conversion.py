@@ -200,26 +200,32 @@ for _name, _kind in {
 
 @composite(variants="method")
 def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The old name of dtype and device, "torch.FloatTensor"; or this tensor in a dtype, or the one of an old type.
+    """The old name of dtype and device, "torch.FloatTensor"; or this tensor in a dtype, or of an old type.
 
-    Raises ValueError for the names of other types, TypeError for what names none.
+    Of a type of GPUs it goes to the current one, unless it is on one. Raises ValueError for the names of other types,
+    TypeError for what names none.
     """
     prefix = "torch." if self._device.type == "cpu" else f"torch.{self._device.type}."
     if dtype is None:
         return f"{prefix}{type_name(self)}Tensor"
-    return self.to(dtype if isinstance(dtype, dtypes.dtype) else _dtype_of(dtype), non_blocking)
+    if isinstance(dtype, dtypes.dtype):
+        return self.to(dtype, non_blocking)
+    kind, where = _named_by(dtype)
+    return self.to(self._device if self._device.type == where else where, kind, non_blocking)
 
 
-def _dtype_of(old_type: Any) -> dtype:
-    """The dtype of an old type, `torch.FloatTensor` or its name; that of `torch.Tensor` is the default."""
+def _named_by(old_type: Any) -> tuple[dtype, str]:
+    """The dtype and the device type of an old type, `torch.FloatTensor` or its name; the dtype of `torch.Tensor` is the
+    default one."""
     if not isinstance(old_type, (str, builtins.type)):
         raise TypeError("dtype must be a type, str, or dtype object")
-    name = old_type if isinstance(old_type, str) else old_type.__name__
+    module = "" if isinstance(old_type, str) else old_type.__module__.replace("minitorch.tensor", "torch") + "."
+    name = old_type if isinstance(old_type, str) else module + old_type.__name__
     by_name = {f"{SCALAR_TYPES[each.name]}Tensor": each for each in DTYPES} | {"Tensor": dtypes.get_default_dtype()}
-    found = by_name.get(name.removeprefix("torch."))
-    if found is None or isinstance(old_type, str) != name.startswith("torch."):
-        raise ValueError(f"invalid type: '{name}'")
-    return found
+    prefix, _, last = name.rpartition(".")
+    if last not in by_name or prefix not in ("torch", "torch.cuda"):
+        raise ValueError(f"invalid type: '{old_type if isinstance(old_type, str) else old_type.__name__}'")
+    return by_name[last], "cuda" if prefix == "torch.cuda" else "cpu"
 
 
 @composite(variants="method")

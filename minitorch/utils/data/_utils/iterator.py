@@ -9,12 +9,13 @@ import itertools
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from minitorch._utils import ExceptionWrapper
 from minitorch.arrays import gpus
 from minitorch.autograd.profiler import record_function
 from minitorch.utils.data._utils.fetch import Fetcher
 from minitorch.utils.data._utils.pin_memory import pin_memory
 from minitorch.utils.data._utils.pool import WorkerPool
-from minitorch.utils.data._utils.worker import Exhausted, WorkerError
+from minitorch.utils.data._utils.worker import Exhausted
 from minitorch.utils.data.sampler import draw_seed
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _give(self, number: int, batch: Any) -> Any:
         del self._tasks[number]
         self._ask()
-        if isinstance(batch, WorkerError):
+        if isinstance(batch, ExceptionWrapper):
             batch.reraise()
         return batch
 

@@ -6,12 +6,12 @@ import contextlib
 import queue
 import random
 import threading
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any, NoReturn
+from typing import Any
 
+from minitorch._utils import ExceptionWrapper
 from minitorch.random import manual_seed
 from minitorch.utils.data._utils.fetch import Fetcher
 from minitorch.utils.data._utils.transfer import send
@@ -41,38 +41,6 @@ def get_worker_info() -> WorkerInfo | None:
     Source: https://pytorch.org/docs/stable/data.html#torch.utils.data.get_worker_info
     """
     return _info
-
-
-class WorkerError:
-    """An exception on its way to the process that started the worker."""
-
-    def __init__(self, error: BaseException, where: str) -> None:
-        self.kind = type(error)
-        self.trace = "".join(traceback.format_exception(error))
-        self.where = where
-
-    def reraise(self) -> NoReturn:
-        """Raises an exception of the same type, or a RuntimeError where that is impossible, with the whole trace."""
-        kind: Any = self.kind
-        message: Any = f"Caught {kind.__name__} {self.where}.\nOriginal {self.trace}"
-        if kind is KeyError:
-            message = _Unquoted(message)
-        elif getattr(kind, "message", None):
-            raise kind(message=message)
-        try:
-            error = kind(message)
-        except Exception:
-            raise RuntimeError(message) from None
-        raise error
-
-
-class _Unquoted(str):
-    """A string that KeyError, which shows the repr of its argument, shows with its line breaks."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 class Exhausted:
@@ -116,14 +84,14 @@ def run_worker(task: WorkerTask, connection: Connection, others: Sequence[Connec
 
 def _serve(task: WorkerTask, connection: Connection, requests: queue.SimpleQueue[Any]) -> None:
     where = f"in DataLoader worker process {task.number}"
-    failure: WorkerError | None = None
+    failure: ExceptionWrapper | None = None
     fetch: Any = None
     try:
         if task.init is not None:
             task.init(task.number)
         fetch = _fetcher(task)
     except Exception as error:
-        failure = WorkerError(error, where)
+        failure = ExceptionWrapper(error, where)
     while (request := requests.get()) is not None:
         if request == RESTART:
             fetch = _fetcher(task)
@@ -133,7 +101,7 @@ def _serve(task: WorkerTask, connection: Connection, requests: queue.SimpleQueue
             batch = failure or fetch(index)
         except Exception as error:
             ended = isinstance(error, StopIteration) and fetch.stream is not None
-            batch = Exhausted() if ended else WorkerError(error, where)
+            batch = Exhausted() if ended else ExceptionWrapper(error, where)
         _send(connection, number, batch, where)
 
 
@@ -158,7 +126,7 @@ def _send(connection: Connection, number: Any, batch: Any, where: str) -> None:
     except BrokenPipeError:
         pass  # nobody is there any more; the next request is the end
     except Exception as error:  # what can't be pickled
-        send(connection, (number, WorkerError(error, where)))
+        send(connection, (number, ExceptionWrapper(error, where)))
 
 
 def _seed_all(seed: int, task: WorkerTask) -> None:
