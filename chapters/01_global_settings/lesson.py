@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Global settings
-# After this chapter your own library has dtypes, device names and default settings, and it prints numbers
-# character for character as PyTorch does. You'll know which calls read a default and when, and why a single element changes how all the
-# others print. The lesson takes about 45 minutes, the exercises another 60.
+# After this chapter your own library has dtypes, device names and default settings, and it prints numbers character for
+# character as PyTorch does. You'll know which calls read a default and when, and why a single element changes how all
+# the others print. The lesson takes about 45 minutes, the exercises another 60.
 
 # %% hidden=true
 from course import lesson

@@ -81,8 +81,8 @@ prediction = [[100, 111, 102], [3, 14, 5]]
 # ### Exercise 2 · The two functions below `view`
 # `infer_size((2, -1), 6)` is `(2, 3)`. `view_strides((3, 2, 4), (4, 12, 1), (3, 2, 2, 2))` is `(4, 12, 2, 1)`, and for the
 # shape `(6, 4)` it is `None`. The lesson's `runs` groups dimensions; here each run also has to be split as `wanted` says.
-# PyTorch's words for the errors are given: `raise words.wrong_count(size, count)`. You decide when. From chapter 02 you have `count_of(size)`, the product of the
-# lengths, and `contiguous_strides(size)`.
+# PyTorch's words for the errors are given: `raise words.wrong_count(size, count)`. You decide when to raise. From chapter 02
+# you have `count_of(size)`, the product of the lengths, and `contiguous_strides(size)`.
 
 # %% check="views_view_strides"
 rng = check.rng()
