@@ -460,7 +460,8 @@ print(inspect.getsource(engine._receive))
 # Two things are new, as in PyTorch. Where the shape can't be made to fit, `_check_expandable` names the node that
 # computed the gradient (`giver`) and the input it is for (`index`), so you find the wrong formula. And the long
 # condition asks whether anybody else sees the sum; if not, the next gradient is added in place. (`.real` and `_bits`
-# are about complex numbers, `gpus` about devices.)
+# are about complex numbers, `gpus` about devices; `NAMES_COUNT` is false from Python 3.14 on, where reference counts don't
+# say who sees what.)
 #
 # Of several ready nodes, both engines run the one recorded last, and `AccumulateGrad` before all others
 # (`proof-freezing`).
