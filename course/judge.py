@@ -23,8 +23,9 @@ from course.compare_sandbox import Hear
 from course.package import VARIABLE
 from course.sandbox import Limits, SandboxError
 
-_START_SECONDS = 60  # for the imports and the setup, which are not the learner's
-_END_SECONDS = 10  # for removing what an exercise left
+_START_SECONDS = 300  # for the imports and the setup, which are not the learner's
+_END_SECONDS = 60  # for removing what an exercise left
+_LAST_SECONDS = 30  # for the last words of a process that has ended, and for the end of one that says nothing more
 _MAX_LINE = 8 << 20  # bytes of one message
 
 
@@ -152,16 +153,17 @@ class Started:
 
     def receive(self, nonce: str, deadline: float, hear: Hear, expected: Bundle | None = None) -> Heard | None:
         """The next message about an exercise; None if there is none until the deadline, or ever."""
+        has_ended = False
         while not self.stop.is_set() and (left := deadline - time.monotonic()) > 0:
+            if not has_ended and self.process.popen.poll() is not None:  # what it said may still be on its way
+                has_ended, deadline = True, min(deadline, time.monotonic() + _LAST_SECONDS)
             try:
                 line = self._lines.get(timeout=min(left, 0.2))
             except queue.Empty:
-                if self.process.popen.poll() is None:
-                    continue
-                return None
+                continue
             if not line:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    self.process.popen.wait(5)
+                    self.process.popen.wait(_LAST_SECONDS)
                 return None
             if nonce.encode() in line and (said := hear(line, expected)) is not None and said.nonce == nonce:
                 return said

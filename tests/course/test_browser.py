@@ -80,11 +80,11 @@ def without_outputs(path: Path) -> None:
 
 
 def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(240):
+    for _ in range(600):
         if server.poll() is not None:
             break
         try:
-            urllib.request.urlopen(address, timeout=5).close()
+            urllib.request.urlopen(address, timeout=60).close()
             return
         except OSError:
             time.sleep(0.5)
@@ -104,9 +104,9 @@ def page(lab: tuple[str, Path]) -> Iterator[Any]:
 
 
 def open_notebook(page: Any, address: str, path: str) -> None:
-    page.goto(f"{address}/tree/{path}?reset", timeout=120_000)
-    page.wait_for_selector(".jp-NotebookPanel:visible .jp-CodeCell", timeout=120_000)
-    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=120_000)
+    page.goto(f"{address}/tree/{path}?reset", timeout=300_000)
+    page.wait_for_selector(".jp-NotebookPanel:visible .jp-CodeCell", timeout=300_000)
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=300_000)
 
 
 def run_all(page: Any) -> None:
@@ -122,9 +122,9 @@ def wait_until_idle(page: Any) -> None:
             const prompts = [...document.querySelectorAll('.jp-NotebookPanel .jp-CodeCell .jp-InputPrompt')];
             return prompts.every(each => !each.textContent.includes('*'));
         }""",
-        timeout=240_000,
+        timeout=300_000,
     )
-    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=240_000)
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=300_000)
 
 
 def screenshot(page: Any, name: str) -> None:
@@ -143,7 +143,7 @@ def test_the_lesson_runs_from_top_to_bottom(page: Any, lab: tuple[str, Path]) ->
     assert sum(any(digit.isdigit() for digit in prompt) for prompt in prompts) >= len(code) - folded
     assert page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.error']").count() == raising
     drawn = page.locator(".jp-RenderedMermaid img").first
-    drawn.wait_for(timeout=60_000)
+    drawn.wait_for(timeout=300_000)
     assert drawn.evaluate("image => image.naturalWidth") > 0
     drawn.scroll_into_view_if_needed()
     screenshot(page, "lesson")
@@ -167,7 +167,7 @@ def test_an_exercise_is_typed_in_and_its_check_turns_green(page: Any, lab: tuple
     page.keyboard.press("Shift+Enter")
     wait_until_idle(page)
     verdict = page.locator(".jp-OutputArea-output", has_text="✓ Right")
-    verdict.first.wait_for(timeout=120_000)
+    verdict.first.wait_for(timeout=300_000)
     assert EXERCISE in verdict.first.inner_text()
     verdict.first.scroll_into_view_if_needed()
     screenshot(page, "exercise")

@@ -156,12 +156,11 @@ def test_a_message_that_breaks_the_judge_costs_the_next_one_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(compare_sandbox, "_SECONDS", 1.0)
         comparer.hear(message("EVIL"), EXPECTED)
-        patch.setattr(compare_sandbox, "_SECONDS", 5.0)
-        for _ in range(3):
-            heard = comparer.hear(message(WRONG), EXPECTED)
-            if heard is None:  # what was still written breaks one process more, and grants nothing
-                continue
-            assert heard.wrong == "n: expected 3, got 4"
+    for _ in range(3):
+        heard = comparer.hear(message(WRONG), EXPECTED)
+        if heard is None:  # what was still written breaks one process more, and grants nothing
+            continue
+        assert heard.wrong == "n: expected 3, got 4"
     assert comparer.hear(message(EXPECTED), EXPECTED) == compare.Heard("n", "check", wrong="")
 
 

@@ -225,15 +225,15 @@ def test_one_lock_in_two_threads(parts: Any) -> None:
     def hold() -> None:
         with locked(double, "parts:double"):
             entered.set()
-            leave.wait(10)
+            leave.wait(300)
         left.set()
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert entered.wait(10)
+    assert entered.wait(300)
     with locked(double, "parts:double"):
         leave.set()
-        assert left.wait(10)
+        assert left.wait(300)
         with pytest.raises(RuntimeError, match="locked"):  # the thread that came first is gone, this one is not
             double(1)
     thread.join()

@@ -29,7 +29,7 @@ def run(tmp_path: Path) -> Run:
         packages.mkdir(exist_ok=True)
         (packages / "probe.py").write_text(code)
         with sandbox.process("probe", packages, variables, limits or Limits()) as process:
-            printed = process.popen.communicate(timeout=60)[0].decode()
+            printed = process.popen.communicate(timeout=300)[0].decode()
             return printed + (f"code {process.popen.returncode}" if process.popen.returncode else "")
 
     return run
@@ -119,7 +119,7 @@ def leaves_nothing(tmp_path: Path) -> None:
     mark = uuid.uuid4().hex
     (tmp_path / "probe.py").write_text(FORKS)
     with sandbox.process("probe", tmp_path, {"MARK": mark}, Limits()) as process:
-        process.popen.wait(60)
+        process.popen.wait(300)
     assert alive(mark) == []
 
 
@@ -174,7 +174,7 @@ started = 0
 try:
     while True:
         if os.fork() == 0:
-            time.sleep(60)
+            time.sleep(600)
             os._exit(0)
         started += 1
 except OSError as error:
