@@ -186,6 +186,7 @@ def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None
     from course.find import of_chapters
     from course.grade import Report, keep_passed, practise
     from course.report import print_practice, print_report
+    from course.withheld import waits
 
     found, others = of_chapters(course, paths)
     for path in others:
@@ -195,9 +196,13 @@ def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None
     report = Report(PRACTICE_SEED, [result for path in found for result in practise(path, course).submissions])
     keep_passed(report, course)
     (print_practice if any(path.is_dir() for path in paths) else print_report)(report, Console())
-    accepted = ("passed", "skipped") if allow_unsolved else ("passed",)
-    right = [all(item.status in accepted for item in result.items) for result in report.submissions]
-    sys.exit(not all(right) or any(result.status != "graded" for result in report.submissions))
+    wrong = [
+        item
+        for result in report.submissions
+        for item in result.items
+        if not (item.status == "passed" or (allow_unsolved and (item.status == "skipped" or waits(item.message))))
+    ]
+    sys.exit(bool(wrong) or any(result.status != "graded" for result in report.submissions))
 
 
 @main.command()
@@ -282,15 +287,23 @@ def reset(course: Course, names: tuple[str, ...], everything: bool) -> None:
 @main.command()
 @click.argument("archive", type=_FILE)
 @click.option("--grader", is_flag=True, help="What grades, with the solutions, in place of what students get.")
+@click.option(
+    "--graded", metavar="06,07", default="", help="Leave out the reference of these chapters' parts of mytorch."
+)
 @click.pass_obj
-def release(course: Course, archive: Path, grader: bool) -> None:
-    """Write the zip file ARCHIVE for students: everything in git, without the solutions."""
+def release(course: Course, archive: Path, grader: bool, graded: str) -> None:
+    """Write the zip file ARCHIVE for students: what is in git, without solved notebooks and their sources."""
     from course.release import release as write_release
 
+    if grader and graded:
+        raise click.UsageError("--graded is for the students' archive; the grader's has all of the reference")
     try:
-        click.echo(f"{archive}: {write_release(course, archive, grader)} files")
-    except FileNotFoundError as error:
+        files, needed = write_release(course, archive, grader, filter(None, graded.split(",")))
+    except LookupError as error:
         raise click.ClickException(str(error)) from error
+    click.echo(f"{archive}: {len(files)} files")
+    for part in needed:
+        click.echo(f"the reference of {part} is in it all the same: mytorch cannot be imported without")
 
 
 @main.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from course import locate, parts
+from course import locate, parts, withheld
 from course.assemble import Files, as_of, read
 from course.core import absent
 from course.files import CODE, Course
@@ -31,7 +31,7 @@ class Kits:
         self.folder = folder
         self.about = tasks(notebook)
         chapter = int(notebook.metadata[OURS]["chapter"][:2])
-        self.reference: Files = read(course.reference) if course.reference.is_dir() else {}
+        self.reference: Files = withheld.completed(course, read(course.reference)) if course.reference.is_dir() else {}
         self._core = as_of(self.reference, chapter)
         self._cut: dict[tuple[str, ...], Files] = {}
         replaced = {name: each["replaces"] for name, each in self.about.items() if each.get("replaces")}

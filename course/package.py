@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from course import parts, practice
+from course import parts, practice, withheld
 from course.assemble import Files, as_of, assemble, load, read
 from course.files import Course, write_atomically
 
@@ -55,7 +55,7 @@ def with_parts(
 
     So are `others`, though the learner's cells define them. What the cells use of the imports of `setup` comes along.
     """
-    files = read(reference(course)) if given is None else given
+    files = withheld.completed(course, read(reference(course))) if given is None else given
     return load(assemble(files, chapter, _with_imports(as_of(files, chapter), mine, list(setup)), others=others))
 
 
@@ -92,8 +92,13 @@ def write(course: Course) -> None:
         return
     files = read(source)
     mine = solved(course)
+    missing = withheld.of(course)
     marks = {
-        part: f"# yours (exercise {exercise.name})" if part in mine else "# the reference's"
+        part: f"# yours (exercise {exercise.name})"
+        if part in mine
+        else f"# yours to write (exercise {exercise.name})"
+        if part in missing
+        else "# the reference's"
         for exercise in practice.exercises(course)
         for part in exercise.parts
         if parts.has(files, part)

@@ -1,15 +1,23 @@
 """The archives for students and for grading."""
 
+import ast
 import json
+import os
 import shutil
 import subprocess
+import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import pytest
+import yaml
 from click.testing import CliRunner
 
+from course import parts, practice, withheld
 from course.__main__ import main
+from course.assemble import read
 from course.files import CODE, Course
 from course.release import release
 
@@ -32,7 +40,10 @@ def test_the_archive_holds_no_solution_and_is_the_same_each_time(own_course: Cou
     assert set(texts) == {
         f"minitorch-course/{name}"
         for name in (
+            ".ci/check",
+            ".github/workflows/check.yml",
             ".gitignore",
+            "README.md",
             "exercises/.pristine/01_fixture.ipynb",
             "exercises/01_fixture.ipynb",
             "notebooks/01_fixture.ipynb",
@@ -43,10 +54,13 @@ def test_the_archive_holds_no_solution_and_is_the_same_each_time(own_course: Cou
     folder = "minitorch-course/exercises/"
     assert texts[f"{folder}01_fixture.ipynb"] == texts[f"{folder}.pristine/01_fixture.ipynb"]
     assert not any(b"BEGIN SOLUTION" in text for text in texts.values())
+    with zipfile.ZipFile(archives[0]) as archive:
+        modes = {name.partition("/")[2]: archive.getinfo(name).external_attr >> 16 for name in texts}
+    assert {name: mode for name, mode in modes.items() if mode != 0o100644} == {".ci/check": 0o100755}
 
 
 def test_the_archive_holds_the_reference_of_mytorch(own_core_course: Course, tmp_path: Path) -> None:
-    """Lessons and checks run on it; its source, and the solved notebooks, stay behind."""
+    """Lessons and checks run on it, unless it is left out; its source, and the solved notebooks, stay behind."""
     for arguments in (["init", "-q"], ["add", "."]):
         subprocess.run(["git", *arguments], cwd=own_core_course.root, check=True)
     release(own_core_course, tmp_path / "a.zip")
@@ -96,6 +110,125 @@ def test_what_the_archives_of_this_course_hold(tmp_path: Path) -> None:
     tests = {path.relative_to(CODE).as_posix() for path in (CODE / "tests" / "mytorch").glob("*.py")}
     assert tests | {"tests/conftest.py"} < held[False]  # `course mine` runs them
     assert ".github/workflows/grade.yml" in held[True] - held[False]
+    assert {name for name in held[False] if name.startswith((".github/", ".ci/"))} == {
+        ".github/workflows/check.yml",
+        ".ci/check",
+    }
     assert {name for name in held[False] if name.startswith("solutions/") and name.endswith(".ipynb")} == set()
     chapters = {Path(name).name for name in held[False] if name.startswith("exercises/.pristine/")}
     assert {f"solutions/{name}" for name in chapters} < held[True]
+
+
+CHAPTERS = ("02_tensors_and_storage", "06_computation_graph")
+ANSWERS = {
+    "storage_predict_sharing": CHAPTERS[0],
+    "storage_promotion": CHAPTERS[0],
+    "storage_walk": CHAPTERS[0],
+    "graph_walk_back": CHAPTERS[1],
+}
+
+
+def run(folder: Path, *command: str, code: int = 0) -> str:
+    """Run a command in an unpacked archive, whose code is the one that counts; what it prints."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "150"}
+    for name in ("MINITORCH_COURSE_ROOT", "MINITORCH_COURSE_MYTORCH"):
+        environment.pop(name, None)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return " ".join((done.stdout + done.stderr).split())
+
+
+@pytest.fixture(scope="module")
+def unpack(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Makes a clone of a student's repository: this course's archive in git, with the notebooks of two chapters."""
+    if not (CODE / ".git").exists():
+        pytest.skip("not a git repository")
+
+    def make(graded: tuple[str, ...] = ()) -> Path:
+        folder = tmp_path_factory.mktemp("student")
+        release(Course(CODE), folder / "a.zip", graded=graded)
+        with zipfile.ZipFile(folder / "a.zip") as archive:
+            archive.extractall(folder)
+        made = folder / "minitorch-course"
+        for path in (made / "exercises").glob("*.ipynb"):
+            if path.stem not in CHAPTERS:
+                path.unlink()
+        git = ("git", "-c", "user.name=x", "-c", "user.email=x")
+        for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "handed out"]):
+            run(made, *git, *arguments)
+        run(folder, "git", "clone", "-q", str(made), "clone")
+        return folder / "clone"
+
+    return make
+
+
+def answer(clone: Path, **texts: str) -> None:
+    for name, text in texts.items():
+        path = clone / "exercises" / f"{ANSWERS[name]}.ipynb"
+        notebook = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:
+            if cell.metadata.get("nbgrader", {}).get("grade_id") == name:
+                cell.source = text
+        nbformat.write(notebook, path)
+
+
+def solution(name: str) -> str:
+    cells = nbformat.read(CODE / "solutions" / f"{ANSWERS[name]}.ipynb", as_version=4).cells
+    return next(cell.source for cell in cells if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the steps are a shell's")
+def test_the_ci_of_a_students_repository(unpack: Callable[..., Path]) -> None:
+    """Its very steps, with this environment in the place of the one that they would install."""
+    clone = unpack()
+    steps = yaml.safe_load((clone / ".github/workflows/check.yml").read_text())["jobs"]["check"]["steps"]
+    programs = clone / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "course").write_text(f'#!/bin/sh\nexec {sys.executable} -m course "$@"\n')
+    (programs / "course").chmod(0o755)
+    for name in ("pyvenv.cfg", "installed"):
+        (clone / ".venv" / name).touch()
+
+    def ci(code: int) -> str:
+        scripts = [step["run"] for step in steps if "run" in step]
+        assert scripts
+        return " ".join(run(clone, "bash", "-e", "-c", script, code=code) for script in scripts)
+
+    assert "│ 0 of 14 │ 0 of 36 │" in ci(0)
+    answer(clone, graph_walk_back=solution("graph_walk_back"))
+    assert "│ 1 of 14 │ 4 of 36 │" in ci(0)
+    answer(clone, storage_predict_sharing="prediction = [1.0, 2.0]")
+    said = ci(1)
+    assert "storage_predict_sharing: failed" in said and "not the right value" in said and "│ 4 of 36 │" in said
+    run(clone, "bash", ".ci/check", code=1)  # the strict one wants everything solved
+
+
+def test_graded_parts_are_not_in_the_archive(unpack: Callable[..., Path]) -> None:
+    """They raise and name their exercise, until they are answered; all that stands on them works then."""
+    clone, graded = unpack(("02",)), withheld.chosen(Course(CODE), ("02",))
+    files = read(Course(CODE).reference)
+    texts = [path.read_text(errors="ignore") for path in clone.rglob("*") if path.suffix in (".py", ".ipynb", ".md")]
+    squeezed = ["".join(text.replace("\\n", "").replace('\\"', '"').split()) for text in texts]
+    for part in graded:
+        body = "\n".join(map(ast.unparse, ast.parse(parts.text_of(files, part)).body[0].body[1:]))
+        code = "".join(body.split())
+        assert len(code) < 80 or not any(code in text for text in squeezed), part
+
+    use = "import sys; sys.path.insert(0, 'solutions'); import mytorch; mytorch.tensor([1.0, 2.0])"
+    assert "NotImplementedError: contiguous_strides is yours to write: exercise storage_walk" in run(
+        clone, sys.executable, "-c", use, code=1
+    )
+    check = (sys.executable, "-m", "course", "check", "exercises", "--allow-unsolved")
+    answer(clone, graph_walk_back=solution("graph_walk_back"))
+    said = run(clone, *check)  # it waits for another answer, and is not wrong
+    assert "contiguous_strides is yours to write: exercise storage_walk" in said and "│ 0 of 36 │" in said
+    answer(clone, **{name: solution(name) for name in ANSWERS})
+    assert "│ 4 of 14 │ 13 of 36 │" in run(clone, *check)
+
+
+def test_every_part_can_be_left_out_but_one() -> None:
+    """mytorch can be imported without all of them."""
+    course = Course(CODE)
+    chapters = {exercise.chapter[:2] for exercise in practice.exercises(course) if exercise.parts}
+    _, needed = withheld.without(read(course.reference), withheld.chosen(course, chapters))
+    assert needed == ["mytorch.settings:parse_device"]
