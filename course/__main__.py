@@ -306,6 +306,23 @@ def release(course: Course, archive: Path, grader: bool, graded: str) -> None:
         click.echo(f"the reference of {part} is in it all the same: mytorch cannot be imported without")
 
 
+@main.command()
+@click.argument("chapters", nargs=-1, required=True)
+@click.option(
+    "--to", "folder", type=click.Path(file_okay=False, path_type=Path), default=Path("source"), show_default=True
+)
+@click.pass_obj
+def nbgrader(course: Course, chapters: tuple[str, ...], folder: Path) -> None:
+    """Write what nbgrader makes assignments of CHAPTERS of, each into a folder of its own."""
+    from course.nbgrader_source import write_source
+
+    try:
+        for chapter in chapters:
+            click.echo(write_source(course, chapter, folder))
+    except LookupError as error:
+        raise click.ClickException(str(error)) from error
+
+
 @main.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj

@@ -21,7 +21,19 @@ def is_running() -> bool:
 
 
 def prepare(course: Course) -> None:
-    """Make `import mytorch` the reference's, not that of whoever grades."""
+    """Make `import mytorch` the reference's, not that of whoever grades.
+
+    Without a course the kernel ends: nbgrader would give a check that raises 0 points, and nobody would know why.
+    """
+    if not course.pristine.is_dir():
+        message = (
+            f"\nNothing was graded: the course is not in {course.root}; set MINITORCH_COURSE_ROOT to its folder.\n"
+        )
+        terminal = getattr(
+            sys.stderr, "_original_stdstream_copy", None
+        )  # what is said to ipykernel's own would be lost
+        os.write(terminal or 2, message.encode())
+        os._exit(1)
     os.environ.setdefault(VARIABLE, str(course.reference))
     sys.path.append(str(course.solutions))
 

@@ -2,21 +2,21 @@
 
 import json
 import os
-import shutil
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 
-from course import nbgrader, package
+from course import nbgrader as in_nbgrader
+from course import package
 from course.bundle import bundle
 from course.check import PRACTICE_SEED
-from course.files import CODE, Course
+from course.files import Course
+from course.nbgrader_source import write_source
 
-COMMANDS = Path(sys.prefix) / "nbgrader" / "bin"
 SCORES = """
 import json, sys
 from nbgrader.api import Gradebook
@@ -54,34 +54,13 @@ def filled(notebook: Any, solutions: dict[str, str]) -> Any:
 
 @pytest.mark.needs("nbgrader")
 @pytest.mark.parametrize(("which", "chapter"), [("course", "01_fixture"), ("core_course", "06_core")])
-def test_nbgrader_releases_and_grades(which: str, chapter: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_nbgrader_releases_and_grades(
+    which: str, chapter: str, request: pytest.FixtureRequest, nbgrader: Callable[..., Any], tmp_path: Path
+) -> None:
     course: Course = request.getfixturevalue(which)
-    kernel = tmp_path / "jupyter" / "kernels" / "python3"
-    kernel.mkdir(parents=True)
-    start = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    (kernel / "kernel.json").write_text(json.dumps({"argv": start, "display_name": "python", "language": "python"}))
-    environment = {
-        **os.environ,
-        "PATH": f"{COMMANDS}{os.pathsep}{os.environ['PATH']}",  # it calls alembic
-        "JUPYTER_PATH": str(tmp_path / "jupyter"),
-        "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),
-        "MINITORCH_COURSE_ROOT": str(course.root),
-        "PYTHONPATH": os.pathsep.join(map(str, (CODE, course.root))),
-        "PYTHONWARNINGS": "ignore",
-    }
-    environment.pop("MINITORCH_COURSE_MYTORCH", None)
-
-    def run(program: str, *arguments: str) -> str:
-        done = subprocess.run(
-            [COMMANDS / program, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    (tmp_path / "nbgrader_config.py").write_text("get_config().CourseDirectory.course_id = 'course'\n")
+    run = nbgrader(course)
     folder = Path(chapter, f"{chapter}.ipynb")
-    (tmp_path / "source" / chapter).mkdir(parents=True)
-    shutil.copy(course.solutions / f"{chapter}.ipynb", tmp_path / "source" / folder)
+    assert write_source(course, chapter[:2], tmp_path / "source") == tmp_path / "source" / folder
     run("nbgrader", "generate_assignment", chapter, "--create")
     released = read(tmp_path / "release" / folder)
     assert not [cell for cell in released.cells if "SOLUTION" in cell.source]
@@ -94,7 +73,15 @@ def test_nbgrader_releases_and_grades(which: str, chapter: str, request: pytest.
         path = tmp_path / "submitted" / student / folder
         path.parent.mkdir(parents=True)
         nbformat.write(notebook, path)
-    run("nbgrader", "autograde", chapter, "--create")
+    autograde = ("nbgrader", "autograde", chapter, "--create")
+    for wrong, message in (
+        ({"PYTHONPATH": "", "JUPYTER_PATH": ""}, "does not have the course (No module named 'course')"),
+        ({"MINITORCH_COURSE_ROOT": str(tmp_path)}, f"the course is not in {tmp_path}"),
+    ):  # nbgrader's own kernel, and a course that is not there: no silent zeros
+        said = run(*autograde, "--student", "solved", code=1, **wrong)
+        assert "Nothing was graded" in said and message in said, said
+        assert not list((tmp_path / "autograded").rglob("*.ipynb"))
+    run(*autograde)
     scores = json.loads(run("python", "-c", SCORES, chapter))
     points = {
         cell.metadata["nbgrader"]["grade_id"]: cell.metadata["nbgrader"]["points"]
@@ -127,17 +114,17 @@ def test_a_check_raises_unless_its_values_are_right(course: Course) -> None:
         if cell.metadata.get("minitorch", {}).get("role") == "check"
         and "predict" in cell.metadata["minitorch"]["exercise"]
     )
-    nbgrader.require(bundle({"prediction": (12, 1, 4)}, 0, 0, True, SALT), exercise, course)
+    in_nbgrader.require(bundle({"prediction": (12, 1, 4)}, 0, 0, True, SALT), exercise, course)
     with pytest.raises(AssertionError, match=r"Not yet\.\nprediction: not the right value\nThese are the strides of"):
-        nbgrader.require(bundle({"prediction": (12, 4, 1)}, 0, 0, True, SALT), exercise, course)
+        in_nbgrader.require(bundle({"prediction": (12, 4, 1)}, 0, 0, True, SALT), exercise, course)
     with pytest.raises(AssertionError, match="was changed"):
-        nbgrader.require(bundle({"prediction": (12, 1, 4)}, 0, 0, True), "check.show({})", course)
+        in_nbgrader.require(bundle({"prediction": (12, 1, 4)}, 0, 0, True), "check.show({})", course)
 
 
 def test_mytorch_is_the_references(core_course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(package.VARIABLE, raising=False)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    nbgrader.prepare(core_course)
+    in_nbgrader.prepare(core_course)
     assert (package.is_learners(), package.reference(core_course)) == (False, core_course.reference)
     assert (Path(sys.path[-1]) / "mytorch" / "__init__.py").exists()
     del os.environ[package.VARIABLE]  # the notebook set it; monkeypatch would give it back in the end
