@@ -380,7 +380,7 @@ pictures.slider(timeline, start={"kernel": 12}, kernel=[2, 4, 5, 6, 12, 20])
 # - *They ask next:* What synchronizes without being asked? What needs values on the CPU: `item()`, `cpu()`, printing,
 #   an `if`, and `x[mask]`, whose shape depends on them.
 # - *The trap:* `print(loss.item())` in each step makes the CPU wait in each step.
-# - *Proof:* `proof-stream`, on a model; who needs values: `proof-rapid-fire`.
+# - *Proof:* `proof-stream`, on a model; `proof-rapid-fire`.
 #
 # ## How much memory?
 # `memory_allocated` counts the bytes of living tensors:
@@ -451,14 +451,15 @@ print("two numbers:", (number + number.cuda()).device, " the original:", number.
 # ## Rapid fire
 # The cell below has the proofs.
 #
-# 1. What is `get_device()` of a CPU tensor? −1.
+# 1. Which operand of `a @ b` does PyTorch's error name? The one that is elsewhere: `mat2`.
 # 2. Does `torch.device("cuda:7")` raise on a laptop? No, a tensor there would.
 # 3. Can `numpy()` read a GPU tensor? Not by itself; use `.cpu().numpy()`.
-# 4. Where is `x + 1`? Where `x` is: a Python number has no device.
+# 4. Where is `x + 1`? With `x`: a Python number has no device.
 # 5. Which of six calls need a value? On `meta`, a device that keeps shapes alone, they raise.
 
 # %% tags=["proof-rapid-fire"]
-print("1.", mytorch.ones(2).get_device(), torch.ones(2).get_device())
+torch.cuda.simulate(1)
+print("1.", outcome(lambda: torch.ones(2, 2, device="cuda") @ torch.ones(2, 2)))
 print("2.", torch.device("cuda:7"), "|", outcome(lambda: gpu.to("cuda:7")))
 print("3.", outcome(gpu.numpy), gpu.cpu().numpy())
 print("4.", (gpu + 1).device)
