@@ -46,6 +46,7 @@ ELEMENTWISE: list[tuple[Callable[[], Any], str]] = [
     (lambda: on("cuda:1") * on("cuda:0"), "cuda:1 and cuda:0"),
     (lambda: torch.where(on("cpu") > 0, on("cuda:0"), on("cuda:0")), "cuda:0 and cpu"),
     (lambda: F.mse_loss(on("cuda:1"), on("cpu")), "cuda:1 and cpu"),
+    (lambda: F.binary_cross_entropy_with_logits(on("cuda:1"), on("cpu")), "cuda:1 and cpu"),
     (lambda: on("cpu") + on("cuda:0").sum(), "cuda:0 and cpu"),
     (lambda: on("cuda:0") + on("cuda:1").sum(), "cuda:0 and cuda:1"),
     (lambda: on("cpu").add_(on("cuda:0")), "cuda:0 and cpu"),
@@ -106,6 +107,14 @@ def test_convolutions_name_types() -> None:
     assert words == f"Input type ({gpu}) and bias type ({cpu}) should be the same"
     words = refused(lambda: F.conv1d(x.cuda().half(), weight.cuda()))  # autocast was forgotten
     assert words == f"Input type (torch.cuda.HalfTensor) and weight type ({gpu}) should be the same"
+
+
+def test_batch_norm_names_the_parameter_and_leaves_its_statistics() -> None:
+    layer = torch.nn.BatchNorm1d(2)
+    layer.running_mean, layer.running_var = layer.running_mean.cuda(), layer.running_var.cuda()
+    words = refused(lambda: layer(on("cuda:0", 3, 2)))
+    assert words == f"{SAME} got weight is on cpu, different from other tensors on cuda:0"
+    assert layer.running_mean.tolist() == [0, 0]
 
 
 def test_recurrent_layers_name_input_state_and_parameters() -> None:

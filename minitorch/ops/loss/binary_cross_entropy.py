@@ -85,6 +85,8 @@ def binary_cross_entropy(
 @declare(
     promotion=KEEP,
     variants="",
+    elementwise=True,
+    order=None,  # the kernel has the target's
     node="BinaryCrossEntropyWithLogitsBackward0",
     derivatives={
         "self": lambda grad, self, target, weight, pos_weight, reduction: _of_weighted(

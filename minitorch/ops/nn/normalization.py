@@ -14,6 +14,7 @@ from minitorch.arrays import Array, Shape
 from minitorch.autograd.engine import sum_to_size
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.grad_mode import state as grad_mode
+from minitorch.dispatch.common_device import differs
 from minitorch.dispatch.declaration import composite, private
 from minitorch.dispatch.errors import floating
 from minitorch.dtypes import finfo, float32, float64
@@ -186,6 +187,10 @@ def batch_norm(
             raise RuntimeError(f"{name} should contain {channels} elements not {each.numel()}")
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
+    for name in ("weight", "bias", "running_mean", "running_var"):  # before the running statistics move
+        each = given[name]
+        if each is not None and each._device is not input._device:
+            raise differs(name, each._device, input._device)
     _check_types(input, running_mean, running_var, weight, bias)
     if not input.numel():
         result = input.clone() if weight is None else input.clone() * weight[0]
