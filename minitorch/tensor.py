@@ -221,7 +221,7 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
 
     def detach(self) -> Tensor:
         """The same memory and version counter, without history."""
-        return self._alias()
+        return make_view(self, self._array, detached=True)
 
     @property
     def data(self) -> Tensor:
@@ -248,7 +248,7 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
         """Another tensor on the same memory and version counter, without history."""
         if self._storage is None:
             Tensor.untyped_storage(self)  # which settles the strides of an array without elements
-        return _sharing(self, self._array, self._dtype)
+        return make_view(self, self._array, detached=True)
 
     def __copy__(self) -> Tensor:
         copy = _as_subclass(self._alias(), type(self))
@@ -435,32 +435,28 @@ def make_tensor(array: Array, dtype: dtypes.dtype, device: devices.device) -> Te
     return tensor
 
 
-def _sharing(source: Tensor, array: Array, dtype: dtypes.dtype) -> Tensor:
-    """A tensor without history whose array lies in the memory of `source`: it shares storage and version counter."""
-    storage = source._storage
+def make_view(source: Tensor, array: Array, detached: bool = False) -> Tensor:
+    """A view of `source`: it shares storage and version counter, and knows the tensor that owns the memory.
+
+    One that is `detached` doesn't know it: to autograd it is another tensor on the same memory.
+    """
+    storage, counter = source._storage, source._counter
     if storage is None:
         storage = Tensor.untyped_storage(source)  # which a lazy parameter refuses to be asked for
-    if source._counter is None:
-        source._counter = VersionCounter()
-    tensor: Tensor = _new(Tensor)
-    tensor._array = array
-    tensor._dtype = dtype
-    tensor._device = source._device
-    tensor._storage = storage
-    tensor._bits = source._bits
-    tensor._counter = source._counter
-    tensor._base = None
-    tensor._grad_fn = None
-    tensor._requires_grad = False
-    storage._tensors.add(Reference(tensor, storage._forget))
-    return tensor
-
-
-def make_view(source: Tensor, array: Array) -> Tensor:
-    """A view of `source`: it shares storage and version counter, and knows the tensor that owns the memory."""
-    view = _sharing(source, array, FROM_NUMPY[array.dtype])
-    counter: Any = source._counter  # which there is now
-    if counter is UNTRACKED:
+    if counter is None:
+        counter = source._counter = VersionCounter()
+    view: Tensor = _new(Tensor)
+    view._array = array
+    view._dtype = FROM_NUMPY[array.dtype]
+    view._device = source._device
+    view._storage = storage
+    view._bits = source._bits
+    view._counter = counter
+    view._base = None
+    view._grad_fn = None
+    view._requires_grad = False
+    storage._tensors.add(Reference(view, storage._forget))
+    if detached or counter is UNTRACKED:
         return view
     view._base = source if source._base is None else source._base
     if counter.value:
