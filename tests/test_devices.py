@@ -130,6 +130,17 @@ def test_a_default_device_moves_what_tensors_are_made_of(module: Any) -> Any:
 
 
 @exactly_the_same
+def test_what_cannot_be_had_without_a_copy(module: Any) -> Any:
+    refused = []
+    for given in (module.ones(2), np.ones(2), [1.0, 2.0]):
+        for options in ({"device": "meta"}, {"dtype": module.int32}, {"device": "meta", "dtype": module.int32}):
+            with pytest.raises(ValueError) as error:
+                module.asarray(given, copy=False, **options)
+            refused.append(str(error.value))
+    return refused
+
+
+@exactly_the_same
 def test_a_gpu_that_is_not_there(module: Any) -> Any:
     with pytest.raises(AssertionError) as refused:
         module.ones(2, device="cuda")

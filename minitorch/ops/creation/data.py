@@ -16,7 +16,16 @@ from minitorch import dtypes
 from minitorch.arrays import Array
 from minitorch.devices import device_for, tensor_device
 from minitorch.dispatch.declaration import composite
-from minitorch.dtypes import COMPLEX, FLOATING, dtype, from_numpy_dtype, get_default_dtype, int64, promote_types
+from minitorch.dtypes import (
+    COMPLEX,
+    FLOATING,
+    SCALAR_TYPES,
+    dtype,
+    from_numpy_dtype,
+    get_default_dtype,
+    int64,
+    promote_types,
+)
 from minitorch.ops.creation.factory import checked_dtype, finish
 from minitorch.storage import UntypedStorage
 from minitorch.tensor import Tensor, from_numpy
@@ -178,8 +187,15 @@ def asarray(
         obj = from_numpy(obj._bytes.view((dtype or int64).numpy))
     shares = isinstance(obj, (Tensor, np.ndarray))
     result = as_tensor(obj, dtype=dtype, device=device)
-    if copy is False and (not shares or (isinstance(obj, Tensor) and result is not obj)):
-        raise ValueError("cannot alias the object without a copy")
+    if copy is False:
+        if not shares:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        source = from_numpy(obj) if isinstance(obj, np.ndarray) else obj
+        if result._device is not source._device:
+            raise ValueError(f"can't alias tensor from device '{source._device}' to '{result._device}'.")
+        if result._dtype is not source._dtype:
+            kinds = (SCALAR_TYPES[each._dtype.name] for each in (source, result))
+            raise ValueError("can't alias tensor with dtype '{}' into dtype '{}'.".format(*kinds))
     if copy and shares:
         result = result.clone()
     if requires_grad is None and result.requires_grad:
