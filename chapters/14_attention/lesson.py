@@ -30,7 +30,8 @@ print("the same vector for each word:", torch.allclose(one, other.flip(1), atol=
 # %% [markdown]
 # It doesn't: each word gets the same vector in both sentences. Without a mask, attention sees a *bag* of vectors: which
 # ones there are, but not where. (It is *permutation equivariant*: reordered inputs give reordered outputs.) If order
-# matters, positions have to be put into the vectors. A GPT adds a second embedding, one for each place.
+# matters, positions have to be put in. GPT-2 adds a second embedding, one for each position; newer models often
+# rotate queries and keys instead.
 #
 # ## A soft lookup · 3.20 注意力机制
 # A Python dict compares a query with its keys, and returns the value of the one that is equal. Attention compares too, but
@@ -69,7 +70,7 @@ torch.manual_seed(1)
 q, k, v = (torch.randn(3, 4) for _ in range(3))
 scores = q @ k.T / math.sqrt(4)
 weights = scores.softmax(-1)
-print("rows sum to 1:", torch.allclose(weights.sum(1), torch.ones(3)))
+print("sums of the rows:", [round(each, 3) for each in weights.sum(1).tolist()])
 print("as the library:", torch.allclose(weights @ v, F.scaled_dot_product_attention(q, k, v)))
 names = {"scores": scores, "weights": weights, "weights @ v": weights @ v}
 shown = [(name, [[round(each, 1) for each in row] for row in x.tolist()]) for name, x in names.items()]
@@ -88,41 +89,44 @@ pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 #
 # ### Why divide by $\sqrt d$?
 # Break it: leave the division out. Entries of $q$ and $k$ are normal numbers. How far apart are the scores of 16 keys, how
-# large is the largest weight, and how much gradient reaches the scores?
+# large is the largest weight, and how much gradient does a query get? There are 500 queries, so take the median.
 
 
 # %% tags=["proof-scale"]
 def measure(width, divisor):
     torch.manual_seed(0)
-    q, k = torch.randn(500, 1, width), torch.randn(500, width, 16)
-    scores = (q @ k / divisor).requires_grad_()
+    q, k = torch.randn(500, 1, width, requires_grad=True), torch.randn(500, width, 16)
+    scores = q @ k / divisor
     weights = scores.softmax(-1)
     weights[..., 0].sum().backward()
-    return scores.std().item(), weights.amax(-1).mean().item(), scores.grad.abs().sum(-1).mean().item()
+    gradient = q.grad.norm(dim=-1)
+    return scores.std().item(), weights.amax(-1).mean().item(), gradient.median().item(), gradient.mean().item()
 
 
 widths = [1, 4, 16, 64, 256, 1024]
 divisors = {"by 1": lambda d: 1, "by √d": math.sqrt, "by d": lambda d: d}
 found = {name: [measure(d, divisor(d)) for d in widths] for name, divisor in divisors.items()}
 for name, rows in found.items():
-    print(f"{name:5}", [(round(a, 1), round(b, 2)) for a, b, _ in rows])
+    print(f"{name:5}", [(round(a, 1), round(b, 2)) for a, b, _, _ in rows])
+    print("      gradient at q, median", [round(row[2], 3) for row in rows], f"mean {rows[-1][3]:.3f}")
 lines = {name: [row[2] for row in rows] for name, rows in found.items()}
-pictures.curves(lines, widths, xlabel="width d", ylabel="size of the gradient", log="x")
+pictures.curves(lines, widths, xlabel="width d", ylabel="norm of the gradient at q, median", log="x")
 
 # %% [markdown]
 # Each pair is the spread of the scores and the largest weight. A dot product of $d$ random terms has a standard deviation
-# of $\sqrt d$. Softmax of scores that far apart is nearly a one-hot choice, and its gradient vanishes: the layer can't
-# learn to look elsewhere. Dividing by $\sqrt d$ keeps the scores at size 1, whatever the width. Dividing by $d$ makes all
-# 16 weights nearly equal where $d$ is large.
+# of $\sqrt d$. Softmax of scores that far apart is nearly a one-hot choice, and from a width of 64 on most queries get no
+# gradient, so they can't learn to look elsewhere. (The mean hides that: a few queries are undecided between two keys, and
+# their gradient is large.) Dividing by $\sqrt d$ keeps the spread at 1 and the gradient as it is, whatever the width.
+# Dividing by $d$ makes all 16 weights nearly equal where $d$ is large, and the gradient shrinks.
 #
 # **Interview · Why are the scores divided by $\sqrt d$?**
 #
 # - *Thirty seconds:* If the entries of two vectors of width $d$ are independent, with mean 0 and variance 1, their dot
-#   product has variance $d$, so its standard deviation is $\sqrt d$. Without the division softmax saturates, and gradients
-#   vanish.
+#   product has variance $d$, so its standard deviation is $\sqrt d$. Without the division softmax saturates, and most
+#   queries get no gradient.
 # - *Longer:* $d$ is the width of one head, not of the model.
 # - *They ask next:* Could you learn the scale? Yes, it is only a temperature. $1/\sqrt d$ is a good value to start from.
-# - *The trap:* Dividing by $d$. Then a wide head starts out with nearly equal weights.
+# - *The trap:* Dividing by $d$. Then a wide head starts out with nearly equal weights and a small gradient.
 # - *Proof:* `proof-scale`.
 #
 # ## Masks
@@ -152,8 +156,7 @@ def train_on_noise(causal, steps=200):
 curves = {"causal": train_on_noise(True), "no mask": train_on_noise(False)}
 for name, losses in curves.items():
     print(f"{name:8} below what is possible: {min(losses[-20:]) < 2.2}")
-about = "The loss with a causal mask stays at 2.3; without a mask it falls far below."
-pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt=about)
+pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="2.3 with a causal mask, far less without.")
 
 # %% [markdown]
 # Without a mask the model finds the answer one place to the right. If a loss is too good to be possible, look for a
@@ -188,7 +191,9 @@ print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowher
 
 # %% [markdown]
 # In the last line no key is left. Softmax of nothing but −inf is `nan`, and `nan` is what the layer returns if it is asked
-# for its weights, as it is by default. `scaled_dot_product_attention` gives zeros instead, and so will yours.
+# for its weights, as it is by default. `scaled_dot_product_attention` gives zeros instead, and so will yours. (In
+# evaluation mode under `no_grad`, PyTorch's layer takes a *fast path*, which gives `nan` with `need_weights=False`, too.
+# minitorch has none.)
 #
 # **Interview · How does a causal mask work, and how do you test it?**
 #
@@ -239,8 +244,8 @@ for heads in (1, 3, 12):
 
 # %% [markdown]
 # In the first transformer the norm came *after* the addition (post-norm). GPT-2 put it *before*, inside the branch
-# (pre-norm). The third line below leaves out both additions. How much gradient reaches the first of 48 blocks, compared
-# with the last?
+# (pre-norm). The third line below keeps both norms and leaves out both additions. How much gradient reaches the first of
+# 48 blocks, compared with the last?
 
 
 # %% tags=["proof-residual"]
@@ -250,7 +255,7 @@ def deep(kind, depth=48):
     blocks = [nn.TransformerEncoderLayer(32, 4, 64, **options) for _ in range(depth)]
     x = torch.randn(4, 10, 32)
     for block in blocks:
-        if kind == "neither":
+        if kind == "no sums":
             x = block.self_attn(*[block.norm1(x)] * 3)[0]
             x = block.linear2(block.linear1(block.norm2(x)).relu())
         else:
@@ -260,7 +265,7 @@ def deep(kind, depth=48):
     return f"{kind:9} gradient first / last {first / last:.2f}, spread of the output {x.std().item():.1f}"
 
 
-print(deep("pre-norm"), deep("post-norm"), deep("neither"), sep="\n")
+print(deep("pre-norm"), deep("post-norm"), deep("no sums"), sep="\n")
 
 # %% [markdown]
 # **Interview · What are the residual connections for, and where does the norm go?**
@@ -321,8 +326,7 @@ numbers = np.array([letters.index(each) for each in text])
 model, losses = train(mytorch, mine, numbers, 250, vocab_size=len(letters))
 written = model.generate(mytorch.tensor(numbers[None, :9]), 21, top_k=1)[0].tolist()  # after "Beautiful"
 print("".join(letters[each] for each in written))
-about = f"The loss of the GPT on mytorch falls from log {len(letters)} to a few tenths."
-pictures.curves({"mytorch": losses}, xlabel="step", ylabel="loss (nats)", alt=about)
+pictures.curves({"mytorch": losses}, xlabel="step", ylabel="loss (nats)", alt="It falls to a few tenths.")
 
 # %% [markdown]
 # What do its heads look at? Queries and keys come out of `c_attn`; their weights are one softmax away. Move the sliders.
@@ -365,11 +369,14 @@ def second_block_sees(tokens):
 tokens = mytorch.tensor([written])
 longer, shorter = second_block_sees(tokens), second_block_sees(tokens[:, :-1])
 print("the same at all earlier places:", longer[:, :-1].allclose(shorter, atol=1e-5))
+print("after the window slid:", longer[:, 1:].allclose(second_block_sees(tokens[:, 1:]), atol=0.1))
 print(f"positions through the model for 100 tokens: {sum(range(1, 101))}, or 100 with a cache")
 
 # %% [markdown]
 # Nothing changed: earlier positions don't look ahead. So their keys and values can be kept, and only the new token goes
-# through the model. You build that in the exercises. There is one catch: a new token is a single query for many keys.
+# through the model. That ends when the text is longer than the model's `block_size`: the window slides, each token gets
+# another position, and all keys change. You build a cache in the exercises. There is one more catch: a new token is a
+# single query for many keys.
 
 # %% tags=["proof-causal-corner"]
 new, kept = torch.randn(1, 4), torch.randn(5, 4)
@@ -378,14 +385,15 @@ for causal in (True, False):
 
 # %% [markdown]
 # `is_causal` lines queries and keys up at the *first* one. A single query then sees a single key. With a cache, a single
-# new query needs no mask at all. Several new ones do; which one is for you to find.
+# new query needs no causal mask. Several new queries do need a mask; exercise 5 asks which.
 #
 # **Interview · What is a KV cache?**
 #
 # - *Thirty seconds:* When a causal model writes, keys and values of earlier tokens don't change. Keep them; each new token
 #   computes its own query, key and value, and attends to the cache.
 # - *Longer:* In a GPT the cache holds 2 · layers · length · width numbers for each sequence, so it grows with the length.
-# - *They ask next:* Why aren't queries kept? Each is used once, at its own position.
+# - *They ask next:* Why aren't queries kept? Each is used once, at its own position. And beyond the context length? With
+#   learned positions the cache is void as soon as the window slides.
 # - *The trap:* `is_causal=True` for the new token: it would see the first key only. And its position is the length of the
 #   cache, not 0.
 # - *Proof:* `proof-kv-cache`, `proof-causal-corner`.
@@ -408,7 +416,7 @@ print(source[source.index("    scale = 1") :])
 # 1. Batch 8, 12 heads, length 1024, float32: how much memory do one layer's attention weights take? 403 MB.
 # 2. Does attention itself have parameters? No, they are all in the linear maps around it.
 # 3. Queries of length 3, keys of length 5: what shape is the output? (3, width of the values).
-# 4. Which way does softmax go? Over the keys, the last dimension.
+# 4. Which way does softmax go? Over the keys, the last dimension (`proof-lookup`).
 # 5. May a query and a key have different widths? Not after their linear maps. Values may have a width of their own.
 
 # %% tags=["proof-rapid-fire"]
@@ -418,7 +426,6 @@ print("1.", 8 * 12 * 1024 * 1024 * 4 / 1e6, "MB")
 print("2.", sum(each.numel() for each in layer.parameters()), "=", 4 * 8 * 8 + 4 * 8)
 q, k, v = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5, 7)
 print("3.", tuple(F.scaled_dot_product_attention(q, k, v).shape))
-print("4.", torch.allclose((q @ k.T).softmax(-1).sum(-1), torch.ones(3)))
 print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 
 # %% [markdown]
@@ -432,7 +439,7 @@ print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 # 7. A loss that is too good to be possible means a leak. Change a later token and look.
 # 8. Heads are slices of queries, keys and values, each with its own softmax.
 # 9. A block adds to its input: attention moves between positions, linear layers work at each.
-# 10. A KV cache works because causal attention never looks ahead.
+# 10. A KV cache works because causal attention doesn't look ahead, as long as the window doesn't slide.
 #
 # ## You try
 # [The exercises](../exercises/14_attention.ipynb): predict what a changed token changes; write attention, heads, and the
