@@ -65,8 +65,12 @@ prediction = "c"
 # for NumPy. A derivative is a function, as ReLU's in the lesson: first the gradient, then what it needs of `result` and the
 # operation's arguments, by name.
 #
-# For the derivatives, start from $\partial y_j / \partial x_i = y_j (1_{i = j} - y_i)$, where $1_{i=j}$ is 1 if $i = j$
-# and else 0. Multiply by the gradient $g_j$ of $y_j$ and sum over $j$.
+# The logarithm of a softmax has its own kernel, because a probability that rounds to 0 has no logarithm. Write
+# $\log \frac{e^{x_i}}{\sum_j e^{x_j}}$ as a difference, subtract the largest $x$ from all of them first, and no division is
+# left. Its slopes are $\partial y_j / \partial x_i = 1_{i = j} - e^{y_i}$.
+#
+# For softmax's derivative, start from $\partial y_j / \partial x_i = y_j (1_{i = j} - y_i)$, where $1_{i=j}$ is 1 if $i = j$
+# and else 0. For both, multiply by the gradient $g_j$ of $y_j$ and sum over $j$.
 #
 # The check uses scores in the thousands, rows with −∞, rows of nothing else (nan, as in PyTorch), and every dimension. It
 # also takes the gradient of a gradient.
@@ -1412,15 +1416,16 @@ check.show(
 
 
 # %% mutant="init_measure_gain"
-# Measures the variance
-# The mean of what a ReLU gives isn't 0, and the next layer sums squares, mean and all: take the mean square, not the variance.
+# Divides by the standard deviation
+# The mean of what a ReLU gives isn't 0, and the next layer sums squares, mean and all. `std` and `var` subtract the mean:
+# take the root of the mean square.
 def measured_gain(bend) -> float:
     torch.manual_seed(0)
-    return bend(torch.randn(1_000_000)).var().item() ** -0.5
+    return 1 / bend(torch.randn(1_000_000)).std().item()
 
 
 # %% mutant="init_measure_gain"
-# Takes the mean of the sizes
+# Takes the mean of the absolute values
 # A layer sums squares, so what counts is the root of the mean square. The mean of |x| is another number.
 def measured_gain(bend) -> float:
     torch.manual_seed(0)
@@ -1433,6 +1438,15 @@ def measured_gain(bend) -> float:
 def measured_gain(bend) -> float:
     torch.manual_seed(0)
     return bend(torch.randn(1_000_000)).square().mean().item() ** 0.5
+
+
+# %% mutant="init_measure_gain"
+# Says what is left, without the mean
+# The standard deviation subtracts the mean, and the next layer sums squares, mean and all: take the root of the mean
+# square. And the gain makes up for it: one over that.
+def measured_gain(bend) -> float:
+    torch.manual_seed(0)
+    return bend(torch.randn(1_000_000)).std().item()
 
 
 # %% mutant="init_measure_gain"

@@ -653,6 +653,41 @@ def convolve(images, weight, windows, groups):
 
 
 # %% mutant="conv_product"
+# Deals the kernels out like cards
+# Kernel o went to group o modulo `groups`. The first O / groups kernels belong to the first group, the next ones to the next.
+def convolve(images, weight, windows, groups):
+    count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
+    depth = weight[0].numel()
+    columns = im2col(images, windows).reshape(count, groups, depth, count_of(counts))
+    kernels = weight.reshape(outputs // groups, groups, depth).transpose(0, 1)
+    return (kernels @ columns).reshape(count, outputs, *counts)
+
+
+# %% mutant="conv_product"
+# Shuffles the output channels
+# The products are right, but the output channels took turns: one of each group, then the next of each. The channels of a
+# group are neighbours, so no dimensions are swapped before the last reshape.
+def convolve(images, weight, windows, groups):
+    count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
+    depth = weight[0].numel()
+    columns = im2col(images, windows).reshape(count, groups, depth, count_of(counts))
+    kernels = weight.reshape(groups, outputs // groups, depth)
+    return (kernels @ columns).transpose(1, 2).reshape(count, outputs, *counts)
+
+
+# %% mutant="conv_product"
+# Deals channels and kernels out like cards
+# Channel c went to group c modulo `groups`, and so did kernel c. The groups are blocks of neighbouring channels.
+def convolve(images, weight, windows, groups):
+    count, outputs, counts = len(images), weight.shape[0], windows.counts(images.shape[2:])
+    depth, places = weight[0].numel(), count_of(windows.kernel)
+    columns = im2col(images, windows).reshape(count, depth // places, groups, places, count_of(counts))
+    columns = columns.transpose(1, 2).reshape(count, groups, depth, count_of(counts))
+    kernels = weight.reshape(outputs // groups, groups, depth).transpose(0, 1)
+    return (kernels @ columns).transpose(1, 2).reshape(count, outputs, *counts)
+
+
+# %% mutant="conv_product"
 # Flips the kernel
 # That is the convolution of mathematics. PyTorch's doesn't flip the kernel.
 def convolve(images, weight, windows, groups):
@@ -694,6 +729,17 @@ def convolve_back(grad, weight, windows, groups, size):
     count, outputs = grad.shape[:2]
     columns = weight.reshape(outputs, -1).mT @ grad.reshape(count, outputs, -1)
     return col2im(columns, windows, size)
+
+
+# %% mutant="conv_product"
+# Deals the numbers of `grad` out like cards
+# Channel o of `grad` went to group o modulo `groups`. Its groups are blocks of neighbouring channels, as those of the weight.
+def convolve_back(grad, weight, windows, groups, size):
+    count, outputs, *counts = grad.shape
+    depth, length = weight[0].numel(), count_of(tuple(counts))
+    kernels = weight.reshape(groups, outputs // groups, depth)
+    columns = kernels.mT @ grad.reshape(count, outputs // groups, groups, length).transpose(1, 2)
+    return col2im(columns.reshape(count, groups * depth, length), windows, size)
 
 
 # %% mutant="conv_product"
@@ -926,8 +972,8 @@ def field(layers, size, place):
 # 0 0 0 0 0 0           3 0 0 0 3 3
 # ```
 #
-# A ghost appears at the left edge. (Here the kernel is 3 × 3, and all its weights are 1/3.) Repair the function. It should
-# still multiply spectra, made by `np.fft`.
+# A ghost appears at the left edge. (Here the kernel is 3 × 3, and all its weights are 1/3.) Repair the function. Its result
+# should still be a product of spectra, transformed by `np.fft`.
 
 
 # %% solution="conv_repair_fourier"
@@ -951,17 +997,19 @@ rng = check.rng()
 image = rng.normal(size=(whole(rng, 6, 8), 2 * whole(rng, 3, 4) + 1)).round(2)
 spot = np.zeros((3, 6))
 spot[1, 5] = 9.0
-modules, outer = set(), sys.getprofile()
-sys.setprofile(lambda frame, event, argument: modules.add(frame.f_globals.get("__name__", "")))
+blurred = fourier_convolution(spot, np.full((3, 3), 1 / 3))
+transforms = np.fft._pocketfft  # all of np.fft's transforms call its _raw_fft
+right = transforms._raw_fft
+transforms._raw_fft = lambda *arguments, **options: 2 * right(*arguments, **options)
 try:
-    blurred = fourier_convolution(spot, np.full((3, 3), 1 / 3))
+    from_wrong_transforms = fourier_convolution(spot, np.full((3, 3), 1 / 3))
 finally:
-    sys.setprofile(outer)
+    transforms._raw_fft = right
 values = {"image": image, "the spot, blurred": np.asarray(blurred).round(9) + 0.0}
 for sides in ((3, 3), (1, 5), (7, 3)):
     kernel = rng.normal(size=sides).round(2)
     values |= {f"kernel {sides}": kernel, f"result {sides}": fourier_convolution(image, kernel)}
-values["transforms with np.fft"] = any(name.startswith("numpy.fft") for name in modules)
+values["the result comes from the transforms of np.fft"] = not np.allclose(from_wrong_transforms, blurred)
 check.show(values, rtol=1e-6, atol=1e-9, text="The blurred spot; a random image with three kernels.")
 
 # %% [markdown] hint="conv_repair_fourier"
@@ -1039,6 +1087,16 @@ def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
         for column in range(kw):
             result += kernel[row, column] * padded[row : row + high, column : column + wide]
     return result
+
+
+# %% mutant="conv_repair_fourier"
+# Transforms for show
+# The values are right, but the spectrum is thrown away, and `F.conv2d` does the work. Here the product of the spectra has
+# to become the result.
+def fourier_convolution(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    np.fft.fft2(image)
+    x, w = (torch.tensor(each)[None, None] for each in (image, kernel))
+    return F.conv2d(x, w, padding=(kernel.shape[0] // 2, kernel.shape[1] // 2))[0, 0].numpy()
 
 
 # %% mutant="conv_repair_fourier"

@@ -95,10 +95,11 @@ prediction = [0.2, 0.4]
 prediction = [0.0, 1.0]
 
 
-# %% [markdown] exercise="norm_batch_norm" kind="core" points="3 1" part="mytorch.nn.normalization:batch_norm mytorch.nn.normalization:update"
+# %% [markdown] exercise="norm_batch_norm" kind="core" points="2 1 1" part="mytorch.nn.normalization:batch_norm mytorch.nn.normalization:batch_statistics mytorch.nn.normalization:update"
 # ### Exercise 2 · Batch norm
-# Write the function behind `BatchNorm1d` and `BatchNorm2d`, and the update of its statistics. Start with
-# `check_channels(input, running_mean, running_var, weight, bias, training)`. `no_grad` is imported in this file.
+# Write the function behind `BatchNorm1d` and `BatchNorm2d`, the statistics of a batch, and the update of the running ones.
+# Start `batch_norm` with `check_channels(input, running_mean, running_var, weight, bias, training)`. The three functions
+# are scored one by one, each with the other two as they should be.
 #
 # The backward pass comes from autograd, if you let the gradient through the batch's mean and variance. The statistics
 # record no history and stay in the memory that they have.
@@ -153,12 +154,13 @@ check.show(
 )
 
 # %% [markdown] hint="norm_batch_norm"
-# The mean goes over all dimensions but the second: `(0, *range(2, input.ndim))`. A tensor with one number per channel needs
-# the shape (C, 1, ...) before it meets the input: `per_channel(v, input.ndim)`.
+# The mean of a channel goes over all dimensions but the second: `(0, *range(2, input.ndim))`. A tensor with one number per
+# channel needs the shape (C, 1, ...) to broadcast along the input: `per_channel(v, input.ndim)`.
 
 # %% [markdown] hint="norm_batch_norm"
-# In training: normalize by `input.mean(dims)` and `input.var(dims, correction=0)`; then move the statistics towards the
-# mean and the variance with correction 1. In evaluation mean and variance are simply the running ones.
+# In training: normalize by the first two of the batch's statistics, `input.mean(dims)` and `input.var(dims,
+# correction=0)`; then move the running ones towards the first and the third. In evaluation mean and variance are simply
+# the running ones.
 
 # %% [markdown] hint="norm_batch_norm"
 # `update`: `with no_grad(): running.copy_(running * (1 - momentum) + new.detach() * momentum)`. The formula:
@@ -168,49 +170,87 @@ check.show(
 # %% mutant="norm_batch_norm"
 # The mean of the batch dimension alone
 # For rows that is right. In images a channel's mean goes over height and width, too.
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    check_channels(input, running_mean, running_var, weight, bias, training)
-    if not training:
-        mean, var = per_channel(running_mean, input.ndim), per_channel(running_var, input.ndim)
-    else:
-        mean, var = input.mean(0), input.var(0, correction=0)
-        if running_mean is not None:
-            dims = (0, *range(2, input.ndim))
-            update(running_mean, input.mean(dims), momentum)
-            update(running_var, input.detach().var(dims), momentum)
-    result = (input - mean) * (var + eps).rsqrt()
-    if weight is not None:
-        result = result * per_channel(weight, input.ndim)
-    return result if bias is None else result + per_channel(bias, input.ndim)
+def batch_statistics(input):
+    rest = tuple(range(1, input.ndim - 1))
+    mean, var, unbiased = input.mean(0), input.var(0, correction=0), input.var(0)
+    return tuple(each.mean(rest) if rest else each for each in (mean, var, unbiased))
 
 
 # %% mutant="norm_batch_norm"
 # Normalizes by the unbiased variance
 # The batch is normalized by its own variance, with correction 0. Only the running one estimates that of the data.
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    check_channels(input, running_mean, running_var, weight, bias, training)
-    mean, var = running_mean, running_var
-    if training:
-        dims = (0, *range(2, input.ndim))
-        mean, var = input.mean(dims), input.var(dims)
-        if running_mean is not None:
-            update(running_mean, mean, momentum)
-            update(running_var, var, momentum)
-    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
-    if weight is not None:
-        result = result * per_channel(weight, input.ndim)
-    return result if bias is None else result + per_channel(bias, input.ndim)
+def batch_statistics(input):
+    dims = (0, *range(2, input.ndim))
+    return input.mean(dims), input.var(dims), input.var(dims)
 
 
 # %% mutant="norm_batch_norm"
 # Notes the biased variance
 # The output is right. What is noted as the variance of the data should have correction 1.
+def batch_statistics(input):
+    dims = (0, *range(2, input.ndim))
+    return input.mean(dims), input.var(dims, correction=0), input.var(dims, correction=0)
+
+
+# %% mutant="norm_batch_norm"
+# Exchanges the two variances
+# The batch is normalized by the second, with correction 0. The third, which is noted, has correction 1.
+def batch_statistics(input):
+    dims = (0, *range(2, input.ndim))
+    return input.mean(dims), input.var(dims), input.var(dims, correction=0)
+
+
+# %% mutant="norm_batch_norm"
+# Takes the statistics for constants
+# The output is right, but mean and variance were detached: the gradient of the input lacks the two paths through them.
+def batch_statistics(input):
+    dims, plain = (0, *range(2, input.ndim)), input.detach()
+    return plain.mean(dims), plain.var(dims, correction=0), plain.var(dims)
+
+
+# %% mutant="norm_batch_norm"
+# Knows rows and images alone
+# BatchNorm1d also takes (N, C, L): three dimensions. The mean goes over all of them but dimension 1.
+def batch_statistics(input):
+    dims = (0, 2, 3) if input.ndim == 4 else (0,)
+    found = input.mean(dims), input.var(dims, correction=0), input.var(dims)
+    return tuple(each.mean(-1) if input.ndim == 3 else each for each in found)
+
+
+# %% mutant="norm_batch_norm"
+# All dimensions but the last
+# In rows the last dimension is that of the channels. In (N, C, L) and (N, C, H, W) it is dimension 1.
+def batch_statistics(input):
+    flat = input.reshape(-1, input.shape[1])
+    return flat.mean(0), flat.var(0, correction=0), flat.var(0)
+
+
+# %% mutant="norm_batch_norm"
+# Adds eps to the standard deviation
+# eps stands under the root: √(var + eps). Outside it hardly shows at 1e-5, but it does where eps is large or the
+# variance small.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     check_channels(input, running_mean, running_var, weight, bias, training)
     mean, var = running_mean, running_var
     if training:
-        dims = (0, *range(2, input.ndim))
-        mean, var = input.mean(dims), input.var(dims, correction=0)
+        mean, var, unbiased = batch_statistics(input)
+        if running_mean is not None:
+            update(running_mean, mean, momentum)
+            update(running_var, unbiased, momentum)
+    result = (input - per_channel(mean, input.ndim)) / per_channel(var.sqrt() + eps, input.ndim)
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+    return result if bias is None else result + per_channel(bias, input.ndim)
+
+
+# %% mutant="norm_batch_norm"
+# Notes the variance it normalizes by
+# The running variance estimates that of all the data, so it moves towards the one with correction 1.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    mean, var = running_mean, running_var
+    if training:
+        mean, var, _ = batch_statistics(input)
         if running_mean is not None:
             update(running_mean, mean, momentum)
             update(running_var, var, momentum)
@@ -221,17 +261,16 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 
 # %% mutant="norm_batch_norm"
-# Takes the statistics for constants
-# The output is right, but mean and variance were detached: the gradient of the input lacks the two ways that lead through them.
+# Normalizes by the variance it notes
+# The batch is normalized by its own variance, with correction 0. The one with correction 1 is only noted.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     check_channels(input, running_mean, running_var, weight, bias, training)
     mean, var = running_mean, running_var
     if training:
-        dims, plain = (0, *range(2, input.ndim)), input.detach()
-        mean, var = plain.mean(dims), plain.var(dims, correction=0)
+        mean, _, var = batch_statistics(input)
         if running_mean is not None:
             update(running_mean, mean, momentum)
-            update(running_var, plain.var(dims), momentum)
+            update(running_var, var, momentum)
     result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
     if weight is not None:
         result = result * per_channel(weight, input.ndim)
@@ -239,18 +278,70 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 
 # %% mutant="norm_batch_norm"
-# Adds eps to the standard deviation
-# eps stands under the root: √(var + eps). Outside it hardly shows at 1e-5, but it does where eps is large or the variance small.
+# Normalizes by the running statistics in training, too
+# In training the batch's own mean and variance are used. The running ones are only noted, for evaluation.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    mean, var, unbiased = batch_statistics(input)
+    if running_mean is not None:
+        if training:
+            update(running_mean, mean, momentum)
+            update(running_var, unbiased, momentum)
+        mean, var = running_mean, running_var
+    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+    return result if bias is None else result + per_channel(bias, input.ndim)
+
+
+# %% mutant="norm_batch_norm"
+# Moves the statistics in evaluation
+# In evaluation the running statistics are used, and stay as they are.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    check_channels(input, running_mean, running_var, weight, bias, training)
+    mean, var, unbiased = batch_statistics(input)
+    if running_mean is not None:
+        update(running_mean, mean, momentum)
+        update(running_var, unbiased, momentum)
+    if not training:
+        mean, var = running_mean, running_var
+    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+    return result if bias is None else result + per_channel(bias, input.ndim)
+
+
+# %% mutant="norm_batch_norm"
+# Adds the bias only where there is a weight
+# Weight and bias are two arguments, and either of them may be None. Ask for each by itself.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     check_channels(input, running_mean, running_var, weight, bias, training)
     mean, var = running_mean, running_var
     if training:
-        dims = (0, *range(2, input.ndim))
-        mean, var = input.mean(dims), input.var(dims, correction=0)
+        mean, var, unbiased = batch_statistics(input)
         if running_mean is not None:
             update(running_mean, mean, momentum)
-            update(running_var, input.detach().var(dims), momentum)
-    result = (input - per_channel(mean, input.ndim)) / per_channel(var.sqrt() + eps, input.ndim)
+            update(running_var, unbiased, momentum)
+    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
+    if weight is not None:
+        result = result * per_channel(weight, input.ndim)
+        if bias is not None:
+            result = result + per_channel(bias, input.ndim)
+    return result
+
+
+# %% mutant="norm_batch_norm"
+# Refuses nothing
+# The numbers are right, but one value per channel has no variance, and other arguments don't fit together either. Call
+# `check_channels` first.
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    mean, var = running_mean, running_var
+    if training:
+        mean, var, unbiased = batch_statistics(input)
+        if running_mean is not None:
+            update(running_mean, mean, momentum)
+            update(running_var, unbiased, momentum)
+    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
     if weight is not None:
         result = result * per_channel(weight, input.ndim)
     return result if bias is None else result + per_channel(bias, input.ndim)
@@ -281,85 +372,10 @@ def update(running, new, momentum):
 
 
 # %% mutant="norm_batch_norm"
-# Normalizes by the running statistics in training, too
-# In training the batch's own mean and variance are used. The running ones are only noted, for evaluation.
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    check_channels(input, running_mean, running_var, weight, bias, training)
-    dims = (0, *range(2, input.ndim))
-    if running_mean is None:
-        mean, var = input.mean(dims), input.var(dims, correction=0)
-    else:
-        mean, var = running_mean, running_var
-        if training:
-            update(running_mean, input.mean(dims), momentum)
-            update(running_var, input.var(dims), momentum)
-    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
-    if weight is not None:
-        result = result * per_channel(weight, input.ndim)
-    return result if bias is None else result + per_channel(bias, input.ndim)
-
-
-# %% mutant="norm_batch_norm"
 # Records the update
 # The numbers are right, but the statistics now have a history: they keep the graph of every batch alive.
 def update(running, new, momentum):
     running.copy_(running * (1 - momentum) + new * momentum)
-
-
-# %% mutant="norm_batch_norm"
-# Knows rows and images alone
-# BatchNorm1d also takes (N, C, L): three dimensions. The mean goes over all of them but dimension 1.
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    check_channels(input, running_mean, running_var, weight, bias, training)
-    mean, var = running_mean, running_var
-    if training:
-        dims = (0, 2, 3) if input.ndim == 4 else (0,)
-        mean, var = input.mean(dims), input.var(dims, correction=0)
-        if running_mean is not None:
-            update(running_mean, mean, momentum)
-            update(running_var, input.var(dims), momentum)
-    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
-    if weight is not None:
-        result = result * per_channel(weight, input.ndim)
-    return result if bias is None else result + per_channel(bias, input.ndim)
-
-
-# %% mutant="norm_batch_norm"
-# Adds the bias only where there is a weight
-# Weight and bias are two arguments, and either of them may be None. Ask for each by itself.
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    check_channels(input, running_mean, running_var, weight, bias, training)
-    mean, var = running_mean, running_var
-    if training:
-        dims = (0, *range(2, input.ndim))
-        mean, var = input.mean(dims), input.var(dims, correction=0)
-        if running_mean is not None:
-            update(running_mean, mean, momentum)
-            update(running_var, input.var(dims), momentum)
-    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
-    if weight is not None:
-        result = result * per_channel(weight, input.ndim)
-        if bias is not None:
-            result = result + per_channel(bias, input.ndim)
-    return result
-
-
-# %% mutant="norm_batch_norm"
-# Refuses nothing
-# The numbers are right, but one value per channel has no variance, and other arguments don't fit together either.
-# Call `check_channels` first.
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    mean, var = running_mean, running_var
-    if training:
-        dims = (0, *range(2, input.ndim))
-        mean, var = input.mean(dims), input.var(dims, correction=0)
-        if running_mean is not None:
-            update(running_mean, mean, momentum)
-            update(running_var, input.var(dims), momentum)
-    result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
-    if weight is not None:
-        result = result * per_channel(weight, input.ndim)
-    return result if bias is None else result + per_channel(bias, input.ndim)
 
 
 # %% mutant="norm_batch_norm"

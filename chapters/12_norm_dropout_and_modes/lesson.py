@@ -146,8 +146,8 @@ pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's 
 # %% [markdown] given="mytorch.nn.normalization:per_channel mytorch.nn.normalization:BatchNorm.forward"
 # ### In `mytorch`
 # The layer chooses, the function computes. This `forward` belongs to `BatchNorm`. You'll write the function, `batch_norm`,
-# in exercise 2, and `update`, which moves the statistics. `update` must not record anything: the statistics outlive the
-# batch.
+# in exercise 2, and two that it calls: `batch_statistics`, and `update`, which moves the running ones. `update` must not
+# record anything: they outlive the batch.
 
 # %% [markdown]
 # ### A scale and a shift that don't count

@@ -742,6 +742,45 @@ def decay_groups(model, weight_decay):
 
 
 # %% mutant="optim_decay_groups"
+# Goes by the word bias
+# A norm's scale has one dimension, and it isn't called bias; neither is a Parameter of a module's own. The number of
+# dimensions decides, not the name.
+def decay_groups(model, weight_decay):
+    trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
+    return [
+        {"params": [each for name, each in trained if "bias" not in name], "weight_decay": weight_decay},
+        {"params": [each for name, each in trained if "bias" in name], "weight_decay": 0.0},
+    ]
+
+
+# %% mutant="optim_decay_groups"
+# Goes by the words bias and norm
+# Names are up to whoever writes the model: `scale` has one dimension too, and is called neither bias nor norm. The number
+# of dimensions decides.
+def decay_groups(model, weight_decay):
+    trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
+    alone = [each for name, each in trained if "bias" in name or "norm" in name]
+    return [
+        {"params": [each for _, each in trained if all(each is not x for x in alone)], "weight_decay": weight_decay},
+        {"params": alone, "weight_decay": 0.0},
+    ]
+
+
+# %% mutant="optim_decay_groups"
+# Goes by the kind of layer
+# Only the matrices of `Linear` and `Embedding` decay here. Other layers have matrices as well, such as `Bilinear`: the
+# number of dimensions decides.
+def decay_groups(model, weight_decay):
+    layers = [layer for layer in model.modules() if isinstance(layer, (nn.Linear, nn.Embedding))]
+    decaying = {id(layer.weight) for layer in layers}
+    trained = [each for each in model.parameters() if each.requires_grad]
+    return [
+        {"params": [each for each in trained if id(each) in decaying], "weight_decay": weight_decay},
+        {"params": [each for each in trained if id(each) not in decaying], "weight_decay": 0.0},
+    ]
+
+
+# %% mutant="optim_decay_groups"
 # Takes the frozen ones along
 # A frozen parameter has no business in an optimizer: should it have a .grad from earlier, it would move.
 def decay_groups(model, weight_decay):
@@ -901,7 +940,7 @@ def train_step(model, optimizer, chunks):
 
 
 # %% mutant="loss_repair_chunks"
-# Weighs the chunks by their rows
+# Weights the chunks by their rows
 # Padding is counted as if it were data: a mean leaves it out, so the weights have to leave it out, too.
 def train_step(model, optimizer, chunks):
     rows = sum(len(targets) for _, targets in chunks)
@@ -909,6 +948,38 @@ def train_step(model, optimizer, chunks):
     total = 0.0
     for inputs, targets in chunks:
         loss = F.cross_entropy(model(inputs), targets, ignore_index=-1, reduction="sum") / rows
+        loss.backward()
+        total += loss.item()
+    optimizer.step()
+    return total
+
+
+# %% mutant="loss_repair_chunks"
+# Weights the means by their rows
+# The mean of a chunk is over its real targets, so it has to be weighted by their number, not by that of all its rows. And
+# the mean of no targets is nan, whatever it is multiplied by.
+def train_step(model, optimizer, chunks):
+    rows = sum(len(targets) for _, targets in chunks)
+    optimizer.zero_grad()
+    total = 0.0
+    for inputs, targets in chunks:
+        loss = F.cross_entropy(model(inputs), targets, ignore_index=-1) * len(targets) / rows
+        loss.backward()
+        total += loss.item()
+    optimizer.step()
+    return total
+
+
+# %% mutant="loss_repair_chunks"
+# Weights the means by their rows, and skips padding
+# No more nan, but the mean of a chunk is over its real targets: weight it by their number, not by that of all its rows.
+def train_step(model, optimizer, chunks):
+    chunks = [chunk for chunk in chunks if (chunk[1] != -1).any()]
+    rows = sum(len(targets) for _, targets in chunks)
+    optimizer.zero_grad()
+    total = 0.0
+    for inputs, targets in chunks:
+        loss = F.cross_entropy(model(inputs), targets, ignore_index=-1) * len(targets) / rows
         loss.backward()
         total += loss.item()
     optimizer.step()

@@ -757,6 +757,78 @@ def train_one_epoch(model, loader, criterion, optimizer, pieces):
 
 
 # %% mutant="training_one_epoch"
+# Doesn't divide
+# The gradients of an update are sums over its samples: as many times too large as it has samples. Divide them before `step`.
+def train_one_epoch(model, loader, criterion, optimizer, pieces):
+    model.train()
+    optimizer.zero_grad()
+    loader = list(loader)
+    total = count = 0
+    for number, (inputs, targets) in enumerate(loader, start=1):
+        loss = criterion(model(inputs), targets) * len(inputs)
+        loss.backward()
+        total += loss.item()
+        count += len(inputs)
+        if number % pieces == 0 or number == len(loader):
+            optimizer.step()
+            optimizer.zero_grad()
+    return total / count
+
+
+# %% mutant="training_one_epoch"
+# Adds up the means
+# Each piece's mean has the same weight, and their sum isn't divided: with three pieces the step is about three times too long.
+def train_one_epoch(model, loader, criterion, optimizer, pieces):
+    model.train()
+    optimizer.zero_grad()
+    loader = list(loader)
+    total = count = 0
+    for number, (inputs, targets) in enumerate(loader, start=1):
+        loss = criterion(model(inputs), targets)
+        loss.backward()
+        total += loss.item() * len(inputs)
+        count += len(inputs)
+        if number % pieces == 0 or number == len(loader):
+            optimizer.step()
+            optimizer.zero_grad()
+    return total / count
+
+
+# %% mutant="training_one_epoch"
+# Clears before each piece
+# `zero_grad` before each piece throws away the pieces before it. An update then knows its last piece alone: clear after `step`.
+def train_one_epoch(model, loader, criterion, optimizer, pieces):
+    model.train()
+    loader = list(loader)
+    total = count = 0
+    for number, (inputs, targets) in enumerate(loader, start=1):
+        optimizer.zero_grad()
+        loss = criterion(model(inputs), targets)
+        loss.backward()
+        total += loss.item() * len(inputs)
+        count += len(inputs)
+        if number % pieces == 0 or number == len(loader):
+            optimizer.step()
+    return total / count
+
+
+# %% mutant="training_one_epoch"
+# Updates after each piece
+# One step for each piece is the lesson's loop. Here `pieces` of them share a step: call `step` after every `pieces` pieces.
+def train_one_epoch(model, loader, criterion, optimizer, pieces):
+    model.train()
+    total = count = 0
+    for inputs, targets in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(inputs), targets)
+        loss.backward()
+        optimizer.step()
+        total += loss.item() * len(inputs)
+        count += len(inputs)
+    return total / count
+
+
+# %% mutant="training_one_epoch"
 # Forgets the pieces at the end
 # When the number of pieces isn't a multiple of `pieces`, some gradients are left over. They need an update of their own.
 def train_one_epoch(model, loader, criterion, optimizer, pieces):
@@ -1511,6 +1583,46 @@ def smallest_diverging_exponent(train):
         losses = train(2.0**k)
         if losses[-1] >= losses[0]:
             return k
+
+
+# %% mutant="training_divergence"
+# Compares the last two losses
+# With momentum the loss swings, so the last step may go up in a run that converges. Compare the last loss with the *first*.
+def smallest_diverging_exponent(train):
+    for k in range(-12, 5):
+        losses = train(2.0**k)
+        if not losses[-1] < losses[-2]:
+            return k
+
+
+# %% mutant="training_divergence"
+# Looks at the largest loss
+# A loss may rise above the first one on its way and come down again. Only the last one counts.
+def smallest_diverging_exponent(train):
+    for k in range(-12, 5):
+        losses = train(2.0**k)
+        if math.isnan(losses[-1]) or max(losses[1:]) >= losses[0]:
+            return k
+
+
+# %% mutant="training_divergence"
+# Searches from above
+# From 4 downwards, the first rate that works is the largest that works. The smallest that diverges is one above it.
+def smallest_diverging_exponent(train):
+    for k in range(4, -13, -1):
+        losses = train(2.0**k)
+        if losses[-1] < losses[0]:
+            return k
+
+
+# %% mutant="training_divergence"
+# Returns the rate
+# The question is for the exponent `k`; this is the rate, 2 to the power of it.
+def smallest_diverging_exponent(train):
+    for k in range(-12, 5):
+        losses = train(2.0**k)
+        if not losses[-1] < losses[0]:
+            return 2.0**k
 
 
 # %% mutant="training_divergence"

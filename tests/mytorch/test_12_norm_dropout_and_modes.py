@@ -61,8 +61,8 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
 }
 
 
-@part(norm + "batch_norm", norm + "update", norm + "per_channel", norm + "BatchNorm", norm + "layer_norm")
-@part(norm + "LayerNorm", drop + "dropout", drop + "dropout_noise", drop + "Dropout")
+@part(norm + "batch_norm", norm + "batch_statistics", norm + "update", norm + "per_channel", norm + "BatchNorm")
+@part(norm + "layer_norm", norm + "LayerNorm", drop + "dropout", drop + "dropout_noise", drop + "Dropout")
 @pytest.mark.parametrize("mode", ["train", "eval", "train, then eval"])
 @pytest.mark.parametrize("name", LAYERS)
 def test_outputs_gradients_and_state(mytorch: ModuleType, name: str, mode: str) -> None:

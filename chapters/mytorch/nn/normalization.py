@@ -25,9 +25,9 @@ def batch_norm(
 ) -> Tensor:
     """Normalize each channel of (N, C, ...): (input - mean) / √(var + eps) · weight + bias.
 
-    In training, mean and variance are the batch's, over all dimensions but dimension 1. This variance
-    has correction 0. The running statistics, if there are any, move towards the batch's:
-    `update(running, new, momentum)`. There the new variance has correction 1.
+    In training, mean and variance are the batch's, the variance with correction 0. The running
+    statistics, if there are any, move towards the batch's: `update(running, new, momentum)`. There the
+    new variance has correction 1. `batch_statistics(input)` gives all three.
     In evaluation the running statistics are used, and stay as they are.
     Weight and bias may be None, each by itself. `per_channel(v, input.ndim)` makes (C,) broadcast along
     the channels.
@@ -40,17 +40,22 @@ def batch_norm(
     """
     check_channels(input, running_mean, running_var, weight, bias, training)
     if training:
-        dims = (0, *range(2, input.ndim))
-        mean, var = input.mean(dims), input.var(dims, correction=0)
+        mean, var, unbiased = batch_statistics(input)
         if running_mean is not None and running_var is not None:
             update(running_mean, mean, momentum)
-            update(running_var, input.detach().var(dims), momentum)
+            update(running_var, unbiased, momentum)
     else:
         mean, var = running_mean, running_var
     result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
     if weight is not None:
         result = result * per_channel(weight, input.ndim)
     return result if bias is None else result + per_channel(bias, input.ndim)
+
+
+def batch_statistics(input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Of each channel of (N, C, ...): the mean, the variance with correction 0, and the one with correction 1."""
+    dims = (0, *range(2, input.ndim))
+    return input.mean(dims), input.var(dims, correction=0), input.detach().var(dims)
 
 
 def per_channel(v: Tensor, ndim: int) -> Tensor:
