@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Activations and initialization
-# Seven exercises, 18 points. Three of them add to your library: softmax, the first values of weights, and clipping. Those
+# Seven exercises, 18 points. Three of them add to your library: softmax, the initial values of weights, and clipping. Those
 # run inside files of `mytorch`: what a task or a docstring mentions is there; import anything else in the function.
 
 # %% setup=true

@@ -172,9 +172,9 @@ for name in ("linear", "relu", "leaky_relu", "tanh", "sigmoid"):
 
 # %% [markdown]
 # ### Gains · E nn.init.calculate_gain
-# The weights have to give back what the bend takes: multiply their standard deviation by the **gain**, which
+# The weights must compensate for the variance the nonlinearity removes: multiply their standard deviation by the **gain**, which
 # `calculate_gain` looks up. ReLU halves the mean square, so its gain is $\sqrt 2$. For tanh and sigmoid the table has other
-# numbers than those measured: 5/3 is a bit more than tanh needs here, and 1 gives back nothing of what a sigmoid takes.
+# numbers than those measured: 5/3 is a bit more than tanh needs here, and 1 makes up for nothing of what a sigmoid removes.
 # GELU has no entry; you'll measure its gain in an exercise.
 #
 # ## Forwards and backwards · 3.17 Xavier初始化
@@ -348,7 +348,7 @@ for way in ("norm", "value"):
     print(f"by {way:5}: {w.grad}; ratio {(w.grad[0] / w.grad[1]).item():.2f}")
 
 # %% [markdown]
-# One steep place throws the weights far away, and from there everything overflows. **Clipping by norm** treats all
+# One step in a steep region throws the weights so far that everything overflows. **Clipping by norm** treats all
 # gradients of the model as one long vector and shortens it if it is longer than the limit. Its direction stays: the ratio
 # of 3 to 0.4 is still 7.5. Clipping by value cuts each number by itself, and here that changes the direction.
 #

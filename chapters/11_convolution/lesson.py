@@ -94,8 +94,8 @@ choices = {"kernel": [1, 2, 3], "stride": [1, 2, 3], "padding": [0, 1, 2], "dila
 pictures.slider(last_window, start={"kernel": 2, "stride": 2, "padding": 0, "dilation": 1}, **choices)
 
 # %% [markdown]
-# The kernel reaches over $d(k - 1) + 1$ rows. Padding makes the image $2p$ longer. Take the reach off, count the whole
-# strides in what is left, and add one for the first window:
+# The *effective kernel size* is $d(k - 1) + 1$ rows. Padding makes the image $2p$ longer. Subtract the one from the other,
+# count the whole strides in what is left, and add one for the first window:
 #
 # $$ count = \left\lfloor \frac{size + 2p - d(k - 1) - 1}{t} \right\rfloor + 1 $$
 #
@@ -103,8 +103,8 @@ pictures.slider(last_window, start={"kernel": 2, "stride": 2, "padding": 0, "dil
 # one ends at 6. Which rows stay unseen elsewhere?
 
 # %% tags=["proof-output-size"]
-same_and_half = [(8, 3, 1, 1, 1), (8, 3, 1, 2, 2), (8, 3, 2, 1, 1)]
-for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), *same_and_half, (8, 2, 3, 0, 1), (9, 3, 2, 0, 2)]:
+gaps = [(8, 2, 3, 0, 1), (9, 3, 2, 0, 2), (12, 2, 3, 0, 2)]
+for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 1, 2, 2), (8, 3, 2, 1, 1), *gaps]:
     count = len(theirs(np.ones((n, n)), np.ones((k, k)), stride=t, padding=p, dilation=d))
     unseen = set(range(n)) - {t * y + d * i - p for y, i in np.ndindex(count, k)}
     print(f"size {n}, kernel {k}, stride {t}, padding {p}, dilation {d}: {count}, unseen {[*unseen]}")
@@ -116,7 +116,8 @@ for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), *same_and_half, (8, 2, 3
 # - *Longer:* An odd kernel with padding d(k − 1)/2 and stride 1 keeps the size. A kernel of 3 with padding 1 and
 #   stride 2 halves an even size.
 # - *They ask next:* Is every pixel used? Not if the division's remainder is larger than the padding: then the last ones
-#   are dropped. A stride longer than the kernel's reach leaves gaps. So does one that shares a factor with the dilation.
+#   are dropped. In the middle there are gaps just if the stride is larger than k or shares a factor with the dilation. Near
+#   the borders a dilation can leave more.
 # - *The trap:* Reading the input's size off the output's. 7 and 8 both give 3.
 # - *Proof:* `proof-output-size`, `proof-unseen`.
 #
@@ -257,7 +258,7 @@ pictures.grids(("stride 1", counts[0]), "and", ("the surprise: stride 2", counts
 # - *Longer:* With stride 1, no padding and no dilation, the second one is a convolution again: of G, padded by k − 1,
 #   with the kernel flipped and its two channel dimensions swapped.
 # - *They ask next:* Where is the learning signal weak? At the border, because fewer windows see it.
-# - *The trap:* Writing in `col2im` instead of adding. Where windows overlap, only the last one would count.
+# - *The trap:* Assigning in `col2im` instead of accumulating. Where windows overlap, only the last one would count.
 # - *Proof:* `proof-adjoint`; the flipped kernel: `proof-transposed`.
 
 # %% [markdown] given="mytorch.nn.convolution:conv2d"
@@ -397,9 +398,10 @@ print(inspect.getsource(correlation.windows))
 #
 # ## Myths
 # ### Myth 8 · "All frameworks convolve by im2col"
-# That is what note D10 says. On a CPU, PyTorch does it for float64, and in float32 for a single small image. Other float32
-# work goes to oneDNN, whose usual way is a direct convolution. On a GPU, cuDNN chooses. Which ways does minitorch take,
-# and do other algorithms give the same numbers?
+# That is what note D10 says. On a CPU, PyTorch's profiler shows it (`_slow_conv2d_forward`) for float64, and in float32 for
+# a single small image with a kernel of at most 3 × 3 and without groups. Most other float32 work goes to oneDNN
+# (`mkldnn_convolution`), LeNet's 5 × 5 too; its usual way is a direct convolution. On a GPU, cuDNN chooses. Which ways does
+# minitorch take, and do other algorithms give the same numbers?
 
 # %% tags=["proof-myth-8"]
 import sys
@@ -456,7 +458,7 @@ print("5.", check.error(torch.nn.Conv2d, 3, 8, 3, stride=2, padding="same"))
 # ## The card
 # 1. `conv2d` slides the kernel without flipping it.
 # 2. Place i of window y sees row t·y + d·i − p.
-# 3. ⌊(size + 2p − d(k − 1) − 1) / t⌋ + 1 windows; the remainder at the end isn't seen.
+# 3. ⌊(size + 2p − d(k − 1) − 1) / t⌋ + 1 windows; of a remainder, what is more than the padding isn't seen.
 # 4. im2col: windows become columns, and the convolution becomes a matrix product.
 # 5. Rows or columns: ask what lies side by side in memory.
 # 6. `col2im` is im2col's derivative. It adds.

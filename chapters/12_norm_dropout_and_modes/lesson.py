@@ -256,8 +256,7 @@ for p in (0.1, 0.5, 0.9):
     plain = ones * (torch.rand(ones.shape) >= p).float()
     real = torch.nn.functional.dropout(ones, p)
     found = sorted({round(each, 3) for each in real[:1000].tolist()})
-    means = f"mean if only zeroed {plain.mean().item():.2f}, with dropout {real.mean().item():.2f}"
-    print(f"p = {p}: {means}, values {found}")
+    print(f"p = {p}: mean if only zeroed {plain.mean().item():.2f}, with dropout {real.mean().item():.2f}, values {found}")
 print("in evaluation, the same tensor:", nn.Dropout(0.5).eval()(ones) is ones)
 
 # %% [markdown]
@@ -298,8 +297,8 @@ from minitorch.models import lenet
 program = {"__name__": "lenet_on_mytorch"}
 exec(inspect.getsource(lenet).replace("minitorch", "mytorch"), program)
 digits, layers = load_digits(), mytorch.nn
-images = (digits.images.astype("float32") / 16 - 0.3) / 0.4
-images = images.repeat(4, 1).repeat(4, 2)[:, None]  # 8 × 8 becomes 32 × 32
+images = ((digits.images.astype("float32") / 16 - 0.3) / 0.4)[:, None]
+images = images.repeat(4, 2).repeat(4, 3)  # 8 × 8 becomes 32 × 32
 train, test = np.split(np.random.default_rng(0).permutation(1797), [1347])
 
 

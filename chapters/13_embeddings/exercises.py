@@ -91,9 +91,7 @@ prediction = [0, 5, 0, 2, 8]
 #
 # - what `check_padding(padding_idx, rows)` raises, which is given; `rows` is `len(weight)`;
 # - `RuntimeError`, "'weight' must be 2-D";
-# - `RuntimeError`, "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got
-#   torch.FloatTensor instead (while checking arguments for embedding)", if the indices are neither int64 nor int32.
-#   `TYPE_NAMES[FROM_NUMPY[input.dtype].name]` is "Float" for an array of float32;
+# - the error that `wrong_type(input.dtype)` makes, which is given, if the indices are neither int64 nor int32;
 # - `IndexError`, "index out of range in self", also for negative indices. An empty array is in range.
 
 # %% check="embedding_lookup"
@@ -166,10 +164,7 @@ def check_rows(input, weight, padding_idx):
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if input.dtype not in (np.int64, np.int32):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
-        )
+        raise wrong_type(input.dtype)
     if input.size and not (input.min() >= -len(weight) and input.max() < len(weight)):
         raise IndexError("index out of range in self")
 
@@ -182,10 +177,7 @@ def check_rows(input, weight, padding_idx):
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if input.dtype not in (np.int64, np.int32):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
-        )
+        raise wrong_type(input.dtype)
     if input.size and not (input.min() >= 0 and input.max() <= len(weight)):
         raise IndexError("index out of range in self")
 
@@ -198,10 +190,7 @@ def check_rows(input, weight, padding_idx):
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if input.dtype != np.int64:
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
-        )
+        raise wrong_type(input.dtype)
     if input.size and not (input.min() >= 0 and input.max() < len(weight)):
         raise IndexError("index out of range in self")
 
@@ -216,10 +205,7 @@ def check_rows(input, weight, padding_idx):
     if input.size and not (input.min() >= 0 and input.max() < len(weight)):
         raise IndexError("index out of range in self")
     if input.dtype not in (np.int64, np.int32):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
-        )
+        raise wrong_type(input.dtype)
 
 
 # %% mutant="embedding_lookup"
@@ -230,10 +216,7 @@ def check_rows(input, weight, padding_idx):
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if input.dtype.kind != "i":
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
-        )
+        raise wrong_type(input.dtype)
     if input.size and not (input.min() >= 0 and input.max() < len(weight)):
         raise IndexError("index out of range in self")
 
@@ -245,10 +228,7 @@ def check_rows(input, weight, padding_idx):
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if input.dtype not in (np.int64, np.int32):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
-        )
+        raise wrong_type(input.dtype)
     check_padding(padding_idx, len(weight))
     if input.size and not (input.min() >= 0 and input.max() < len(weight)):
         raise IndexError("index out of range in self")

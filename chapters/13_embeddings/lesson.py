@@ -65,11 +65,11 @@ for layer in (torch.nn.Linear(1000, 64), torch.nn.Embedding(1000, 64)):
 # %%
 from course import pictures
 
-pictures.assign({"one-hot": "index"}, table="weight", turned="index", words="index")
+pictures.assign({"one-hot": "index"}, table="weight", transposed="index", words="index")
 pictures.assign(found="result", g="gradient", gradient="gradient")
 hot = one_hot(words, 4).astype(int)
 forwards = ("one-hot", hot), "@", ("table", values), "=", ("found", found)
-backwards = ("turned", hot.T), "@", ("g", g), "=", ("gradient", gradient)
+backwards = ("transposed", hot.T), "@", ("g", g), "=", ("gradient", gradient)
 pictures.grids(*forwards, "↓", *backwards)
 
 # %% [markdown]
@@ -232,14 +232,16 @@ def path(kind, **options):
 
 
 paths = {"SGD": path("SGD"), "weight decay": path("SGD", weight_decay=0.3)}
-paths |= {"momentum 0.9": path("SGD", momentum=0.9), "Adam": path("Adam")}
+paths |= {"momentum 0.9": path("SGD", momentum=0.9)}
+paths |= {kind: path(kind) for kind in ("Adam", "RMSprop", "Adagrad")}
 for name, places in paths.items():
     print(f"{name:12} after 1, 2, 40:", [round(places[step], 2) for step in (0, 1, 39)])
 pictures.curves(paths, xlabel="step", ylabel="the vector of word 0")
 
 # %% [markdown]
-# Plain SGD leaves it alone. Momentum and Adam remember ([chapter 16](16_losses_and_optimizers.ipynb)) and go on pushing;
-# weight decay pulls it back to zero. In a table that is mostly rare words, a lot of rows move without any data.
+# Plain SGD, RMSprop and Adagrad leave it alone: their step is a multiple of the gradient. Momentum and Adam remember
+# earlier gradients ([chapter 16](16_losses_and_optimizers.ipynb)) and go on pushing; weight decay pulls the vector back to
+# zero. In a table that is mostly rare words, a lot of rows move without any data.
 #
 # **Interview · A word isn't in the batch. Does its vector move?**
 #
@@ -247,7 +249,8 @@ pictures.curves(paths, xlabel="step", ylabel="the vector of word 0")
 #   while, if it was used before, and weight decay shrinks it.
 # - *Longer:* An optimizer skips a parameter whose `.grad` is `None`. But the parameter is the whole table.
 # - *They ask next:* How do you avoid it? With sparse gradients and `SparseAdam`, which touches the rows that were used.
-# - *The trap:* "Zero gradient, so no step." True of plain SGD without weight decay.
+# - *The trap:* "Zero gradient, so no step." That depends on the optimizer: it is true of SGD, RMSprop and Adagrad, without
+#   momentum and weight decay.
 # - *Proof:* `proof-unused-rows`.
 #
 # ### Sparse gradients
@@ -270,8 +273,9 @@ print(f"{len(used)} of 50257 rows, {sparse / 1e6:.1f} MB; dense: {dense / 1e6:.1
 
 # %% [markdown]
 # That is what `nn.Embedding(…, sparse=True)` gives in PyTorch: `weight.grad` is then a sparse tensor, and its `coalesce()`
-# adds up the repeated rows. `SGD`, `Adagrad` and `SparseAdam` take it; `Adam` raises "Adam does not support sparse
-# gradients, please consider SparseAdam instead". minitorch has no sparse gradients, so it refuses `sparse=True`.
+# adds up the repeated rows. `SparseAdam` takes it, and so do `SGD` and `Adagrad`, but not with `weight_decay`. Most others
+# refuse: "Adam does not support sparse gradients, please consider SparseAdam instead". minitorch has no sparse gradients,
+# so its lookup raises with `sparse=True`.
 #
 # **Interview · When do you want sparse gradients?**
 #
@@ -437,8 +441,8 @@ print("4.", layer.weight[0].tolist(), " 5.", layer.weight[torch.tensor([-1])].to
 # 4. `padding_idx` starts a row at zero and gives it no gradient through lookups.
 # 5. It doesn't mask, and it doesn't hold the row at zero.
 # 6. Divide a sum by the number of real words.
-# 7. Momentum, Adam and weight decay also move rows that weren't used.
-# 8. `sparse=True` stores a gradient for the used rows only; not all optimizers take it.
+# 7. Momentum, Adam and weight decay also move rows that weren't used; plain SGD, RMSprop and Adagrad don't.
+# 8. `sparse=True` stores a gradient for the used rows only; most optimizers refuse it.
 # 9. Nearest neighbours go by the cosine, without the word itself.
 # 10. Indices are int64 or int32, from 0 to the number of rows less one.
 #

@@ -782,10 +782,17 @@ def split_heads(x, heads):
 # %% [markdown] exercise="attention_draw_tokens" kind="core" points=2 part="mytorch.random:multinomial"
 # ### Exercise 4 · Drawing tokens
 # A language model gives a weight for each token, and `generate` draws one. Here you draw as PyTorch does, number for
-# number. Without replacement there is a well-known trick: divide each weight by an exponentially distributed number of
-# its own. The largest quotient wins, and each place wins with the right probability. The file has `np` and
-# `default_generator`. In the docstring, `source` is the generator to draw from: the caller's, or else `default_generator`;
-# `dtype` is the NumPy type of the weights. The caller's weights stay as they are.
+# number, in two ways. Say the weights are 3, 0 and 1.
+#
+# - *Without replacement*, each place draws an exponentially distributed number, and its weight is divided by it. Say the
+#   numbers are 0.5, 0.2 and 0.1: the quotients are 6, 0 and 10. The largest wins, so place 2 is drawn first and place 0
+#   second. Why is that fair? Think of an alarm clock at each place, which rings after its number divided by its weight. A
+#   clock with three times the weight rings three times as often first, so place 0 comes first in three of four draws.
+# - *With replacement*, stack the weights up: 3, 3, 4. As shares of the whole that is 0.75, 0.75 and 1. A uniform number of
+#   0.6 falls into place 0, because no share is below it; 0.8 falls into place 2, because two shares are.
+#
+# The file has `np` and `default_generator`. In the docstring, `source` is the generator to draw from: the caller's, or else
+# `default_generator`; `dtype` is the NumPy type of the weights. The caller's weights stay as they are.
 
 
 # %% check="attention_draw_tokens"
@@ -1573,8 +1580,8 @@ def padded_attention(query, key, value, padding):
 # Find by experiment the smallest length at which the two products cost at least as much as the linear maps, for a layer of
 # this width and number of heads. How does it depend on each of the two? `build(width, heads)` makes the layer, and
 # `feed(layer, length)` runs it on a sequence of that length. Tell the products apart by the *number of dimensions* of
-# their results: those of linear maps have three, those of attention four. The check also measures a layer whose last map
-# is wider, so a formula won't do.
+# their results: those of linear maps have three, those of attention four. The check also asks about a layer whose last map
+# is twice as wide as the usual one.
 
 
 # %% setup=true

@@ -665,6 +665,34 @@ def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tenso
 
 
 # %% mutant="rnn_repair_neighbours"
+# Reads the packed output at each sentence's end
+# Padding is out, and the forward half is right. But at a sentence's last word the backward direction has read only that
+# word: it has read everything at the first one.
+def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
+    output, lengths = rnn.pad_packed_sequence(layer(rnn.pack_sequence(sentences, enforce_sorted=False))[0])
+    return torch.stack([output[length - 1, number] for number, length in enumerate(lengths.tolist())])
+
+
+# %% mutant="rnn_repair_neighbours"
+# Reads each half where it ends, after padding
+# The forward half is right, and the backward half comes from the right place. But the backward direction began in the
+# padding, so what it knows at the first word depends on how much of it there was.
+def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
+    output, _ = layer(rnn.pad_sequence(sentences))
+    half = layer.hidden_size
+    ends = [output[len(each) - 1, number, :half] for number, each in enumerate(sentences)]
+    return torch.cat([torch.stack(ends), output[0, :, half:]], 1)
+
+
+# %% mutant="rnn_repair_neighbours"
+# Puts the backward half first
+# Both halves are right and stand in the wrong order: h[-2] is the forward direction of the last layer, h[-1] the backward one.
+def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
+    _, h = layer(rnn.pack_sequence(sentences, enforce_sorted=False))
+    return torch.cat([h[-1], h[-2]], 1)
+
+
+# %% mutant="rnn_repair_neighbours"
 # Reads the packed output's last step
 # Packed and padded again, the output of a short sentence is 0 after its end.
 def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tensor:
@@ -675,11 +703,12 @@ def summaries(layer: torch.nn.GRU, sentences: list[torch.Tensor]) -> torch.Tenso
 # %% [markdown] exercise="rnn_measure_reach" kind="measure" points=2
 # ### Exercise 7 · How far does it see?
 # Write `half_life(layer)`: after how many steps is the influence of an input on the output at most half of what it was at
-# first? Measure it with derivatives. The layer is a one-unit recurrence (input and state have one number each); feed it 40
-# zeros. The influence of step t is the absolute value of the derivative of the *last* output by the input at t. It is
+# first? Measure it with derivatives. The layer has one unit (input and state have one number each); feed it 40 zeros. The
+# influence of step t is the absolute value of the derivative of the *last* output with respect to the input at t. It is
 # largest for the last input; go back from there, and count the steps until it is at most half as large.
 #
-# The setup of the check makes LSTMs in which only the forget gate's bias differs. How does the half-life grow with it?
+# The check makes LSTMs in which only the forget gate's bias differs. How does the half-life grow with it? Two of its layers
+# have no weights to compute the answer from: an average that fades, and the mean of the last few inputs.
 
 
 # %% solution="rnn_measure_reach"
@@ -718,11 +747,30 @@ def plain(weight: float) -> torch.nn.Module:
     return layer
 
 
+class Average(torch.nn.Module):
+    """The sum of the inputs, each times the share that is left of it after so many steps."""
+
+    def __init__(self, shares: list[float]) -> None:
+        super().__init__()
+        self.shares = shares
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, None]:
+        steps = range(len(x))
+        rows = [sum(x[t - back] * share for back, share in enumerate(self.shares[: t + 1])) for t in steps]
+        return torch.stack(rows), None
+
+
 biases = [-1.0, 0.3, 1.0, 2.0, 3.0] + [round(float(each), 1) + 0.03 for each in rng.uniform(-2, 2.5, 3)]
-values = {f"LSTM, forget bias {bias:.2f}": int(half_life(lstm(bias))) for bias in biases}
+values = {f"LSTM, forget bias {bias:.2f}": half_life(lstm(bias)) for bias in biases}
 weights = [-0.9, 0.45, 0.5] + [round(float(each), 1) + 0.03 for each in rng.uniform(0.3, 0.9, 2)]
-values |= {f"RNN, weight {weight:.2f}": int(half_life(plain(weight))) for weight in weights}
-check.show(values, text="Half-lives, in steps.")
+values |= {f"RNN, weight {weight:.2f}": half_life(plain(weight)) for weight in weights}
+kept, window = float(rng.uniform(0.6, 0.9)), int(rng.integers(4, 15))
+fading = Average([kept**back for back in range(40)])
+values |= {
+    f"keeps {kept:.3f} of each input": half_life(fading),
+    f"mean of {window}": half_life(Average([1 / window] * window)),
+}
+check.show({name: int(value) for name, value in values.items()}, text="Half-lives, in steps.")
 
 # %% [markdown] hint="rnn_measure_reach"
 # Make an input of zeros, shape (40, 1, 1), that requires grad. Differentiate `layer(x)[0][-1]`, and look at `x.grad`.
@@ -782,6 +830,19 @@ def half_life(layer: torch.nn.Module) -> int:
     layer(x)[0].sum().backward()
     influence = x.grad.flatten().abs().flip((0,)).tolist()
     return next((steps for steps, each in enumerate(influence) if each <= influence[0] / 2), 40)
+
+
+# %% mutant="rnn_measure_reach"
+# Computes it from the weights
+# That is right for these LSTMs and RNNs, and it says nothing about a layer whose memory works in another way. Measure: then
+# it holds for any.
+def half_life(layer: torch.nn.Module) -> int:
+    weights = dict(layer.named_parameters())
+    if not weights:
+        return 1
+    bias = weights["bias_ih_l0"].tolist()
+    kept = abs(weights["weight_hh_l0"].item()) if len(bias) == 1 else 1 / (1 + np.exp(-bias[1]))
+    return int(np.ceil(np.log(0.5) / np.log(kept) - 1e-6))
 
 
 # %% mutant="rnn_measure_reach"

@@ -127,8 +127,8 @@ for weight, label in ((None, [0, 2]), (torch.tensor([1.0, 1.0, 3.0]), [0, 2]), (
 #
 # - *Thirty seconds:* Minus the log-probability of the right class. From logits it is one stable formula, log-sum-exp
 #   minus the right score. `log(softmax(x))` gives inf, and `nan` gradients, once a probability underflows.
-# - *Longer:* The gradient by the logits is softmax minus one-hot, so no entry goes beyond ±1, however wrong the answer
-#   is.
+# - *Longer:* The gradient with respect to the logits is softmax minus one-hot, so without class weights no entry goes
+#   beyond ±1, however wrong the answer is.
 # - *They ask next:* How does the mean treat class weights? It divides by the sum of the targets' weights, not by their
 #   number.
 # - *The trap:* A softmax layer before `CrossEntropyLoss`. It still trains, but with ten classes the loss can't go below
@@ -201,7 +201,7 @@ print("steps 1, 2, 3 and 60 on a constant slope:", (-np.diff(positions).round(4)
 # - *Longer:* It helps in narrow valleys, where the learning rate is capped by the steepest direction.
 # - *They ask next:* You switch from plain SGD to momentum 0.9. What about `lr`? Lower it: steps get up to ten times
 #   longer.
-# - *The trap:* Reading $b$ as a running mean. PyTorch has no factor $1 - \mu$ there.
+# - *The trap:* Reading $b$ as a running mean. PyTorch has no factor $1 - \mu$ there, unless you set `dampening`.
 # - *Proof:* `proof-momentum`.
 #
 # ### What all optimizers share
@@ -271,8 +271,8 @@ pictures.curves(curves, counts, xlabel="step", ylabel="length (lr)", log="x")
 # %% [markdown]
 # On a constant slope every step should be one `lr` long, whatever the slope. Without correction the first is
 # $0.1 / \sqrt{0.001} = 3.2$ times too long, and it gets worse before it gets better: $v$ forgets its start at 0 a hundred
-# times more slowly than $m$. In a mean over $t$ gradients their weights add up to $1 - \beta^t$, and the rest is still
-# the 0. Dividing by $1 - \beta^t$ removes this **bias**.
+# times more slowly than $m$. In a mean over $t$ gradients their weights add up to only $1 - \beta^t$; the remaining
+# $\beta^t$ is still on the initial zero. Dividing by $1 - \beta^t$ removes this **bias**.
 #
 # The last number is `eps`. It is added to $\sqrt{\hat v}$ and avoids dividing by zero:
 

@@ -257,7 +257,7 @@ pictures.slider(at, start={"rate": 0.5}, rate=list(runs))
 # - *Proof:* `proof-deleted-lines`; rates: `proof-learning-rate`.
 #
 # ## The loop, whole · B 一个神经网络定义的过程
-# Here are the steps in a function. Two habits are new: it sets the mode at the start of the epoch, and it weighs the mean
+# Here are the steps in a function. Two habits are new: it sets the mode at the start of the epoch, and it weights the mean
 # of each batch by its size, since the last one is smaller.
 
 
@@ -424,7 +424,7 @@ print("sums in two orders:        ", ((big + small) - big).item(), ((big - big) 
 # - *Proof:* `proof-same-seed`.
 #
 # ## The real one
-# PyTorch has no training loop to show: you write it. But here is its `zero_grad`.
+# PyTorch has no training loop: you write it. Here is minitorch's `zero_grad`.
 
 # %%
 import inspect
@@ -432,9 +432,10 @@ import inspect
 print(inspect.getsource(torch.optim.Optimizer.zero_grad))
 
 # %% [markdown]
-# `param_groups` are the parameters with their settings; `detach_` cuts off a graph that a `grad` may have. Since PyTorch
-# 2.0 gradients become None by default, not zero. That saves memory, and it can change the result: `step` skips a parameter
-# whose gradient is None, but a gradient of zero still moves it if there is momentum.
+# `param_groups` are the parameters with their settings; `detach_` cuts off a graph that a `grad` may have. PyTorch's has
+# two branches more, for `foreach` and for the profiler. By default gradients become None, not zero. That saves memory and
+# can change the result: `step` skips a parameter whose gradient is None, but with momentum or weight decay
+# one of zero still moves it.
 
 # %% tags=["proof-none-or-zero"]
 for to_none in (True, False):
@@ -453,7 +454,7 @@ for to_none in (True, False):
 # - *Where may `zero_grad` be?* Anywhere between `step` and the next `backward`.
 # - *`loss` or `loss.item()` in a sum?* `item()`: the tensor keeps its graph alive.
 # - *Rows and columns of a confusion matrix?* In scikit-learn, rows are the truth and columns the answers.
-# - *What if the last batch is smaller?* Weigh its mean, or set `drop_last`.
+# - *What if the last batch is smaller?* Weight its mean, or set `drop_last`.
 #
 # ## Ten lines to remember
 # 1. Data, define, forward, loss, backward, update. Leaving out `zero_grad`, `backward` or `step` raises nothing.
@@ -462,7 +463,7 @@ for to_none in (True, False):
 # 4. The gradient at the logits is softmax minus one-hot, over the batch size.
 # 5. Gradients add up until `zero_grad`. Split batches make use of that.
 # 6. Update under `no_grad`; validate under `no_grad` and in `eval()`.
-# 7. Weigh batch means by batch size.
+# 7. Weight batch means by batch size.
 # 8. Decide on the validation set, look at the test set once.
 # 9. Copy the state of the best epoch.
 # 10. A seed fixes a sequence; sums depend on their order.

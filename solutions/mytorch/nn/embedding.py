@@ -65,12 +65,17 @@ def check_rows(input: Any, weight: Any, padding_idx: int | None) -> None:
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if input.dtype not in (np.int64, np.int32):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"torch.{TYPE_NAMES[FROM_NUMPY[input.dtype].name]}Tensor instead (while checking arguments for embedding)"
-        )
+        raise wrong_type(input.dtype)
     if input.size and not (input.min() >= 0 and input.max() < len(weight)):
         raise IndexError("index out of range in self")
+
+
+def wrong_type(dtype: Any) -> RuntimeError:
+    """PyTorch's error for indices of NumPy's type `dtype`."""
+    return RuntimeError(
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+        f"torch.{TYPE_NAMES[FROM_NUMPY[dtype].name]}Tensor instead (while checking arguments for embedding)"
+    )
 
 
 def check_padding(padding_idx: int | None, rows: int) -> None:
