@@ -256,7 +256,8 @@ for p in (0.1, 0.5, 0.9):
     plain = ones * (torch.rand(ones.shape) >= p).float()
     real = torch.nn.functional.dropout(ones, p)
     found = sorted({round(each, 3) for each in real[:1000].tolist()})
-    print(f"p = {p}: mean if only zeroed {plain.mean().item():.2f}, with dropout {real.mean().item():.2f}, values {found}")
+    means = f"mean if only zeroed {plain.mean().item():.2f}, with dropout {real.mean().item():.2f}"
+    print(f"p = {p}: {means}, values {found}")
 print("in evaluation, the same tensor:", nn.Dropout(0.5).eval()(ones) is ones)
 
 # %% [markdown]
@@ -328,8 +329,7 @@ norms = {"conv1": layers.BatchNorm2d(6), "conv2": layers.BatchNorm2d(16)}
 norms |= {"fc1": layers.BatchNorm1d(120), "fc2": layers.BatchNorm1d(84)}
 model, losses = learn(norms, 8)
 curves = {"LeNet with batch norms": losses, "without": learn({}, 3)[1]}
-with mytorch.no_grad():
-    predicted = model(mytorch.tensor(images[test])).argmax(1).numpy()
+predicted = model(mytorch.tensor(images[test])).argmax(1).numpy()
 wrong = test[predicted != digits.target[test]]
 print("at least 98 % of", len(test), "unseen digits right:", len(wrong) <= 9)
 print("mean loss of the first epoch:", {name: round(sum(each[:42]) / 42) for name, each in curves.items()})
