@@ -299,7 +299,7 @@ pictures.curves(sizes, xlabel="layer", ylabel="size of the gradient", log="y")
 # - *Proof:* `proof-gradients`, `proof-twenty-layers`.
 #
 # ## Milestone: twenty layers learn
-# Change the initialization and nothing else. Both runs are clipped, and the next section says why.
+# Change the initialization alone. Both runs are clipped, and the next section says why.
 
 
 # %% tags=["proof-milestone"]
@@ -314,11 +314,8 @@ def kaiming(model):
     return model
 
 
-deep = kaiming(network(mytorch, 20))
-curves = {
-    "default": train(mytorch, network(mytorch, 20), rate=0.2, clip=1.0),
-    "Kaiming": train(mytorch, deep, rate=0.2, clip=1.0),
-}
+models = {"default": network(mytorch, 20), "Kaiming": kaiming(network(mytorch, 20))}
+curves = {name: train(mytorch, model, rate=0.2, clip=1.0) for name, model in models.items()}
 for name, losses in curves.items():
     print(f"{name}: the median of the last 50 losses is {median(losses[-50:]):.2f}")
 alt = "The default stays at 0.69. Kaiming falls to 0.01."
@@ -326,7 +323,7 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt=alt)
 
 # %%
 alt = "The boundary bends between the two moons and separates nearly all points."
-pictures.decision(lambda x: deep(mytorch.tensor(x)), points, labels, alt=alt)
+pictures.decision(lambda x: models["Kaiming"](mytorch.tensor(x)), points, labels, alt=alt)
 
 # %% [markdown]
 # ## Clipping
@@ -400,8 +397,7 @@ print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 # Nobody puts a leaky ReLU with slope √5 behind this layer. The √5 is there because it makes the bound
 # $1/\sqrt{\text{fan}_{in}}$, which Torch, PyTorch's predecessor in Lua, used before Kaiming's paper. The variance is a sixth
 # of what ReLU wants, so a layer with its ReLU multiplies sizes by $1/\sqrt 6 \approx 0.41$. Two or three layers can live
-# with that, and normalization ([chapter 12](12_norm_dropout_and_modes.ipynb)) hides it. Your layer of chapter 09 draws the
-# same numbers without the detour.
+# with that, and normalization ([chapter 12](12_norm_dropout_and_modes.ipynb)) hides it.
 #
 # **Interview · How does `nn.Linear` initialize its weights?**
 #
@@ -425,8 +421,7 @@ for start in (0.0, 0.1):
 
 # %% [markdown]
 # Equal units get equal gradients, so they stay equal: four units do the work of one. Random numbers **break the
-# symmetry**. (So would dropout, which switches off some units at random.) Zeros are worse still: on its way back a gradient
-# is multiplied by the weights of the next layer, which are 0.
+# symmetry**. Zeros are worse still: going back, a gradient is multiplied by the weights of the next layer, which are 0.
 #
 # ## Rapid fire
 # - *What is ReLU's gradient at 0?* 0, PyTorch's choice.
