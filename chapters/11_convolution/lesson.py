@@ -107,7 +107,7 @@ gaps = [(8, 2, 3, 0, 1), (9, 3, 2, 0, 2), (12, 2, 3, 0, 2)]
 for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 1, 2, 2), (8, 3, 2, 1, 1), *gaps]:
     count = len(theirs(np.ones((n, n)), np.ones((k, k)), stride=t, padding=p, dilation=d))
     unseen = set(range(n)) - {t * y + d * i - p for y, i in np.ndindex(count, k)}
-    print(f"size {n}, kernel {k}, stride {t}, padding {p}, dilation {d}: {count}, unseen {[*unseen]}")
+    print(f"size {n}, kernel {k}, stride {t}, padding {p}, dilation {d}: {count}, unseen {sorted(unseen)}")
 
 # %% [markdown]
 # **Interview · How large is the output of a convolution?**
