@@ -307,6 +307,20 @@ def release(course: Course, archive: Path, grader: bool, graded: str) -> None:
 
 
 @main.command()
+@click.argument("archive", type=_FILE)
+@click.pass_obj
+def update(course: Course, archive: Path) -> None:
+    """Bring this student's copy to the version in the zip file ARCHIVE; what you wrote stays."""
+    from course.update import update as update_copy
+
+    try:
+        for path in update_copy(course, archive):
+            click.echo(f"kept a copy: {path.relative_to(course.root)}")
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+
+
+@main.command()
 @click.argument("chapters", nargs=-1, required=True)
 @click.option(
     "--to", "folder", type=click.Path(file_okay=False, path_type=Path), default=Path("source"), show_default=True

@@ -58,13 +58,13 @@ class Course:
         return self.root / "my"
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file so that a reader sees the old text or the new one, never a part."""
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a file, text as UTF-8, so that a reader sees the old content or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         os.chmod(name, 0o644)  # mkstemp gives 0600
         os.replace(name, path)
     except BaseException:

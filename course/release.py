@@ -9,6 +9,7 @@ from pathlib import Path
 from course import withheld
 from course.assemble import read
 from course.files import Course
+from course.update import FOLDER
 
 # Sources and tests of exercises hold the answers; the workflows are the authors' and the teacher's.
 NOT_STUDENTS = ("solutions/", "chapters/", "tests/course/", ".ci/", ".github/", "CONTRIBUTING.md")
@@ -56,7 +57,7 @@ def release(
         files |= {f"{KEPT}{name}": text.encode() for name, text in without.items()}
         named = {part: exercise for part, exercise in parts.items() if part not in needed}
         files[f"solutions/{withheld.FILE}"] = f"{json.dumps(named, indent=1)}\n".encode()
-    folder = "minitorch-grader" if grader else "minitorch-course"
+    folder = "minitorch-grader" if grader else FOLDER
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):
             about = zipfile.ZipInfo(f"{folder}/{name}", _TIME)

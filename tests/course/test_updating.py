@@ -5,19 +5,23 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from click.testing import CliRunner
 from jupyter_server.serverapp import ServerApp
 from jupyter_server.services.contents.largefilemanager import LargeFileManager
 from nbclient import NotebookClient
 
 from course import setup
+from course.__main__ import main
 from course.files import CODE, Course
 from course.kernel import KERNELSPEC
+from course.release import release
 
 CHAPTER = "01_fixture"
 ANSWER = "def contiguous_strides(size):\n    return mine"
@@ -128,6 +132,42 @@ def test_two_builds_are_merged_as_git_does(own_course: Course, clone: Course) ->
     git(clone.root, "commit", "-qam", "another build")
     git(clone.root, "pull", "-q", "--no-rebase", code=1)
     assert "<<<<<<<" in path.read_text()
+
+
+def test_a_students_copy_gets_the_next_archive(
+    own_course: Course, submission: Callable[..., Any], tmp_path: Path
+) -> None:
+    for arguments in (["init", "-q"], ["add", "."]):
+        git(own_course.root, *arguments)
+    release(own_course, tmp_path / "one.zip")
+    with zipfile.ZipFile(tmp_path / "one.zip") as archive:
+        archive.extractall(tmp_path)
+    copy = Course(tmp_path / "minitorch-course")
+    notebook = submission(contiguous_strides=ANSWER)
+    nbformat.write(notebook, copy.exercises / f"{CHAPTER}.ipynb")
+    lesson = saved_by_jupyter(nbformat.read(copy.notebooks / f"{CHAPTER}.ipynb", as_version=4))
+    lesson.cells.append(nbformat.v4.new_markdown_cell("A note of mine.", id="note"))
+    nbformat.write(lesson, copy.notebooks / f"{CHAPTER}.ipynb")
+    (copy.exercises / "Untitled.ipynb").write_text("mine")
+    next_version(own_course)
+    release(own_course, tmp_path / "two.zip")
+    command = ["--root", str(copy.root), "update", str(tmp_path / "two.zip")]
+    done = CliRunner().invoke(main, command)
+    assert (done.exit_code, done.output.count("kept a copy: my/backups/")) == (0, 2), done.output
+    for folder, mine in (("exercises", json.dumps(ANSWER)[1:-1].split("\\n")[1]), ("notebooks", "A note of mine.")):
+        text = text_of(copy, folder)
+        assert ("This is new." in text, mine in text) == (True, True)
+    assert (copy.exercises / "Untitled.ipynb").read_text() == "mine"
+    assert text_of(copy, "exercises/.pristine") == text_of(own_course, "exercises/.pristine")
+    assert os.access(copy.root / ".ci" / "check", os.X_OK)
+    before = text_of(copy)
+    assert CliRunner().invoke(main, command).output == "" and text_of(copy) == before
+
+    (tmp_path / "other.zip").write_text("no archive")
+    refused = CliRunner().invoke(main, [*command[:3], str(tmp_path / "other.zip")])
+    assert (refused.exit_code, "File is not a zip file" in refused.output) == (1, True)
+    refused = CliRunner().invoke(main, ["--root", str(own_course.root), *command[2:]])
+    assert (refused.exit_code, "is a clone of the course: git pull" in refused.output) == (1, True)
 
 
 def test_opening_and_saving_a_lesson_changes_nothing(
