@@ -462,8 +462,8 @@ pictures.curves(times, sizes, xlabel="elements", ylabel="time of a + a (µs)", l
 # | 1,000,000 | 66 | 68 | 46 |
 # | 4,000,000 | 490 | 540 | 220 |
 #
-# PyTorch's dispatch is faster than minitorch's, but for small tensors NumPy still wins. On one thread the tensor only draws
-# level. It wins with several threads, once there is enough to share out. What makes a larger difference is another device
+# For small tensors PyTorch takes about as long as minitorch, and NumPy wins. On one thread the tensor only draws level.
+# It wins with several threads, once there is enough to share out. What makes a larger difference is another device
 # (chapter 05), or several operations fused into one kernel.
 #
 # ## The real one
