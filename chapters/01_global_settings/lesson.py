@@ -166,9 +166,11 @@ import threading
 like = torch.zeros_like(torch.ones(1, device="cpu"))
 shared = torch.from_numpy(np.zeros(1))
 print("zeros_like:", like.device, "  from_numpy:", shared.device)
-other = threading.Thread(target=lambda: print("zeros in another thread:", torch.zeros(2).device))
+seen = []
+other = threading.Thread(target=lambda: seen.append(torch.zeros(2).device))
 other.start()
 other.join()
+print("zeros in another thread:", *seen)
 torch.set_default_device(None)
 print("after None:", torch.get_default_device(), torch.zeros(2).device)
 
