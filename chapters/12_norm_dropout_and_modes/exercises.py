@@ -163,7 +163,8 @@ check.show(
 # the running ones.
 
 # %% [markdown] hint="norm_batch_norm"
-# `update`: `with no_grad(): running.copy_(running * (1 - momentum) + new.detach() * momentum)`. The formula:
+# `update`: under `no_grad()`, `running.copy_(...)` takes the sum of both, each times its share. `momentum` is the share of
+# the new value, which is detached. The formula of `batch_norm`:
 # `(input - mean) * (var + eps).rsqrt()`, all `per_channel`; then weight and bias, where they aren't None.
 
 
