@@ -2,7 +2,7 @@
 # # The computation graph
 # This lesson builds the engine behind `loss.backward()` for single numbers. Then you write the one for the tensors of
 # your own library, and with it a network learns to separate two moons. Plan 75 minutes for the lesson and as much for
-# the exercises. *Count instead of recursing* is a good place to stop for the day.
+# the exercises. You can pause at *Count instead of recursing*.
 
 # %% [markdown]
 # ## A weight that gets no gradient
@@ -282,7 +282,7 @@ pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.
 # exercise 3), and the formulas needn't.
 #
 # ## Two moons
-# Now train a network on your library alone. Where an exercise isn't solved yet, the reference stands in.
+# Now train a network on your library alone. What you haven't solved is the reference's.
 
 # %%
 from sklearn.datasets import make_moons
@@ -460,8 +460,7 @@ print(inspect.getsource(engine._receive))
 # Two things are new, as in PyTorch. Where the shape can't be made to fit, `_check_expandable` names the node that
 # computed the gradient (`giver`) and the input it is for (`index`), so you find the wrong formula. And the long
 # condition asks whether anybody else sees the sum; if not, the next gradient is added in place. (`.real` and `_bits`
-# are about complex numbers, `gpus` about devices; `NAMES_COUNT` is false from Python 3.14 on, where reference counts don't
-# say who sees what.)
+# are about complex numbers, `gpus` about devices; `NAMES_COUNT` about Python 3.14, where reference counts don't tell.)
 #
 # Of several ready nodes, both engines run the one recorded last, and `AccumulateGrad` before all others
 # (`proof-freezing`).

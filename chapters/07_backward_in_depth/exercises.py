@@ -278,7 +278,8 @@ def __call__(self, function):
 # - `is_arithmetic(x, source)` says whether a write is like the second row. It compares histories, so ask before the write.
 # - `keep_old(x, source)` is for `x.mul_(y)`. The product's node keeps `x`, because the gradient of `y` needs it, and the
 #   write is about to change it. `keep_old` has the node keep a copy instead. Where no copy is needed it does nothing.
-# - `attach([base], node)` makes a node the history of the base.
+# - `CopySlices(base, x, source)` is a node with edges to the histories that base and source have at that moment.
+#   `attach([base], node)` makes it the history of the base.
 # - `self.view_walk` is the shape, strides and offset of the view that was written to, as `as_strided` takes them.
 # - `self.laid_out(g)` is a new copy of a gradient, laid out in memory as the base is. So
 #   `as_strided(self.laid_out(g), *self.view_walk)` is the gradient at the places that were written.

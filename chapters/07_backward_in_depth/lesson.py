@@ -240,8 +240,7 @@ print(check.error(y.backward))
 rows = [torch.autograd.grad(y, x, each, retain_graph=True)[0] for each in torch.eye(2)]
 v, jacobian = torch.tensor([1.0, 10.0]), torch.stack(rows)
 y.backward(v)
-print("v @ J ", (v @ jacobian).round(decimals=1))
-print("x.grad", x.grad.round(decimals=1))
+print("v @ J:", (v @ jacobian).round(decimals=1), "  x.grad:", x.grad.round(decimals=1))
 pictures.grids(("v", v), "@", ("J", jacobian), "=", ("x.grad", x.grad))
 
 # %% [markdown]

@@ -329,7 +329,7 @@ print(recorded)
 
 # %% [markdown]
 # Nine steps. `%0` is the input; what came from outside is a constant. `run` plays the steps for another input (exercise
-# 2). Once you hold the whole program you can improve it, and eager execution never holds it:
+# 2). Once you hold the whole program you can improve it, and eager execution doesn't hold it:
 #
 # - **fold** what depends on no input: compute it now, once (exercise 3);
 # - **share** what is computed twice (exercise 3);

@@ -65,14 +65,11 @@ def record_write(op: Operation, args: tuple[Any, ...], below: Function) -> Tenso
 
     It is called only while recording is on, and if the tensor or the source requires a gradient.
     `args` are these two. What changes are the numbers of the base: `x.base`, or the tensor itself if
-    that is None. So the base gets a node, `CopySlices(base, x, source)`. It is made before the write,
-    while the base still has its old history, and attached after it by `attach([base], node)`.
+    that is None. So the base gets a new history, a `CopySlices(base, x, source)`, from which one edge
+    leads to the old history and one to the source's. A write that `is_arithmetic(x, source)` needs none:
+    the source was computed from `x`, so `x` takes over its `grad_fn` and `output_nr`.
 
-    In `x.add_(y)` the source was computed from the tensor. For this, call `keep_old(x, source)` before
-    the write. If `is_arithmetic(x, source)`, asked before the write, the tensor takes over the source's
-    `grad_fn` and `output_nr` after it, and no `CopySlices` is made.
-
-    In both cases `base.rebased` grows by 1 at the end, which tells all views to make their nodes anew.
+    In both cases `base.rebased` grows by 1, which tells all views to make their nodes anew.
 
     Raises:
         RuntimeError: "a leaf Variable that requires grad is being used in an in-place operation." or
