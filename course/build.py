@@ -246,8 +246,8 @@ def _comparable(built: NotebookNode) -> NotebookNode:
         for key in ("collapsed", "execution", "scrolled"):
             cell.metadata.pop(key, None)
         ours = cell.metadata.get(OURS, {})
-        if isinstance(ours.get("mutants"), dict):
-            ours["mutants"] = sorted(ours["mutants"].values())  # their keys depend on last digits
+        for mutant in ours.get("mutants", []):
+            mutant.pop("values", None)  # they depend on last digits
         for output in cell.get("outputs", []):
             output.pop("execution_count", None)
             output.pop("traceback", None)

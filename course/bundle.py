@@ -1,6 +1,8 @@
 """The values that a check shows, as JSON: encoded inside the kernel, compared and described outside it.
 
-A bundle is `{"version": 1, "rtol": …, "atol": …, "values": {name: encoded}}`. An encoded value is a dict with a `kind`:
+A bundle is `{"version": 1, "rtol": …, "atol": …, "values": {name: encoded}}`. When the answers of the course run,
+"plain" holds secret values beside their digest, and what is expected may hold "mistakes" (`course.mistakes`). An
+encoded value is a dict with a `kind`:
 
 =========  ==========================================================
 tensor     shape, dtype, device, data (flat, row-major)
@@ -26,25 +28,39 @@ from typing import Any
 
 import numpy as np
 
+from course import mistakes
+
 MIME = "application/vnd.minitorch.check+json"
 MAX_ELEMENTS = 20_000
+MOST = 3
+"""Values that are told to differ."""
 MALFORMED = "the values shown are not of the course's format"
 
 Bundle = dict[str, Any]
 
 
-def bundle(values: dict[str, Any], rtol: float, atol: float, secret: bool, salt: str = "") -> Bundle:
+def bundle(
+    values: dict[str, Any], rtol: float, atol: float, secret: bool, salt: str = "", reveal: bool = False
+) -> Bundle:
     """Encode named values. `secret` ones become one digest, which is slow to compute and another for each `salt`.
+
+    With `reveal` they stand beside it.
 
     Raises:
         TypeError: a value is of a kind that a check cannot show, or a name is no string.
         ValueError: more than `MAX_ELEMENTS` elements in one value, or a secret value that is not exact.
     """
     encoded = {_name(name): encode(value) for name, value in values.items()}
-    if secret:
-        digest = _digest(encoded, salt)
-        encoded = {name: {"kind": "secret", "digest": digest} for name in encoded}
-    return {"version": 1, "rtol": rtol, "atol": atol, "values": encoded}
+    about = {"version": 1, "rtol": rtol, "atol": atol}
+    if not secret:
+        return {**about, "values": encoded}
+    return {**about, "values": hidden(encoded, salt), **({"plain": encoded} if reveal else {})}
+
+
+def hidden(encoded: dict[str, Any], salt: str) -> dict[str, Any]:
+    """What is shown in the place of secret values."""
+    digest = _digest(encoded, salt)
+    return {name: {"kind": "secret", "digest": digest} for name in encoded}
 
 
 def encode(value: Any) -> dict[str, Any]:
@@ -78,30 +94,42 @@ def encode(value: Any) -> dict[str, Any]:
 
 
 def difference(expected: Bundle, actual: Bundle) -> str:
-    """What is wrong with `actual`, in words; empty if nothing is. The tolerances are those of `expected`."""
+    """What is wrong with `actual`, in words; empty if nothing is. The tolerances are those of `expected`.
+
+    First comes what to say about the mistakes that `expected` knows, then at most three of the values that differ.
+    """
     wanted, given = expected["values"], actual.get("values") if isinstance(actual, dict) else None
     if not isinstance(given, dict) or actual.get("version") != 1:
         return MALFORMED
-    if set(wanted) != set(given):
-        return f"expected the values {', '.join(wanted)}; got {', '.join(map(str, given)) or 'none'}"
     try:
-        if all(value["kind"] == "secret" for value in wanted.values()):
-            right = "not the right value" if len(wanted) == 1 else "not all of them are right"
-            return "" if wanted == given else f"{', '.join(wanted)}: {right}"
-        return "\n".join(
-            f"{name}: {message}"
-            for name in wanted
-            if (message := _differ(wanted[name], given[name], expected["rtol"], expected["atol"]))
-        )
+        wrong = _wrong(expected, given)
+        told = mistakes.explanations(expected.get("mistakes", []), wanted, given, wrong) if wrong else []
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
         return MALFORMED  # the learner's process may have shown anything
+    lines = [f"{name}: {message}" if name else message for name, message in wrong.items()]
+    more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
+    return "\n".join([*told, *lines[:MOST], *more])
 
 
-def fingerprint(shown: Bundle) -> str:
-    """A digest of the values, the floating-point numbers rounded to four digits, the same on most machines."""
-    text = json.dumps(shown["values"], sort_keys=True)
-    rounded = json.loads(text, parse_float=lambda number: f"{round(float(number), 6) + 0.0:.4g}")  # -0.0 + 0.0 is 0.0
-    return hashlib.sha256(json.dumps(rounded, sort_keys=True).encode()).hexdigest()
+def known_mistakes(expected: Bundle, shown: list[tuple[str, Bundle]], salt: str) -> list[mistakes.Mistake]:
+    """The mistakes of known wrong answers, from what to say about each and what it shows."""
+    if "plain" in expected:
+        plain = [(says, each["plain"]) for says, each in shown]
+        return mistakes.pairs(expected["plain"], plain, lambda values: hidden(values, salt))
+    wanted = expected["values"]
+    return [mistakes.mistake(says, wanted, each["values"], _wrong(expected, each["values"])) for says, each in shown]
+
+
+def _wrong(expected: Bundle, given: dict[str, Any]) -> dict[str, str]:
+    """What is wrong, by the name of the value; by an empty name if it is about all."""
+    wanted = expected["values"]
+    if set(wanted) != set(given):
+        return {"": f"expected the values {', '.join(wanted)}; got {', '.join(map(str, given)) or 'none'}"}
+    if all(value["kind"] == "secret" for value in wanted.values()):
+        right = "not the right value" if len(wanted) == 1 else "not all of them are right"
+        return {} if wanted == given else {", ".join(wanted): right}
+    found = {name: _differ(wanted[name], given[name], expected["rtol"], expected["atol"]) for name in wanted}
+    return {name: message for name, message in found.items() if message}
 
 
 def describe(values: dict[str, Any]) -> str:

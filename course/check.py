@@ -23,6 +23,7 @@ from course.lock import locked
 
 PRACTICE_SEED = 20260101
 SEED_VARIABLE = "MINITORCH_COURSE_SEED"
+REVEAL_VARIABLE = "MINITORCH_COURSE_REVEAL"
 deliver: Callable[[_bundle.Bundle], None] | None = None
 """Takes what a check shows, in a grade."""
 made: Callable[[str], None] | None = None
@@ -32,6 +33,8 @@ setup: list[str] | None = None
 only: Sequence[str] = ()
 """Which parts of a check are the learner's, while they are tried one by one; all of them, if empty."""
 _NOT_ANSWERED = "Not answered yet"
+reveal = REVEAL_VARIABLE in os.environ
+"""Whether secret values are shown beside their digest: for the course's own answers, in a build and a grade."""
 _CELLS: list[str] = []  # what ran since this module was imported: nbval leaves no history
 
 
@@ -59,7 +62,8 @@ def show(values: Any, *, rtol: float = 1e-5, atol: float = 1e-6, text: str = "",
         TypeError: a value of a kind that cannot be shown.
         ValueError: too many elements, or a secret value that is not exact.
     """
-    shown = _bundle.bundle(values if isinstance(values, dict) else {"value": values}, rtol, atol, secret, str(seed()))
+    named = values if isinstance(values, dict) else {"value": values}
+    shown = _bundle.bundle(named, rtol, atol, secret, str(seed()), reveal)
     if deliver is not None:
         deliver(shown)
         return

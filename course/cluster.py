@@ -37,7 +37,6 @@ class Chapter:
     name: str
     notebook: str
     expected: dict[str, Bundle]
-    says: dict[str, dict[str, str]]
     calls: set[str]
 
 
@@ -68,7 +67,7 @@ class _Worker:
                 notebook = v4.reads(chapter.notebook)
                 folder = Path(tempfile.mkdtemp(dir=self.folder.name))  # a new one, if the last attempt failed
                 kits = Kits(folder, Course.find(CODE), notebook)
-                self.references[chapter.name] = Reference(notebook, kits, chapter.expected, chapter.says, chapter.calls)
+                self.references[chapter.name] = Reference(notebook, kits, chapter.expected, chapter.calls)
             return self.references[chapter.name]
 
     def end(self) -> None:
@@ -102,7 +101,7 @@ def run_all(
     as_completed: Any = distributed.as_completed
     run = Run(uuid.uuid4().hex, version(), not sandbox.trouble(), seed, limits)
     chapters = {
-        name: Chapter(name, v4.writes(reference.notebook), reference.expected, reference.says, reference.calls)
+        name: Chapter(name, v4.writes(reference.notebook), reference.expected, reference.calls)
         for name, reference in references.items()
         if isinstance(reference, Reference)
     }

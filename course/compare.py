@@ -31,7 +31,6 @@ class Heard:
     error: str = ""
     called: bool | None = None
     wrong: str | None = None
-    fingerprint: str = ""
     shown: tuple[Any, ...] = ()
 
 
@@ -58,9 +57,7 @@ def hear(line: bytes, expected: bundle.Bundle | None, keep: bool = False) -> Hea
         return heard
     if len(shown) != 1:
         return replace(heard, wrong=f"the check showed {'more than one bundle' if shown else 'no bundle'} of values")
-    wrong = bundle.difference(expected, shown[0])
-    fingerprint = bundle.fingerprint(shown[0]) if wrong and wrong != bundle.MALFORMED else ""
-    return replace(heard, wrong=wrong[:_MAX_WRONG], fingerprint=fingerprint)
+    return replace(heard, wrong=bundle.difference(expected, shown[0])[:_MAX_WRONG])
 
 
 def main() -> None:

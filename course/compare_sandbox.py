@@ -22,7 +22,7 @@ Hear = Callable[[bytes, Bundle | None], Heard | None]
 
 _SECONDS = 120.0  # for one message
 _MAX_ANSWER = 1 << 18  # bytes
-_NEEDED = ("__init__", "bundle", "compare", "confine", "printable")
+_NEEDED = ("__init__", "bundle", "compare", "confine", "mistakes", "printable")
 _LIMITS = Limits(disk_bytes=0, processes=8)
 
 
@@ -93,7 +93,7 @@ def _checked(**told: Any) -> Heard:
         TypeError: it is not.
     """
     heard = Heard(**told)
-    texts = (heard.nonce, heard.phase, heard.error, heard.fingerprint, heard.wrong or "")
+    texts = (heard.nonce, heard.phase, heard.error, heard.wrong or "")
     if not all(isinstance(text, str) for text in texts) or heard.called not in (True, False, None) or heard.shown:
         raise TypeError("the judge's answer is of another form")
     return heard

@@ -34,11 +34,12 @@ def told(parts: list[Part], message: str) -> str:
     """What is wrong with each part, and last which are right; if it is the same with all, the whole's message."""
     if len({(part.status, part.message) for part in parts}) == 1 and parts[0].status != "passed":
         return message
-    wrong = [f"{_name(part)}: {part.message}" for part in parts if part.status != "passed"]
-    right = [_name(part) for part in parts if part.status == "passed"]
+    wrong = [f"{name(part)}: {part.message}" for part in parts if part.status != "passed"]
+    right = [name(part) for part in parts if part.status == "passed"]
     earned = f"{sum(part.points for part in parts)} of {sum(part.max_points for part in parts)} points"
     return "\n".join([*wrong, *([f"Right: {', '.join(right)} ({earned})."] if right else [])])
 
 
-def _name(part: Part) -> str:
-    return " and ".join(name.partition(":")[2] for name in part.names)
+def name(part: Part) -> str:
+    """What a part is called in a message."""
+    return " and ".join(each.partition(":")[2] for each in part.names)

@@ -14,7 +14,9 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from course import bundle
+from course.check import REVEAL_VARIABLE
 from course.kernel import environment, manager_options
+from course.mistakes import Mistake
 from course.notebook import checks, tasks, v4
 
 _CELL_SECONDS = 600
@@ -36,12 +38,15 @@ class WeakCheckError(Exception):
         self.exercise = exercise
 
 
-async def execute(notebook: NotebookNode, working_folder: Path, path: Path, seed: int, package: Path) -> None:
+async def execute(
+    notebook: NotebookNode, working_folder: Path, path: Path, seed: int, package: Path, reveal: bool = False
+) -> None:
     """Run every cell and store its outputs, in a form that is the same on every run.
 
     Args:
         path: a folder on the import path.
         package: the folder of the package mytorch.
+        reveal: have checks show secret values beside their digest.
 
     Raises:
         CellError: a cell raised that is not tagged `raises-exception`.
@@ -57,9 +62,8 @@ async def execute(notebook: NotebookNode, working_folder: Path, path: Path, seed
             store_widget_state=False,
             coalesce_streams=True,
         )
-        await client.async_execute(
-            cwd=str(working_folder), env=environment(folder, seed, path, package), cleanup_kc=True
-        )
+        variables = environment(folder, seed, path, package) | ({REVEAL_VARIABLE: "1"} if reveal else {})
+        await client.async_execute(cwd=str(working_folder), env=variables, cleanup_kc=True)
     notebook.metadata["language_info"] = {"name": "python"}
     for index, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", []):
@@ -73,11 +77,11 @@ async def execute(notebook: NotebookNode, working_folder: Path, path: Path, seed
 
 async def execute_reference(
     notebook: NotebookNode, working_folder: Path, path: Path, seed: int, package: Path
-) -> dict[str, dict[str, str]]:
+) -> dict[str, list[Mistake]]:
     """Run the reference and then, in the same kernel, every mutant with its check.
 
     Returns:
-        By exercise, what each mutant's author is told, by the fingerprint of the values that the mutant gave.
+        By exercise, the mistakes of the mutants: what the author of each is told, and which values it gets wrong.
 
     Raises:
         CellError: a cell of the reference raised.
@@ -88,14 +92,14 @@ async def execute_reference(
     for exercise, mutant in runs:
         for text in (mutant["source"], check_cells[exercise].source):
             notebook.cells.append(v4.new_code_cell(text, metadata={"tags": ["raises-exception"]}))
-    await execute(notebook, working_folder, path, seed, package)
+    await execute(notebook, working_folder, path, seed, package, reveal=True)
     tail = notebook.cells[length:]
     del notebook.cells[length:]
     expected = {exercise: _bundles(cell) for exercise, cell in check_cells.items()}
     for exercise, bundles in expected.items():
         if len(bundles) != 1:
             raise WeakCheckError(exercise, f"the check shows {len(bundles)} bundles of values; it should show one")
-    says: dict[str, dict[str, str]] = {exercise: {} for exercise in check_cells}
+    known: dict[str, list[tuple[str, bundle.Bundle]]] = {exercise: [] for exercise in check_cells}
     for (exercise, mutant), defining, checking in zip(runs, tail[::2], tail[1::2], strict=True):
         for output in (*defining.outputs, *checking.outputs):
             if output.output_type == "error" and output.ename in ("NameError", "SyntaxError", "IndentationError"):
@@ -105,8 +109,14 @@ async def execute_reference(
         for shown in _bundles(checking):
             if not bundle.difference(expected[exercise][0], shown):
                 raise WeakCheckError(exercise, f"mutant {mutant['name']!r} passes the check")
-            says[exercise][bundle.fingerprint(shown)] = mutant["says"]
-    return says
+            known[exercise].append((mutant["says"], shown))
+    found = {
+        exercise: bundle.known_mistakes(bundles[0], known[exercise], str(seed))
+        for exercise, bundles in expected.items()
+    }
+    for bundles in expected.values():
+        bundles[0].pop("plain", None)
+    return found
 
 
 def addresses_or_paths(notebook: NotebookNode, root: Path) -> list[tuple[int, str]]:

@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from course import credit
+from course.credit import Part
 from course.files import Course
 from course.grade import Item
 from course.printable import ANSI, printable
@@ -54,34 +56,57 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Told:
+    """What a message says of an exercise or of one of its parts: known mistakes, values that differ, other text."""
+
+    mistakes: list[str]
+    differences: list[Difference]
+    text: str
+    part: Part | None = None
+
+
+@dataclass(frozen=True)
 class Feedback:
     """One exercise on a learner's page."""
 
     item: Item
     title: str
     verdict: str
-    differences: list[Difference]
-    mistake: str
-    text: str
+    told: list[Told]
     hints: list[str]
 
 
 def feedback(item: Item, tasks: dict[str, Task]) -> Feedback:
-    """What to tell about an exercise. What the message says in other words than values stays text."""
+    """What to tell about an exercise, or about each of its parts where the message does."""
     task = tasks.get(item.grade_id, Task(item.grade_id))
-    message = clean(item.message)
-    mistake = next((says for says in task.mistakes if f"\n{message}".endswith(f"\n{says}")), "")
-    message = message.removesuffix(mistake).rstrip("\n")
-    differences = _differences(message) if item.status == "failed" else []
+    each: list[Item | Part] = [item]
+    if item.parts and credit.told(item.parts, "") == item.message:
+        each = [*item.parts]
     return Feedback(
         item=item,
         title=task.title,
         verdict=_STATUSES.get(item.status, item.status),
-        differences=differences,
-        mistake=mistake,
-        text="" if differences or item.status == "skipped" else message,
+        told=[_told(it, task) for it in each],
         hints=[] if item.status in ("passed", "missing") else task.hints,
     )
+
+
+def verdict_of(part: Part) -> str:
+    """A part's name and verdict."""
+    return f"{credit.name(part)}: {_STATUSES.get(part.status, part.status).lower()}"
+
+
+def _told(it: Item | Part, task: Task) -> Told:
+    """What a message says. What it says in other words than values stays text."""
+    message, found = f"{clean(it.message)}\n", []
+    while mistake := next((says for says in task.mistakes if message.startswith(f"{says}\n")), ""):
+        found.append(mistake)
+        message = message.removeprefix(f"{mistake}\n")
+    message = message.rstrip("\n")
+    values, more = re.fullmatch(r"(.*?)(?:\n(and \d+ more))?", message, re.DOTALL).groups("")  # type: ignore[union-attr]
+    differences = _differences(values) if it.status == "failed" and values else []
+    text = more if differences else message
+    return Told(found, differences, "" if it.status == "skipped" else text, it if isinstance(it, Part) else None)
 
 
 def clean(text: str, limit: int = MAX_CHARACTERS) -> str:
@@ -109,7 +134,10 @@ def _tasks(path: Path) -> list[tuple[str, Task]]:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     abouts = [(cell["metadata"].get("minitorch", {}), "".join(cell["source"])) for cell in cells]
     return [
-        (about["exercise"], Task(text.partition("\n")[0].lstrip("# "), about["hints"], list(about["mutants"].values())))
+        (
+            about["exercise"],
+            Task(text.partition("\n")[0].lstrip("# "), about["hints"], [each["says"] for each in about["mutants"]]),
+        )
         for about, text in abouts
         if about.get("role") == "task"
     ]

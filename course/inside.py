@@ -4,8 +4,9 @@ Commands come by standard input and results leave by standard output, a line of 
 learner's runs. Then both are moved to descriptors that no program started here inherits, and what is printed is lost.
 
 Its first command is `{"setup", "package", "refused", "limits", "scratch", "alone"}`; then one comes for each exercise:
-`{"nonce", "solution", "check", "names", "package", "parts", "only"}`. It answers each with `{"nonce", "phase", "error",
-"called", "shown"}`. The phases of an exercise are "solution", "check" and "ended"; "setup" comes before the first.
+`{"nonce", "solution", "check", "names", "package", "parts", "only", "reveal"}`. It answers each with `{"nonce",
+"phase", "error", "called", "shown"}`. The phases of an exercise are "solution", "check" and "ended"; "setup" comes
+before the first.
 """
 
 import contextlib
@@ -91,7 +92,7 @@ def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard,
     found = {name: witness.watch(space[name], space) for name in job["names"] if name in space}
     shown: list[Any] = []
     check.deliver, check.made, check._CELLS[:] = shown.append, witness.watch_part, [job["solution"]]
-    check.setup, check.only = setup, job["only"]
+    check.setup, check.only, check.reveal = setup, job["only"], job["reveal"]
     error = ""
     try:
         code = compiled(job["check"], "<check>", "exec", flags)

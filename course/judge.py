@@ -36,7 +36,7 @@ class Task:
     `names` are what the check takes from the learner; `parts` are those that it is about, of which `only` some are
     theirs if it names some.
     `packages`, `setup` and `shared` (the mytorch of the setup) are the same for tasks that share a process; `package`
-    is the mytorch of this one, if it is another.
+    is the mytorch of this one, if it is another. With `reveal` secret values are shown: of the course's own answers.
     """
 
     exercise: str
@@ -49,6 +49,7 @@ class Task:
     setup: tuple[str, ...]
     shared: Files
     package: Files | None
+    reveal: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,7 @@ class Started:
             "package": task.package,
             "parts": task.parts,
             "only": task.only,
+            "reveal": task.reveal,
         }
         self.send({"nonce": nonce, **about})
         solution = self.phase("solution", nonce, deadline, hear, None)

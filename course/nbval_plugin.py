@@ -137,9 +137,8 @@ class CourseCell(IPyNbCell):  # type: ignore[misc]
         """What is wrong with the values that a check showed, in words."""
         if len(shown) != 1:
             return [f"the check showed {len(shown)} bundles of values, not one"]
-        wrong = bundle.difference(expected, shown[0])
-        known = self.cell.metadata[OURS].get("mutants", {}).get(bundle.fingerprint(shown[0])) if wrong else ""
-        return [text for text in (wrong, known) if text]
+        known = self.cell.metadata[OURS].get("mutants", [])
+        return [text for text in (bundle.difference({**expected, "mistakes": known}, shown[0]),) if text]
 
     def compare_others(self, shown: list[Any], expected: list[Any], skip_compare: Any) -> bool:
         """Whether what a check shows beside its values is as expected."""

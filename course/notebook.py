@@ -12,6 +12,7 @@ from course.assemble import Files
 from course.cells import cut, solved
 from course.core import quoted
 from course.kernel import KERNELSPEC
+from course.mistakes import Mistake
 from course.parts import PartError, short
 from course.source import Cell, Exercise, Source, is_core_setup
 
@@ -54,13 +55,13 @@ def reference(source: Source) -> NotebookNode:
     return _notebook(source.chapter, cells)
 
 
-def learners(executed: NotebookNode, says: dict[str, dict[str, str]]) -> NotebookNode:
+def learners(executed: NotebookNode, mistakes: dict[str, list[Mistake]]) -> NotebookNode:
     """The learner's notebook: the executed reference with the solutions cut out and outputs kept on check cells alone.
 
     A check shows there what a right answer shows, and says so.
 
     Args:
-        says: by exercise, what to tell about known wrong values, by their fingerprint; it takes the mutants' place.
+        mistakes: by exercise, what to tell about known wrong values; it takes the mutants' place.
     """
     notebook = copy.deepcopy(executed)
     for cell in notebook.cells:
@@ -73,7 +74,7 @@ def learners(executed: NotebookNode, says: dict[str, dict[str, str]]) -> Noteboo
             for output in cell.outputs:
                 output.data["text/plain"] = f"What a right answer shows:\n{output.data['text/plain']}"
         if role(cell) == "task":
-            cell.metadata[OURS]["mutants"] = says[exercise_of(cell)]
+            cell.metadata[OURS]["mutants"] = mistakes[exercise_of(cell)]
     return notebook
 
 

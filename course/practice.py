@@ -28,7 +28,6 @@ class Exercise:
     shares: list[dict[str, Any]]
     names: list[str]
     hints: list[str]
-    mutants: dict[str, str]
     setup: list[str]
     stub: str
     check: str
@@ -174,8 +173,8 @@ def _read(path: Path) -> list[Exercise]:
             setup=setup,
             stub=texts["solution", name],
             check=texts["check", name],
-            expected=expected[name],
-            **{key: about[key] for key in ("kind", "points", "replaces", "names", "hints", "mutants")},
+            expected={**expected[name], "mistakes": about["mutants"]},
+            **{key: about[key] for key in ("kind", "points", "replaces", "names", "hints")},
             parts=about.get("parts", []),
             shares=about.get("shares", []),
         )

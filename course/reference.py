@@ -3,8 +3,7 @@
 import functools
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
 
 from nbformat import NotebookNode
 
@@ -18,7 +17,6 @@ from course.merge import stubs_of
 from course.notebook import OURS, checks, role, tasks
 from course.sandbox import Limits
 
-T = TypeVar("T")
 _LIMITS = Limits(cell_seconds=600, wall_seconds=3600)
 
 
@@ -33,7 +31,6 @@ class Reference:
     notebook: NotebookNode
     kits: Kits
     expected: dict[str, Bundle]
-    says: dict[str, dict[str, str]]  # by exercise, by fingerprint
     calls: set[str]  # exercises whose check calls what the learner writes
     # Each of them knows an exercise, and the exercise with only some of its parts the learner's (`credit.key`).
 
@@ -72,8 +69,7 @@ class Reference:
             return "passed", ""
         if outcome.solution:
             return "error", outcome.solution
-        known = self.says[exercise].get(outcome.heard.fingerprint, "")
-        return "failed", "\n".join(filter(None, (outcome.heard.wrong, known)))
+        return "failed", outcome.heard.wrong
 
 
 def task(
@@ -102,16 +98,18 @@ def task(
 
 def stored(notebook: NotebookNode, kits: Kits) -> Reference:
     """The reference of a learner's notebook, whose checks hold the values of the practice seed."""
-    expected = {name: expected_bundle(cell) for name, cell in checks(notebook).items()}
-    says = {name: about["mutants"] for name, about in tasks(notebook).items()}
-    return Reference(notebook, kits, _with_shares(notebook, expected), _with_shares(notebook, says), set())
-
-
-def _with_shares(notebook: NotebookNode, known: dict[str, T]) -> dict[str, T]:
-    """What is known of each exercise, for those of its parts too that are tried alone."""
     about = tasks(notebook)
-    keys = {credit.key(name, share["parts"]): name for name in known for share in about[name].get("shares") or []}
-    return known | {key: known[name] for key, name in keys.items()}
+    expected = {
+        name: {**expected_bundle(cell), "mistakes": about[name]["mutants"]} for name, cell in checks(notebook).items()
+    }
+    return Reference(notebook, kits, _with_shares(notebook, expected), set())
+
+
+def _with_shares(notebook: NotebookNode, expected: dict[str, Bundle]) -> dict[str, Bundle]:
+    """What each exercise should show, and so should it with some of its parts tried alone."""
+    about = tasks(notebook)
+    keys = {credit.key(name, share["parts"]): name for name in expected for share in about[name].get("shares") or []}
+    return expected | {key: expected[name] for key, name in keys.items()}
 
 
 def run(
@@ -141,6 +139,7 @@ def run(
     every = [task(notebook, kits, name, text) for name, text in solutions.items()]
     every += [task(notebook, kits, name, solutions[name], key, each["parts"]) for key, (name, each) in shares.items()]
     every += [task(notebook, kits, name, mutant["source"], key) for key, (name, mutant) in mutants.items()]
+    every = [replace(each, reveal=True) for each in every]
     hear = functools.partial(compare.hear, keep=True)
     outcomes = judge.run(every, seed, _LIMITS, stop, hear, {}, start)
     expected: dict[str, Bundle] = {}
@@ -160,11 +159,14 @@ def run(
             raise ReferenceFailedError(f"{key}: the reference's values are others with these parts alone")
         if heard.called:
             calls.add(key)
-    says: dict[str, dict[str, str]] = {name: {} for name in about}
+    known: dict[str, list[tuple[str, Bundle]]] = {name: [] for name in about}
     for key, (name, mutant) in mutants.items():
         heard = outcomes[key].heard if key in outcomes else None
         for shown in heard.shown if heard else ():
             if not bundle.difference(expected[name], shown):
                 raise WeakCheckError(name, f"mutant {mutant['name']!r} passes the check")
-            says[name][bundle.fingerprint(shown)] = mutant["says"]
-    return Reference(notebook, kits, _with_shares(notebook, expected), _with_shares(notebook, says), calls)
+            known[name].append((mutant["says"], shown))
+    for name, shown in expected.items():
+        shown["mistakes"] = bundle.known_mistakes(shown, known[name], str(seed))
+        shown.pop("plain", None)
+    return Reference(notebook, kits, _with_shares(notebook, expected), calls)

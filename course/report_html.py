@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-from course.feedback import clean, feedback, tasks_of, titles_of
+from course.feedback import clean, feedback, tasks_of, titles_of, verdict_of
 from course.files import Course, write_atomically
 from course.grade import Report, Result
 from course.sandbox import description
@@ -35,7 +35,7 @@ def write_html(report: Report, folder: Path, course: Course) -> Path:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"clean": clean, "code": _code}
+    environment.filters |= {"clean": clean, "code": _code, "verdict": verdict_of}
     environment.globals |= {"seed": report.seed, "sandbox": description(), "titles": titles}
     pages = [(result, page_name(result)) for result in report.submissions]
     for result, name in pages:

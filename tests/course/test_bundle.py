@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from course.bundle import bundle, describe, difference, encode, fingerprint
+from course.bundle import bundle, describe, difference, encode, known_mistakes
+from course.mistakes import fingerprint
 
 
 def compared(expected: Any, actual: Any, rtol: float = 1e-5, atol: float = 1e-6) -> str:
@@ -148,11 +149,62 @@ def test_what_cannot_be_shown() -> None:
 
 
 def test_the_fingerprint_rounds() -> None:
-    prints = {fingerprint(bundle({"x": value}, 0, 0, False)) for value in (1.0, 1.0 + 1e-9, 1.0 - 1e-9)}
+    prints = {fingerprint(encode(value)) for value in (1.0, 1.0 + 1e-9, 1.0 - 1e-9)}
     assert len(prints) == 1
-    assert fingerprint(bundle({"x": 1.001}, 0, 0, False)) not in prints
-    above, below = (fingerprint(bundle({"x": value}, 0, 0, False)) for value in (1e-9, -1e-9))
+    assert fingerprint(encode(1.001)) not in prints
+    above, below = (fingerprint(encode(value)) for value in (1e-9, -1e-9))
     assert above == below
+
+
+RIGHT: dict[str, Any] = {"a": 1, "b": [2.0], "c": "three", "d": True, "e": None}
+
+
+def explained(known: dict[str, dict[str, Any]], secret: bool = False, **mine: Any) -> list[str]:
+    """The lines about an answer with these values in the place of the right ones; the mistakes likewise."""
+    right = bundle(RIGHT if not secret else {"all": [*"abcde"]}, 0, 0, secret, "salt", reveal=True)
+
+    def shown(changed: dict[str, Any]) -> dict[str, Any]:
+        values = RIGHT | changed if not secret else {"all": [changed.get(letter, letter) for letter in "abcde"]}
+        return bundle(values, 0, 0, secret, "salt", reveal=True)
+
+    mistakes = known_mistakes(right, [(says, shown(values)) for says, values in known.items()], "salt")
+    message = difference({**right, "mistakes": mistakes}, shown(mine))
+    return [line for line in message.split("\n") if line in known]
+
+
+def test_each_wrong_value_has_its_own_explanation() -> None:
+    known = {"A": {"a": 0}, "B": {"b": [0.0], "c": "zero"}, "AC": {"a": 0, "c": "one"}}
+    assert explained(known, a=0) == ["A"]
+    assert explained(known, a=0, b=[0.0]) == ["A", "B"]
+    assert explained(known, a=0, c="one", b=[0.0]) == ["AC", "B"]
+    assert explained(known, b=[0.0], c="another") == ["B"]
+    assert explained(known, a=2) == []
+
+
+def test_at_most_three_explanations_each_once() -> None:
+    known = {letter: {letter: "wrong"} for letter in "abcd"}
+    assert explained(known, a="wrong", b="wrong", c="wrong", d="wrong") == ["a", "b", "c"]
+
+
+def test_a_boolean_alone_says_little_about_a_mistake_that_gets_more_wrong() -> None:
+    assert explained({"A": {"a": 0, "d": False}}, d=False) == []
+    assert explained({"A": {"a": 0, "d": False}}, d=False, a=0) == ["A"]
+    assert explained({"D": {"d": False}}, d=False) == ["D"]
+
+
+def test_two_mistakes_in_secret_values_are_both_explained() -> None:
+    known = {"A": {"a": "x"}, "B": {"b": "x", "c": "x"}, "also A": {"a": "y"}}
+    assert explained(known, secret=True, a="x") == ["A"]
+    assert explained(known, secret=True, a="x", b="x", c="x") == ["A", "B"]
+    assert explained(known, secret=True, a="y", b="x", c="x") == ["B", "also A"]
+    assert explained(known, secret=True, b="x") == []
+
+
+def test_what_is_known_of_secret_values_tells_none_of_them() -> None:
+    right, wrong = (bundle({"a": value, "b": 1}, 0, 0, True, "salt", reveal=True) for value in (1, 2))
+    (mistake,) = known_mistakes(right, [("A", wrong)], "salt")
+    assert list(mistake["values"]) == ["*"]
+    assert bundle({"a": 1}, 0, 0, True, "salt").keys() == {"version", "rtol", "atol", "values"}
 
 
 def test_the_readable_text() -> None:

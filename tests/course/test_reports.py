@@ -17,8 +17,9 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from course.__main__ import main
-from course.bundle import bundle, difference
-from course.feedback import MAX_CHARACTERS, Difference, clean, feedback, tasks_of
+from course.bundle import bundle, difference, known_mistakes
+from course.credit import Part, told
+from course.feedback import MAX_CHARACTERS, Difference, Task, clean, feedback, tasks_of
 from course.files import Course
 from course.grade import Item, Report, Result
 from course.report import print_report, write_reports
@@ -36,7 +37,7 @@ MISTAKE = "These are the strides of the array before it was transposed."
 @pytest.fixture
 def report() -> Report:
     items = [
-        Item("predict_strides", 0, 1, "failed", f"prediction: not the right value\n{MISTAKE}"),
+        Item("predict_strides", 0, 1, "failed", f"{MISTAKE}\nprediction: not the right value"),
         Item("contiguous_strides", 3, 3, "passed", ""),
         Item("running_mean", 0, 2, "error", f"the solution cell: ValueError: {HOSTILE}"),
         Item("smallest_step", 0, 2, "skipped", "not solved yet"),
@@ -77,11 +78,11 @@ def said(expected: Any, actual: Any) -> str:
     ],
 )
 def test_what_differs_is_read_from_the_message(expected: Any, actual: Any, wanted: Difference) -> None:
-    assert feedback(Item("e", 0, 1, "failed", said(expected, actual)), {}).differences == [wanted]
+    assert feedback(Item("e", 0, 1, "failed", said(expected, actual)), {}).told[0].differences == [wanted]
 
 
 def test_a_tensor_in_a_list_is_shown_over_several_lines() -> None:
-    (found,) = feedback(Item("e", 0, 1, "failed", said([np.eye(2)], [np.eye(2), 1])), {}).differences
+    (found,) = feedback(Item("e", 0, 1, "failed", said([np.eye(2)], [np.eye(2), 1])), {}).told[0].differences
     assert found.expected == "[array float64 (2, 2)\n  [[1, 0],\n   [0, 1]]]"
     assert found.got.endswith(", 1]")
 
@@ -89,12 +90,38 @@ def test_a_tensor_in_a_list_is_shown_over_several_lines() -> None:
 def test_the_mistake_and_the_hints_of_the_exercise(course: Course, report: Report) -> None:
     tasks = tasks_of(course)
     wrong, right, error, skipped = (feedback(item, tasks) for item in report.submissions[0].items)
-    assert (wrong.mistake, wrong.text) == (MISTAKE, "prediction: not the right value")
+    assert [(told.mistakes, told.text) for told in wrong.told] == [([MISTAKE], "prediction: not the right value")]
     assert wrong.title == "Exercise 1 · What are the strides?"
     assert wrong.hints[0] == "What are they before the transpose?"
-    assert (right.hints, right.text, right.verdict) == ([], "", "Right")
-    assert error.text == f"the solution cell: ValueError: {SHOWN}"
-    assert (skipped.text, len(skipped.hints)) == ("", 3)
+    assert (right.hints, right.told[0].text, right.verdict) == ([], "", "Right")
+    assert error.told[0].text == f"the solution cell: ValueError: {SHOWN}"
+    assert (skipped.told[0].text, len(skipped.hints)) == ("", 3)
+
+
+def test_of_many_values_three_are_shown_and_the_mistake_stands_first() -> None:
+    expected, actual = ({f"v{n}": n + add for n in range(5)} for add in (0, 1))
+    right, wrong = (bundle(values, 0, 0, False) for values in (expected, actual))
+    known = known_mistakes(right, [("You started at 1.", wrong)], "")
+    message = difference({**right, "mistakes": known}, wrong)
+    assert message.split("\n") == [
+        "You started at 1.", "v0: expected 0, got 1", "v1: expected 1, got 2", "v2: expected 2, got 3", "and 2 more",
+    ]  # fmt: skip
+    (told,) = feedback(Item("e", 0, 1, "failed", message), {"e": Task("", mistakes=["You started at 1."])}).told
+    assert (told.mistakes, [each.name for each in told.differences], told.text) == (
+        ["You started at 1."], ["v0", "v1", "v2"], "and 2 more",
+    )  # fmt: skip
+
+
+def test_each_part_has_its_own_feedback() -> None:
+    parts = [
+        Part(["m:f"], 2, 2, "passed", ""),
+        Part(["m:g"], 0, 1, "failed", f"{MISTAKE}\nx: expected 1, got 2"),
+    ]
+    item = Item("e", 2, 3, "error", told(parts, ""), parts)
+    assert item.message == f"g: {MISTAKE}\nx: expected 1, got 2\nRight: f (2 of 3 points)."
+    right, wrong = feedback(item, {"e": Task("", mistakes=[MISTAKE])}).told
+    assert (right.part, wrong.part, wrong.mistakes) == (parts[0], parts[1], [MISTAKE])
+    assert wrong.differences == [Difference("x", "1", "2")]
 
 
 def test_text_is_cut_at_the_stated_length() -> None:
@@ -199,7 +226,7 @@ def test_gradescope(report: Report) -> None:
         "output_format": "text",
         "visibility": "visible",
     }
-    assert results["tests"][0]["output"].endswith(MISTAKE)
+    assert results["tests"][0]["output"].startswith(MISTAKE)
     assert results["tests"][-1]["output"].startswith("not a valid notebook")
     report.submissions.append(Result("x.ipynb", CHAPTER, "not graded", "no kernel"))
     with pytest.raises(NotGradedError, match="no kernel"):
