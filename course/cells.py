@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterator
 
 SOLUTION = re.compile(r"^[ \t]*### BEGIN SOLUTION\n.*?^([ \t]*)### END SOLUTION$", re.MULTILINE | re.DOTALL)
+DECORATORS = re.compile(r"^### BEGIN SOLUTION\n(?:from .*\n)*(?:@.*\n)+### END SOLUTION\n", re.MULTILINE)
+"""A solution block of which nothing stands in the learner's cell."""
 STUB = re.compile(r"^[ \t]*### BEGIN STUB\n(.*?)^[ \t]*### END STUB$\n?", re.MULTILINE | re.DOTALL)
 
 
 def cut(text: str) -> str:
     """A solution cell as the learner gets it: the solutions replaced by their stubs."""
+    text = DECORATORS.sub("", text)
     stubs = STUB.findall(text)
     text = STUB.sub("", text)
     if stubs:

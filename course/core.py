@@ -24,15 +24,28 @@ def solution(files: Mapping[str, str], chosen: list[str], shared: set[str]) -> s
     """
     texts = {part: parts.text_of(files, part, decorators=False) for part in chosen}
     with_stubs = not all(isinstance(ast.parse(text).body[0], parts.Definition) for text in texts.values())
-    cells = [_with_markers(text, with_stubs) for text in texts.values()]
+    cells = [_decorated(files, part, shared) + _with_markers(text, with_stubs) for part, text in texts.items()]
     return "\n\n\n".join([*imports(files, texts, shared), *cells])
 
 
 def completed(files: Mapping[str, str], chosen: list[str], text: str, shared: set[str]) -> str:
     """A mutant that holds some of an exercise's parts, with the reference's text of the others."""
     own = {part: text for part in chosen if parts.defines(text, part)}
-    others = {part: parts.text_of(files, part, decorators=False) for part in chosen if part not in own}
+    others = {
+        part: "\n".join([*parts.decorators_of(files, part), parts.text_of(files, part, decorators=False)])
+        for part in chosen
+        if part not in own
+    }
     return "\n\n\n".join([*imports(files, own | others, shared), text, *others.values()])
+
+
+def _decorated(files: Mapping[str, str], part: str, shared: set[str]) -> str:
+    """The decorators of a part that the learner writes, with what they need, in markers of their own."""
+    decorators = "\n".join(parts.decorators_of(files, part))
+    if not decorators:
+        return ""
+    needed = imports(files, {part: f"{decorators}\ndef decorated(): ..."}, shared)
+    return "\n".join(["### BEGIN SOLUTION", *needed, decorators, "### END SOLUTION", ""])
 
 
 def imports(files: Mapping[str, str], texts: Mapping[str, str], shared: set[str]) -> list[str]:

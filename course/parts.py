@@ -18,6 +18,9 @@ from types import CodeType
 from course.cells import defined, plain
 
 CALLS = ("derivative",)  # functions whose calls at a file's top level are parts, named by their first argument
+ANSWERS = ("no_grad", "enable_grad", "set_grad_enabled")
+"""Decorators that change what a function does: they are part of the answer. The others say what the function is."""
+_KINDS = {"property", "classmethod", "staticmethod"}
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -99,6 +102,12 @@ def text_of(files: Mapping[str, str], part: str, decorators: bool = True) -> str
     return "\n".join(lines if decorators else lines[place.node.lineno - place.start :])
 
 
+def decorators_of(files: Mapping[str, str], part: str) -> list[str]:
+    """The decorators of a part that are part of the answer, a line each."""
+    node = find(files[file_of(files, part)], part.partition(":")[2]).node
+    return [f"@{ast.unparse(each)}" for each in _decorators(node) if _is_answer(each)]
+
+
 def names(files: Mapping[str, str], package: str = "mytorch") -> list[str]:
     """Every part of a package, in the order of the files; of a class with methods its members, not itself."""
     return [f"{_module(name, package)}:{path}" for name, text in files.items() for path in _paths(_statements(text))]
@@ -164,7 +173,8 @@ def swap(text: str, cell: str, paths: list[str], mark: str = "", elsewhere: Iter
     """A file's text with a learner's cell in the place of some parts.
 
     What else the cell holds (functions, assignments, imports, comments) comes along, at the file's top level: before
-    the part if it stands before it in the cell, else after it. Decorators stay the file's unless the cell has its own.
+    the part if it stands before it in the cell, else after it. The file's decorators stay that say what a function is;
+    those that change what it does are the cell's.
 
     Args:
         text: the file.
@@ -222,20 +232,33 @@ def marked(text: str, path: str, mark: str) -> str:
 
 
 def _fitted(lines: list[str], place: Place, own: list[str], mine: Place, mark: str) -> list[str]:
-    """A learner's statement as it stands in the file: with mark, the file's decorators and the class's indentation."""
+    """A learner's statement as it stands in the file: with mark, the file's decorators and the class's indentation.
+
+    Of the file's decorators those stay that say what the function is, unless the learner wrote them or another kind.
+    """
     indent = place.node.col_offset
-    kept = [] if isinstance(mine.node, Definition) and mine.node.decorator_list else lines[place.lines][: _head(place)]
+    written = {ast.unparse(each) for each in _decorators(mine.node)}
+    kept = [
+        line
+        for each in _decorators(place.node)
+        if not _is_answer(each) and not written & (_KINDS if ast.unparse(each) in _KINDS else {ast.unparse(each)})
+        for line in lines[each.lineno - 1 : each.end_lineno]
+    ]
     return [*([" " * indent + mark] if mark else []), *kept, *shifted(own, mine, indent)]
+
+
+def _decorators(node: ast.stmt) -> list[ast.expr]:
+    return node.decorator_list if isinstance(node, Definition) else []
+
+
+def _is_answer(decorator: ast.expr) -> bool:
+    name = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return ast.unparse(name).rpartition(".")[2] in ANSWERS
 
 
 def _tail(lines: list[str], statement: ast.stmt) -> int:
     """How many indented comments follow a statement."""
     return sum(1 for _ in itertools.takewhile(lambda line: re.match(r"\s+#", line), lines[_end(statement) :]))
-
-
-def _head(place: Place) -> int:
-    """How many lines the decorators take."""
-    return place.node.lineno - place.start
 
 
 def _helpers(own: list[str], idle: list[ast.stmt], begin: int, end: int) -> list[str]:
@@ -308,8 +331,7 @@ def _module(name: str, package: str) -> str:
 
 
 def _start(node: ast.stmt) -> int:
-    decorators = node.decorator_list if isinstance(node, Definition) else []
-    return min(node.lineno, *(decorator.lineno for decorator in decorators), node.lineno)
+    return min([node.lineno, *(decorator.lineno for decorator in _decorators(node))])
 
 
 def _end(node: ast.stmt) -> int:

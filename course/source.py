@@ -10,7 +10,7 @@ import jupytext
 
 from course import core
 from course.assemble import REFUSED, Files, as_of, read
-from course.cells import SOLUTION, STUB, defined, free, imported, plain, replacement_name
+from course.cells import DECORATORS, SOLUTION, STUB, defined, free, imported, plain, replacement_name
 from course.parts import PartError, defines, short
 
 KINDS = ("predict", "core", "build", "repair", "measure")
@@ -295,7 +295,7 @@ def _validate(exercise: Exercise) -> None:
         begins, ends = text.count(f"### BEGIN {marker}"), text.count(f"### END {marker}")
         _expect(exercise.solution, begins == ends, f"{begins} BEGIN {marker} but {ends} END {marker}")
     _expect(exercise.solution, SOLUTION.search(text) is not None, "no ### BEGIN SOLUTION ... ### END SOLUTION")
-    blocks = len(SOLUTION.findall(text)), len(STUB.findall(text))
+    blocks = len(SOLUTION.findall(DECORATORS.sub("", text))), len(STUB.findall(text))
     _expect(exercise.solution, blocks[1] in (0, blocks[0]), "{} solution blocks but {} stub blocks".format(*blocks))
     for cell in (exercise.solution, exercise.check):
         try:

@@ -58,6 +58,40 @@ def test_decorators_stay_unless_the_learner_wrote_some() -> None:
     assert with_mine(ROWS, "@staticmethod\ndef rows():\n    return 8").Tensor([1]).rows() == 8
 
 
+QUIET = """# 02 · Modes
+from .marks import mark, no_grad
+
+
+@mark("run")
+@no_grad()
+def run(x):
+    \"\"\"Without a history.\"\"\"
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("cell", "head"),
+    [
+        ("def run(x):\n    return 1", '@mark("run")\ndef run'),
+        ("@no_grad()\ndef run(x):\n    return 1", '@mark("run")\n@no_grad()\ndef run'),
+        ("@modes.no_grad\ndef run(x):\n    return 1", '@mark("run")\n@modes.no_grad\ndef run'),
+        ("@mark('run')\n@cache\ndef run(x):\n    return 1", "\n@mark('run')\n@cache\ndef run"),
+    ],
+)
+def test_a_decorator_that_changes_what_a_function_does_is_the_learners(cell: str, head: str) -> None:
+    assert head in parts.swap(QUIET, cell, ["run"])
+    assert parts.swap(QUIET, cell, ["run"]).count("mark(") == 1
+
+
+def test_such_a_decorator_is_part_of_the_reference_and_not_of_the_stub() -> None:
+    files = {"__init__.py": QUIET}
+    cell = core.solution(files, ["mytorch:run"], set())
+    assert "\nfrom mytorch import no_grad\n@no_grad()\n### END SOLUTION\ndef run(x):" in cell and "mark" not in cell
+    assert cut(cell).startswith("def run(x):") and cut(cell).count("raise") == 1
+    assert parts.swap(QUIET, solved(cell), ["run"]).count('@mark("run")\n@no_grad()\n') == 1
+
+
 def test_a_string_of_several_lines_keeps_its_text_inside_a_class() -> None:
     cell = 'def describe(self, name=""):\n    """Two\n    lines."""\n    return """a\nb"""'
     package = with_mine(DESCRIBE, cell)
