@@ -54,6 +54,27 @@ def free(text: str) -> set[str]:
     return used - {name for node in nodes for name in _bound(node)} - set(dir(builtins)) - {"display", "get_ipython"}
 
 
+def used_at_definition(node: ast.AST) -> Iterator[str]:
+    """The names that are looked up when a statement runs: not in the bodies of functions, nor in annotations."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Load()):
+            yield name
+        case ast.FunctionDef(args=arguments) | ast.AsyncFunctionDef(args=arguments) | ast.Lambda(args=arguments):
+            decorators = getattr(node, "decorator_list", [])
+            for inner in (*decorators, *arguments.defaults, *filter(None, arguments.kw_defaults)):
+                yield from used_at_definition(inner)
+        case ast.ClassDef(bases=bases, keywords=keywords, body=body):
+            own = set().union(*(defined(ast.unparse(statement)) for statement in body))
+            for inner in (*bases, *keywords, *body):
+                yield from (name for name in used_at_definition(inner) if name not in own)
+        case ast.AnnAssign(value=value):
+            if value is not None:
+                yield from used_at_definition(value)
+        case _:
+            for inner in ast.iter_child_nodes(node):
+                yield from used_at_definition(inner)
+
+
 def imported(text: str) -> set[str]:
     """The packages that a cell imports, by the first word of their names."""
     nodes = list(ast.walk(ast.parse(plain(text))))

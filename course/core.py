@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from course import parts
-from course.cells import cut, defined
+from course.cells import cut, defined, used_at_definition
 
 CUT = "# YOUR CODE HERE"
 _RAISE = "raise NotImplementedError()"
@@ -60,7 +60,7 @@ def imports(files: Mapping[str, str], texts: Mapping[str, str], shared: set[str]
         needed = {
             name
             for statement in ast.parse(text).body
-            for name in _names_at_definition(statement)
+            for name in used_at_definition(statement)
             if name not in own | shared and not hasattr(builtins, name)
         }
         module = files[parts.file_of(files, part)]
@@ -167,27 +167,6 @@ def _hollow(node: ast.stmt) -> str:
 
 def _stub(indent: str, lines: list[str]) -> list[str]:
     return [indent + line for line in ("### BEGIN STUB", *(f"# {line}" for line in lines), "### END STUB")]
-
-
-def _names_at_definition(node: ast.AST) -> Iterator[str]:
-    """The names that are looked up when a statement runs: not in the bodies of functions, nor in annotations."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Load()):
-            yield name
-        case ast.FunctionDef(args=arguments) | ast.AsyncFunctionDef(args=arguments) | ast.Lambda(args=arguments):
-            decorators = getattr(node, "decorator_list", [])
-            for inner in (*decorators, *arguments.defaults, *filter(None, arguments.kw_defaults)):
-                yield from _names_at_definition(inner)
-        case ast.ClassDef(bases=bases, keywords=keywords, body=body):
-            own = set().union(*(defined(ast.unparse(statement)) for statement in body))
-            for inner in (*bases, *keywords, *body):
-                yield from (name for name in _names_at_definition(inner) if name not in own)
-        case ast.AnnAssign(value=value):
-            if value is not None:
-                yield from _names_at_definition(value)
-        case _:
-            for inner in ast.iter_child_nodes(node):
-                yield from _names_at_definition(inner)
 
 
 def _spaced(texts: list[str]) -> str:

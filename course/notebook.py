@@ -20,6 +20,7 @@ v4: Any = nbformat.v4
 OURS = "minitorch"  # the key of our metadata, of the notebook and of cells
 _HIDDEN = {"jupyter": {"source_hidden": True}}  # JupyterLab folds the cell
 _MOST_LINES = 20  # that a check takes of the page, and its output
+_NOTE = "An answer is one cell: imports and helpers that it needs beside the setup belong in that cell."
 _FOLDED = "# Run this cell to check your answer.\n"  # what is seen of a check that is folded
 
 
@@ -39,11 +40,11 @@ def lesson(chapter: str, cells: list[Cell], files: Files, taken: dict[str, str])
 def reference(source: Source) -> NotebookNode:
     """The notebook of the reference solutions, not yet executed. The task cells' metadata hold hints and mutants."""
     exercises = {exercise.name: exercise for exercise in source.exercises}
-    cells = []
+    cells: list[NotebookNode] = []
     for cell in source.cells:
         match cell.role:
             case "":
-                cells.append(_plain(cell))
+                cells.append(_plain(cell if cells else replace(cell, text=f"{cell.text}\n\n{_NOTE}")))
             case "setup":
                 cells.append(_setup(cell, is_core_setup(source, cell)))
             case "exercise":

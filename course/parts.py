@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType
 
-from course.cells import defined, plain
+from course.cells import defined, plain, used_at_definition
 
 CALLS = ("derivative",)  # functions whose calls at a file's top level are parts, named by their first argument
 ANSWERS = ("no_grad", "enable_grad", "set_grad_enabled")
@@ -194,21 +194,19 @@ def swap(text: str, cell: str, paths: list[str], mark: str = "", elsewhere: Iter
     if absent := [path for path in paths if path not in chosen]:
         raise PartError(f"the cell does not define {', '.join(short(f':{path}') for path in absent)}")
     here = [each for each in statements if _named(each) not in elsewhere]
-    kept = [
-        each
-        for each in here
-        if _named(each) or not isinstance(each, ast.Expr | ast.Assert | ast.Import | ast.ImportFrom)
-    ]
-    missing = _used(compile(ast.Module(kept, []), "", "exec", __future__.annotations.compiler_flag)) - defined(text)
-    idle = [each for each in statements if _is_idle(each, missing) or _named(each) in (*last, *elsewhere)]
+    trials = _trials(here, {*last, *elsewhere})
+    kept = [each for each in here if each not in trials and not isinstance(each, ast.Import | ast.ImportFrom)]
+    used = _used_by(kept)
+    idle = [each for each in statements if each in trials or _is_idle(each, used, used - defined(text))]
+    idle += [each for each in statements if _named(each) in elsewhere or _is_replaced(each, chosen, statements)]
     edits: list[tuple[int, int, list[str]]] = []  # first line, last line, what comes there instead
     ordered = sorted(chosen, key=lambda path: chosen[path].lineno)
     begin = 1
     for path in ordered:
         place, mine = find(text, path), Place(chosen[path], chosen[path], _tail(own, chosen[path]))
         before = _helpers(own, idle, begin, mine.start - 1)
-        if before:
-            start = _start(place.outer)
+        if before:  # a part that comes later in the cell, and earlier in the file, may need them
+            start = min(_start(find(text, later).outer) for later in ordered[ordered.index(path) :])
             edits.append((start, start - 1, [*([mark] if mark else []), *before, "", ""]))
         edits.append((place.start, place.end, _fitted(lines, place, own, mine, mark)))
         begin = mine.end + 1
@@ -244,7 +242,11 @@ def _fitted(lines: list[str], place: Place, own: list[str], mine: Place, mark: s
         if not _is_answer(each) and not written & (_KINDS if ast.unparse(each) in _KINDS else {ast.unparse(each)})
         for line in lines[each.lineno - 1 : each.end_lineno]
     ]
-    return [*([" " * indent + mark] if mark else []), *kept, *shifted(own, mine, indent)]
+    fitted = [*([" " * indent + mark] if mark else []), *shifted(own, mine, indent)]
+    if isinstance(mine.node, Definition) or not isinstance(place.node, Definition):
+        return [*fitted[: bool(mark)], *kept, *fitted[bool(mark) :]]
+    name = place.node.name  # an assignment takes no decorators
+    return [*fitted, *(f"{' ' * indent}{name} = {line.strip().removeprefix('@')}({name})" for line in reversed(kept))]
 
 
 def _decorators(node: ast.stmt) -> list[ast.expr]:
@@ -273,14 +275,46 @@ def _used(code: CodeType) -> set[str]:
     return set(code.co_names).union(*(_used(each) for each in code.co_consts if isinstance(each, CodeType)))
 
 
-def _is_idle(statement: ast.stmt, missing: set[str]) -> bool:
-    """Trials, `pass`, and imports of `mytorch`'s names that the file has already, or nobody uses."""
+def _used_by(statements: list[ast.stmt]) -> set[str]:
+    return _used(compile(ast.Module(statements, []), "", "exec", __future__.annotations.compiler_flag))
+
+
+def _trials(statements: list[ast.stmt], names: set[str]) -> list[ast.stmt]:
+    """What tries the parts of these names: expressions, assertions, and what else uses a part and serves none."""
+    needed = _used_by([each for each in statements if isinstance(each, Definition) or _named(each) in names])
+    return [
+        each
+        for each in statements
+        if (isinstance(each, ast.Expr | ast.Assert | ast.Pass) and _named(each) not in names)
+        or (
+            not isinstance(each, Definition)
+            and _named(each) not in names
+            and not names.isdisjoint(used_at_definition(each))
+            and needed.isdisjoint(defined(ast.unparse(each)))
+        )
+    ]
+
+
+def _is_replaced(statement: ast.stmt, chosen: Mapping[str, ast.stmt], statements: list[ast.stmt]) -> bool:
+    """Whether this is a part, which stands elsewhere, or an earlier text of one that nothing needs any more."""
+    last = next((each for each in chosen.values() if _named(each) == _named(statement)), None)
+    if last is None or last is statement:
+        return last is statement
+    between = statements[statements.index(statement) + 1 : statements.index(last) + 1]
+    return not any(_named(statement) in used_at_definition(each) for each in between)
+
+
+def _is_idle(statement: ast.stmt, used: set[str], missing: set[str]) -> bool:
+    """Imports that nobody uses, or of `mytorch`'s names that the file has already."""
     match statement:
-        case ast.Expr() | ast.Assert() | ast.Pass():
+        case ast.ImportFrom(module="__future__"):
             return True
-        case ast.ImportFrom(module=str(module), names=aliases):
-            own = module.partition(".")[0] == "mytorch" and all(alias.asname is None for alias in aliases)
-            return module == "__future__" or (own and missing.isdisjoint(alias.name for alias in aliases))
+        case ast.ImportFrom(names=[ast.alias(name="*")]):
+            return False
+        case ast.ImportFrom(module=str(module), names=aliases) if module.partition(".")[0] == "mytorch":
+            return missing.isdisjoint(alias.asname or alias.name for alias in aliases)
+        case ast.Import() | ast.ImportFrom():
+            return used.isdisjoint(defined(ast.unparse(statement)))
     return False
 
 

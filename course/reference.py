@@ -67,7 +67,8 @@ class Reference:
             if exercise in self.calls and outcome.heard.called is False:
                 return "failed", "the values are right, but the check did not call your function"
             return "passed", ""
-        if outcome.solution:
+        name = next(name for name in self.kits.about if exercise.split(" ")[0] == name)
+        if outcome.solution and not self.kits.about[name].get("parts"):  # parts are taken from the cell's text
             return "error", outcome.solution
         return "failed", outcome.heard.wrong
 

@@ -11,6 +11,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from course import parts
+from course.assemble import read
 from course.files import CODE, Course
 from course.grade import Report, Result, grade
 from course.notebook import exercise_of, role
@@ -46,6 +48,17 @@ BEFORE = {
     "remembers_a_cache": "import functools\n@functools.lru_cache\ndef cached(x):\n    return x\ncached(1)",
     "looks_at_the_shell": "get_ipython().run_line_magic('lsmagic', '')",
     "changes_the_folder": "import os\nos.makedirs('inner', exist_ok=True)\nos.chdir('inner')\nos.chdir('..')",
+    "seeds_minitorch": "import minitorch as torch\ntorch.manual_seed(0)",
+    "sets_how_tensors_print": "import minitorch as torch\ntorch.set_printoptions(precision=2)",
+    "imports_everything": "from math import *\nfrom itertools import *",
+    "comes_from_the_future": "from __future__ import annotations",
+    "has_a_type_alias": "from collections.abc import Sequence\nSizes = Sequence[int] | tuple[int, ...]",
+    "has_a_dataclass": "from dataclasses import dataclass, field\n@dataclass(frozen=True)\nclass Box:\n"
+    "    content: list = field(default_factory=list)\n\nBOX = Box()",
+    "has_a_context_manager": "from contextlib import contextmanager\n@contextmanager\ndef held():\n    yield 1\n\n"
+    "with held() as one:\n    print(one)",
+    "counts_in_a_global": "COUNT = 0\ndef counted():\n    global COUNT\n    COUNT += 1\n    return COUNT\n\ncounted()",
+    "has_a_walrus": "if (many := len('three')) > 3:\n    print(many)",
     "keeps_the_last_result": "1 + 1\nprint('no underscore is needed')",
 }
 AFTER = {
@@ -82,11 +95,28 @@ AROUND = {
     "    def __call__(self, *all, **named):\n        return self.f(*all, **named)\nNAME = Mine(NAME)",
     "is_a_method": "class Mine:\n    @staticmethod\n    def run(*all, **named):\n        return mine(*all, **named)\n"
     "mine, NAME = NAME, Mine().run",
+    "has_a_wrapped_helper": "import functools\ndef _impl(*all, **named):\n    return mine(*all, **named)\nmine = NAME\n"
+    "@functools.wraps(mine)\ndef NAME(*all, **named):\n    return _impl(*all, **named)",
+    "has_a_default_from_a_helper": "def helper():\n    return mine\n\nmine = NAME\n"
+    "def NAME(*all, inner=helper(), **named):\n    return inner(*all, **named)",
+    "is_a_closure": "def closing(over):\n    def inner(*all, **named):\n        return over(*all, **named)\n"
+    "    return inner\n\nNAME = closing(NAME)",
+    "is_tried": "there = callable(NAME)\nfor trial in range(2):\n    print(trial, NAME)\nif there:\n    print(NAME)\n"
+    "with open('out.txt', 'w') as file:\n    print(NAME, file=file)\nassert there",
     "calls_itself": "mine, deep = NAME, []\ndef NAME(*all, **named):\n    if deep:\n"
     "        return mine(*all, **named)\n    deep.append(1)\n    try:\n        return NAME(*all, **named)\n"
     "    finally:\n        deep.pop()",
 }
-"""Ways to make the function that a check calls; what stands for a part has to be a definition."""
+"""Ways to make the function that a check calls."""
+
+
+def a_part(at: Target) -> bool:
+    """An exercise about a function of mytorch that stands in no class, and that no decorator reads the signature of."""
+    files = read(Course(CODE).reference)
+    return target.a_part(at) and not any(
+        "." in path or parts.find(files[parts.file_of(files, part)], path).node.decorator_list  # type: ignore[attr-defined]
+        for part, path in [(part, part.partition(":")[2]) for part in at.parts]
+    )
 
 
 def solution_of(notebook: Any, at: Target) -> int:
@@ -159,7 +189,11 @@ def solved(name: str, at: Target) -> Any:
 def targets_of(name: str) -> list[Target]:
     """An exercise about a part of mytorch and another one, others for each name."""
     if name in AROUND:
-        return target.chosen(Attack(name, "", target.a_function, lambda at: ""), count=3)
+        return [
+            at
+            for fits in (target.a_function, a_part)
+            for at in target.chosen(Attack(name, "", fits, lambda at: ""), count=2)
+        ]
     kinds = (lambda at: bool(at.parts), lambda at: not at.parts)
     return [target.chosen(Attack(name, "", fits, lambda at: ""))[0] for fits in kinds]
 

@@ -92,6 +92,38 @@ def test_such_a_decorator_is_part_of_the_reference_and_not_of_the_stub() -> None
     assert parts.swap(QUIET, solved(cell), ["run"]).count('@mark("run")\n@no_grad()\n') == 1
 
 
+TWO = "# 02 · Two\ndef first(x):\n    return x\n\n\ndef second(x):\n    return first(x)\n"
+
+
+SECOND = "def second(x): return 2 * first(x)"
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        f"import functools\ndef _impl(x): return x + 1\n{SECOND}\nfirst = functools.partial(_impl)",
+        "def first(x): return x + 1\nmore = first\ndef second(x): return 2 * more(x)",
+        f"import functools\ndef first(x): return x + 1\nfirst = functools.cache(first)\n{SECOND}",
+        "class Add:\n    def __call__(self, x): return x + 1\n"
+        "first = Add()\ndef second(x, k=first(1)): return k * first(x)",
+        f"import minitorch as torch\ntorch.manual_seed(0)\ndef first(x): return x + 1\n{SECOND}",
+        f"def first(x): return 0\ndef first(x): return x + 1\n{SECOND}\n"
+        "tried = second(2)\nfor each in range(3):\n    print(second(each))\nassert tried == 5",
+        f"TABLE = {{}}\nfor k in range(3):\n    TABLE[k] = k + 1\ndef first(x): return TABLE[x]\n{SECOND}",
+    ],
+)
+def test_what_a_part_needs_stands_before_it(cell: str) -> None:
+    package = load(assemble({"__init__.py": TWO}, 2, dict.fromkeys(["mytorch:first", "mytorch:second"], cell)))
+    assert (package.first(1), package.second(1)) == (2, 4)
+    text = parts.swap(TWO, cell, ["first", "second"])
+    assert "minitorch" not in text and "tried" not in text and "return 0" not in text
+
+
+def test_what_only_another_files_part_needs_stays_away() -> None:
+    cell = "def first(x): return x\nmine = first\nfirst = lambda x: mine(x)\ndef second(x): return 1"
+    assert "mine" not in parts.swap(TWO.replace("first", "one"), cell, ["second"], elsewhere=["first"])
+
+
 def test_a_string_of_several_lines_keeps_its_text_inside_a_class() -> None:
     cell = 'def describe(self, name=""):\n    """Two\n    lines."""\n    return """a\nb"""'
     package = with_mine(DESCRIBE, cell)
