@@ -3,7 +3,7 @@
 import compileall
 import functools
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -56,9 +56,9 @@ class Kits:
             return self.reference
         return self._without([part for each in self.about.values() for part in each.get("parts") or []])
 
-    def own(self, exercise: str, only: list[str]) -> Files | None:
+    def own(self, exercise: str, only: Sequence[str] = ()) -> Files | None:
         """The mytorch that an exercise about parts sees: as of the chapter, without `only` these or all of them."""
-        chosen = only or self.about[exercise].get("parts")
+        chosen = list(only) or self.about[exercise].get("parts")
         return self._without(chosen) if chosen else None
 
     def _without(self, chosen: list[str]) -> Files:

@@ -93,7 +93,7 @@ def task(
         kits.packages(exercise),
         tuple(cell.source for cell in setup if cell.metadata[OURS].get("core") or not is_core),
         kits.shared(exercise),
-        kits.own(exercise, list(only)),
+        kits.own(exercise, only),
     )
 
 

@@ -122,7 +122,8 @@ def test_what_the_judge_can_reach(monkeypatch: pytest.MonkeyPatch, comparer: Com
     assert json.loads(heard.error) == [
         *["OSError"] * 3, "ConnectionRefusedError", "ProcessLookupError", "OSError", "CalledProcessError",
         "PermissionError",
-        ["__init__.py", "bundle.py", "compare.py", "confine.py", "printable.py"], False, 65534, False, 3, 3,
+        ["__init__.py", "bundle.py", "compare.py", "confine.py", "mistakes.py", "printable.py"],
+        False, 65534, False, 3, 3,
     ]  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def items(report: Report) -> dict[str, Item]:
         ("one_wrong", "failed", [1, 0]),
         ("one_missing", "error", [1, 0]),
         ("one_untouched", "error", [0, 1]),
-        ("cell_raises", "error", [1, 0]),
+        ("cell_raises", "failed", [1, 0]),
         ("steals", "error", [1, 0]),
         ("delegates", "error", [1, 0]),
         ("no_python", "error", [0, 0]),
