@@ -48,7 +48,7 @@ def clip_grad_norm_(
 
     Their norm is that of all their numbers, as of one vector: (Σ |g|^norm_type)^(1 / norm_type), or the
     largest |g| if `norm_type` is infinite. The factor is max_norm / (norm + 1e-6), but at most 1.
-    `gradients_of(parameters)` lists the gradients.
+    `gradients_of(parameters)` lists the gradients. It runs under `no_grad`, so nothing is recorded.
 
     Returns:
         The norm before clipping, a tensor without dimensions; 0 if there are no gradients.
