@@ -1,7 +1,6 @@
 """`course build`: notebooks from the chapters' sources, the same bytes on every run; the learner's work stays."""
 
 import difflib
-import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -108,9 +107,7 @@ async def _with_jitter(course: Course, path: Path, machine: int) -> list[str]:
 
 
 def _changed_lines(was: NotebookNode, now: NotebookNode) -> str:
-    before, after = (
-        [line for each in cell.outputs for line in _text(each).splitlines()] for cell in (was, now)
-    )
+    before, after = ([line for each in cell.outputs for line in _text(each).splitlines()] for cell in (was, now))
     return "\n".join(line for line in difflib.ndiff(before, after) if line[0] in "-+")
 
 

@@ -6,7 +6,7 @@ moved by -2 to 2 units in the last place. How far follows from the digits that r
 the same bits, on each machine; what float32 holds exactly stays as it is.
 
 What a lesson prints must not change: `course build --jitter` runs it so, and lists the cells whose outputs do.
-Two ways to a product are written in C and stay as they are: `a @ b` of NumPy arrays, and `a.dot(b)`.
+Two ways to a product are NumPy's own and stay as they are: `a @ b` of its arrays, and `a.dot(b)`.
 """
 
 import functools
@@ -125,4 +125,3 @@ def _of_result(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
     if isinstance(result, tuple):
         return [_of_result(function, args, kwargs, part) for part in result]
     return np.max(np.abs(result), initial=0)
-

@@ -304,7 +304,7 @@ def _outer_channels(xp: Any, grad: Array, x: Array, kernel: Ints, stride: Ints, 
     grads = _on_plane(xp, grad, channels, plane, stride)[..., :length]
     for of_image, image in zip(grads, x.reshape(count, channels, math.prod(plane), 1), strict=True):
         for offset, first in shifts:
-            result[(..., *offset)] += of_image @ image[:, first : first + length]
+            result[(..., *offset)] += xp.matmul(of_image, image[:, first : first + length])
     return result.reshape(-1, 1, *kernel)
 
 

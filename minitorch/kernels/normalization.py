@@ -35,7 +35,7 @@ def _mean_product(xp: Any, x: Array, y: Array, axes: Shape) -> Array:
     if min(axes, default=0) < kept or not (x.flags.c_contiguous and y.flags.c_contiguous):
         return _mean(xp, x * y, axes)
     count = math.prod(x.shape[kept:])
-    total = x.reshape(-1, 1, count) @ y.reshape(-1, count, 1)
+    total = xp.matmul(x.reshape(-1, 1, count), y.reshape(-1, count, 1))
     return (total / x.dtype.type(count)).reshape(*x.shape[:kept], *(1,) * len(axes))
 
 

@@ -48,10 +48,10 @@ def _trailing_sums(xp: Any, array: Array, dims: tuple[int, ...], keepdim: bool, 
     if first == 0:
         whole = array.size // _LONG * _LONG
         flat = array.reshape(-1)
-        blocks = flat[:whole].reshape(-1, _LONG) @ xp.ones(_LONG, array.dtype)
+        blocks = xp.dot(flat[:whole].reshape(-1, _LONG), xp.ones(_LONG, array.dtype))
         sums = xp.asarray(blocks.sum() + flat[whole:].sum())
     elif 1 < rows.shape[1] <= _LONG:
-        sums = rows @ xp.ones(rows.shape[1], array.dtype)
+        sums = xp.dot(rows, xp.ones(rows.shape[1], array.dtype))
     else:
         sums = rows.sum(1)
     sums = sums.reshape(array.shape[:first])
@@ -65,6 +65,6 @@ def _column_sums(xp: Any, matrix: Array) -> Array:
     if rows < 2 * _BLOCK:
         return xp.dot(xp.ones(rows, matrix.dtype), matrix)
     full = rows // _BLOCK * _BLOCK
-    blocks = xp.ones((1, _BLOCK), matrix.dtype) @ matrix[:full].reshape(-1, _BLOCK, columns)
+    blocks = xp.matmul(xp.ones((1, _BLOCK), matrix.dtype), matrix[:full].reshape(-1, _BLOCK, columns))
     total = _column_sums(xp, blocks.reshape(-1, columns))
     return total if full == rows else total + _column_sums(xp, matrix[full:])
