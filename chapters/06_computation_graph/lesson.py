@@ -282,7 +282,7 @@ pictures.grids(("what arrives", to_bias), "sum of the rows", ("bias.grad", bias.
 # exercise 3), and the formulas needn't.
 #
 # ## Two moons
-# Now train a network on your library alone. What you haven't solved is the reference's.
+# Train a network on your library alone. What you haven't solved is the reference's.
 
 # %%
 from sklearn.datasets import make_moons
