@@ -221,7 +221,7 @@ class Tensor(Differentiable, Methods, metaclass=_TensorType):
 
     def detach(self) -> Tensor:
         """The same memory and version counter, without history."""
-        return make_view(self, self._array, detached=True)
+        return self._alias()
 
     @property
     def data(self) -> Tensor:
