@@ -194,8 +194,8 @@ def test_a_wrong_answer_with_its_own_output_scores_0_and_says_why(result: Callab
     assert statuses(result("wrong")) == ["failed", "failed", "failed", "error"]
     prediction, strides, mean, step = messages(result("wrong"))
     assert prediction.splitlines() == [
-        "prediction: not the right value",
         "These would be the strides of a contiguous array of the new shape; a transpose copies nothing.",
+        "prediction: not the right value",
     ]
     assert re.fullmatch(r"strides: at \[0\]: expected \d+, got 1", strides)
     assert mean == "running mean: expected array float64 (5,), got array float64 (5, 1)"

@@ -28,7 +28,7 @@ def test_it_does_what_the_check_cell_does(own_course: Course, submission: Callab
     assert [output["data"] for output in right] == [o["data"] for o in cells["contiguous_strides-check"].outputs]
     assert [output["data"] for output in wrong] == [o["data"] for o in cells["predict_strides-check"].outputs]
     assert right[0]["data"]["text/plain"].startswith("✓ Right (contiguous_strides). Kept in my/contiguous_strides.py")
-    assert wrong[0]["data"]["text/plain"].startswith("✗ Not yet.\nprediction: not the right value")
+    assert wrong[0]["data"]["text/plain"].startswith("✗ Not yet.\nThese ")
     assert unknown[0]["text"] == "no exercise is called 'elsewhere'; `course progress CHAPTER` lists them\n"
     assert empty[0]["text"] == "Say which exercise: %check NAME.\n"
     assert other[0]["data"]["text/plain"] == "4"

@@ -59,7 +59,7 @@ def test_the_verdict_and_the_solution_kept(own_course: Course, submission: Calla
         "✓ Right (contiguous_strides). Kept in my/contiguous_strides.py; it stands for toy.layout:contiguous_strides."
     )
     assert shown["predict_strides"] == (
-        "✗ Not yet.\nprediction: not the right value\nThese are the strides of the array before it was transposed."
+        "✗ Not yet.\nThese are the strides of the array before it was transposed.\nprediction: not the right value"
     )
     assert shown["running_mean"].startswith(
         "✗ Not yet.\nrunning mean: array float64 (5,) as expected, but 5 of 5 values"
