@@ -161,16 +161,11 @@ print("no error yet; with device='cpu':", torch.zeros(2, device="cpu").device)
 torch.zeros(2)
 
 # %% tags=["proof-device-reach"]
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 like = torch.zeros_like(torch.ones(1, device="cpu"))
-shared = torch.from_numpy(np.zeros(1))
-print("zeros_like:", like.device, "  from_numpy:", shared.device)
-seen = []
-other = threading.Thread(target=lambda: seen.append(torch.zeros(2).device))
-other.start()
-other.join()
-print("zeros in another thread:", *seen)
+print("zeros_like:", like.device, "  from_numpy:", torch.from_numpy(np.zeros(1)).device)
+print("zeros in another thread:", ThreadPoolExecutor().submit(torch.zeros, 2).result().device)
 torch.set_default_device(None)
 print("after None:", torch.get_default_device(), torch.zeros(2).device)
 
@@ -373,8 +368,7 @@ torch.set_printoptions(profile="default")
 # what it was before them.
 
 # %% tags=["proof-milestone"]
-rng = np.random.default_rng(0)
-different = 0
+rng, different = np.random.default_rng(0), 0
 for number in range(1000):
     shape = tuple(rng.integers(1, 6, size=rng.integers(0, 4)))
     numbers = rng.normal(size=shape) * 10.0 ** rng.integers(-6, 7)
@@ -449,8 +443,7 @@ print("following a tensor:", half.new_zeros(2).dtype, torch.zeros_like(half).dty
 # 5. What is `torch.tensor(70000.)` if float16 is the default? Infinity: float16 ends at 65504.
 
 # %% tags=["proof-rapid-fire"]
-print("1.", torch.tensor(3).dtype)
-print("2.", torch.float is torch.float32)
+print("1.", torch.tensor(3).dtype, " 2.", torch.float is torch.float32)
 print("3.", torch.device("cuda") == torch.device("cuda:0"))
 wide, fine = torch.finfo(torch.bfloat16), torch.finfo(torch.float16)
 print("4.", wide.eps / fine.eps, "times; up to", wide.max, "and", fine.max)

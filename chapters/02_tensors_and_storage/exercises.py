@@ -372,6 +372,27 @@ def promote_types(one, other):
     return next(each for each in FROM_NUMPY.values() if each.name == str(found)[6:])
 
 
+# %% [markdown]
+# ### Before exercise 4 · What a variance has to get right
+# A variance is a mean squared distance, but from which mean? From the numbers' own, and to that one they are a little too
+# close. Roll a die three times, in all 216 ways. And what becomes of the steps in between, in 16 bits?
+
+# %%
+die = torch.arange(1.0, 7.0)
+rolls = torch.cartesian_prod(die, die, die)
+print(f"variance of the die: {die.var(correction=0).item():.4f}")
+for correction in (0, 1):
+    print(f"three rolls, over 3 - {correction}: {rolls.var(1, correction=correction).mean().item():.4f} on average")
+large = torch.tensor([200.0, 0.0, -200.0], dtype=torch.float16)
+print("float16: sum of squares", (large * large).float().sum().item(), "but variance", large.var().item())
+brain = torch.tensor([256.0, 258, 260, 262], dtype=torch.bfloat16)
+print("bfloat16: mean", brain.mean().item(), "but", brain.float().mean().item(), "in float32")
+
+# %% [markdown]
+# Over n the average is too small; over n − 1, PyTorch's default, it is right (**Bessel's correction**). And in 16 bits the
+# steps in between need float32: the squares here add up to 80000, which float16 can't hold, and the mean 259 lies between
+# two bfloat16. So PyTorch computes in float32 and rounds once, at the end.
+
 # %% [markdown] exercise="storage_mean_var" kind="core" points="1 2" part="mytorch.reduction:mean mytorch.reduction:var"
 # ### Exercise 4 · Mean and variance
 # Both are made of operations that `mytorch` has: `sum`, `-`, `*`, `/`. Mind three things. Numbers around twenty

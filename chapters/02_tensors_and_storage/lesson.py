@@ -103,12 +103,10 @@ shared.flat[6] = 60
 print(table, turned, corner, sep="\n")
 
 # %% [markdown]
-# One write, and three tensors show it.
-#
 # ### Attributes · Tensors 属性
 # Shape, stride and offset are three of a tensor's attributes. Two more say how to read the bytes and where they are:
-# `dtype` and `device`. In a new tensor the elements lie row by row. The last line shows which strides that gives. Find
-# the rule: you will write it as `contiguous_strides`.
+# `dtype` and `device`. In a new tensor the elements lie row by row. The last line shows which strides that gives. You'll
+# write the rule as `contiguous_strides`.
 
 # %% tags=["proof-made-of"]
 x = torch.arange(12.0).reshape(3, 4)[1:, ::2]
@@ -241,28 +239,6 @@ pictures.curves(steps, xlabel="number", ylabel="step to the next number", log="x
 # - *The trap:* Adding up in a loop. In bfloat16, 256 + 1 is 256. `sum` gets it right, because it adds in float32 and
 #   rounds once. *Proof:* `proof-16-bits`.
 
-# %% [markdown]
-# ### Mean and variance
-# You'll write `mean` and `var`, so here is what they have to get right. A variance is a mean squared distance, but from
-# which mean? From the numbers' own, and to that one they are a little too close. Roll a die three times, in all 216 ways:
-
-# %% tags=["proof-variance"]
-from itertools import product
-
-die, rolls = torch.arange(1.0, 7.0), torch.tensor(list(product(range(1, 7), repeat=3))).float()
-print(f"the die: {die.var(correction=0).item():.4f}")
-for correction in (0, 1):
-    print(f"three rolls, over 3 - {correction}: {rolls.var(1, correction=correction).mean().item():.4f} on average")
-large = torch.tensor([200.0, 0.0, -200.0], dtype=torch.float16)
-print("float16: sum of squares", (large * large).float().sum().item(), "but variance", large.var().item())
-brain = torch.tensor([256.0, 258, 260, 262], dtype=torch.bfloat16)
-print("bfloat16: mean", brain.mean().item(), "but", brain.float().mean().item(), "in float32")
-
-# %% [markdown]
-# Over n the average is too small; over n − 1, PyTorch's default, it is right (**Bessel's correction**). And in
-# 16 bits the steps in between need float32: the squares here add up to 80000, which float16 can't hold, and the mean 259
-# lies between two bfloat16. So PyTorch computes in float32 and rounds once, at the end.
-
 # %% [markdown] given="mytorch.dispatch:descend"
 # ## One declaration, every call
 # Your library will have about eighty operations. Each is a **kernel**, a function on arrays, declared once. From then
@@ -316,10 +292,9 @@ print(torch.tensor([250], dtype=torch.uint8) + 10)
 
 # %% [markdown]
 # The third and fourth lines differ by a pair of brackets. With them, the second operand is a tensor with dimensions,
-# and the wider type wins. Without them it is a scalar, and the *result* is float16: 70000 is too large for it, and half
-# of that, rounded, is 35008. So 70000 itself wasn't rounded first: a product or quotient takes a scalar on its right as
-# it is, computes in float32, and rounds once. On the CPU a sum doesn't: in the fifth line 70000 becomes a float16 first,
-# which is inf, and −10000 and −40000, which float16 can hold, are lost.
+# and the wider type wins. Without them it is a scalar, and the *result* is float16, which can't hold 70000, but half of
+# it. So the scalar wasn't rounded first: a product or quotient takes a scalar on its right as it is, computes in float32,
+# and rounds once. On the CPU a sum doesn't: in the fifth line 70000 becomes a float16 first, inf.
 #
 # There are three **categories**, from low to high: bool, integer, floating point. (`mytorch` leaves the fourth out,
 # complex.) And there are three groups of operands, in this order: tensors with dimensions, tensors without, Python
@@ -368,7 +343,7 @@ print("3.", check.error(torch.matmul, torch.from_numpy(columns), torch.ones(2, 4
 #   *Proof:* `proof-one-array`.
 #
 # ## Milestone: PyTorch's random numbers
-# You may have seen them: after `manual_seed(0)`, `rand(3)` gives 0.4963, 0.7682, 0.0885. On the CPU they come from the
+# After `manual_seed(0)`, `rand(3)` gives 0.4963, 0.7682, 0.0885. On the CPU they come from the
 # **Mersenne Twister** (Matsumoto and Nishimura, 1998): 624 words of 32 bits. A seed fills them, a *twist* renews them
 # all, and each word is *tempered* on its way out: a few shifts mix its bits.
 
@@ -444,15 +419,14 @@ times = {"ndarray": [], "tensor": []}
 for size in sizes:
     a = np.ones(size, np.float32)
     for name, value in (("ndarray", a), ("tensor", torch.from_numpy(a))):
-        runs = timeit.repeat(lambda value=value: value + value, number=100, repeat=7)
-        times[name].append(min(runs) / 100 * 1e6)
+        times[name].append(min(timeit.repeat(lambda value=value: value + value, number=100, repeat=7)) / 100 * 1e6)
 ALT = "The time of a + a in microseconds, for an ndarray and a tensor of 10 to 1,000,000 elements."
 print("10 elements, the tensor takes longer:", times["tensor"][0] > times["ndarray"][0])
 pictures.curves(times, sizes, xlabel="elements", ylabel="time of a + a (µs)", log="xy", alt=ALT)
 
 # %% [markdown]
-# For ten numbers the tensor is slower: the way through the layers takes longer than the sum. You measured minitorch. Here
-# is PyTorch 2.13 on a machine with two cores, in microseconds, the best of several runs:
+# For ten numbers the way through the layers takes longer than the sum. You measured minitorch. Here is PyTorch 2.13 on a
+# machine with two cores, in microseconds, the best of several runs:
 #
 # | elements | ndarray | tensor, one thread | tensor, two threads |
 # |---|---|---|---|
@@ -462,9 +436,8 @@ pictures.curves(times, sizes, xlabel="elements", ylabel="time of a + a (µs)", l
 # | 1,000,000 | 66 | 68 | 46 |
 # | 4,000,000 | 490 | 540 | 220 |
 #
-# For small tensors PyTorch takes about as long as minitorch, and NumPy wins. On one thread the tensor only draws level.
-# It wins with several threads, once there is enough to share out. What makes a larger difference is another device
-# (chapter 05), or several operations fused into one kernel.
+# At small sizes NumPy wins. On one thread the tensor only draws level; with two it wins, once there is enough to share
+# out.
 #
 # ## The real one
 # How does `minitorch` do what your `from_numpy` does?
@@ -508,6 +481,5 @@ print(torch.from_numpy(np.zeros(2)).dtype, torch.iinfo(torch.int8).max)
 
 # %% [markdown]
 # ## You try
-# Seven exercises, 18 points. Three of them write `mytorch`: the walk (strides of a shape, the array of a walk,
-# `from_numpy`), the types (`promote_types`, `result_type`), and `mean` and `var`. The others are a prediction, a
-# rounding by hand, a repair and a measurement. In chapter 03 shapes change and the numbers stay where they are: views.
+# Seven exercises, 18 points. Three of them write `mytorch`: the walk, the types of results, and `mean` and `var`. The
+# others are a prediction, a rounding by hand, a repair and a measurement. Chapter 03 changes shapes and moves no number.

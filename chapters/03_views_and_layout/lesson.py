@@ -34,7 +34,7 @@ for name, each in {"straight": straight, "turned": turned}.items():
 # the offset; one step along dimension `d` moves by `stride[d]` places.
 
 # %% tags=["proof-walks"]
-from course import pictures
+from course import check, pictures
 
 t = torch.arange(10, 16).reshape(2, 3)
 walks = {"t": t, "t.t()": t.t(), "t[:, 1]": t[:, 1]}
@@ -258,18 +258,15 @@ print("after b = b + 1:", a.tolist())
 b = a
 b += 1  # a write into the memory of a
 print("after b += 1:   ", a.tolist(), b is a, a.add_(1) is a)
-for write in (lambda: torch.arange(3).add_(0.5), lambda: torch.zeros(3).add_(torch.ones(2, 3))):
-    try:
-        write()
-    except RuntimeError as error:
-        print(error)
+print(check.error(torch.arange(3).add_, 0.5))
+print(check.error(torch.zeros(3).add_, torch.ones(2, 3)))
 whole = torch.arange(3)
 whole[0], whole[1:] = 0.9, torch.tensor([1.9, -1.9])
 print("assigned:", whole.tolist(), " filled:", torch.arange(3).fill_(0.9).tolist())
 
 # %% [markdown]
-# A write changes neither the dtype nor the shape of the tensor. So the result of `add_` has to fit, or it raises. An
-# assignment doesn't ask, nor do `fill_` and `copy_`: they cut the fraction off, and nothing warns you.
+# A write changes neither the dtype nor the shape of the tensor. So the result of `add_` has to fit. Assignments, `fill_`
+# and `copy_` convert: the fraction is cut off.
 #
 # **Interview · `a = a + b` or `a += b`?**
 #
@@ -277,8 +274,7 @@ print("assigned:", whole.tolist(), " filled:", torch.arange(3).fill_(0.9).tolist
 #   so its views and other names change too.
 # - *Longer:* In place, the result must fit into `a`: `+= 0.5` raises for integers, and broadcasting may stretch `b`, not
 #   `a`.
-# - *They ask next:* How do you write a column? `t[:, 1] = 0`: a view, and a write into it. It converts silently: 0.9
-#   becomes 0 in a tensor of integers.
+# - *They ask next:* How do you write a column? `t[:, 1] = 0`: a view, and a write into it, which cuts off fractions.
 # - *The trap:* A function that does `x += 1` changes its caller's tensor.
 # - *Proof:* `proof-in-place`; the column: `proof-assignment`.
 #

@@ -20,8 +20,7 @@ import warnings
 import minitorch as torch
 from course import pictures
 
-hours = torch.tensor([[1.0], [2.0], [3.0], [4.0]])
-score = torch.tensor([10.0, 20.0, 30.0, 40.0])
+hours, score = torch.tensor([[1.0], [2.0], [3.0], [4.0]]), torch.tensor([10.0, 20.0, 30.0, 40.0])
 prediction = hours * 10
 print("loss", ((prediction - score) ** 2).mean().item())
 print("shapes", tuple(prediction.shape), "-", tuple(score.shape), "=", tuple((prediction - score).shape))
@@ -262,9 +261,7 @@ print("tensor_split ", [part.tolist() for part in torch.tensor_split(six, 4)])
 six.chunk(2)[1].zero_()
 print("after writing into a chunk:", six.tolist())
 recorded = torch.zeros(6, requires_grad=True) * 1
-recorded[:3].add_(1)
-print("after writing into a slice:", recorded)
-print(outcome(recorded.chunk(2)[1].add_, 1))
+print(recorded[:3].add_(1), outcome(recorded.chunk(2)[1].add_, 1), sep="\n")
 
 # %% [markdown]
 # `chunk(4)` gave three parts. Six elements in four parts would be 1.5 each; `chunk` rounds up to 2, and after three
@@ -472,12 +469,10 @@ print(*(lib.arange(24).reshape(2, 3, 4).permute(2, 0, 1)[:, [0, 1]].stride() for
 
 # %% tags=["proof-rapid-fire"]
 line = torch.arange(3)
-print("1.", tuple((torch.zeros(3, 1) + torch.zeros(1, 4)).shape))
-print("2.", tuple(line[1:2].shape), tuple(line[1].shape))
+print("1.", tuple((torch.zeros(3, 1) + torch.zeros(1, 4)).shape), " 2.", tuple(line[1:2].shape), tuple(line[1].shape))
 print("3.", line[5:9].tolist(), outcome(lambda: line[5]))
 line[line > 1] = 0
-print("4.", line.tolist())
-print("5.", tuple(torch.stack([line] * 10).shape))
+print("4.", line.tolist(), " 5.", tuple(torch.stack([line] * 10).shape))
 
 # %% [markdown]
 # ## To remember
