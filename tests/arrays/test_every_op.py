@@ -22,9 +22,11 @@ for path in sorted((Path(__file__).parents[1] / "ops").glob("cases_*.py")):
 
 DTYPES = ("float32", "int64", "bool")
 ELSEWHERE = (
-    "Tensor.cpu", "Tensor.new", "Tensor.to", "as_tensor", "full", "full_like", "ones_like", "tensor", "zeros_like",
+    "Tensor.cpu", "Tensor.new", "Tensor.to", "Tensor.type", "as_tensor", "full", "full_like", "ones_like", "tensor",
+    "zeros_like",
 )  # fmt: skip
-"""Functions whose results may be on the CPU: they take a device, or make a tensor from numbers."""
+"""Functions whose results may be on the CPU: they take a device, or a type that names one, or make a tensor from
+numbers."""
 
 OTHERWISE = {
     "Tensor.apply_": "is only implemented on CPU tensors",
