@@ -220,11 +220,11 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="It stays at 0.
 # else is in the batch. There's nothing to remember, so the modes don't differ (`proof-modes`).
 
 # %% tags=["proof-layer-norm"]
-ln, bn = nn.LayerNorm(4), nn.BatchNorm1d(4)
+ln, bn, frozen = nn.LayerNorm(4), nn.BatchNorm1d(4), nn.BatchNorm1d(4).eval()
 print("normalize, over the last dimension:", torch.allclose(ln(batch), normalize(batch, 1), atol=1e-6))
 texts = torch.randn(2, 6, 4)  # two texts of six words
 changed = torch.cat([texts[:, :5], torch.randn(2, 1, 4) + 3], 1)  # other last words
-for name, norm in {"layer norm": ln, "batch norm": bn, "  in evaluation": nn.BatchNorm1d(4).eval()}.items():
+for name, norm in {"layer norm": ln, "batch norm": bn, "  in evaluation": frozen}.items():
     outputs = (norm(each.reshape(12, 4)).reshape(2, 6, 4) for each in (texts, changed))
     moved = torch.sub(*outputs).abs().amax((0, 2))
     print(f"{name:15} the words moved by", [round(each, 1) for each in moved.tolist()])
@@ -332,8 +332,8 @@ curves = {"LeNet with batch norms": losses, "without": learn({}, 3)[1]}
 predicted = model(mytorch.tensor(images[test])).argmax(1).numpy()
 wrong = test[predicted != digits.target[test]]
 print("at least 98 % of", len(test), "unseen digits right:", len(wrong) <= 9)
-print("mean loss of the first epoch:", {name: round(sum(each[:42]) / 42) for name, each in curves.items()})
-pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="Without, the loss falls an epoch later.")
+print("loss of epoch 1:", {name: round(sum(each[:42]) / 42) for name, each in curves.items()})
+pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="Without, it falls later.")
 
 # %% [markdown]
 # LeNet learns to read without batch norm, too, but it starts later: the loss stays near 2.3 for most of an epoch. After

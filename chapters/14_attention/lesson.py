@@ -99,8 +99,8 @@ def measure(width, divisor):
     scores = q @ k / divisor
     weights = scores.softmax(-1)
     weights[..., 0].sum().backward()
-    gradient = q.grad.norm(dim=-1)
-    return scores.std().item(), weights.amax(-1).mean().item(), gradient.median().item(), gradient.mean().item()
+    top, gradient = weights.amax(-1), q.grad.norm(dim=-1)
+    return [each.item() for each in (scores.std(), top.mean(), gradient.median(), gradient.mean())]
 
 
 widths = [1, 4, 16, 64, 256, 1024]
