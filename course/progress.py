@@ -38,7 +38,7 @@ def table_of(course: Course, chapter: str) -> Table:
         done = practice.is_kept(course, exercise)
         shown.add_row(
             f"{'✓' if done else ' '} {exercise.name}",
-            str(exercise.points) if done else f"–/{exercise.points}",
+            f"{exercise.points if done else '–'}/{exercise.points}",
             f"{hints.get(exercise.name, 0)}/{len(exercise.hints)}",
             "\n".join(part.partition(":")[2] for part in _parts(exercise)),
             style="green" if done else "",

@@ -184,8 +184,8 @@ def test_progress_and_next(own_course: Course) -> None:
         assert (code, [row.split() for row in output.splitlines() if "/" in row]) == (
             0,
             [
-                ["✓", "predict_strides", "1", "0/3"],
-                ["✓", "contiguous_strides", "3", "0/3", "contiguous_strides"],
+                ["✓", "predict_strides", "1/1", "0/3"],
+                ["✓", "contiguous_strides", "3/3", "0/3", "contiguous_strides"],
                 ["running_mean", "–/2", "1/3"],
                 ["smallest_step", "–/2", "0/3"],
             ],
