@@ -411,7 +411,7 @@ def destination(x, target, type_):
 
 
 # %% mutant="devices_to"
-# Takes GPU 0 for nothing
+# Treats GPU 0 as None
 # The number 0 counts as false. Ask `target is None`, or `x.to(0)` stays where it is.
 def destination(x: Tensor, target: Any, type_: dtype | None) -> tuple[device, dtype]:
     if isinstance(target, Tensor):
@@ -481,8 +481,8 @@ check.show(
 # None and the empty text are two cases: one shows all GPUs, the other none.
 
 # %% [markdown] hint="devices_visible"
-# Read numbers from the left and stop at the first entry that isn't one: `entry.strip().isdecimal()` says so for a
-# single entry. (`"".isdecimal()` is False.)
+# Read numbers from the left and stop at the first entry that isn't one. Here a number is an entry for which
+# `entry.strip().isdecimal()` is True. (PyTorch is less strict: it reads `2gpu` as 2.)
 
 # %% [markdown] hint="devices_visible"
 # Three steps in this order: the numbers up to the first entry that isn't one; nothing at all if a number is there

@@ -53,7 +53,7 @@ for text in ("gpu", "cuda:x"):
 # spelling for a GPU (PyTorch 2.13 refuses it on a machine without any). And `cuda` without an index isn't `cuda:0`; it
 # means the *current* GPU, looked up when it is used.
 #
-# As a context, a device becomes the default for new tensors:
+# As a context, a device is the default of `ones` and the like:
 
 # %% tags=["proof-context"]
 import numpy as np
@@ -67,8 +67,8 @@ for name, each in made.items():
 print(f"{'after the context':18} {mytorch.ones(2).device}")
 
 # %% [markdown]
-# The context fills in a missing `device=`. `tensor` and `as_tensor` take one, so they move `vector`, although it has a
-# device. `ones_like` follows its tensor, and `from_numpy` shares the CPU's memory.
+# `tensor` and `as_tensor` take a `device=`, so the context moves `vector`, although it has a device. `ones_like` and
+# `new_ones` follow their tensor, and `from_numpy` shares the CPU's memory.
 #
 # **Interview · What does `torch.device("cuda")` mean?**
 #
@@ -137,7 +137,7 @@ pictures.grid(table, (table != "error") & ~alike, "x + y: x in rows, y in column
 # tensor counts as a number, like the `2` in `x * 2`, and the CPU hands numbers to a GPU along with the call. It doesn't
 # know a number that is on a GPU. Fetching it takes a wait, so PyTorch leaves that to you.
 #
-# Square brackets have rules of their own: indices may be on the CPU, whatever their shape, and a single integer on any
+# Square brackets have rules of their own: indices may be on the CPU, whatever their shape, and a single `int64` on any
 # device, because PyTorch reads it with `item()`.
 
 # %% tags=["proof-exceptions"]
@@ -178,12 +178,12 @@ pictures.layers(stack, call="gpu * number", path=["one_device", "on_its_gpu"], *
 #
 # **Interview · Which operations may mix devices?**
 #
-# - *Thirty seconds:* Copies: `to`, `cpu`, `cuda`, `copy_`. Elementwise operations take CPU tensors without dimensions
-#   along, and square brackets take CPU indices. Other operations want their tensors on one device.
+# - *Thirty seconds:* Copies: `to`, `cpu`, `cuda`, `copy_`. Most elementwise operations take CPU tensors without dimensions
+#   as inputs, and square brackets take CPU indices. Most others want one device.
 # - *Longer:* A GPU number goes to no other device in an addition. As an index it does, at the price of a wait.
 # - *They ask next:* Is a tensor of length 1 an exception? No, it has a dimension.
-# - *The trap:* `loss * weight` works while `weight` is a CPU number, and fails when it becomes a CPU vector.
-# - *Proof:* `proof-pairs` and `proof-exceptions`.
+# - *The trap:* `total += gpu_loss` with a CPU number `total` raises: only inputs come along.
+# - *Proof:* `proof-pairs`, `proof-exceptions`, `proof-rapid-fire`.
 #
 # ## Moving · 3.25 to(device)和.cuda()的区别, C to(device)用法
 # `to` takes a device, a dtype, both, or another tensor to imitate. When does it copy?
@@ -199,7 +199,7 @@ layer = torch.nn.Linear(2, 2)
 print("a module changes itself:", layer.to(torch.float64) is layer, layer.weight.dtype)
 
 # %% [markdown]
-# `to` returns the tensor itself if nothing would change. Otherwise the result is a new tensor, and `x` stays where it
+# `to` returns the tensor itself if device and dtype fit. Otherwise the result is a new tensor, and `x` stays where it
 # is: write `x = x.to(device)`. A module changes its own parameters. `x.cuda()` is `x.to("cuda")`: it goes to the
 # current GPU, even if `x` is on another one.
 #
@@ -207,7 +207,7 @@ print("a module changes itself:", layer.to(torch.float64) is layer, layer.weight
 #
 # - *Thirty seconds:* `to` takes any device and dtype, so one script runs with and without a GPU. `.cuda()` needs a GPU
 #   and takes the current one unless you give an index.
-# - *Longer:* Both return the tensor itself if it is there already. `copy=True` always copies.
+# - *Longer:* Both return the tensor itself if device and dtype fit. `copy=True` always copies.
 # - *They ask next:* Does `x.to("cuda")` move `x`? No. `module.to` works in place, `tensor.to` doesn't.
 # - *The trap:* `.cuda()` on a tensor on `cuda:1` while `cuda:0` is current gives a copy on `cuda:0`.
 # - *Proof:* `proof-to`.
@@ -238,7 +238,7 @@ print("near[1:] = …", near)
 #
 # **Interview · `torch.device("cuda:1")` or `torch.cuda.device(1)` as a context?**
 #
-# - *Thirty seconds:* The first is the default device of new tensors. The second changes which GPU `cuda` means, and a
+# - *Thirty seconds:* The first is the default device of `ones`. The second changes which GPU `cuda` means, and a
 #   plain `ones(2)` still goes to the CPU.
 # - *Longer:* Neither moves a result: it is where its inputs are. But `as_tensor(x)` in the first copies `x` to its
 #   device.
@@ -383,7 +383,7 @@ pictures.slider(timeline, start={"kernel": 12}, kernel=[2, 4, 5, 6, 12, 20])
 # - *Proof:* `proof-stream`, on a model; `proof-rapid-fire`.
 #
 # ## How much memory?
-# `memory_allocated` counts the bytes of living tensors:
+# `memory_allocated` counts the bytes in use:
 
 # %% tags=["proof-memory"]
 mytorch.cuda.simulate(3, memory=10_000)  # a new machine, with little memory
@@ -406,8 +406,8 @@ print(outcome(lambda: [mytorch.ones(1000, device="cuda") for _ in range(3)]))
 #
 # - *Thirty seconds:* Either something still refers to its storage: a view, a list, the graph. Or PyTorch keeps the
 #   block for the next tensor.
-# - *Longer:* `memory_allocated` counts living tensors, `memory_reserved` adds what the allocator keeps. `nvidia-smi`
-#   shows the second, and the CUDA context on top.
+# - *Longer:* `memory_allocated` counts tensors and workspaces such as cuBLAS's, `memory_reserved` adds what the allocator
+#   keeps. `nvidia-smi` shows the second, and the CUDA context on top.
 # - *They ask next:* What does `empty_cache` do? It gives unused blocks back to the driver. It frees no tensor.
 # - *The trap:* Keeping `x[0]` of each batch keeps each batch.
 # - *Proof:* `proof-memory`.
@@ -428,18 +428,18 @@ print(inspect.getsource(inspect.unwrap(torch.Tensor.to)))
 #
 # ## Myths
 # ### Myth 10 · "`to(device)` copies"
-# It returns the same tensor when nothing would change. So a write into the result may be a write into the original:
+# It returns the same tensor if device and dtype fit (`cpu:0` doesn't). A write into it is a write into the original:
 
 # %% tags=["proof-to-is-no-copy"]
 original = torch.zeros(3)
 original.to("cpu").add_(1)
-print("to:        ", original)
+print("to:        ", original, original.to("cpu:0") is original)
 original.to("cpu", copy=True).add_(1)
 print("copy=True: ", original)
 
 # %% [markdown]
 # ### Myth 15 · "Tensors never move between devices by themselves"
-# CPU tensors without dimensions do: to the device of the others. So do CPU indices, and a GPU number that is an index.
+# CPU tensors without dimensions may: to the device of the others. So may CPU indices, and a GPU number that is an index.
 # What moves is a copy, and the original stays.
 
 # %% tags=["proof-numbers-move"]
@@ -453,16 +453,16 @@ print("two numbers:", (number + number.cuda()).device, " the original:", number.
 #
 # 1. Which operand of `a @ b` does PyTorch's error name? The one that is elsewhere: `mat2`.
 # 2. Does `torch.device("cuda:7")` raise on a laptop? No, a tensor there would.
-# 3. Can `numpy()` read a GPU tensor? Not by itself; use `.cpu().numpy()`.
-# 4. Where is `x + 1`? With `x`: a Python number has no device.
+# 3. Can `numpy()` read a GPU tensor? Only with `force=True`, or after `cpu()`.
+# 4. May a CPU number collect losses of a GPU? No, `+=` raises.
 # 5. Which of six calls need a value? On `meta`, a device that keeps shapes alone, they raise.
 
 # %% tags=["proof-rapid-fire"]
 torch.cuda.simulate(1)
 print("1.", outcome(lambda: torch.ones(2, 2, device="cuda") @ torch.ones(2, 2)))
 print("2.", torch.device("cuda:7"), "|", outcome(lambda: gpu.to("cuda:7")))
-print("3.", outcome(gpu.numpy), gpu.cpu().numpy())
-print("4.", (gpu + 1).device)
+print("3.", outcome(gpu.numpy), gpu.cpu().numpy(), torch.ones(2, device="cuda").numpy(force=True))
+print("4.", outcome(lambda: torch.tensor(0.0).add_(torch.ones((), device="cuda"))))
 x = torch.ones(3, device="meta")
 calls = {"x + 1": lambda: x + 1, "x.argmax()": x.argmax, "x[0].item()": lambda: x[0].item(), "x.cpu()": x.cpu}
 calls |= {"if x[0] > 0": lambda: bool(x[0] > 0), "x[x > 0]": lambda: x[x > 0]}
@@ -472,9 +472,9 @@ print("5.", [text for text, call in calls.items() if isinstance(outcome(call), s
 # ## To remember
 # 1. A device is a name: a type and perhaps an index. The machine is asked when you put a tensor there.
 # 2. `cuda` is the current GPU; `x.device` always has an index on a GPU.
-# 3. One call, one device. The result is there.
-# 4. Exceptions: CPU tensors without dimensions in elementwise operations, CPU indices, copies.
-# 5. `to` returns the tensor itself if nothing would change. It never moves `x` itself.
+# 3. Most calls want one device. The result is there.
+# 4. Exceptions: CPU tensors without dimensions as inputs of elementwise operations, CPU indices, copies.
+# 5. `to` returns the tensor itself if device and dtype fit. It never moves `x` itself.
 # 6. `.cuda()` goes to the current GPU, even from another GPU.
 # 7. `with torch.device` sets the default device, `with torch.cuda.device` the current GPU.
 # 8. `CUDA_VISIBLE_DEVICES` hides and renumbers. Set it before the program starts.
