@@ -267,6 +267,18 @@ def test_folders_are_searched_but_for_hidden_ones(report: Report) -> None:
     assert len(report.submissions) == 15 + 7
 
 
+PART = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["names", "points", "max_points", "status", "message"],
+    "properties": {
+        "names": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        "points": {"type": "integer", "minimum": 0},
+        "max_points": {"type": "integer", "minimum": 1},
+        "status": {"enum": ["passed", "failed", "error", "timeout", "missing", "skipped"]},
+        "message": {"type": "string"},
+    },
+}
 SCHEMA = {
     "type": "object",
     "additionalProperties": False,
@@ -294,13 +306,14 @@ SCHEMA = {
                         "items": {
                             "type": "object",
                             "additionalProperties": False,
-                            "required": ["grade_id", "points", "max_points", "status", "message"],
+                            "required": ["grade_id", "points", "max_points", "status", "message", "parts"],
                             "properties": {
                                 "grade_id": {"type": "string"},
                                 "points": {"type": "integer", "minimum": 0},
                                 "max_points": {"type": "integer", "minimum": 1},
                                 "status": {"enum": ["passed", "failed", "error", "timeout", "missing", "skipped"]},
                                 "message": {"type": "string"},
+                                "parts": {"type": "array", "items": PART},
                             },
                         },
                     },
@@ -410,7 +423,7 @@ def reference(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Refer
     """One whose checks should show `SHOWN`, and call what the learner writes."""
     notebook = nbformat.read(course.solutions / f"{CHAPTER}.ipynb", as_version=4)
     kits = Kits(tmp_path_factory.mktemp("kits"), course, notebook)
-    return Reference(notebook, kits, dict.fromkeys(NAMES, SHOWN), {name: {} for name in NAMES}, {*NAMES})
+    return Reference(notebook, kits, dict.fromkeys(NAMES, SHOWN), {*NAMES})
 
 
 @pytest.mark.parametrize(

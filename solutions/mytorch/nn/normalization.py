@@ -45,6 +45,7 @@ def batch_norm(
             update(running_mean, mean, momentum)
             update(running_var, unbiased, momentum)
     else:
+        assert running_mean is not None and running_var is not None  # or `check_channels` would have raised
         mean, var = running_mean, running_var
     result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
     if weight is not None:
