@@ -95,7 +95,7 @@ prediction = [3, 6, 0]
 # %% [markdown] exercise="attention_scaled_dot_product" kind="core" points=3 part="mytorch.nn.attention:scaled_dot_product_attention"
 # ### Exercise 2 · Attention
 # Three lines of mathematics, and the masks. Your function goes into a file that has `softmax`, `dropout`, `additive`, `ones`,
-# `boolean` and `math`; `x.mT` swaps the last two dimensions. The hard part is a query that may look nowhere: softmax of
+# `boolean` and `math`; `x.mT` swaps the last two dimensions. The hard part is a query with no key left: softmax of
 # nothing but −inf is nan, and nan times 0 is nan, in the backward pass as well. Find these rows *before* softmax and put
 # harmless numbers there. A mask of numbers may be learned, so it gets a gradient too.
 
@@ -150,7 +150,7 @@ check.show(shown, rtol=1e-3, atol=1e-5, text="The result, and sums of the rows o
 # treat both alike: `scores + additive(attn_mask, scores.dtype)`.
 
 # %% [markdown] hint="attention_scaled_dot_product"
-# `nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)` is True for the queries that may look nowhere.
+# `nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)` is True for the queries with no key left.
 
 # %% [markdown] hint="attention_scaled_dot_product"
 # `softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)`, then `dropout(weights, dropout_p) @ value`.
@@ -340,7 +340,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 # %% mutant="attention_scaled_dot_product"
-# Takes a scale of 0 for none
+# Treats a scale of 0 as None
 # `scale or ...` replaces 0 as well. Only None means the usual scale: with 0 all weights are equal.
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     check_attention(query, key, value, attn_mask, is_causal)
@@ -706,7 +706,7 @@ def attend(self, query, key, value, mask, need_weights):
 
 
 # %% mutant="attention_heads"
-# Zeros where a query may look nowhere
+# Zeros for a query with no key left
 # `scaled_dot_product_attention` gives zeros. When the layer returns its weights, PyTorch lets softmax give nan.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
@@ -757,7 +757,7 @@ def attend(self, query, key, value, mask, need_weights):
 
 # %% mutant="attention_heads"
 # Makes the weights in any case
-# Where no weights are needed, scaled_dot_product_attention does the middle, and a query that may look nowhere gets
+# Where no weights are needed, scaled_dot_product_attention does the middle, and a query with no key left gets
 # zeros.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
@@ -1503,7 +1503,7 @@ def padded_attention(query, key, value, padding):
 
 
 # %% mutant="attention_repair_mask"
-# Shares out once more
+# Renormalizes
 # Dividing by what is left helps only while something is left: padding with high scores takes all the weight first.
 def padded_attention(query, key, value, padding):
     scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
@@ -1541,7 +1541,7 @@ def padded_attention(query, key, value, padding):
 
 
 # %% mutant="attention_repair_mask"
-# Stretches what is left
+# Rescales by the number of words
 # Attention isn't shared out evenly, so the number of words doesn't say how much of it padding took.
 def padded_attention(query, key, value, padding):
     hidden = padding.unsqueeze(1)

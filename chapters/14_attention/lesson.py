@@ -22,9 +22,7 @@ from minitorch.nn import functional as F
 torch.manual_seed(0)
 layer = nn.MultiheadAttention(8, 2, batch_first=True)
 dog_bites_man = torch.randn(1, 3, 8)
-man_bites_dog = dog_bites_man.flip(1)
-one, _ = layer(dog_bites_man, dog_bites_man, dog_bites_man)
-other, _ = layer(man_bites_dog, man_bites_dog, man_bites_dog)
+one, other = (layer(words, words, words)[0] for words in (dog_bites_man, dog_bites_man.flip(1)))
 print("the same vector for each word:", torch.allclose(one, other.flip(1), atol=1e-6))
 
 # %% [markdown]
@@ -58,8 +56,8 @@ for query in ([4.0, 0.0], [0.0, 4.0], [0.0, 0.0]):
 # A query that points at the first key finds nearly its value. One that points nowhere gets the plain mean. There are no
 # jumps, so gradients flow to queries, keys and values, and a network can learn what to ask for.
 #
-# In **self-attention** each position asks, and each position answers. Queries, keys and values are three linear maps of
-# the same vectors. Two matrix products do all the lookups at once: $\text{softmax}(QK^\top / \sqrt{d})\,V$.
+# In **self-attention**, queries, keys and values are three linear maps of the same vectors. Two matrix products do all
+# the lookups at once: $\text{softmax}(QK^\top / \sqrt{d})\,V$.
 
 # %% tags=["proof-lookup"]
 import math
@@ -83,9 +81,10 @@ pictures.grids(shown[0], "softmax", shown[1], "@ v", shown[2])
 #   the keys.
 # - *Longer:* The score matrix has length × length entries, so time and, if it is stored, memory grow with the square of
 #   the length. The linear maps around it grow with the length only.
-# - *They ask next:* What does it know about order? Nothing, without positions or a mask.
+# - *They ask next:* What does it know about order? Nothing, without positions. A causal mask tells a position which words
+#   came before it, but one layer still sees those as a bag.
 # - *The trap:* Softmax along the wrong dimension. It goes over the *keys*: rows sum to 1.
-# - *Proof:* `proof-lookup`; order: `proof-order`; memory: `proof-rapid-fire`; exercise 7 measures the cost.
+# - *Proof:* `proof-lookup`; order: `proof-order`, `proof-causal`; memory: `proof-rapid-fire`; exercise 7 measures the cost.
 #
 # ### Why divide by $\sqrt d$?
 # Break it: leave the division out. Entries of $q$ and $k$ are normal numbers. How far apart are the scores of 16 keys, how
@@ -98,32 +97,31 @@ def measure(width, divisor):
     q, k = torch.randn(500, 1, width, requires_grad=True), torch.randn(500, width, 16)
     scores = q @ k / divisor
     weights = scores.softmax(-1)
-    weights[..., 0].sum().backward()
-    top, gradient = weights.amax(-1), q.grad.norm(dim=-1)
-    return [each.item() for each in (scores.std(), top.mean(), gradient.median(), gradient.mean())]
+    (weights @ torch.randn(500, 16, 1)).sum().backward()
+    gradient = q.grad.norm(dim=-1)
+    found = scores.std(), weights.amax(-1).mean(), gradient.median(), (gradient < 1e-3).float().mean()
+    return [each.item() for each in found]
 
 
-widths = [1, 4, 16, 64, 256, 1024]
-divisors = {"by 1": lambda d: 1, "by √d": math.sqrt, "by d": lambda d: d}
-found = {name: [measure(d, divisor(d)) for d in widths] for name, divisor in divisors.items()}
-for name, rows in found.items():
-    print(f"{name:5}", [(round(a, 1), round(b, 2)) for a, b, _, _ in rows])
-    print("      gradient at q, median", [round(row[2], 3) for row in rows], f"mean {rows[-1][3]:.3f}")
-lines = {name: [row[2] for row in rows] for name, rows in found.items()}
+widths, lines = [1, 4, 16, 64, 256, 1024], {}
+for name, divisor in {"by 1": lambda d: 1, "by √d": math.sqrt, "by d": lambda d: d}.items():
+    rows = list(zip(*[measure(d, divisor(d)) for d in widths], strict=True))
+    lines[name] = list(rows[2])
+    for what, row in zip(("spread", "largest weight", "median gradient", "share < 0.001"), rows, strict=True):
+        print(f"{name:5} {what:15}", *(f"{each:6.2f}" for each in row))
 pictures.curves(lines, widths, xlabel="width d", ylabel="norm of the gradient at q, median", log="x")
 
 # %% [markdown]
-# Each pair is the spread of the scores and the largest weight. A dot product of $d$ random terms has a standard deviation
-# of $\sqrt d$. Softmax of scores that far apart is nearly a one-hot choice, and from a width of 64 on most queries get no
-# gradient, so they can't learn to look elsewhere. (The mean hides that: a few queries are undecided between two keys, and
-# their gradient is large.) Dividing by $\sqrt d$ keeps the spread at 1 and the gradient as it is, whatever the width.
-# Dividing by $d$ makes all 16 weights nearly equal where $d$ is large, and the gradient shrinks.
+# A dot product of $d$ random terms has a standard deviation of $\sqrt d$. Softmax of scores that far apart is nearly a
+# one-hot choice: at a width of 64 a tenth of the queries get hardly any gradient, at 1024 more than half, so they can't
+# learn to look elsewhere. Dividing by $\sqrt d$ keeps the spread at 1 and the gradient steady. Dividing by $d$ makes all 16
+# weights nearly equal where $d$ is large, and the gradient shrinks.
 #
 # **Interview · Why are the scores divided by $\sqrt d$?**
 #
 # - *Thirty seconds:* If the entries of two vectors of width $d$ are independent, with mean 0 and variance 1, their dot
-#   product has variance $d$, so its standard deviation is $\sqrt d$. Without the division softmax saturates, and most
-#   queries get no gradient.
+#   product has variance $d$, so its standard deviation is $\sqrt d$. Without the division softmax saturates, and the
+#   wider the head, the more queries get hardly any gradient.
 # - *Longer:* $d$ is the width of one head, not of the model.
 # - *They ask next:* Could you learn the scale? Yes, it is only a temperature. $1/\sqrt d$ is a good value to start from.
 # - *The trap:* Dividing by $d$. Then a wide head starts out with nearly equal weights and a small gradient.
@@ -131,7 +129,7 @@ pictures.curves(lines, widths, xlabel="width d", ylabel="norm of the gradient at
 #
 # ## Masks
 # In training, a language model predicts the next token at every position at once. Train one on *random* digits: nothing
-# can predict them, so an honest loss can't stay below $\ln 10 = 2.30$.
+# can predict them, so no model can stay below $\ln 10 = 2.30$ without cheating.
 
 
 # %% tags=["proof-leak"]
@@ -170,6 +168,8 @@ before = F.scaled_dot_product_attention(q, k, v, is_causal=True)
 k2, v2 = (torch.cat([each[:3], torch.full((2, 4), 9.0)]) for each in (k, v))  # another future
 after = F.scaled_dot_product_attention(q, k2, v2, is_causal=True)
 print("positions that changed:", (before != after).any(1).tolist())
+swapped = F.scaled_dot_product_attention(*[q[[1, 0, 2, 3, 4]]] * 3, is_causal=True)  # the first two words
+print("after a swap they moved by", [round(each, 1) for each in (before - swapped).abs().amax(1).tolist()])
 pictures.grid(allowed.int(), allowed, "1: the query (row) may look at the key (column)")
 
 # %% [markdown]
@@ -192,13 +192,13 @@ print("no key left:", attend(x, x, x, ~nowhere)[0, 0, :2], layer(x, x, x, nowher
 # %% [markdown]
 # In the last line no key is left. Softmax of nothing but −inf is `nan`, and `nan` is what the layer returns if it is asked
 # for its weights, as it is by default. `scaled_dot_product_attention` gives zeros instead, and so will yours. (In
-# evaluation mode under `no_grad`, PyTorch's layer takes a *fast path*, which gives `nan` with `need_weights=False`, too.
-# minitorch has none.)
+# evaluation mode under `no_grad`, PyTorch's layer may take a *fast path* for self-attention, which gives `nan` with
+# `need_weights=False`, too. minitorch has none.)
 #
 # **Interview · How does a causal mask work, and how do you test it?**
 #
-# - *Thirty seconds:* The scores of later keys become −inf before softmax. Test it: change a later token; no earlier output
-#   may change.
+# - *Thirty seconds:* The scores of later keys become −inf before softmax. Test it in evaluation mode: change a later token;
+#   no earlier output may change.
 # - *Longer:* A padding mask hides keys, one row for each sentence. Both are added to the scores, so they combine.
 # - *They ask next:* Why not multiply the weights by 0 after softmax? The hidden scores would still be in the divisor.
 # - *The trap:* `True` means *look* in `scaled_dot_product_attention`, and *don't look* in `MultiheadAttention`.
@@ -407,14 +407,14 @@ print(source[source.index("    scale = 1") :])
 
 # %% [markdown]
 # It multiplies queries *and* keys by the root of the scale, which keeps the products in range for small types; if somebody
-# passes a negative scale, `copysign` gives its sign to the queries. `hidden` marks queries that may look nowhere: their
+# passes a negative scale, `copysign` gives its sign to the queries. `hidden` marks queries with no key left: their
 # scores stay finite, and their weights become 0. 16-bit inputs were widened to float32 before, and `kind` is the type that
 # they had. PyTorch's fused kernels (FlashAttention and others) never store the
 # whole matrix of weights. The mathematics is the same as yours.
 #
 # ## Rapid fire
 # 1. Batch 8, 12 heads, length 1024, float32: how much memory do one layer's attention weights take? 403 MB.
-# 2. Does attention itself have parameters? No, they are all in the linear maps around it.
+# 2. Does attention's formula have parameters? No, usually they are in the linear maps around it.
 # 3. Queries of length 3, keys of length 5: what shape is the output? (3, width of the values).
 # 4. Which way does softmax go? Over the keys, the last dimension (`proof-lookup`).
 # 5. May a query and a key have different widths? Not after their linear maps. Values may have a width of their own.
@@ -436,7 +436,7 @@ print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 # 4. Softmax goes over the keys; each row sums to 1.
 # 5. Masks are −inf before softmax, not 0 after it.
 # 6. `True` means look in `scaled_dot_product_attention`, hidden in `MultiheadAttention`.
-# 7. A loss that is too good to be possible means a leak. Change a later token and look.
+# 7. A loss that is too good to be possible means a leak. In evaluation mode, change a later token and look.
 # 8. Heads are slices of queries, keys and values, each with its own softmax.
 # 9. A block adds to its input: attention moves between positions, linear layers work at each.
 # 10. A KV cache works because causal attention doesn't look ahead, as long as the window doesn't slide.
