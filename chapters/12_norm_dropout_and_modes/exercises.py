@@ -40,7 +40,7 @@ check.show({"ten times the statistics": [round(10 * float(each)) for each in pre
 # They start at mean 0 and variance 1, and move by a tenth towards the batch's.
 
 # %% [markdown] hint="norm_predict_statistics"
-# The mean of 0 and 4 is 2. The variance that is noted is the unbiased one: the squares of the distances sum to 8, over
+# The mean of 0 and 4 is 2. The variance that is stored is the unbiased one: the squares of the distances sum to 8, over
 # n − 1 = 1.
 
 # %% mutant="norm_predict_statistics"
@@ -60,13 +60,13 @@ prediction = [2.0, 8.0]
 
 # %% mutant="norm_predict_statistics"
 # The batch itself, with the biased variance
-# After one batch the statistics have gone a tenth of the way: they start at 0 and 1. And the variance that is noted is
+# After one batch the statistics have gone a tenth of the way: they start at 0 and 1. And the variance that is stored is
 # the unbiased one, 8.
 prediction = [2.0, 4.0]
 
 # %% mutant="norm_predict_statistics"
 # The other momentum, with the biased variance
-# A momentum of 0.1 is the share of the new batch: 0.9 · 0 + 0.1 · 2. And the variance that is noted is the unbiased one, 8.
+# A momentum of 0.1 is the share of the new batch: 0.9 · 0 + 0.1 · 2. And the variance that is stored is the unbiased one, 8.
 prediction = [1.8, 3.7]
 
 # %% mutant="norm_predict_statistics"
@@ -76,7 +76,7 @@ prediction = [15.2, 501.5]
 
 # %% mutant="norm_predict_statistics"
 # Counts the second batch, with the biased variance
-# In evaluation the statistics are used and stay as they are. And the variance that is noted is the unbiased one.
+# In evaluation the statistics are used and stay as they are. And the variance that is stored is the unbiased one.
 prediction = [15.2, 251.2]
 
 # %% mutant="norm_predict_statistics"
@@ -86,7 +86,7 @@ prediction = [0.2, 0.8]
 
 # %% mutant="norm_predict_statistics"
 # A biased variance that starts at 0
-# The running variance starts at 1, and what is noted is the unbiased variance, 8: 0.9 · 1 + 0.1 · 8.
+# The running variance starts at 1, and what is stored is the unbiased variance, 8: 0.9 · 1 + 0.1 · 8.
 prediction = [0.2, 0.4]
 
 # %% mutant="norm_predict_statistics"
@@ -186,8 +186,8 @@ def batch_statistics(input):
 
 
 # %% mutant="norm_batch_norm"
-# Notes the biased variance
-# The output is right. What is noted as the variance of the data should have correction 1.
+# Stores the biased variance
+# The output is right. What is stored as the variance of the data should have correction 1.
 def batch_statistics(input):
     dims = (0, *range(2, input.ndim))
     return input.mean(dims), input.var(dims, correction=0), input.var(dims, correction=0)
@@ -195,7 +195,7 @@ def batch_statistics(input):
 
 # %% mutant="norm_batch_norm"
 # Exchanges the two variances
-# The batch is normalized by the second, with correction 0. The third, which is noted, has correction 1.
+# The batch is normalized by the second, with correction 0. The third, which is stored, has correction 1.
 def batch_statistics(input):
     dims = (0, *range(2, input.ndim))
     return input.mean(dims), input.var(dims), input.var(dims, correction=0)
@@ -262,8 +262,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 
 # %% mutant="norm_batch_norm"
-# Normalizes by the variance it notes
-# The batch is normalized by its own variance, with correction 0. The one with correction 1 is only noted.
+# Normalizes by the variance it stores
+# The batch is normalized by its own variance, with correction 0. The one with correction 1 is only stored.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     check_channels(input, running_mean, running_var, weight, bias, training)
     mean, var = running_mean, running_var
@@ -280,7 +280,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 # %% mutant="norm_batch_norm"
 # Normalizes by the running statistics in training, too
-# In training the batch's own mean and variance are used. The running ones are only noted, for evaluation.
+# In training the batch's own mean and variance are used. The running ones are only stored, for evaluation.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     check_channels(input, running_mean, running_var, weight, bias, training)
     mean, var, unbiased = batch_statistics(input)
@@ -691,7 +691,7 @@ def dropout_noise(x, p):
 
 # %% mutant="norm_dropout"
 # Divides by zero at p = 1
-# With p = 1 nothing is kept, and 0 / 0 is nan. PyTorch gives zeros, and draws nothing.
+# With p = 1 nothing is kept, and 0 / 0 is nan. PyTorch multiplies by zeros, and draws nothing.
 def dropout(input, p=0.5, training=True, inplace=False):
     if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -1247,7 +1247,7 @@ def growth(dropout, x: torch.Tensor, p: float) -> float:
 
 # %% mutant="norm_measure_dropout"
 # Takes the root
-# That is the growth of the size, the root of the mean square.
+# That is how the root mean square grows.
 def growth(dropout, x: torch.Tensor, p: float) -> float:
     return (dropout(x, p).square().mean() / x.square().mean()).sqrt().item()
 

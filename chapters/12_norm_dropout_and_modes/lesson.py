@@ -55,7 +55,8 @@ for layer in layers:
 # %% [markdown]
 # A layer mostly looks at the flag for one of two reasons: it draws random numbers (dropout, `RReLU`), or it keeps
 # statistics of what it has seen (batch norm; instance norm, if you ask it to). Most layers do neither, and a network made
-# of these alone computes the same in both modes. Your own layers can read `self.training`, too.
+# of these alone computes the same in both modes. (In evaluation, PyTorch's transformer layers may also write other
+# numbers into padding.)
 #
 # ## Batch norm
 # [Chapter 10](10_activations_and_initialization.ipynb) chose initial weights that keep the root mean square at 1.
@@ -86,7 +87,7 @@ from course import pictures
 
 
 def draw(norm):
-    dims = {"batch norm": (0, 2), "layer norm": (1, 2), "instance norm": (2,)}[norm]
+    dims = {"batch norm": (0, 2), "layer norm over (3, 4)": (1, 2), "instance norm": (2,)}[norm]
     index = [slice(None) if dim in dims else 0 for dim in range(3)]
     values, mask = torch.arange(24).reshape(2, 3, 4), torch.zeros(2, 3, 4)
     mask[tuple(index)] = 1
@@ -95,7 +96,7 @@ def draw(norm):
     return pictures.grids((title, values, mask > 0), alt=alt)
 
 
-pictures.slider(draw, start={"norm": "batch norm"}, norm=["batch norm", "layer norm", "instance norm"])
+pictures.slider(draw, start={"norm": "batch norm"}, norm=["batch norm", "layer norm over (3, 4)", "instance norm"])
 
 # %% [markdown]
 # ### Break it
@@ -137,7 +138,8 @@ pictures.curves(curves, xlabel="batches seen", ylabel="running mean (the data's 
 #
 # - *Thirty seconds:* In training it normalizes each channel by the batch's mean and variance and updates running
 #   averages of both. In evaluation it uses those and leaves them alone. Weight and bias follow in both modes.
-# - *Longer:* Gradients flow through the batch's mean and variance in training; the running ones are constants.
+# - *Longer:* Gradients flow through the batch's mean and variance in training; the running ones are constants. With
+#   `track_running_stats=False`, evaluation takes the batch's, too.
 # - *They ask next:* What breaks with tiny batches? Their statistics are mostly noise, and with one value per channel
 #   it raises.
 # - *The trap:* calling `eval()` on a model that never trained: its statistics are still 0 and 1.
@@ -171,8 +173,9 @@ print("bias gradient below 1e-5:", (linear.bias.grad.abs() < 1e-5).all().item())
 print("bias gradient in evaluation mode: from {:.1f} to {:.1f}".format(*slope.aminmax()))
 
 # %% [markdown]
-# The gradients follow: 0 for the bias, and 1/100 as large for weights that are 100 times as large. So a bias before a
-# batch norm learns nothing, and ResNet leaves it out: `bias=False`. (If the norm is frozen in evaluation mode, its mean
+# The gradients follow: rounding noise for the bias, and 1/100 as large for weights that are 100 times as large. So a bias
+# before a batch norm learns nothing useful (Adam still moves it, because it divides by that noise), and ResNet leaves it
+# out: `bias=False`. (If the norm is frozen in evaluation mode, its mean
 # is a constant, and the bias does learn.) The initial scale of the weights matters much less, too. Here are chapter 10's
 # twenty layers, with the small weights that `nn.Linear` starts with:
 
@@ -216,8 +219,8 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="It stays at 0.
 # - *Proof:* `proof-invariant`.
 #
 # ## Layer norm
-# Layer norm is the same formula within each sample. In a text, each word is normalized over its own features, whatever
-# else is in the batch. There's nothing to remember, so the modes don't differ (`proof-modes`).
+# Layer norm is the same formula over the last dimensions of each sample. In a text, each word is normalized over its own
+# features, whatever else is in the batch. There's nothing to remember, so the modes don't differ (`proof-modes`).
 
 # %% tags=["proof-layer-norm"]
 ln, bn, frozen = nn.LayerNorm(4), nn.BatchNorm1d(4), nn.BatchNorm1d(4).eval()
@@ -236,8 +239,8 @@ for name, norm in {"layer norm": ln, "batch norm": bn, "  in evaluation": frozen
 #
 # **Interview · Batch norm or layer norm?**
 #
-# - *Thirty seconds:* Batch norm takes statistics per channel over the batch, layer norm per sample over its features.
-#   Usually batch norm for convolutions with large batches, and layer norm for sequences and small batches.
+# - *Thirty seconds:* Batch norm takes statistics per channel over the batch, layer norm over the last dimensions of each
+#   sample. Usually batch norm for convolutions with large batches, and layer norm for sequences and small batches.
 # - *Longer:* Layer norm needs no running statistics, and training and evaluation agree.
 # - *They ask next:* Why do GPTs use layer norm? A mean over positions would leak later words into earlier ones in
 #   training, and padding would count. "There may be one row in the batch" is no reason: evaluation doesn't use the batch.
@@ -246,7 +249,7 @@ for name, norm in {"layer norm": ln, "batch norm": bn, "  in evaluation": frozen
 # - *Proof:* `proof-layer-norm`, `proof-modes`.
 #
 # ## Dropout · 3.14 Dropout机制
-# In training, zero each number with probability p, so that no unit can rely on another alone. On its own, that has a
+# In training, multiply each number by 0 with probability p, so that no unit can rely on another alone. Alone, that has a
 # fault:
 
 # %% tags=["proof-dropout"]
@@ -365,12 +368,13 @@ print("momentum None, the mean of all batches:", torch.allclose(bn.running_mean,
 
 # %% [markdown]
 # The statistics are written by each forward pass in training mode: a warm-up run, a check of shapes or a validation in
-# the wrong mode changes the model. An optimizer's steps play no part: `num_batches_tracked` counts forward passes in
-# training mode. With gradient accumulation, each small batch is still normalized by its own statistics.
+# the wrong mode changes the model. An optimizer's steps play no part: `num_batches_tracked` counts calls in training
+# mode, even those that raise. With gradient accumulation, each small batch is still normalized by its own statistics.
 #
 # **Interview · You fine-tune a network with frozen batch norms. What do you have to do?**
 #
-# - *Thirty seconds:* `requires_grad_(False)` freezes weight and bias, `eval()` the statistics. You need both.
+# - *Thirty seconds:* `requires_grad_(False)` freezes weight and bias, if their `grad` is None; `eval()` freezes the statistics.
+#   You need both.
 # - *Longer:* The statistics are buffers, not parameters: no gradient and no optimizer reaches them. The forward pass in
 #   training mode writes them.
 # - *They ask next:* And the next `model.train()`? It sets the flag everywhere again, so call `eval()` on the frozen part
@@ -388,12 +392,12 @@ print(inspect.getsource(nn.modules.batchnorm._BatchNorm.forward))
 # `mytorch`'s layer makes the first two of its three decisions. `factor` is the momentum, or 1/k at the k-th batch if that
 # is `None`. `uses_batch` is true in training, and where there are no statistics. `keeps` is for a layer whose
 # `track_running_stats` is switched off later: in training it leaves its old statistics alone. The large difference is one
-# level below: PyTorch has one kernel for the whole formula, with a backward pass of its own. It is one node in the graph.
+# level below: PyTorch has one kernel for the whole formula, one node in the graph.
 # The formula in `mytorch` leaves about twenty.
 #
 # ## Myths
 # ### Myth 1 · "Train mode computes gradients, eval mode doesn't"
-# The notes say so (D 八). Try all four combinations:
+# Try all four combinations:
 
 # %% tags=["proof-myth-1"]
 from contextlib import nullcontext
@@ -445,9 +449,9 @@ print("unchanged:", torch.allclose(bn(new), new))
 # 3. Batch norm, training: the batch's mean and biased variance. Evaluation: the running ones.
 # 4. running = (1 − momentum) · running + momentum · new, with the unbiased variance.
 # 5. Statistics are buffers: frozen by `eval()`, not by `requires_grad_(False)` or `no_grad`.
-# 6. A bias before a batch norm in training mode learns nothing.
+# 6. A bias before a batch norm in training mode learns nothing useful.
 # 7. Layer norm: within a sample, the same in both modes.
-# 8. Dropout: zero with probability p, divide the rest by 1 − p, in training only.
+# 8. Dropout: times 0 with probability p, else divided by 1 − p, in training only.
 # 9. Give `F.dropout` its `training=self.training`.
 # 10. Normalization makes training less sensitive to the initial scale of the weights.
 #

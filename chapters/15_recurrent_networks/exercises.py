@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Recurrent networks
-# Seven exercises, 18 points. Three of them add to your library: the walk through time, the LSTM's step and the GRU's.
+# Seven exercises, 18 points. Three of them add to your library: the loop over time, the LSTM's step and the GRU's.
 
 # %% setup=true
 from __future__ import annotations
@@ -73,8 +73,8 @@ prediction = [[6, 7, 5], [4, 6, 5], [4, 6, 5]]
 prediction = [[7, 6, 10], [4, 7, 5], [4, 7, 5]]
 
 # %% [markdown] exercise="rnn_walk" kind="core" points=3 part="mytorch.nn.recurrent:walk"
-# ### Exercise 2 · The walk
-# Repeat a step through time, forwards or backwards. `inputs` is a list of tensors, one for each moment. In a packed batch,
+# ### Exercise 2 · The loop over time
+# Unroll a step over time, forwards or backwards. `inputs` is a list of tensors, one for each moment. In a packed batch,
 # later ones have fewer rows: the short sequences have ended, and keep the state they had. Backwards, it is the other way
 # round: the long sequences begin alone, and the short ones join in, with the state that they were given.
 #
