@@ -249,7 +249,7 @@ for name, norm in {"layer norm": ln, "batch norm": bn, "  in evaluation": frozen
 # - *Proof:* `proof-layer-norm`, `proof-modes`.
 #
 # ## Dropout · 3.14 Dropout机制
-# In training, multiply each number by 0 with probability p, so that no unit can rely on another alone. Alone, that has a
+# In training, multiply each number by 0 with probability p, so that no unit can rely on another alone. By itself, that has a
 # fault:
 
 # %% tags=["proof-dropout"]
@@ -373,8 +373,8 @@ print("momentum None, the mean of all batches:", torch.allclose(bn.running_mean,
 #
 # **Interview · You fine-tune a network with frozen batch norms. What do you have to do?**
 #
-# - *Thirty seconds:* `requires_grad_(False)` freezes weight and bias, if their `grad` is None; `eval()` freezes the statistics.
-#   You need both.
+# - *Thirty seconds:* `requires_grad_(False)` freezes weight and bias, if their `grad` is None; `eval()` freezes the
+#   statistics. You need both.
 # - *Longer:* The statistics are buffers, not parameters: no gradient and no optimizer reaches them. The forward pass in
 #   training mode writes them.
 # - *They ask next:* And the next `model.train()`? It sets the flag everywhere again, so call `eval()` on the frozen part
