@@ -120,8 +120,7 @@ F.cross_entropy(logits, targets).backward()
 print(logits.grad)
 print(torch.allclose(logits.grad, (logits.softmax(1) - F.one_hot(targets, 3)) / 2))
 for weight, label in ((None, [0, 2]), (torch.tensor([1.0, 1.0, 3.0]), [0, 2]), (None, [-100, -100])):
-    loss = F.cross_entropy(logits.detach(), torch.tensor(label), weight=weight)
-    print(weight, label, f"{loss.item():.2f}")
+    print(weight, label, f"{F.cross_entropy(logits.detach(), torch.tensor(label), weight):.2f}")
 
 # %% [markdown]
 # **Interview · What is cross-entropy, and why is it computed from logits?**

@@ -146,7 +146,9 @@ def keep_the_part_and_drop_the_guard_and_the_count(patch: pytest.MonkeyPatch) ->
 
 
 def keep_the_part_of_mytorch(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Kits, "own", lambda kits, exercise: kits._core if kits.about[exercise].get("parts") else None)
+    patch.setattr(
+        Kits, "own", lambda kits, exercise, only=(): kits._core if kits.about[exercise].get("parts") else None
+    )
 
 
 def no_bubblewrap(patch: pytest.MonkeyPatch) -> None:
@@ -163,7 +165,7 @@ def no_cleaning(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_salt(patch: pytest.MonkeyPatch) -> None:
-    edit(patch, "check.py", "secret, str(seed()))", "secret, str(PRACTICE_SEED))")
+    edit(patch, "check.py", "secret, str(seed()), reveal", "secret, str(PRACTICE_SEED), reveal")
 
 
 Off = Callable[[pytest.MonkeyPatch], None]

@@ -23,7 +23,7 @@ NEEDS = "defines it; the solution cell itself must hold all that it needs)"
         ("core_strides", f"NameError: name 'mine' is not defined (cell 1, `def mine(size):`, {NEEDS}"),
         (
             "core_tensor",
-            "NameError: name 'strides' is not defined "
+            "Tensor.rows: NameError: name 'strides' is not defined "
             "(cell {place}, `def strides(size):`, defines it, in another file: from mytorch.strides import strides)",
         ),
         ("core_derivative", "NameError: name 'values' is not defined"),  # which the check of this exercise defines
@@ -39,4 +39,4 @@ def test_what_is_told(core_course: Course, tmp_path: Path, exercise: str, told: 
     nbformat.write(notebook, tmp_path / "06_core.ipynb")
     (result,) = grade([tmp_path], core_course, explain=False).submissions
     messages = {item.grade_id: item.message for item in result.items}
-    assert messages[exercise] == told.format(place=place)
+    assert messages[exercise].partition("\n")[0] == told.format(place=place)

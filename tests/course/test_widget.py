@@ -11,7 +11,7 @@ from rich.console import Console
 from course import package, practice, widget
 from course.files import CODE, Course
 from course.grade import Item, Report, Result
-from course.progress import table
+from course.progress import table, table_of
 from course.report import print_report
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -40,7 +40,7 @@ def test_bars_and_the_table_beside_them(mine: Course, shown: list[dict[str, Any]
 
     widget.progress()
     (data,) = shown
-    assert "✓ contiguous_strides" in data["text/plain"] and "4/8" in data["text/plain"]
+    assert "2 of 4" in data["text/plain"] and "4 of 8" in data["text/plain"]
     assert data["text/plain"].endswith("Next: running_mean in exercises/01_fixture.ipynb\n")
     assert data[VIEW]["model_id"]
     total, rows, following, again = widget._Bars(mine, ipywidgets).children
@@ -68,7 +68,7 @@ def test_in_a_notebook_the_table_is_text_and_nothing_is_displayed_beside_it(
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     widget.progress()
     (data,) = shown
-    assert "4/8" in data["text/plain"]
+    assert "4 of 8" in data["text/plain"]
 
 
 def test_a_build_counts_nothing(mine: Course, shown: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +85,8 @@ def test_tables_fit_80_columns() -> None:
     with shown.capture() as capture, pytest.MonkeyPatch.context() as patch:
         patch.setattr(practice, "is_kept", lambda *_: True)
         shown.print(table(course))
+        for chapter in {each.chapter for each in exercises}:
+            shown.print(table_of(course, chapter))
         items = [Item(each.name, 0, each.points, "failed", "x: expected 1, got 2") for each in exercises]
         print_report(Report(1, [Result("a.ipynb", "01", "graded", items=items)]), shown)
     lines = capture.get().splitlines()

@@ -1,5 +1,6 @@
 """The answers are in reach: the reference, or its text, is read from wherever it may lie."""
 
+import ast
 import os
 import re
 
@@ -190,7 +191,10 @@ def delegates_to_minitorch(target: Target) -> bool:
 
 
 def _delegate(target: Target) -> str:
-    return next(text for text in target.delegates if "import minitorch" in text)
+    """A known wrong answer, without the functions that are right in it: those earn their own points."""
+    text = next(text for text in target.delegates if "import minitorch" in text)
+    pieces = [str(ast.get_source_segment(text, node)) for node in ast.parse(text).body]
+    return "\n\n".join(piece for piece in pieces if "minitorch" in piece or not piece.startswith("def "))
 
 
 def _imported(text: str, how: str) -> str:
