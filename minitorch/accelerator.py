@@ -6,7 +6,7 @@ Source: https://pytorch.org/docs/stable/accelerator.html
 from __future__ import annotations
 
 from collections import OrderedDict
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from minitorch import cuda
@@ -65,7 +65,7 @@ def set_device_index(device: Any, /) -> None:
 
 def device_index(device: int | None, /) -> AbstractContextManager[None]:
     """A context in which the one of this number is current; None changes nothing."""
-    return cuda.device(_index_of(device))
+    return nullcontext() if device is None else cuda.device(_index_of(device))
 
 
 def current_stream(device: Any = None, /) -> cuda.Stream:

@@ -13,8 +13,10 @@ DIFFERENT = by_name(
             torch.narrow_copy torch.sparse_coo_tensor Tensor.to_sparse
         """,
         "Devices other than the CPU are refused in other words.": """
-            Generator.clone_state torch.set_default_device accelerator.synchronize
+            Generator.clone_state torch.set_default_device accelerator.synchronize accelerator.get_device_capability
+            torch.Stream
         """,
+        "Events are those of GPUs; the CPU has none.": "torch.Event",
         "There is no complex type of float16.": "torch.set_default_dtype",
         "Equal elements keep their order, which torch.sort leaves open.": "torch.sort",
         "Typed storages are left out.": "torch.is_storage",

@@ -29,6 +29,7 @@ case(
     dtypes=FLOAT,
 )
 case("Tensor.is_ipu Tensor.is_mtia Tensor.is_maia", tensors, dtypes=FLOAT)
+UNTESTED["Tensor.record_stream"] = "a GPU's streams are in tests/arrays/test_cuda_programs.py"
 case("Tensor.pin_memory", lambda make: [], errors=tensors)
 case("Tensor.__reversed__", tensors)
 case(
