@@ -106,7 +106,7 @@ def measure(width, divisor):
 widths, lines = [1, 4, 16, 64, 256, 1024], {}
 for name, divisor in {"by 1": lambda d: 1, "by √d": math.sqrt, "by d": lambda d: d}.items():
     rows = list(zip(*[measure(d, divisor(d)) for d in widths], strict=True))
-    lines[name] = list(rows[2])
+    lines[name] = [round(each, 2) for each in rows[2]]
     for what, row in zip(("spread", "largest weight", "median gradient", "share < 0.001"), rows, strict=True):
         print(f"{name:5} {what:15}", *(f"{each:6.2f}" for each in row))
 pictures.curves(lines, widths, xlabel="width d", ylabel="norm of the gradient at q, median", log="x")
