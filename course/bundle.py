@@ -33,7 +33,7 @@ from course import mistakes
 MIME = "application/vnd.minitorch.check+json"
 MAX_ELEMENTS = 20_000
 MOST = 3
-"""Values that are told to differ."""
+"""How many of the values that differ a message names."""
 MALFORMED = "the values shown are not of the course's format"
 
 Bundle = dict[str, Any]

@@ -81,7 +81,7 @@ async def execute_reference(
     """Run the reference and then, in the same kernel, every mutant with its check.
 
     Returns:
-        By exercise, the mistakes of the mutants: what the author of each is told, and which values it gets wrong.
+        By exercise, the mistakes of the mutants: the explanation of each, and which values it gets wrong.
 
     Raises:
         CellError: a cell of the reference raised.

@@ -1,6 +1,6 @@
 """Known mistakes: which of them explain the values that a check shows, value by value.
 
-A mistake is `{"says": what its author is told, "values": {name: fingerprint}}`, with the values that it gets wrong.
+A mistake is `{"says": an explanation, "values": {name: fingerprint}}`, with the values that it gets wrong.
 """
 
 import hashlib
