@@ -4,6 +4,7 @@
 #   make test TORCH=no                          without PyTorch: what compares with it is skipped
 #   make test TORCH_INDEX=URL                   PyTorch from another index, such as one of CPU builds
 #   make test TURN=7                            the notebooks run once, but as `make kernels` does, the seventh in turn
+#   make browser TURN=7                         a sixth of the notebooks in a browser, the seventh sixth in turn
 #   make kernels ONLY=2                         one of the six runs: 1 Prescott, 2 Haswell, 3 SkylakeX with 1 thread,
 #                                               4, 5 and 6 the same with 2 threads
 
@@ -30,7 +31,7 @@ PYTEST := $(RUN) pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup lab test kernels bench gpu format lock environment clean
+.PHONY: help setup lab test kernels browser bench gpu format lock environment frames site clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1: \2/p' $(MAKEFILE_LIST)
@@ -67,13 +68,17 @@ endif
 	$(RUN) mypy
 	$(RUN) course build --check --stored
 	$(PYTEST)
-	$(if $(TURN),$(RUN) course.kernels --workers $(WORKERS) --turn $(TURN),$(PYTEST) --nbval notebooks solutions)
+	$(if $(TURN),$(RUN) course.authoring.kernels --workers $(WORKERS) --turn $(TURN),$(PYTEST) --nbval notebooks solutions)
 ifeq ($(TORCH),no)
 	@echo "TORCH=no: where PyTorch is not installed, nothing was compared with it. The tests above that say so were skipped."
 endif
 
 kernels: setup ## the notebooks with kernels of OpenBLAS: Prescott, Haswell, SkylakeX (ONLY=1 to 3), with 2 threads (4 to 6)
-	$(RUN) course.kernels --workers $(WORKERS) $(ONLY)
+	$(RUN) course.authoring.kernels --workers $(WORKERS) $(ONLY)
+
+browser: export MINITORCH_BROWSER_TURN := $(TURN)
+browser: setup ## every notebook in a browser (TURN=7: a sixth of them); MINITORCH_SCREENSHOTS=FOLDER keeps what it showed
+	$(RUN) pytest tests/course/every_notebook.py
 
 bench: setup ## minitorch, PyTorch and plain NumPy at the same work
 	$(RUN) benchmarks $(ARGS)
@@ -85,13 +90,33 @@ format: setup ## let ruff rewrite what it can
 	$(RUN) ruff check --fix .
 	$(RUN) ruff format .
 
-lock: setup ## pin what pyproject.toml asks for (ARGS=--upgrade: the newest versions)
-	$(RUN) uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
-		--no-emit-index-url --no-emit-find-links --no-header --no-strip-extras --extra course --extra dev $(ARGS) \
-		pyproject.toml -o requirements.lock
+PIN := $(RUN) uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-header --no-strip-extras pyproject.toml
 
-environment: setup ## write environment.yml anew from pyproject.toml
-	$(RUN) course.environment --write
+lock: setup ## pin what pyproject.toml asks for (ARGS=--upgrade: the newest versions)
+	$(PIN) --extra course --extra dev $(ARGS) -o requirements.lock
+	$(PIN) --extra site $(ARGS) -o requirements-site.lock
+
+environment: setup ## write environment.yml, and Binder's, anew from pyproject.toml
+	$(RUN) course.authoring.environment --write
+
+# The site has an environment of its own, so that a learner's stays small.
+SITE := .venv/site/$(notdir $(BIN))/python -m
+
+.venv/site/installed: requirements-site.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make site PYTHON=...")'
+	$(PYTHON) -m venv .venv/site
+	@echo "Installing the pinned packages of the site into .venv/site: a minute the first time."
+	$(SITE) pip install --quiet --no-deps --require-hashes -r requirements-site.lock
+	@touch $@
+
+site: .venv/site/installed ## the course as pages, in dist/site/html; no notebook is run
+	$(SITE) course.site dist/site/source
+	$(SITE) sphinx -q -W --keep-going -b html dist/site/source dist/site/html
+	$(SITE) course.site.check dist/site/html
+
+frames: setup ## what moves on the site: runs the lessons whose sliders or graphs changed (needs npm and Chromium)
+	$(RUN) course.site.frames
 
 clean: ## remove caches; .venv and your answers in my/ stay
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache dist

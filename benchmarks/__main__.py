@@ -2,6 +2,7 @@
 
 `python -m benchmarks ops [--backward] [NAME …]`: every op, or those named, on about a million elements.
 `python -m benchmarks layers [NAME …]`: layers, losses and activations, forward and backward.
+`python -m benchmarks mytorch`: the learner's library beside minitorch.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy
 import threadpoolctl
 import torch
 
-from benchmarks import layers, sweep
+from benchmarks import layers, mytorch, sweep
 from benchmarks.measure import import_cost, interleaved, least_seconds, peak_memory, ratio
 from benchmarks.networks import PROGRAMS
 from benchmarks.workloads import WORKLOADS
@@ -77,13 +78,13 @@ def report() -> str:
     for module in ("minitorch", "torch", "numpy"):
         milliseconds, mebibytes = import_cost(module)
         lines.append(f"| {module} | {milliseconds:.0f} ms | {mebibytes:.0f} MiB |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", mytorch.report()])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--write", type=Path, help="also write the table to this file")
-    parser.add_argument("what", nargs="?", choices=["workloads", "ops", "layers"], default="workloads")
+    parser.add_argument("what", nargs="?", choices=["workloads", "ops", "layers", "mytorch"], default="workloads")
     parser.add_argument("names", nargs="*", help="of ops or layers; all of them by default")
     parser.add_argument("--backward", action="store_true", help="ops with their gradient")
     arguments = parser.parse_args()
@@ -91,6 +92,8 @@ def main() -> None:
         text = sweep.report(arguments.names or sweep.names(), arguments.backward)
     elif arguments.what == "layers":
         text = layers.report(arguments.names or list(layers.LAYERS))
+    elif arguments.what == "mytorch":
+        text = mytorch.report()
     else:
         text = report()
     print(text)

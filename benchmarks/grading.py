@@ -22,11 +22,11 @@ from typing import Any
 import nbformat
 import psutil
 
-from course import sandbox
+from course.authoring.notebook import exercise_of, role
 from course.files import Course
-from course.grade import Report, grade
-from course.merge import stubs_of
-from course.notebook import exercise_of, role
+from course.grading.grade import Report, grade
+from course.grading.merge import stubs_of
+from course.sandbox import outside
 
 CHAPTERS = ("01_global_settings", "06_computation_graph")
 
@@ -41,13 +41,13 @@ class ProcessorTime:
 
     def __init__(self) -> None:
         self.of_ended = 0.0
-        end = sandbox.Process.end
+        end = outside.Process.end
 
-        def counted(process: sandbox.Process) -> None:
+        def counted(process: outside.Process) -> None:
             self.of_ended += _of_tree(psutil.Process(process.popen.pid))
             end(process)
 
-        sandbox.Process.end = counted  # type: ignore[method-assign]
+        outside.Process.end = counted  # type: ignore[method-assign]
 
     def seconds(self) -> float:
         """So far."""
@@ -93,7 +93,7 @@ def main(arguments: list[str] | None = None) -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     load = f", load {os.getloadavg()[0]:.1f} before" if hasattr(os, "getloadavg") else ""
-    print(f"{datetime.now(UTC):%Y-%m-%d}, {_processor()}, one of {os.cpu_count()} cores{load}; {sandbox.description()}")
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {_processor()}, one of {os.cpu_count()} cores{load}; {outside.description()}")
     processor = ProcessorTime()
     print(f"{'chapter':<24} {'class':<7} {'exercises':>9} {'once':>7} {'each':>7} {'processor':>9} {'a minute':>9}")
     for chapter in options.chapters:

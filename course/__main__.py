@@ -1,6 +1,7 @@
 """The command `course`."""
 
 import importlib.util
+import os
 import signal
 import sys
 from pathlib import Path
@@ -39,13 +40,16 @@ class Commands(click.Group):
 def main(context: click.Context, root: Path | None) -> None:
     """Build, check and grade the notebooks of the course, and follow your progress."""
     course = context.obj = Course(root.resolve()) if root else Course.find()
+    if context.invoked_subcommand == "start":
+        return
     if not (course.pristine.is_dir() or course.chapters.is_dir()):
         where = f"in {root}" if root else "in this folder or above it"
         raise click.ClickException(
-            f"no course {where}: go to a clone of its repository, or to a student's copy of it, or give --root FOLDER"
+            f"no course {where}: `course start FOLDER` makes one; or go to a clone of its repository, to a student's "
+            "copy of it, or give --root FOLDER"
         )
-    if context.invoked_subcommand in ("hint", "mine", "next", "progress", "reset"):
-        from course.package import ensure
+    if context.invoked_subcommand in ("hint", "mine", "next", "progress", "reset", "watch"):
+        from course.learner.package import ensure
 
         ensure(context.obj)
 
@@ -63,9 +67,9 @@ def main(context: click.Context, root: Path | None) -> None:
 @click.pass_obj
 def build(course: Course, chapters: tuple[str, ...], check: bool, stored: bool, jitter: int | None) -> None:
     """Make the notebooks of CHAPTERS (all of them) from their sources."""
-    from course.build import build as build_notebooks
-    from course.build import differences, differences_with_jitter
-    from course.source import SourceError
+    from course.authoring.build import build as build_notebooks
+    from course.authoring.build import differences, differences_with_jitter
+    from course.authoring.source import SourceError
 
     if stored and not check:
         raise click.UsageError("--stored needs --check")
@@ -119,18 +123,18 @@ def grade(
     """Grade the notebooks PATHS, or those in folders, on fresh inputs."""
     from rich.console import Console
 
-    from course import sandbox
     from course.files import write_atomically
-    from course.grade import Report, keep_passed
-    from course.grade import grade as grade_notebooks
-    from course.report import print_report, progress_bar, write_reports
-    from course.report_gradescope import NotGradedError
+    from course.grading.grade import Report, keep_passed
+    from course.grading.grade import grade as grade_notebooks
+    from course.reports.gradescope import NotGradedError
+    from course.reports.table import print_report, progress_bar, write_reports
+    from course.sandbox import outside
 
     if not any(course.solutions.glob("*.ipynb")):
         raise click.ClickException(
             f"{course.root} holds no solutions/*.ipynb, which a grade compares with; `course check` needs none"
         )
-    if untrusted and (trouble := sandbox.trouble()):
+    if untrusted and (trouble := outside.trouble()):
         raise click.UsageError(f"--untrusted needs a sandbox: {trouble}")
     if dask and not importlib.util.find_spec("distributed"):
         raise click.UsageError("--dask needs Dask: pip install distributed")
@@ -182,11 +186,11 @@ def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None
     """Check the notebooks PATHS, or the chapters' in folders, on the practice inputs, cell by cell, in a new kernel."""
     from rich.console import Console
 
+    from course.authoring.withheld import waits
     from course.check import PRACTICE_SEED
-    from course.find import of_chapters
-    from course.grade import Report, keep_passed, practise
-    from course.report import print_practice, print_report
-    from course.withheld import waits
+    from course.grading.find import of_chapters
+    from course.grading.grade import Report, keep_passed, practise
+    from course.reports.table import print_practice, print_report
 
     found, others = of_chapters(course, paths)
     for path in others:
@@ -207,18 +211,25 @@ def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None
 
 @main.command()
 @click.argument("chapter", required=False)
+@click.option("--all", "everything", is_flag=True, help="Each exercise of every chapter.")
 @click.pass_obj
-def progress(course: Course, chapter: str | None) -> None:
-    """Show your points and your parts of the package, a line for each chapter, or each exercise of CHAPTER."""
+def progress(course: Course, chapter: str | None, everything: bool) -> None:
+    """Show your points in each chapter and how much of mytorch is yours; or each exercise of CHAPTER, and its parts."""
     from rich.console import Console
 
-    from course import names
-    from course.progress import table, table_of
+    from course.learner import names
+    from course.learner.practice import exercises
+    from course.learner.progress import next_line, table, table_of
 
-    if chapter is None:
-        Console().print(table(course))
+    console = Console()
+    if everything:
+        for each in dict.fromkeys(exercise.chapter for exercise in exercises(course)):
+            console.print(table_of(course, each))
+    elif chapter is None:
+        console.print(table(course))
+        console.print(next_line(course), soft_wrap=True, highlight=False)
     elif found := names.chapter(course, chapter):
-        Console().print(table_of(course, found))
+        console.print(table_of(course, found))
     else:
         raise click.ClickException(f"there is no chapter {chapter!r}; `course progress` lists them")
 
@@ -227,7 +238,7 @@ def progress(course: Course, chapter: str | None) -> None:
 @click.pass_obj
 def next_exercise(course: Course) -> None:
     """Say which exercise comes next."""
-    from course.progress import following
+    from course.learner.progress import following
 
     exercise = following(course)
     if exercise is None:
@@ -238,11 +249,22 @@ def next_exercise(course: Course) -> None:
 
 
 @main.command()
+@click.pass_obj
+def watch(course: Course) -> None:
+    """Check a notebook whenever it is saved. Keys: n next, h hint, l list, c check all, q quit."""
+    from rich.console import Console
+
+    from course.learner.watch import watch as keep_watching
+
+    keep_watching(course, Console())
+
+
+@main.command()
 @click.argument("exercise")
 @click.pass_obj
 def hint(course: Course, exercise: str) -> None:
     """Show the next hint of EXERCISE."""
-    from course.practice import UnknownExerciseError, next_hint
+    from course.learner.practice import UnknownExerciseError, next_hint
 
     try:
         click.echo(next_hint(course, exercise))
@@ -255,7 +277,7 @@ def hint(course: Course, exercise: str) -> None:
 @click.pass_obj
 def read(course: Course, chapter: str) -> None:
     """Show the parts of minitorch to read with CHAPTER: 06, or 06_computation_graph."""
-    from course.read import shown
+    from course.learner.read import shown
 
     text = shown(course.root, chapter)
     if not text:
@@ -269,8 +291,8 @@ def read(course: Course, chapter: str) -> None:
 @click.pass_obj
 def reset(course: Course, names: tuple[str, ...], everything: bool) -> None:
     """Give the exercises, or whole chapters, NAMES back as they were; a copy of yours is kept."""
-    from course.practice import UnknownExerciseError
-    from course.progress import reset as reset_exercise
+    from course.learner.practice import UnknownExerciseError
+    from course.learner.progress import reset as reset_exercise
 
     if bool(names) == everything:
         raise click.UsageError("say which exercises or chapters, or --all")
@@ -293,7 +315,7 @@ def reset(course: Course, names: tuple[str, ...], everything: bool) -> None:
 @click.pass_obj
 def release(course: Course, archive: Path, grader: bool, graded: str) -> None:
     """Write the zip file ARCHIVE for students: what is in git, without solved notebooks and their sources."""
-    from course.release import release as write_release
+    from course.authoring.release import release as write_release
 
     if grader and graded:
         raise click.UsageError("--graded is for the students' archive; the grader's has all of the reference")
@@ -307,17 +329,89 @@ def release(course: Course, archive: Path, grader: bool, graded: str) -> None:
 
 
 @main.command()
-@click.argument("archive", type=_FILE)
+@click.argument("archive", required=False, type=_FILE)
 @click.pass_obj
-def update(course: Course, archive: Path) -> None:
-    """Bring this student's copy to the version in the zip file ARCHIVE; what you wrote stays."""
-    from course.update import update as update_copy
+def update(course: Course, archive: Path | None) -> None:
+    """Bring this folder to the version that is installed, or is in the zip file ARCHIVE; what you wrote stays."""
+    from course.learner.update import update as update_copy
 
     try:
         for path in update_copy(course, archive):
             click.echo(f"kept a copy: {path.relative_to(course.root)}")
     except ValueError as error:
         raise click.ClickException(str(error)) from error
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+def start(folder: Path) -> None:
+    """Lay out the course in FOLDER: lessons, exercises, and the library that they run on."""
+    from course.learner.package import ensure
+    from course.learner.update import start as lay_out
+
+    try:
+        ensure(lay_out(folder))
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"The course is in {folder}. Next: cd {folder}, then course lab")
+
+
+@main.command()
+@click.option(
+    "--round",
+    "rounds",
+    multiple=True,
+    metavar="NAME",
+    help="rapid, explain, predict, estimate, whiteboard or debug; several are possible. All of them, if left out.",
+)
+@click.option("--minutes", type=click.FloatRange(min=1), default=45.0, show_default=True, help="How long it takes.")
+@click.option("--seed", type=click.IntRange(min=0), help="Draw what this seed drew.")
+@click.option("--no-clock", is_flag=True, help="No time is taken.")
+@click.option("--new", is_flag=True, help="Begin another interview, even if one is open.")
+@click.option(
+    "--export", "target", type=_FILE, metavar="FILE", help="Write all questions: .txt for Anki, .html for printing."
+)
+@click.pass_obj
+def interview(
+    course: Course,
+    rounds: tuple[str, ...],
+    minutes: float,
+    seed: int | None,
+    no_clock: bool,
+    new: bool,
+    target: Path | None,
+) -> None:
+    """Hold a mock interview, in rounds, or go on with the one that was interrupted."""
+    from rich.console import Console
+
+    from course.interview import terminal
+    from course.interview.bank import Bank
+    from course.interview.export import export
+    from course.interview.rounds import ROUNDS
+
+    if target is not None:
+        try:
+            click.echo(f"{target}: {export(Bank(course), target)} cards")
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+        return
+    if unknown := [name for name in rounds if name not in ROUNDS]:
+        raise click.UsageError(f"no round is called {unknown[0]!r}: {', '.join(ROUNDS)}")
+    terminal.hold(course, Console(), rounds, minutes, seed, not no_clock, new)
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_obj
+def lab(course: Course, arguments: tuple[str, ...]) -> None:
+    """Open JupyterLab on the welcome notebook. ARGUMENTS are JupyterLab's own."""
+    import subprocess
+
+    programs = str(Path(sys.executable).parent)  # a cell finds `!course` there
+    path = os.pathsep.join(dict.fromkeys([programs, *os.environ.get("PATH", os.defpath).split(os.pathsep)]))
+    welcome = "--LabApp.default_url=/lab/tree/notebooks/00_welcome.ipynb"
+    command = [sys.executable, "-m", "jupyterlab", welcome, *arguments]
+    sys.exit(subprocess.call(command, cwd=course.root, env={**os.environ, "PATH": path}))
 
 
 @main.command()
@@ -328,13 +422,44 @@ def update(course: Course, archive: Path) -> None:
 @click.pass_obj
 def nbgrader(course: Course, chapters: tuple[str, ...], folder: Path) -> None:
     """Write what nbgrader makes assignments of CHAPTERS of, each into a folder of its own."""
-    from course.nbgrader_source import write_source
+    from course.grading.nbgrader_source import write_source
 
     try:
         for chapter in chapters:
             click.echo(write_source(course, chapter, folder))
     except LookupError as error:
         raise click.ClickException(str(error)) from error
+
+
+@main.command()
+@click.argument("name", required=False)
+@click.pass_obj
+def write(course: Course, name: str | None) -> None:
+    """Write a definition of mytorch that no exercise asks for.
+
+    \b
+    course write              the definitions that can be written; yours are ticked
+    course write views:select begins my/writing/views.select.py; once it is written, runs its tests and keeps it
+    """
+    from course.learner import writing
+
+    if name is None:
+        for line in writing.listed(course):
+            click.echo(line)
+        return
+    try:
+        part = writing.find(course, name)
+    except LookupError as error:
+        raise click.ClickException(str(error)) from error
+    path = writing.begun(course, part)
+    if not writing.is_written(course, part, path.read_text(encoding="utf-8")):
+        click.echo(f"{path.relative_to(course.root)} says what {part} must do. Write it, then give this command again.")
+        return
+    code = writing.check(course, part)
+    click.echo(
+        f"✓ {part} is yours: kept in my/written, and in my/mytorch." if code == 0 else f"✗ {part} is not right yet."
+    )
+    sys.exit(code)
 
 
 @main.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -348,7 +473,7 @@ def mine(course: Course, arguments: tuple[str, ...]) -> None:
     course mine SCRIPT.py ...  a script in which `import mytorch` gives your package, with its arguments
     course mine TESTS ...      pytest with these arguments (course mine -- --help: its options), on your parts
     """
-    from course.mine import SolutionError, run_script, run_tests
+    from course.learner.mine import SolutionError, run_script, run_tests
 
     script = Path(arguments[0]) if arguments else None
     if script is None or script.suffix != ".py" or script.name.startswith("test_"):

@@ -15,11 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from course import assemble, magic, nbgrader, package, practice, scope, verdict
-from course import bundle as _bundle
-from course.cells import plain
+from course import magic, nbgrader
+from course.authoring import assemble
+from course.authoring.cells import plain
 from course.files import Course
-from course.lock import locked
+from course.grading import bundle as _bundle
+from course.kinds import Core
+from course.learner import package, practice, scope, verdict
+from course.learner.lock import locked
 
 PRACTICE_SEED = 20260101
 SEED_VARIABLE = "MINITORCH_COURSE_SEED"
@@ -94,7 +97,7 @@ def install(mine: Any, target: str, lock: bool = True) -> Iterator[None]:
         target: "module:attribute", where the attribute may be a path through classes, objects and dicts
             ("minitorch.optim.sgd:SGD.step", "minitorch.dispatch.declaration:OPS.mul.kernel"). What stands at a module's
             top level is also replaced in every global of the same package that holds the original.
-        lock: see `course.lock`. Without it the original can still be called by whoever holds it.
+        lock: see `course.learner.lock`. Without it the original can still be called by whoever holds it.
 
     Raises:
         ImportError: no such module.
@@ -150,7 +153,7 @@ def _put(holder: Any, name: str, value: Any) -> None:
         setattr(holder, name, value)
 
 
-def mytorch(*parts: str, chapter: int) -> ModuleType:
+def mytorch(*parts: str, chapter: int | str) -> ModuleType:
     """Import mytorch as of a chapter, in which these parts are the learner's and everything else is the reference's.
 
     The learner's text is the last cell run that defines them all. `import mytorch` gives this package from now on.
@@ -162,7 +165,7 @@ def mytorch(*parts: str, chapter: int) -> ModuleType:
     chosen = [part for part in parts if not only or part in only]
     mine: dict[str, str] = {}
     if parts:
-        written = [practice.solution_in(_history(), [], asked) for asked in (list(parts), chosen)]
+        written = [Core(parts=asked).answer_in(_history()) for asked in (parts, chosen)]
         if (text := written[0] or written[1]) is None:
             names = ", ".join(part.partition(":")[2] for part in parts)
             raise LookupError(f"no cell that was run defines {names}: run the cell with your solution, then this one")
@@ -190,11 +193,11 @@ def _verdict(shown: _bundle.Bundle) -> None:
         answered = practice.is_answered(exercise, history[:-1])
         message = f"✗ Not yet.\n{wrong}" if answered else f"✗ {_NOT_ANSWERED}: this is the code that was given."
     else:
-        solution = practice.solution_in(history[:-1], exercise.names, exercise.parts)
+        solution = exercise.kind.answer_in(history[:-1])
         kept = "" if solution is None else practice.keep(Course.find(), exercise, solution)
         message = f"✓ Right ({exercise.name}).{kept}"
     _tell(message, wrong)
-    if exercise.parts and not wrong:
+    if exercise.kind.parts and not wrong:
         package.write(Course.find())
 
 
@@ -205,7 +208,7 @@ def _before(info: Any) -> None:
     history = [*_CELLS, *(_shell().history_manager.input_hist_raw if info.store_history else [])]
     exercise = practice.written_in(course, info.raw_cell, history)
     _shell().user_ns["__builtins__"] = (
-        scope.Names(exercise.parts, lambda: assemble.as_of(assemble.read(package.reference(course)), exercise.number))
+        scope.Names(exercise.kind.parts, lambda: assemble.as_of(assemble.read(package.reference(course)), exercise.key))
         if exercise
         else builtins
     )
@@ -217,7 +220,7 @@ def _after(result: Any) -> None:
     if not isinstance(raised, Exception) or nbgrader.is_running() or SEED_VARIABLE in os.environ:
         return
     exercise = practice.exercise_of_check(result.info.raw_cell)
-    if exercise is not None and exercise.shares and practice.is_answered(exercise, _history()[:-1]):
+    if exercise is not None and exercise.kind.shares and practice.is_answered(exercise, _history()[:-1]):
         shown: verdict.Shown = ([], f"{type(raised).__name__}: {raised}")
         wrong = verdict.wrong(exercise, shown, _history(), functools.partial(_alone, exercise))
         _tell(f"✗ Not yet.\n{wrong}", wrong)
@@ -278,7 +281,7 @@ def _setup_of(parts: list[str]) -> list[str]:
     """The setup cells of the exercise about these parts."""
     if setup is not None:
         return setup
-    return next((each.setup for each in practice.exercises(Course.find()) if each.parts == parts), [])
+    return next((each.setup for each in practice.exercises(Course.find()) if each.kind.parts == parts), [])
 
 
 def _shell() -> Any:

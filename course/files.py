@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CODE = Path(__file__).resolve().parent.parent  # the folder that holds the packages `course` and `minitorch`
+DATA = CODE / "course" / "data"  # in a wheel: the files of `shipped`
+FOLDERS = ("docs", "exercises/.pristine", "notebooks", "solutions", "tests")
+_LEFT_OUT = ("docs/images", "tests/course", "tests/mytorch/make_from_pytorch.py")
+_SUFFIXES = {".h", ".ipynb", ".json", ".md", ".pt", ".py", ".safetensors", ".txt", ".yml"}
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,16 @@ class Course:
     def mine(self) -> Path:
         """The learner's own solutions and progress."""
         return self.root / "my"
+
+
+def shipped(root: Path) -> list[str]:
+    """The files that `course start` copies from the course in `root`, by their paths in it.
+
+    The code of `course` and `minitorch` is not among them: it is installed. Nor are exercises that somebody worked in.
+    """
+    files = [path for folder in FOLDERS for path in (root / folder).rglob("*") if path.suffix in _SUFFIXES]
+    names = sorted(path.relative_to(root).as_posix() for path in files if ".ipynb_checkpoints" not in path.parts)
+    return [name for name in names if not name.startswith(_LEFT_OUT)]
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

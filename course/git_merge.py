@@ -10,9 +10,9 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from course.authoring.notebook import OURS, role, write
+from course.authoring.rebuild import read, with_work
 from course.files import write_atomically
-from course.notebook import OURS, role, write
-from course.rebuild import read, with_work
 
 
 def merge(ancestor: Path, ours: Path, others: Path) -> int:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from course import practice
 from course.files import Course
+from course.learner import practice
 
 
 def load(shell: Any) -> None:

@@ -7,9 +7,10 @@ draws fresh inputs and has a sandbox.
 import os
 import sys
 
-from course import bundle, practice
 from course.files import Course
-from course.package import VARIABLE
+from course.grading import bundle
+from course.learner import practice
+from course.learner.package import VARIABLE
 
 EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it to "autograde" or "validate"
 

@@ -19,16 +19,16 @@ from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel, start_new_kernel
 from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError, find_metadata_tags
 
-from course import bundle
-from course.cells import has_code
+from course.authoring.cells import has_code
+from course.authoring.notebook import OURS, exercise_of, role, tasks, v4
 from course.check import PRACTICE_SEED, SEED_VARIABLE
 from course.files import CODE, Course
-from course.find import RejectedError, read
+from course.grading import bundle
+from course.grading.find import RejectedError, read
+from course.grading.merge import chapter_of, solutions_of, stubs_of
 from course.image import without_pixels
-from course.merge import chapter_of, solutions_of, stubs_of
-from course.notebook import OURS, exercise_of, role, tasks, v4
-from course.package import VARIABLE, keep_passed
-from course.printable import ANSI
+from course.learner.package import VARIABLE, keep_passed
+from course.reports.printable import ANSI
 
 _CELL_SECONDS = 60.0  # of a submission's cells, unless `--nbval-cell-timeout` is shorter
 

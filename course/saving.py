@@ -1,12 +1,20 @@
-"""A hook of Jupyter's server: opening, running and saving a lesson changes nothing in its file."""
+"""An extension of Jupyter's server: opening, running and saving a lesson changes nothing in its file."""
 
 from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 
+from course.authoring.rebuild import read
 from course.files import Course
-from course.rebuild import read
+
+
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
+    return [{"module": "course.saving"}]
+
+
+def _load_jupyter_server_extension(server: Any) -> None:
+    server.contents_manager.register_pre_save_hook(as_built)
 
 
 def as_built(path: str, model: dict[str, Any], contents_manager: Any) -> None:

@@ -2,11 +2,12 @@
 
 - `my/mytorch` is written.
 - The kernel has this environment's programs on its PATH, so that a cell finds `!course`, however Jupyter was started.
-- Jupyter leaves a lesson that was only run as it was built: `course.saving`.
 - `git pull` keeps what the learner wrote in a notebook: `course.git_merge`.
+
+What is the same everywhere is in the wheel, from `course/jupyter`: Jupyter leaves a lesson that was only run as it was
+built (`course.saving`), and JupyterLab shows no news.
 """
 
-import json
 import os
 import shlex
 import shutil
@@ -16,22 +17,14 @@ from pathlib import Path
 
 from ipykernel.kernelspec import install
 
-from course import package
-from course.files import Course, write_atomically
+from course.files import Course
+from course.learner import package
 
 
 def kernel(prefix: Path) -> None:
     """Install the kernel `python3` below `prefix`: this interpreter, with its programs on the PATH."""
     programs = str(Path(sys.executable).parent).replace("$", "$$")  # Jupyter puts the variable's value for ${PATH}
     install(prefix=str(prefix), env={"PATH": f"{programs}{os.pathsep}${{PATH}}"})
-
-
-def jupyter(prefix: Path) -> None:
-    """Have the Jupyter of `prefix` ask `course.saving` before it saves."""
-    path = prefix / "etc" / "jupyter" / "jupyter_server_config.json"
-    settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    settings.setdefault("FileContentsManager", {})["pre_save_hook"] = "course.saving.as_built"
-    write_atomically(path, json.dumps(settings, indent=1) + "\n")
 
 
 def git(root: Path) -> None:
@@ -52,5 +45,4 @@ if __name__ == "__main__":
     course = Course.find()
     package.write(course)
     kernel(Path(sys.prefix))
-    jupyter(Path(sys.prefix))
     git(course.root)

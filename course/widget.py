@@ -1,19 +1,21 @@
 """What the welcome notebook shows of the learner's progress."""
 
+import html
 import io
+import re
 from typing import Any
 
 from rich.console import Console
 
-from course import package, practice
 from course.files import Course
-from course.progress import following, table
+from course.learner import package, practice
+from course.learner.progress import next_line, table
 
 WIDTH = 80
 
 
 def progress() -> None:
-    """Show a bar for each chapter, the points, and what comes next; where widgets are missing, a table.
+    """Show the points, what comes next, a bar for each chapter and the map of mytorch; a table without widgets.
 
     In a build of the course nothing is counted: the notebook is the same whoever builds it.
     """
@@ -38,7 +40,7 @@ def as_text(course: Course, width: int = WIDTH) -> str:
     """The table of `course progress`, and what comes next."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_jupyter=False)
     console.print(table(course))
-    console.print(_next(course), soft_wrap=True)
+    console.print(next_line(course), soft_wrap=True)
     return str(console.file.getvalue())  # type: ignore[attr-defined]
 
 
@@ -60,8 +62,8 @@ class _Bars:
         self.course, self.widgets = course, widgets
         again = widgets.Button(description="Bring up to date", icon="refresh")
         again.on_click(lambda _: self.fill())
-        self.rows, self.total, self.next = widgets.VBox(), widgets.HTML(), widgets.HTML()
-        self.children = [self.total, self.rows, self.next, again]
+        self.rows, self.total, self.next, self.map = widgets.VBox(), widgets.HTML(), widgets.HTML(), widgets.HTML()
+        self.children = [self.total, self.next, again, self.rows, self.map]
         self.fill()
 
     def fill(self) -> None:
@@ -70,7 +72,8 @@ class _Bars:
         self.rows.children = [self._row(chapter, *count) for chapter, count in counts.items()]
         done, of, earned, points = (sum(column) for column in zip(*counts.values(), strict=True)) if counts else [0] * 4
         self.total.value = f"<b>{earned} of {points} points</b>, {done} of {of} exercises"
-        self.next.value = _next(self.course)
+        self.next.value = next_line(self.course)
+        self.map.value = _map(self.course)
 
     def _row(self, chapter: str, done: int, of: int, earned: int, points: int) -> Any:
         bar = self.widgets.IntProgress(value=earned, max=points, bar_style="success" if done == of else "info")
@@ -78,8 +81,13 @@ class _Bars:
         return self.widgets.HBox([label, bar, self.widgets.Label(f"{earned}/{points}")])
 
 
-def _next(course: Course) -> str:
-    exercise = following(course)
-    if exercise is None:
-        return "Every exercise is done."
-    return f"Next: {exercise.name} in exercises/{exercise.chapter}.ipynb"
+def _map(course: Course) -> str:
+    """The package as a picture in which the learner's definitions are filled; empty in a course without mytorch."""
+    if not package.reference(course).is_dir():
+        return ""
+    from course.learner import share
+    from course.pictures import package_map
+
+    shown = share.of(course)
+    text = re.sub(r"`(.*?)`", r"<code>\1</code>", html.escape(str(shown))).replace("\n", "<br>")
+    return f"<p>{text}</p>{package_map(shown).html}"

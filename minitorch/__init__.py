@@ -188,8 +188,8 @@ for _name, _method in METHODS.items():
 
 _SUBMODULES = (
     "accelerator", "amp", "backends", "cpu", "cuda", "distributed", "distributions", "func", "futures", "hub", "jit",
-    "linalg", "models", "multiprocessing", "nn", "optim", "profiler", "serialization", "special", "testing", "utils",
-    "version", "viz",
+    "linalg", "models", "multiprocessing", "nn", "onnx", "optim", "profiler", "serialization", "special", "testing",
+    "utils", "version", "viz",
 )  # fmt: skip
 
 

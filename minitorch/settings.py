@@ -102,12 +102,43 @@ def _positive(name: str, num: Any) -> int:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Asks for deterministic algorithms, which is what minitorch always uses on the CPU."""
+    """Asks for deterministic algorithms, which minitorch always uses on the CPU, and for `empty` to fill its memory."""
     if not isinstance(mode, bool):
         raise TypeError(
             "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not " + type(mode).__name__
         )
     _deterministic["mode"] = (1 if warn_only else 2) if mode else 0
+
+
+def fills_uninitialized_memory() -> bool:
+    """Whether `empty` fills its memory: with deterministic algorithms, unless `torch.utils.deterministic` says no."""
+    return _deterministic["mode"] > 0 and bool(_deterministic["fill"])
+
+
+def may_fill_memory(mode: bool | None = None) -> bool:
+    """Sets what `torch.utils.deterministic.fill_uninitialized_memory` is, if a value is given, and returns it."""
+    if mode is not None:
+        if not isinstance(mode, bool):
+            raise RuntimeError(f"expected a bool, but got {type(mode).__name__}")
+        _deterministic["fill"] = mode
+    return bool(_deterministic["fill"])
+
+
+def alert_not_deterministic(caller: str) -> None:
+    """What PyTorch says where an operation has no deterministic implementation: an error, a warning, or nothing."""
+    told = f"{caller} does not have a deterministic implementation, but you set "
+    file = (
+        "file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support "
+    )
+    if _deterministic["mode"] == 2:
+        raise RuntimeError(
+            f"{told}'torch.use_deterministic_algorithms(True)'. You can turn off determinism just for this operation, "
+            "or you can use the 'warn_only=True' option, if that's acceptable for your application. You can also "
+            f"{file}for this operation."
+        )
+    if _deterministic["mode"] == 1:
+        told += f"'torch.use_deterministic_algorithms(True, warn_only=True)'. You can {file}for this operation."
+        warnings.warn(told, UserWarning, stacklevel=2)
 
 
 def are_deterministic_algorithms_enabled() -> bool:

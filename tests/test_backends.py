@@ -30,6 +30,19 @@ def test_switches_start_as_in_torch() -> None:
     assert minitorch.backends.mha.get_fastpath_enabled() == torch.backends.mha.get_fastpath_enabled()
 
 
+def test_precision_by_its_newer_names() -> None:
+    """What chapter 11 says of PyTorch 2.13, and minitorch lacks."""
+    conv = torch.backends.cudnn.conv
+    assert (conv.fp32_precision, torch.backends.cuda.matmul.fp32_precision) == ("tf32", "none")
+    conv.fp32_precision = "ieee"
+    try:
+        with pytest.raises(RuntimeError, match="mix of the legacy and new APIs"):
+            _ = torch.backends.cudnn.allow_tf32
+    finally:
+        conv.fp32_precision = "tf32"
+    assert torch.backends.cudnn.allow_tf32
+
+
 @exactly_the_same
 def test_cudnn_flags_hold_in_a_block(lib: Any) -> Any:
     cudnn = lib.backends.cudnn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from course import environment
+from course.authoring import environment
 
 PYPROJECT = tomllib.loads((environment.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
@@ -87,6 +88,16 @@ def test_environment_gets_cupy_and_the_project_from_pip() -> None:
     assert project == "-e ."
 
 
+def test_binder_gets_no_cupy_and_installs_the_project_itself() -> None:
+    """A line `-e .` of its file would mean the folder `binder`."""
+    binder = yaml.safe_load((environment.ROOT / "binder" / "environment.yml").read_text(encoding="utf-8"))
+    assert binder["dependencies"] == [line for line in ENVIRONMENT["dependencies"] if isinstance(line, str)]
+    build = environment.ROOT / "binder" / "postBuild"
+    assert os.access(build, os.X_OK)
+    steps = build.read_text(encoding="utf-8").splitlines()
+    assert "python -m pip install --no-deps --editable ." in steps and "python -m course.setup" in steps
+
+
 def test_write_and_check(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(environment, "ROOT", tmp_path)
     pyproject = tmp_path / "pyproject.toml"
@@ -105,7 +116,16 @@ def test_write_and_check(tmp_path, monkeypatch, capsys) -> None:
         "numpy>=2",
         {"pip": ["cupy>=14; platform_system == 'Linux'", "-e ."]},
     ]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["environment.yml", "pyproject.toml"]
+    (tmp_path / "binder" / "environment.yml").write_text("")
+    assert environment.main(["--check"]) == 1
+    assert environment.main(["--write"]) == 0
+    assert yaml.safe_load((tmp_path / "binder" / "environment.yml").read_text())["dependencies"] == [
+        "python=3.11",
+        "pip",
+        "click>=8",
+        "numpy>=2",
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["binder", "environment.yml", "pyproject.toml"]
 
     pyproject.write_text(pyproject.read_text().replace("numpy>=2", "numpy>=3"))
     assert environment.main(["--check"]) == 1

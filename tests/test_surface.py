@@ -161,6 +161,63 @@ def test_switches_remember_and_restore() -> None:
         assert module.get_deterministic_debug_mode() == 0
 
 
+def test_deterministic_algorithms_fill_new_memory() -> None:
+    def made(module: Any) -> list[str]:
+        grown, kinds = module.ones(2), (module.bool, module.uint8, module.int64, module.complex64, module.bfloat16)
+        tensors = [module.empty(2, dtype=kind) for kind in kinds]
+        tensors += [module.empty_strided((2, 2), (4, 1)), module.empty_permuted((2, 3), (1, 0)), grown.new_empty(2)]
+        return [repr(each) for each in (*tensors, module.empty_like(module.ones(2, 3).t()), grown.resize_(2, 2))]
+
+    shown = []
+    for module in (torch, minitorch):
+        module.use_deterministic_algorithms(True)
+        try:
+            shown.append(made(module))
+        finally:
+            module.use_deterministic_algorithms(False)
+    assert shown[0] == shown[1]
+
+
+def test_what_has_no_deterministic_implementation_says_so() -> None:
+    def put(module: Any, accumulate: bool, warn_only: bool) -> Any:
+        module.use_deterministic_algorithms(True, warn_only=warn_only)
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                x = module.zeros(3).put_(module.tensor([1]), module.tensor([2.0]), accumulate=accumulate)
+            return x.tolist(), [(each.category, str(each.message).partition(" (Triggered")[0]) for each in caught]
+        except RuntimeError as error:
+            return str(error)
+        finally:
+            module.use_deterministic_algorithms(False)
+
+    for accumulate in (False, True):
+        for warn_only in (False, True):
+            assert put(minitorch, accumulate, warn_only) == put(torch, accumulate, warn_only)
+
+
+def test_new_memory_is_filled_unless_the_switch_says_no() -> None:
+    for module in (torch, minitorch):
+        deterministic = module.utils.deterministic
+        assert deterministic.fill_uninitialized_memory
+        with pytest.raises(RuntimeError, match="expected a bool, but got int"):
+            deterministic.fill_uninitialized_memory = 1
+        deterministic.fill_uninitialized_memory = False
+        try:
+            assert not deterministic.fill_uninitialized_memory
+        finally:
+            deterministic.fill_uninitialized_memory = True
+    minitorch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        assert minitorch.empty(2).isnan().all()
+        minitorch.utils.deterministic.fill_uninitialized_memory = False
+        assert not minitorch.settings.fills_uninitialized_memory()
+    finally:
+        minitorch.utils.deterministic.fill_uninitialized_memory = True
+        minitorch.use_deterministic_algorithms(False)
+    assert not minitorch.settings.fills_uninitialized_memory()
+
+
 def test_compile_returns_the_function_itself_and_says_so_once() -> None:
     def function() -> None: ...
 

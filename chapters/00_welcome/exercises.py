@@ -136,7 +136,7 @@ gradients = {"its gradient at a": a.grad, "its gradient at b": b.grad}
 check.show({"a": a.detach(), "b": b.detach(), "squared distance": distance, **gradients}, rtol=1e-4)
 
 # %% [markdown] hint="welcome_squared_distance"
-# Tensors are added, subtracted and raised to a power element by element, with the signs of Python: `+`, `-`, `**`.
+# Tensors are added, subtracted and raised to a power element by element, with Python's operators: `+`, `-`, `**`.
 
 # %% [markdown] hint="welcome_squared_distance"
 # `(a - b) ** 2` has the shape of `a`. Which method of a tensor adds all its elements?
@@ -229,7 +229,7 @@ for name, step in steps.items():
     result = step(a, b)
     backward(result)
     values[name] = (result.value, a.grad, b.grad, len(notes))
-check.show(values, rtol=1e-9, text="The value, its derivatives by a and b, and how many notes were left.")
+check.show(values, rtol=1e-9, text="The value, its derivatives with respect to a and b, and how many notes were left.")
 
 # %% [markdown] hint="welcome_more_operations"
 # Write down the derivative of each on paper. How far does $a / b$ move when `a` moves by 1, and when `b` does?
@@ -245,7 +245,7 @@ check.show(values, rtol=1e-9, text="The value, its derivatives by a and b, and h
 
 # %% mutant="welcome_more_operations"
 # Divides by b once
-# The slope of a / b by b is -a / b squared. You divided by b only once.
+# The slope of a / b with respect to b is -a / b squared. You divided by b only once.
 def divide(a, b):
     return noted(a.value / b.value, [(a, 1 / b.value), (b, -a.value / b.value)])
 
@@ -260,7 +260,7 @@ def exp(a):
 
 # %% mutant="welcome_more_operations"
 # A quotient that grows with its divisor
-# When `b` grows, a / b shrinks: its slope by `b` is negative.
+# When `b` grows, a / b shrinks: its slope with respect to `b` is negative.
 def divide(a, b):
     return noted(a.value / b.value, [(a, 1 / b.value), (b, a.value / b.value**2)])
 
@@ -361,7 +361,7 @@ found = newton(cube_minus_number, 3.0, 5)
 check.show(
     {"number": number, "x": found, "notes before each run": lengths, "notes afterwards": len(notes)},
     rtol=1e-9,
-    text="The way from 3 to the cube root of the number, and how many notes were on the list.",
+    text="The steps from 3 to the cube root of the number, and how many notes were on the list.",
 )
 
 # %% [markdown] hint="welcome_newton"
@@ -391,7 +391,7 @@ def newton(f, start, steps):
 
 
 # %% mutant="welcome_newton"
-# Walks uphill
+# Steps to the wrong side
 # The sign is wrong: the tangent crosses zero at x minus f(x) / f'(x).
 def newton(f, start, steps):
     found = [start]
@@ -495,7 +495,7 @@ def operations(result):
 
 # %% mutant="welcome_read_the_record"
 # Counts the ends too
-# `AccumulateGrad` is no operation of the program: it is where a path ends, at a tensor that collects its gradient.
+# `AccumulateGrad` isn't an operation of the program. A path ends there, at a tensor that collects its gradient.
 def operations(result):
     counts, seen, waiting = {}, set(), [result.grad_fn]
     while waiting:
@@ -595,8 +595,8 @@ def standardize(x):
 
 
 # %% mutant="welcome_repair_standardize"
-# Divides by one less
-# `std()` divides by the count less one unless you pass `correction=0`. The values have to stay as they are.
+# Divides by n minus one
+# `std()` divides by one fewer than the count unless you pass `correction=0`. The values have to stay as they are.
 def standardize(x):
     return (x - x.mean()) / x.std()
 
@@ -648,8 +648,8 @@ def measure(program) -> tuple[int, int, int]:
 
 # %% check="welcome_measure_program"
 rng = check.rng()
-limits = [2, 60, *rng.integers(5, 60, size=3)]
-factors = [*rng.permutation([2, 3, 4]), *rng.integers(2, 5, size=2)]
+limits = [2, 60, 2 * rng.integers(3, 30) + 1, *rng.integers(5, 60, size=2)]
+factors = [*rng.permutation([3, 4]), 2, *rng.integers(2, 5, size=2)]
 offsets = [*rng.permutation([-int(rng.integers(1, 20)), 0]), *rng.integers(-20, 20, size=3)]
 drawn = [tuple(int(each) for each in numbers) for numbers in zip(limits, factors, offsets, strict=True)]
 found = [[int(each) for each in measure(program_of(*numbers))] for numbers in drawn]
@@ -688,6 +688,14 @@ def measure(program):
 def measure(program):
     limit = next(start for start in range(1, 100) if derivative(program, start) == 1)
     return limit, derivative(program, 1), round(program(torch.tensor(float(limit))).item()) - limit
+
+
+# %% mutant="welcome_measure_program"
+# Takes the derivative at half the limit
+# From 7 the loop doubles twice to reach a limit of 15. Just below the limit it runs once, whatever the factor is.
+def measure(program):
+    limit = next(start for start in range(1, 100) if derivative(program, start) == 1)
+    return limit, derivative(program, limit // 2), round(program(torch.tensor(float(limit))).item()) - limit
 
 
 # %% mutant="welcome_measure_program"

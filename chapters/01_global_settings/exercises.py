@@ -61,7 +61,7 @@ check.show(names, secret=True)
 # `b` divides integers, so it takes the default of that moment and keeps it. `//` of two integers gives an integer.
 
 # %% [markdown] hint="settings_predict_types"
-# `d` and `e` differ: `zeros(2)` takes the default and then meets `old`, and the wider type wins. `zeros_like` takes the
+# `d` and `e` differ: `zeros(2)` takes the default and is then added to `old`, and the wider type wins. `zeros_like` takes the
 # type of its argument.
 
 # %% mutant="settings_predict_types"
@@ -105,10 +105,33 @@ prediction = {"a": "float32", "b": "float64", "c": "int64", "d": "float32", "e":
 prediction = {"a": "float32", "b": "float64", "c": "int64", "d": "float64", "e": "float64", "f": "float64"}
 
 # %% [markdown] exercise="settings_device" kind="core" points="2 2" part="mytorch.settings:parse_device | mytorch.settings:device.__enter__ mytorch.settings:device.__exit__"
-# ### Exercise 2 · The name of a device, and a block that gives it back
+# ### Exercise 2 · The name of a device, and a block that restores the default
 # `parse_device("cuda:1")` is `("cuda", 1)`, and `parse_device("cpu")` is `("cpu", None)`. The messages are PyTorch's, but
 # your list of known types is short: `cpu, cuda`. A device also works in a `with` statement. Inside the block it is the
 # default device; afterwards the default is what it was before. You may enter the same object again inside its own block.
+
+
+# %% docstrings="settings_device"
+def parse_device():
+    """Split a device's text into its type and index.
+
+    "cuda:1" is ("cuda", 1), and "cpu" is ("cpu", None). The type is a word of letters. The
+    index, if there is a colon, is a number without leading zeros.
+
+    Raises:
+        RuntimeError: "Device string must not be empty"; for a text of another form "Invalid
+            device string: 'cuda:01'"; for a type that isn't in `device.TYPES` "Expected one
+            of cpu, cuda device type at start of device string: gpu".
+    """
+
+
+def __enter__():
+    """Become the default device (`settings.default_device`), and return the device itself.
+
+    The same device may be entered again inside its own block. The list `self.outer` is there to
+    remember what `__exit__` has to restore.
+    """
+
 
 # %% check="settings_device"
 rng = check.rng()
@@ -179,8 +202,17 @@ def __enter__(self):
 
 
 # %% mutant="settings_device"
+# Remembers itself
+# `__exit__` has to put back the device that was the default before. Append `settings.default_device`, not `self`.
+def __enter__(self):
+    self.outer.append(self)
+    settings.default_device = self
+    return self
+
+
+# %% mutant="settings_device"
 # Goes back to the CPU
-# The block gives back what was there *before*, which may be another GPU.
+# The block restores what was there *before*, which may be another GPU.
 def __exit__(self, *error):
     self.outer.pop()
     settings.default_device = device("cpu")
@@ -273,6 +305,32 @@ def parse_device(text):
 # `Formatter.__init__`, which the lesson shows. `edges` picks what a summary shows: of a 4 × 2 array with `edgeitems=1`,
 # the first and the last row, both whole. `_brackets` does the rest.
 
+
+# %% docstrings="settings_printing"
+def needs_scientific():
+    """Whether PyTorch prints these finite numbers, none of them 0, in scientific notation.
+
+    It does if the largest magnitude is more than 1000 times the smallest, or above 1e8, or
+    if the smallest is below 1e-4.
+    """
+
+
+def write():
+    """One number as text, without padding.
+
+    Without `is_floating_point`, as Python writes it. Otherwise with `options.precision` digits
+    after the point, in scientific notation if `scientific` is set. If it isn't and `whole` is,
+    with a point and no digits: `3.`. Infinities and nan are always `inf`, `-inf` and `nan`.
+    """
+
+
+def edges():
+    """The elements that a summary shows: `options.edgeitems` at each end of every dimension.
+
+    A dimension of at most twice that length is shown whole. The result has as many dimensions.
+    """
+
+
 # %% check="settings_printing"
 rng = check.rng()
 values = {}
@@ -294,6 +352,7 @@ arrays = {
     "whole": np.concatenate([whole, [-0.0, np.nan, -np.inf]]),
     "whole and far apart": np.array([1.0, -np.ceil(large * 1e4)]),
     "fixed": rng.normal(size=(2, 3)),
+    "some of them whole": np.array([2.0, small, -3.0]),
     "scientific": rng.normal(size=3) * np.array([1, 1e4, 1e-6]),
     "with a zero": np.array([0.0, large * 1e-6]),
     "integers": rng.integers(-500, 500, size=(3, 2)),
@@ -309,7 +368,7 @@ for precision, edgeitems in ((4, 3), (2, 2), (6, 1)):
         values[f"{name}, {precision} digits"] = mytorch.printing.format_array(array)
 mytorch.set_printoptions(profile="default")
 options = mytorch.settings.PrintOptions(edgeitems=2)
-for shape in ((8, 5), (2, 9, 3)):
+for shape in ((8, 5), (2, 9, 3), (6, 2, 5)):
     array = np.arange(np.prod(shape)).reshape(shape)
     values[f"edges of an array of shape {shape}"] = mytorch.printing.edges(array, options)
 check.show(values, text="When notation is scientific, and arrays as your functions print them.")
@@ -376,6 +435,17 @@ def write(self, number):
 
 
 # %% mutant="settings_printing"
+# Asks each number whether it is whole
+# All numbers of a tensor have one form: beside 0.5, the 2 is written as `2.0000`. `self.whole` is about all of them.
+def write(self, number):
+    if not self.is_floating_point or not np.isfinite(number):
+        return str(number)
+    if self.scientific:
+        return f"{number:.{self.options.precision}e}"
+    return f"{number:.0f}." if float(number).is_integer() else f"{number:.{self.options.precision}f}"
+
+
+# %% mutant="settings_printing"
 # Asks for whole numbers first
 # Whole numbers may be scientific too: `[1., 1001.]` is. Look at `scientific` before `whole`.
 def write(self, number):
@@ -400,7 +470,7 @@ def write(self, number):
 
 
 # %% mutant="settings_printing"
-# Four digits, whatever was asked
+# Four digits, whatever was asked for
 # `precision` is the number of digits after the point, in scientific notation too.
 def write(self, number):
     if not self.is_floating_point:
@@ -416,6 +486,18 @@ def write(self, number):
 # Formats the hidden middle too
 # A summary is formatted from the elements that it shows. Hidden ones must not widen the columns or change the notation.
 def edges(numbers, options):
+    return numbers
+
+
+# %% mutant="settings_printing"
+# Cuts the last two dimensions
+# An array of three dimensions is cut along the first as well, if that is long.
+def edges(numbers, options):
+    for axis in range(max(numbers.ndim - 2, 0), numbers.ndim):
+        length = numbers.shape[axis]
+        if length > 2 * options.edgeitems:
+            kept = [*range(options.edgeitems), *range(length - options.edgeitems, length)]
+            numbers = numbers.take(kept, axis)
     return numbers
 
 
@@ -441,6 +523,33 @@ def write(self, number):
 # ### Exercise 4 · Setting a setting
 # Write the two functions that change the shared state. `set_default_dtype` refuses what can't be a default, and leaves the
 # state unchanged then. `set_printoptions` changes the options that you name and leaves the others, with one exception.
+
+
+# %% docstrings="settings_options"
+def set_default_dtype():
+    """Make `d` the type of new floating-point tensors (`settings.default_dtype`).
+
+    Raises:
+        TypeError: "only floating-point types are supported as the default type" for another
+            dtype; the same after "invalid dtype object: " for what isn't a `dtype` at all.
+    """
+
+
+def set_printoptions():
+    """Change how tensors are printed, in `settings.print`. What is None stays as it is.
+
+    With one exception: `sci_mode` is set by every call, and None lets the numbers decide.
+
+    Args:
+        precision: digits after the decimal point.
+        threshold: the number of elements above which the middle is left out.
+        edgeitems: how many are then shown at each end of a dimension.
+        linewidth: characters in a line.
+        profile: a name in `PROFILES`, whose values are set first, so that the other arguments
+            win. An unknown name does nothing, as in PyTorch.
+        sci_mode: scientific notation, always or never.
+    """
+
 
 # %% check="settings_options"
 rng = check.rng()
@@ -509,6 +618,19 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
 
 # %% mutant="settings_options"
+# Starts from the default profile
+# A call without a profile leaves the options that it doesn't name as they are. Yours puts them back to the default profile.
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    for name, value in PROFILES.get(profile, PROFILES["default"]).items():
+        setattr(settings.print, name, value)
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    for name, value in given.items():
+        if value is not None:
+            setattr(settings.print, name, value)
+    settings.print.sci_mode = sci_mode
+
+
+# %% mutant="settings_options"
 # Zero counts as nothing
 # `threshold=0` summarises everything, and `precision=0` prints no digits. Compare with None.
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
@@ -545,6 +667,15 @@ def set_default_dtype(d):
     settings.default_dtype = d
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
+
+
+# %% mutant="settings_options"
+# Asks a text whether it is a floating-point type
+# `"float64"` isn't a `dtype` and has no `is_floating_point`. Look at `isinstance(d, dtype)` first, and raise the TypeError.
+def set_default_dtype(d):
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    settings.default_dtype = d
 
 
 # %% mutant="settings_options"
@@ -620,6 +751,10 @@ def after():
     return str(torch.get_default_dtype())
 
 
+def count_down(function, times):
+    return function(function, times - 1) if times else after()
+
+
 values = {}
 try:
     for default in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
@@ -631,6 +766,9 @@ try:
         values[f"{default}: an error"] = [type(error).__name__, str(error), after()]
         nested = in_double(lambda inner=double: [inner(numbers).item(), after()])
         values[f"{default}: one inside the other"] = [nested(), after()]
+        recursive = in_double(count_down)
+        values[f"{default}: a function that calls itself"] = [recursive(recursive, 2), after()]
+        torch.set_default_dtype(default)
     torch.set_default_dtype(torch.float32)
     late = in_double(mean_of)
     torch.set_default_dtype(torch.float16)
@@ -695,6 +833,24 @@ def in_double(function):
 
 
 # %% mutant="settings_repair_helper"
+# One place to remember
+# A function that calls itself overwrites what the outer call had to remember. Each call needs a variable of its own.
+def in_double(function):
+    before = None
+
+    def inside(*arguments):
+        nonlocal before
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            return function(*arguments)
+        finally:
+            torch.set_default_dtype(before)
+
+    return inside
+
+
+# %% mutant="settings_repair_helper"
 # Swallows the error
 # A helper must not hide the failure of a test: restore, and let the error go on.
 def in_double(function):
@@ -746,7 +902,7 @@ check.show({name: int(precision[name]) for name in names}, secret=True)
 
 # %% [markdown] hint="settings_measure_digits"
 # Theory agrees with a good experiment: p bits need ⌈p·log₁₀2 + 1⌉ significant digits, and `precision` counts those after
-# the point, one less. The types have 11, 8, 24 and 53 bits.
+# the point, one digit fewer. The types have 11, 8, 24 and 53 bits.
 
 # %% mutant="settings_measure_digits"
 # Digits that are right

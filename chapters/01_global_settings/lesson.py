@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Global settings
 # After this chapter your own library has dtypes, device names and default settings, and it prints numbers character for
-# character as PyTorch does. You'll know which calls read a default and when, and why a single element changes how all
-# the others print. The lesson takes about 45 minutes, the exercises another 60.
+# character as PyTorch does. You'll know which calls read a default and when, and why one element can change how all the
+# others print.
 
 # %% hidden=true
 from course import lesson
 
 mytorch = lesson.mytorch(1)  # as of this chapter, using your code wherever you've solved the exercise
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## One tensor, three faces
 # The program below makes a tensor once and never touches it again. What will the three lines show? Decide before you
 # run it.
@@ -27,10 +27,10 @@ print("dtype", x.dtype, "numbers", x.tolist())
 torch.set_default_dtype(torch.float32)
 torch.set_printoptions(profile="default")  # as in a fresh PyTorch
 
-# %% [markdown]
-# The numbers and the dtype didn't change. What `print` says about them changed twice. First a suffix appeared, because a
+# %% [markdown] tags=["short"]
+# The numbers and the dtype stayed the same, but what `print` says about them changed twice. First a suffix appeared, because a
 # floating-point dtype is printed only if it isn't the default. Then the second number became 0.0003, because fixed
-# notation shows four digits after the point and no more.
+# notation shows four digits after the point.
 #
 # Nothing in the two calls mentions `x`. So `print` must look somewhere else. Where?
 #
@@ -60,18 +60,19 @@ after = make()
 print(show(before), show(after), show(make(dtype="float32")))
 
 # %% [markdown]
-# That explains the surprise. `before` keeps the type that it was made with. Its printed form depends on what the state
-# is *now*. An argument that you pass wins over the state. The picture shows the order in which a call looks for a type:
+# That explains the surprise. `before` keeps the type that it was made with, but its printed form depends on what the state
+# is *now*. An argument that you pass wins over the state. The picture shows where `torch.tensor(0.5)` looks for a type: at the
+# argument, at its data, which would have one if it were an array, and last at the default.
 
 # %%
 from course import pictures
 
-steps = {"argument": "dtype= given?", "operands": "a tensor?", "settings": "the default"}
-types = {"kernels": ["float32", "float64"], "chosen": "float32", "result": "zeros"}
-pictures.layers(steps, call="torch.zeros(2)", path=list(steps), **types)
+steps = {"argument": "dtype= given?", "data": "has a dtype?", "settings": "the default"}
+types = {"kernels": ["float32", "float64"], "chosen": "float32", "result": "a tensor"}
+pictures.layers(steps, call="torch.tensor(0.5)", path=list(steps), **types)
 
 # %% [markdown]
-# ## Default precision · 1.2 全局设置浮点精度
+# ## Default precision
 # `set_default_dtype` decides what Python's floats become, and what functions such as `zeros` and `randn` make. Which
 # other calls ask for the default? Run each call under both defaults and compare.
 
@@ -86,6 +87,7 @@ def results():
         "tensor([1]) / 3": torch.tensor([1]) / 3,
         "tensor([1]).exp()": torch.tensor([1]).exp(),
         "nn.Linear(1, 1).weight": torch.nn.Linear(1, 1).weight,
+        "full((2,), x[0])": torch.full((2,), x[0]),
         "zeros(1) + x": torch.zeros(1) + x,
         "tensor([1])": torch.tensor([1]),
         "x * 0.5": x * 0.5,
@@ -103,8 +105,8 @@ for name in single:
     print(f"{name:24} {one!s:14} {other!s:14} {'changed' if one != other else ''}")
 
 # %% [markdown]
-# Six results changed. The other four get their type elsewhere: integers are int64, `x` and the array bring their own
-# type, and `.float()` asks for float32 by name. In `zeros(1) + x` the new float64 meets the old float32, and the wider
+# Seven results changed. The other four get their type elsewhere: Python's integers become int64, `x` and the array have a type of
+# their own, and `.float()` asks for float32 by name. `zeros(1) + x` adds a new float64 tensor to an old float32 one, and the wider
 # type wins. People tend to miss `tensor([1]) / 3` and `exp`: the operand is an integer and has no floating-point type to
 # pass on, so the result takes the default.
 #
@@ -112,28 +114,29 @@ for name in single:
 #
 # - *Thirty seconds:* It decides the type of new floating-point tensors: those made from Python floats, by factories such
 #   as `zeros` and `randn`, and from integers, by `/` or `exp`. Existing tensors, integers and NumPy arrays keep their types.
-# - *Longer:* The default is read when the call runs. If an operand is a floating-point tensor, the default isn't needed.
-#   Layers create their parameters with factories, so they follow the default.
-# - *They ask next:* Which types are allowed? float16, bfloat16, float32 and float64. An integer type raises a TypeError.
+# - *Longer:* The default is read when the call runs. An operation with a floating-point tensor among its operands doesn't
+#   ask for it. A factory does, even if you give it such a tensor: `full((2,), x[0])` has the default dtype. Layers create
+#   their parameters with factories, so they follow the default.
+# - *They ask next:* Which types are allowed? float16, bfloat16, float32 and float64. Another type, such as int64, raises a
+#   TypeError.
 # - *The trap:* "Then all my results are float64." `x * 0.5` isn't, because `x` was made before.
 # - *Proof:* `proof-default-dtype`; the refusal: `proof-refused`.
 #
 # **Interview · Python's floats have 64 bits. Why is PyTorch's default 32?**
 #
-# - *Thirty seconds:* It halves the memory, and the traffic between memory and processor. You keep about seven digits,
+# - *Thirty seconds:* It halves the memory and the traffic between memory and processor. You keep about seven digits,
 #   which is enough to train most networks.
-# - *Longer:* The loss shows when you add a small number to a large one: 2²⁴ + 1 is still 2²⁴.
+# - *Longer:* You notice the missing digits when you add a small number to a large one: 2²⁴ + 1 is still 2²⁴.
 # - *They ask next:* When would you set float64? For `gradcheck`, which compares tiny differences
-#   ([chapter 07](07_backward_in_depth.ipynb)), and to see whether a strange result comes from rounding.
+#   ([chapter 07b](07b_vector_jacobian_products.ipynb)), and to see whether a strange result comes from rounding.
 # - *The trap:* float64 as a cure for `nan`. It overflows later, but zero divided by zero is nan in every precision.
 # - *Proof:* `proof-precision`.
 #
-# The picture shows the distance from a number to the next one, as measured. Move the slider through the types.
+# The picture shows the measured distance from a number to the next one. Move the slider through the types.
 
 # %% tags=["proof-precision"]
-big = 2.0**24
 for dtype in (torch.float32, torch.float64):
-    number = torch.tensor(big, dtype=dtype)
+    number = torch.tensor(2.0**24, dtype=dtype)
     tenth = torch.tensor(0.1, dtype=dtype).item()
     print(f"{dtype!s:14} {number.element_size()} bytes, 0.1 is {tenth!r}")
     print("    2**24 + 1 - 2**24 =", (number + 1 - number).item())
@@ -148,10 +151,9 @@ def spacing(dtype):
 
 pictures.slider(spacing, start={"dtype": "float32"}, dtype=["float16", "float32", "float64"])
 
-# %% [markdown]
-# ## Default device · 1.1 全局设置当前设备
-# A device object is only a name: a type and an index. You can name a GPU that isn't there. The error comes when something
-# creates a tensor on it.
+# %% [markdown] tags=["short"]
+# ## Default device
+# A device object is only a name: a type and an index. You can name a GPU that isn't there. When does the error come?
 
 # %% tags=["proof-device-is-a-name", "raises-exception"]
 gpu = torch.device("cuda:1")
@@ -169,24 +171,24 @@ print("zeros in another thread:", ThreadPoolExecutor().submit(torch.zeros, 2).re
 torch.set_default_device(None)
 print("after None:", torch.get_default_device(), torch.zeros(2).device)
 
-# %% [markdown]
-# The default reached `zeros`. It didn't reach `zeros_like`, which follows its tensor, or `from_numpy`, which shares
-# NumPy's memory. Nor did it reach the other thread: each thread has a default device of its own, and starts on the CPU. The
-# default dtype is one for all threads.
+# %% [markdown] tags=["short"]
+# The error came when `zeros` was about to create a tensor there. The default didn't reach `zeros_like`, which follows its tensor,
+# or `from_numpy`, which shares NumPy's memory. It didn't reach the other thread either: each thread has its own
+# default device, and starts on the CPU. All threads share one default dtype.
 #
 # **Interview · How do you make new tensors land on the GPU by default?**
 #
 # - *Thirty seconds:* `torch.set_default_device("cuda")` for the program, or `with torch.device("cuda"):` for a block.
 #   Both affect tensors that are created afterwards without `device=`.
-# - *Longer:* Existing tensors and modules stay where they are; `.to(device)` moves a model, and
-#   copies a tensor that is somewhere else. `zeros_like` and the results of operations follow their operands.
+# - *Longer:* Existing tensors and modules stay where they are. `.to(device)` moves a model, and copies a tensor unless it is
+#   there already. `zeros_like` and the results of operations follow their operands.
 # - *They ask next:* Does the call check that there is a GPU? No. The first tensor that you create does.
 # - *The trap:* Expecting `from_numpy` to follow. It shares memory with an array, and that is on the CPU.
 # - *Proof:* `proof-device-is-a-name`, `proof-device-reach`.
 #
 # ### A setting for a block
 # If you change a default and forget it, the bug shows up in somebody else's function. A `with` block puts the old value
-# back. Build one: on entering, remember what was there; on leaving, restore it.
+# back. To build one, remember on entering what was there, and restore it on leaving.
 
 
 # %%
@@ -208,7 +210,7 @@ with Block("cuda:0"):
 print("outside:    ", make()["device"])
 
 # %% [markdown]
-# `__exit__` also runs when an error ends the block. Calling the setter twice gives no such guarantee. Now break it: enter
+# `__exit__` also runs when an error ends the block. Calling the setter twice gives no such guarantee. Now break it by entering
 # the *same* object twice, as a recursive function with one device object would.
 
 # %% tags=["proof-reentered"]
@@ -228,7 +230,7 @@ print("torch:  ", torch.get_default_device())
 # %% [markdown] given="mytorch.settings:dtype mytorch.settings:Settings mytorch.settings:settings"
 # ## Your library: dtypes and settings
 # A dtype gives a PyTorch name to one of NumPy's types. The state is one object. Both are given, and the cell below tries
-# out what you'll write: names of devices, and PyTorch's words where something is refused.
+# out what you'll write: names of devices, and errors with PyTorch's wording.
 
 # %% tags=["proof-refused"]
 print(mytorch.get_default_dtype(), mytorch.device("cuda:1"), repr(mytorch.device("cuda", 1)))
@@ -245,16 +247,16 @@ for library in (torch, mytorch):
             print(f"{library.__name__:9} {error}")
 
 # %% [markdown]
-# ## How numbers print · 1.3 设置控制台输出格式
-# Each row below prints one tensor. Only one number differs from row to row.
+# ## How numbers print
+# Each row below prints one tensor of two numbers, and only the second differs. In which rows does the `1` change its form?
 
 # %% tags=["proof-notation"]
 for last in (2.0, 2.5, 1000.0, 1000.5, 1001.0, 1e-4, float("inf")):
     print(torch.tensor([1.0, last]))
 
 # %% [markdown]
-# All floating-point numbers of a tensor are written in one notation, so that columns line up. Three questions decide,
-# and zeros, `inf` and `nan` have no say in them:
+# All floating-point numbers of a tensor are written in one notation, so that columns line up. Three questions decide, and
+# they ignore zeros, `inf` and `nan`:
 #
 # 1. Is the largest magnitude more than 1000 times the smallest, or above 10⁸, or is the smallest below 10⁻⁴? Then all
 #    are written in scientific notation.
@@ -267,7 +269,7 @@ for last in (2.0, 2.5, 1000.0, 1000.5, 1001.0, 1e-4, float("inf")):
 # %% tags=["proof-outlier"]
 for dtype in (torch.float32, torch.float64):
     tiny = torch.tensor([1e-4], dtype=dtype)
-    print(tiny, "below 1e-4:", tiny.item() < 1e-4, f"({tiny.item():.17f})")
+    print(tiny, f"is {tiny.item():.17f}")
 losses = torch.tensor([0.31, 0.25, 0.2, 0.18])
 print(losses, torch.cat([losses, torch.tensor([900.0])]), sep="\n")
 
@@ -281,8 +283,8 @@ ax.legend()
 pictures.publish(ax, alt=f"{len(fixed)} of {len(pairs)} pairs of numbers print in fixed notation.")
 
 # %% [markdown]
-# As a float32, 1e-4 lies a little below 1e-4, so it is scientific; as a float64 it isn't. One outlier puts every loss in
-# scientific notation, and nothing is wrong with the numbers. In the picture, fixed notation is a narrow band: three
+# As a float32, 1e-4 is stored as a slightly smaller number, so it is scientific; as a float64 it isn't. One outlier puts all the
+# losses in scientific notation, though nothing is wrong with them. In the picture, fixed notation is a narrow band: three
 # powers of ten wide, and cut off at both ends.
 #
 # **Interview · Why does PyTorch print my tensor in scientific notation?**
@@ -312,12 +314,12 @@ torch.set_printoptions(profile="default")
 long = torch.arange(1002).reshape(3, 334)
 print(long)
 torch.set_printoptions(profile="full")
-print("full:", len(str(long).splitlines()), "lines, dots:", "..." in str(long))
+print("full:", len(str(long).splitlines()), "lines, with", str(long).count("..."), "dots")
 torch.set_printoptions(profile="default")
 
 # %% [markdown]
-# A summary looks at nothing but the elements that it shows. A large number in the hidden middle doesn't widen the
-# columns. A `nan` there doesn't show either:
+# A summary looks only at the elements that it shows. A large number in the hidden middle doesn't widen the columns, and what
+# about a `nan`?
 
 # %% tags=["proof-hidden-nan"]
 import re
@@ -326,15 +328,15 @@ table = torch.arange(64.0).reshape(8, 8)
 table[3, 5] = float("nan")
 torch.set_printoptions(threshold=50, edgeitems=2)
 print(table)
-print("nan printed:", "nan" in str(table), " nan inside:", table.isnan().any().item())
+print("nan printed:", str(table).count("nan"), " nan inside:", table.isnan().sum().item())
 printed = {float(text) for text in re.findall(r"\d+", str(table))}
 torch.set_printoptions(profile="default")
 framed = [[number in printed for number in row] for row in table.tolist()]
 pictures.grid(table, framed, "table")
 
 # %% [markdown]
-# The framed elements are the ones that you see. So don't judge a large tensor by its printed form: ask
-# `isnan().any()`. In your library `edges` picks the framed ones, and you'll write it.
+# The framed elements are the ones that you see, and the `nan` isn't among them. So don't judge a large tensor by its printed form:
+# ask `isnan().any()`. In your library `edges` picks the framed ones, and you'll write it.
 #
 # One option behaves differently from the others:
 
@@ -345,7 +347,7 @@ print(torch.tensor([1.0, 0.00001]))
 torch.set_printoptions(profile="default")
 
 # %% [markdown]
-# The second call dropped `sci_mode=False`, though it names only `precision`. For the other options None means *leave it*.
+# The second call dropped `sci_mode=False`, though it names only `precision`. For the other options, None means *leave it as it is*.
 # For `sci_mode` it means *let the numbers decide*, and a call that doesn't name `sci_mode` passes None.
 #
 # **Interview · How do you print a whole tensor, and how do you get the usual form back?**
@@ -405,14 +407,14 @@ print(inspect.getsource(torch.set_default_dtype))
 # `device=`. Otherwise it passes the call on unchanged: not only `ones`, but also `add`, `sum` and `view` go through it.
 # Each thread has its own modes.
 #
-# What does the detour cost? On the machine that built this lesson, PyTorch 2.13 adds two tensors of two elements in 0.9
-# µs, and under a default device in 1.85 µs. So a default device is convenient in a script, and a hot loop is faster
+# What does the detour cost? On the machine where this text was written, PyTorch 2.13 adds two tensors of two elements in 0.9
+# µs, and under a default device in 1.85 µs. So a default device is convenient in a script, and a loop of small operations is faster
 # with `device=` in the calls that create tensors. Minitorch has no such mode: its factories look up the default
 # themselves. You build a mode in [chapter 05](05_devices.ipynb).
 #
 # **Interview · Are global settings a good idea in a library?**
 #
-# - *Thirty seconds:* In a script they save typing. In a library they change code that never asked for it. Pass `dtype=`
+# - *Thirty seconds:* In a script they save typing. In a library they also change other people's code. Pass `dtype=`
 #   and `device=` instead, or follow a tensor that you were given with `zeros_like` and `new_zeros`.
 # - *Longer:* If you must change one, do it in a block that restores it, after an error too.
 # - *They ask next:* What does a test suite do? It restores the settings after each test. One forgotten float64 changes
@@ -433,7 +435,7 @@ torch.set_default_dtype(torch.float32)
 half = torch.tensor([0.1, 0.2], dtype=torch.float16)
 print("following a tensor:", half.new_zeros(2).dtype, torch.zeros_like(half).dtype)
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. What is the type of `torch.tensor(3)`? int64, whatever the default is.
 # 2. Is `torch.float` the default type? No, it is another name for float32.
@@ -451,12 +453,12 @@ torch.set_default_dtype(torch.float16)
 print("5.", torch.tensor(70000.0).item())
 torch.set_default_dtype(torch.float32)
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## To remember
 # 1. A setting is one shared object. It is read when a function is called, not when you set it.
 # 2. An argument wins over the settings, and so does the tensor that a result is computed from.
 # 3. The default dtype applies to Python floats, to factories, and to floating-point results of integers.
-# 4. It must be a floating-point type. Integers stay int64.
+# 4. It must be a floating-point type. Python's integers become int64 under every default.
 # 5. A device is a name. You may name one that isn't there; you can't create a tensor on it.
 # 6. `zeros_like`, results of operations and `from_numpy` don't use the default device.
 # 7. A block restores a setting, after an error too. Blocks nest, so it needs a list.

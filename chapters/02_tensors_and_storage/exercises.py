@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Tensors and storage
-# Seven exercises, 18 points. `torch` is `minitorch`. Exercises 2 to 4 write `mytorch`; what passes there goes into
+# Six exercises, 15 points. `torch` is `minitorch`. Exercises 2 and 6 write `mytorch`; what passes there goes into
 # `my/mytorch`. Your functions run inside a file of `mytorch`. The functions that a docstring mentions are there; import
 # anything else, NumPy too, in the cell.
 
@@ -13,6 +13,9 @@ from course import check
 
 # %% setup=true
 import minitorch as torch
+
+
+View = tuple[tuple[int, ...], tuple[int, ...], int]  # size, stride, offset
 
 
 class Camera:
@@ -83,23 +86,56 @@ prediction = [1.0, 2.0]
 # a += 10 is an in-place operation in NumPy. It writes into the memory that t and u read.
 prediction = [1.0, 0.0]
 
-# %% [markdown] exercise="storage_walk" kind="core" points="1 2 1" part="mytorch.strides:contiguous_strides mytorch.strides:walk mytorch.creation:from_numpy"
-# ### Exercise 2 · The walk
+# %% [markdown] exercise="storage_strides" kind="core" points="1 2 1" part="mytorch.strides:contiguous_strides mytorch.strides:strided mytorch.creation:from_numpy"
+# ### Exercise 2 · Strides
 # Three functions, in this order:
 #
 # - `contiguous_strides`: the strides of a shape that is laid out row by row. `contiguous_strides((2, 3))` is `(3, 1)`.
-# - `walk`: the array that a walk visits, on the same memory. `walk(np.arange(6), (3, 2), (1, 3), 0)` is
+# - `strided`: a strided view as an array, on the same memory. `strided(np.arange(6), (3, 2), (1, 3), 0)` is
 #   `[[0, 3], [1, 4], [2, 5]]`. The array library's `as_strided` does the work; it counts in bytes and takes no offset.
-# - `from_numpy`: the way back, from an array to a `Tensor` on a `Storage`, which are there as in the lesson. For
+# - `from_numpy`: the opposite direction, from an array to a `Tensor` on a `Storage`, which are there as in the lesson. For
 #   `np.arange(6)[::2]` the stride is 2, and the storage has five elements: 0 to 4.
 
-# %% check="storage_walk"
+
+# %% docstrings="storage_strides"
+def contiguous_strides():
+    """The strides of a tensor of this shape whose elements are stored row by row, without gaps.
+
+    The last dimension moves by 1. Each other one moves by the number of elements in a whole step of
+    it: the product of the lengths to its right. A length of 0 counts as 1:
+    `contiguous_strides((2, 0, 3))` is `(3, 3, 1)`.
+    """
+
+
+def strided():
+    """The strided view of the flat array `flat` with this size, stride and offset: an array that shares its memory.
+
+    Element (i, j, …) is `flat[offset + i * stride[0] + j * stride[1] + …]`. The array's library makes
+    it: `library_of(flat).as_strided(array, size, steps)` starts at the first element of `array`,
+    with steps in bytes.
+    """
+
+
+def from_numpy():
+    """A tensor that shares the memory of a NumPy array, whatever its strides.
+
+    Its strides are the array's, in elements instead of bytes. Its storage begins at the array's first
+    element and ends at the last one that its strides reach: `flat_from(array, count)` is the flat array
+    of so many neighbours. An empty array's storage holds nothing.
+
+    Raises:
+        TypeError: not an array, or of a type that tensors don't have (by `check_array(array)`).
+        ValueError: strides that tensors can't have (by `check_array(array)`).
+    """
+
+
+# %% check="storage_strides"
 generator = check.rng()
 size = tuple(int(length) for length in generator.integers(2, 5, size=3))
 flat = generator.integers(0, 100, size=40, dtype=np.int32)
 step, offset = int(generator.integers(4, 8)), int(generator.integers(1, 5))
-walked = mytorch.strides.walk(flat, (3, 2), (step, 2), offset)
-still = mytorch.strides.walk(flat, (2, 2), (0, 3), offset)
+seen = mytorch.strides.strided(flat, (3, 2), (step, 2), offset)
+still = mytorch.strides.strided(flat, (2, 2), (0, 3), offset)
 flat[offset + step] = -1
 array = generator.normal(size=(5, 6))[1:, ::2].T
 shared = mytorch.from_numpy(array)
@@ -112,9 +148,9 @@ check.show(
         "with a length of 0": mytorch.strides.contiguous_strides((size[0], 0, size[2])),
         "of a scalar": mytorch.strides.contiguous_strides(()),
         "flat": flat,
-        "stride and offset of the walk": (step, 2, offset),
-        "the walk, after a write to flat": walked,
-        "a walk with stride (0, 3)": still,
+        "stride and offset of the view": (step, 2, offset),
+        "the view, after a write to flat": seen,
+        "a view with stride (0, 3)": still,
         "from_numpy, after a write to the array": shared,
         "its strides": shared.stride(),
         "elements in its storage": len(shared.storage),
@@ -127,22 +163,22 @@ check.show(
     text="Strides are in elements. What shares memory shows the write.",
 )
 
-# %% [markdown] hint="storage_walk"
-# How far apart are neighbours along the last dimension? Along the one before? For `walk`: where is element (0, 0), and
+# %% [markdown] hint="storage_strides"
+# How far apart are neighbours along the last dimension? Along the one before? For `strided`: where is element (0, 0), and
 # how many bytes is one element?
 
-# %% [markdown] hint="storage_walk"
-# `contiguous_strides`: go through `reversed(size)` with a running product. `walk`: `flat[offset:]` begins at the right
+# %% [markdown] hint="storage_strides"
+# `contiguous_strides`: go through `reversed(size)` with a running product. `strided`: `flat[offset:]` begins at the right
 # place; multiply each stride by `flat.dtype.itemsize`. `from_numpy`: `array.strides` are bytes.
 
-# %% [markdown] hint="storage_walk"
-# The running product takes `max(length, 1)`, after the stride was noted. `walk` ends with
+# %% [markdown] hint="storage_strides"
+# The running product takes `max(length, 1)`, after the stride was noted. `strided` ends with
 # `library_of(flat).as_strided(flat[offset:], size, steps)`. The last place that `from_numpy` reaches is the sum of
 # `(length - 1) * stride`; then `Tensor(Storage(flat_from(array, last + 1)), array.shape, strides)`.
 
 
-# %% mutant="storage_walk"
-# Walks from the left
+# %% mutant="storage_strides"
+# Goes from the left
 # These strides let the first dimension move fastest, as in Fortran. Row by row, the last one does.
 def contiguous_strides(size):
     strides, step = [], 1
@@ -152,7 +188,7 @@ def contiguous_strides(size):
     return tuple(strides)
 
 
-# %% mutant="storage_walk"
+# %% mutant="storage_strides"
 # A length of 0 counts as 0
 # Then every stride to the left of it is 0. PyTorch counts such a length as 1.
 def contiguous_strides(size):
@@ -163,36 +199,36 @@ def contiguous_strides(size):
     return tuple(reversed(strides))
 
 
-# %% mutant="storage_walk"
+# %% mutant="storage_strides"
 # Copies on the way
-# The numbers are right, but they lie in memory of their own: a write to the flat array isn't seen.
-def walk(flat, size, stride, offset):
+# The numbers are right, but they are in memory of their own: a write to the flat array isn't seen.
+def strided(flat, size, stride, offset):
     steps = tuple(step * flat.dtype.itemsize for step in stride)
     return library_of(flat).as_strided(flat[offset:], size, steps).copy()
 
 
-# %% mutant="storage_walk"
+# %% mutant="storage_strides"
 # Forgets the offset
-# The walk begins at the first element of the flat array, wherever the tensor begins.
-def walk(flat, size, stride, offset):
+# This view begins at the first element of the flat array, wherever the tensor begins.
+def strided(flat, size, stride, offset):
     return library_of(flat).as_strided(flat, size, tuple(step * flat.dtype.itemsize for step in stride))
 
 
-# %% mutant="storage_walk"
+# %% mutant="storage_strides"
 # Elements for bytes
-# as_strided counts in bytes, the walk in elements. Each step has to be multiplied by the size of an element.
-def walk(flat, size, stride, offset):
+# as_strided counts in bytes, strides here in elements. Each step has to be multiplied by the size of an element.
+def strided(flat, size, stride, offset):
     return library_of(flat).as_strided(flat[offset:], size, stride)
 
 
-# %% mutant="storage_walk"
+# %% mutant="storage_strides"
 # Eight bytes for every element
 # Eight bytes is the size of an int64 or a float64. Ask the array: its `itemsize`.
-def walk(flat, size, stride, offset):
+def strided(flat, size, stride, offset):
     return library_of(flat).as_strided(flat[offset:], size, tuple(step * 8 for step in stride))
 
 
-# %% mutant="storage_walk"
+# %% mutant="storage_strides"
 # Eight bytes in every array
 # Eight bytes is the size of an int64 or a float64. Ask the array: its `itemsize`.
 def from_numpy(array):
@@ -202,7 +238,7 @@ def from_numpy(array):
     return Tensor(Storage(flat_from(array, last + 1 if array.size else 0)), array.shape, strides)
 
 
-# %% mutant="storage_walk"
+# %% mutant="storage_strides"
 # Checks nothing
 # A list, or an array that no tensor can share, has to be refused: call `check_array(array)` first.
 def from_numpy(array):
@@ -213,7 +249,7 @@ def from_numpy(array):
     )
 
 
-# %% mutant="storage_walk"
+# %% mutant="storage_strides"
 # Copies the array
 # A contiguous copy has the same elements and other strides, and doesn't see writes to the array.
 def from_numpy(array):
@@ -221,16 +257,16 @@ def from_numpy(array):
     return from_array(array.copy(order="C"))
 
 
-# %% mutant="storage_walk"
+# %% mutant="storage_strides"
 # As many elements as the array
-# A walk with gaps reaches further than the number of its elements. The storage has to end at the last one reached.
+# A view with gaps reaches further than the number of its elements. The storage has to end at the last one reached.
 def from_numpy(array):
     check_array(array)
     strides = tuple(step // array.itemsize for step in array.strides)
     return Tensor(Storage(flat_from(array, array.size)), array.shape, strides)
 
 
-# %% mutant="storage_walk"
+# %% mutant="storage_strides"
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch can't be imported from it.
 def contiguous_strides(size):
@@ -239,416 +275,176 @@ def contiguous_strides(size):
     return minitorch.empty(size).stride()
 
 
-# %% [markdown] exercise="storage_promotion" kind="core" points="2 2" part="mytorch.promotion:promote_types mytorch.promotion:result_type"
-# ### Exercise 3 · Which type wins?
-# `promote_types` is the table of the lesson: two types, one result. `result_type` takes any number of tensors and
-# Python numbers and keeps the three groups apart. `category` (0, 1 or 2) and `type_of_number` are given, and so are the
-# types that you need by name: `uint8`, `int8`, `int16`, `float16`, `bfloat16`, `float32`.
-#
-# | operands | result |
-# |---|---|
-# | int64 with dimensions, `2.5` | the default dtype |
-# | float16 with dimensions, float64 without | float16 |
-# | int8 with dimensions, int64 without, `1.5` | the default dtype |
-# | `True`, `3` | int64 |
-
-# %% check="storage_promotion"
-generator = check.rng()
-kinds = [mytorch.bool, mytorch.uint8, mytorch.int8, mytorch.int16, mytorch.int32, mytorch.int64]
-kinds += [mytorch.float16, mytorch.bfloat16, mytorch.float32, mytorch.float64]
-names = [kind.name for kind in kinds]
-table = {
-    f"promote_types of {one.name}": " ".join(mytorch.promote_types(one, other).name for other in kinds) for one in kinds
-}
-pool = {f"{kind.name}{list(size)}": mytorch.zeros(size, dtype=kind) for kind in kinds for size in ((2,), ())}
-pool |= {"True": True, "3": 3, "2.5": 2.5}
-cases = [
-    ["int64[2]", "2.5"],
-    ["float16[2]", "float64[]"],
-    ["float16[]", "2.5"],
-    ["int8[2]", "int64[]", "2.5"],
-    ["2.5", "uint8[]", "int8[]"],
-    ["True", "3"],
-]
-cases += [[str(name) for name in generator.choice(list(pool), size=3, replace=False)] for _ in range(20)]
-results = {
-    f"result_type of {', '.join(case)}": mytorch.result_type(*(pool[name] for name in case)).name for case in cases
-}
-check.show(
-    {"with each of": " ".join(names), **table, **results},
-    text="int8[2] is a tensor of two elements, int8[] one without dimensions.",
-)
-
-# %% [markdown] hint="storage_promotion"
-# `promote_types`: look at the categories first, and at sizes only if they are equal. `result_type`: sort the operands
-# into groups before you compare anything.
-
-# %% [markdown] hint="storage_promotion"
-# Within a category the larger type wins, with two exceptions: uint8 with int8, and float16 with bfloat16.
-# In `result_type`, join each group by `promote_types`; then let a later group take over only if its category is higher.
-
-# %% [markdown] hint="storage_promotion"
-# The exceptions are `{one, other} == {uint8, int8}` and `{one, other} == {float16, bfloat16}`; else
-# `max(one, other, key=lambda each: each.itemsize)`. Groups: `0 if operand.ndim else 1` for tensors, 2 for the rest.
+# %% [markdown] exercise="storage_bytes_held" kind="build" points=2
+# ### Exercise 3 · What a list of tensors holds on to
+# `bytes_held` returns how many bytes of memory a list of tensors keeps alive: all bytes of each storage that at least one of
+# them uses. Tensors may share a storage. Copy nothing and change nothing.
 
 
-# %% mutant="storage_promotion"
-# The larger type wins
-# Size is looked at before category: int64 with float16 becomes int64. Category comes first.
-def promote_types(one, other):
-    if {one, other} == {uint8, int8}:
-        return int16
-    if {one, other} == {float16, bfloat16}:
-        return float32
-    return max(one, other, key=lambda each: (each.itemsize, category(each)))
-
-
-# %% mutant="storage_promotion"
-# NumPy's table
-# NumPy wants every value to fit: int64 with float32 becomes float64. PyTorch keeps the floating-point type as it is.
-def promote_types(one, other):
-    import numpy as np
-
-    if {one, other} == {float16, bfloat16}:
-        return float32
-    return FROM_NUMPY.get(np.promote_types(one.numpy, other.numpy), float32)
-
-
-# %% mutant="storage_promotion"
-# Two floats of 16 bits
-# float16 and bfloat16 have the same size, and neither holds the other's numbers. They meet in float32.
-def promote_types(one, other):
-    if {one, other} == {uint8, int8}:
-        return int16
-    return max(one, other, key=lambda each: (category(each), each.itemsize))
-
-
-# %% mutant="storage_promotion"
-# All operands alike
-# A tensor without dimensions and a Python number count as much as a tensor here, so that x * 2.5 may change x's type.
-def result_type(*operands):
-    types = [each.dtype if isinstance(each, Tensor) else type_of_number(each) for each in operands]
-    result = types[0]
-    for each in types[1:]:
-        result = promote_types(result, each)
-    return result
-
-
-# %% mutant="storage_promotion"
-# Scalars have no say
-# If there is a tensor with dimensions, nothing else is looked at: integers times 2.5 would stay integers.
-def result_type(*operands):
-    groups = [[], [], []]
-    for each in operands:
-        place = (0 if each.ndim else 1) if isinstance(each, Tensor) else 2
-        groups[place].append(each.dtype if isinstance(each, Tensor) else type_of_number(each))
-    first = next(group for group in groups if group)
-    result = first[0]
-    for each in first[1:]:
-        result = promote_types(result, each)
-    return result
-
-
-# %% mutant="storage_promotion"
-# Two groups
-# A tensor without dimensions ranks above a Python number. Here they are in one group.
-def result_type(*operands):
-    groups = [None, None]
-    for each in operands:
-        place = 0 if isinstance(each, Tensor) and each.ndim else 1
-        kind = each.dtype if isinstance(each, Tensor) else type_of_number(each)
-        groups[place] = kind if groups[place] is None else promote_types(groups[place], kind)
-    first, second = groups
-    return second if first is None or (second is not None and category(second) > category(first)) else first
-
-
-# %% mutant="storage_promotion"
-# Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch can't be imported from it.
-def promote_types(one, other):
-    import minitorch
-
-    found = minitorch.promote_types(getattr(minitorch, one.name), getattr(minitorch, other.name))
-    return next(each for each in FROM_NUMPY.values() if each.name == str(found)[6:])
-
-
-# %% [markdown]
-# ### Before exercise 4 · What a variance has to get right
-# A variance is a mean squared distance, but from which mean? From the numbers' own, and to that one they are a little too
-# close. Roll a die three times, in all 216 ways. And what becomes of the steps in between, in 16 bits?
-
-# %%
-die = torch.arange(1.0, 7.0)
-rolls = torch.cartesian_prod(die, die, die)
-print(f"variance of the die: {die.var(correction=0).item():.4f}")
-for correction in (0, 1):
-    print(f"three rolls, over 3 - {correction}: {rolls.var(1, correction=correction).mean().item():.4f} on average")
-large = torch.tensor([200.0, 0.0, -200.0], dtype=torch.float16)
-print("float16: sum of squares", (large * large).float().sum().item(), "but variance", large.var().item())
-brain = torch.tensor([256.0, 258, 260, 262], dtype=torch.bfloat16)
-print("bfloat16: mean", brain.mean().item(), "but", brain.float().mean().item(), "in float32")
-
-# %% [markdown]
-# Over n the average is too small; over n − 1, PyTorch's default, it is right (**Bessel's correction**). And in 16 bits the
-# steps in between need float32: the squares here add up to 80000, which float16 can't hold, and the mean 259 lies between
-# two bfloat16. So PyTorch computes in float32 and rounds once, at the end.
-
-# %% [markdown] exercise="storage_mean_var" kind="core" points="1 2" part="mytorch.reduction:mean mytorch.reduction:var"
-# ### Exercise 4 · Mean and variance
-# Both are made of operations that `mytorch` has: `sum`, `-`, `*`, `/`. Mind three things. Numbers around twenty
-# thousand can have a small variance: don't lose it to rounding. In float16, 60000 and 60000 have a mean, although their
-# sum doesn't fit, and squares overflow sooner still; in bfloat16, the mean of 256 and 258 lies between two numbers of the
-# type, and the distances to it have to be right all the same. And `var` divides by n - `correction`.
-#
-# `mytorch.tensor([1.0, 2.0, 6.0]).var()` is 7, with `correction=0` it is 4.6667.
-
-# %% check="storage_mean_var"
-generator = check.rng()
-numbers = generator.normal(2, 3, size=(3, 4)).astype(np.float32)
-x = mytorch.tensor(numbers)
-large = mytorch.tensor((generator.integers(10000, 60000, size=(2, 3))).astype(np.float16))
-far = mytorch.tensor((20000 + generator.integers(0, 8, size=6)).astype(np.float32))
-wide = mytorch.tensor((80 * generator.permutation(8) + generator.integers(0, 40)).astype(np.float16))
-two, sums = generator.integers(60, 100, size=(3, 2)), generator.choice([261, 263, 265, 267], size=3)
-brain = np.concatenate([two, (sums - two.sum(1))[:, None]], axis=1)  # bfloat16 holds these, and not their sums
-brain = mytorch.tensor(brain.tolist(), dtype=mytorch.bfloat16)
-even = 256 + 2 * int(generator.integers(0, 120)) + generator.permutation([0, 2, 4, 6])
-between = mytorch.tensor(even.tolist(), dtype=mytorch.bfloat16)  # the mean is odd, and no bfloat16
-further = mytorch.tensor(1e9 + generator.permutation(8)[:6])
-check.show(
-    {
-        "x": numbers,
-        "x.mean()": x.mean(),
-        "x.mean(1)": x.mean(1),
-        "x.mean((0, 1))": x.mean((0, 1)),
-        "x.mean(0, keepdim=True)": x.mean(0, keepdim=True),
-        "x.var()": x.var(),
-        "x.var(0)": x.var(0),
-        "x.var(-1, keepdim=True)": x.var(-1, keepdim=True),
-        "x.var(1, correction=0)": x.var(1, correction=0),
-        "large, in float16": large,
-        "its mean": large.mean(1),
-        "wide, in float16": wide,
-        "its variance in float16": wide.var(),
-        "brain, in bfloat16": brain,
-        "its mean in bfloat16": brain.mean(1),
-        "its variance in bfloat16": brain.var(1),
-        "even numbers in bfloat16": between,
-        "their variance in bfloat16": between.var(),
-        "far from 0": far,
-        "its variance": far.var(),
-        "a billion, in float64, plus": further - 1e9,
-        "its variance in float64": further.var(),
-        "variance of one number": mytorch.ones(1).var(),
-        "x.var(1, correction=9)": x.var(1, correction=9),
-        "mean of integers": check.error(mytorch.arange(3).mean),
-        "var of integers": check.error(mytorch.arange(3).var),
-    },
-    rtol=1e-3,
-)
-
-# %% [markdown] hint="storage_mean_var"
-# Write the formulas for one dimension first. By what do you divide when `dim` names one dimension of three?
-
-# %% [markdown] hint="storage_mean_var"
-# `elements_along(x, dim)` counts. For `var`, subtract the mean with `keepdim=True`, so that the shapes fit, and square
-# the differences. The mean of the squares minus the square of the mean loses all digits far from 0.
-
-# %% [markdown] hint="storage_mean_var"
-# `wide = x.float() if x.dtype.itemsize == 2 else x`, compute with `wide`, and give `_to_copy(result, x.dtype)` back
-# where the types differ. The divisor of `var` is `max(elements_along(x, dim) - correction, 0)`.
-
-
-# %% mutant="storage_mean_var"
-# Divides by all elements
-# The mean along a dimension is over the length of that dimension, not over the size of the whole tensor.
-def mean(x, dim=None, keepdim=False):
-    check_floating(x, "mean")
-    wide = x.float() if x.dtype.itemsize == 2 else x
-    result = wide.sum(dim, keepdim) / x.numel()
-    return result if wide is x else _to_copy(result, x.dtype)
-
-
-# %% mutant="storage_mean_var"
-# Sums in float16
-# The sum is above 65504, the largest float16, so it is inf, and inf over n stays inf. Sum in float32.
-def mean(x, dim=None, keepdim=False):
-    check_floating(x, "mean")
-    return x.sum(dim, keepdim) / elements_along(x, dim)
-
-
-# %% mutant="storage_mean_var"
-# Widens float16 alone
-# bfloat16 has 16 bits too, and only eight of them for digits. `x.dtype.itemsize` is 2 for both.
-def mean(x, dim=None, keepdim=False):
-    check_floating(x, "mean")
-    wide = x.float() if x.dtype.name == "float16" else x
-    return _to_copy(wide.sum(dim, keepdim) / elements_along(x, dim), x.dtype)
-
-
-# %% mutant="storage_mean_var"
-# Takes integers
-# PyTorch refuses the mean of integers. This one gives a floating-point number.
-def mean(x, dim=None, keepdim=False):
-    wide = x.float() if x.dtype.itemsize == 2 or not x.is_floating_point() else x
-    result = wide.sum(dim, keepdim) / elements_along(x, dim)
-    return _to_copy(result, x.dtype) if x.is_floating_point() else result
-
-
-# %% mutant="storage_mean_var"
-# Forgets the correction
-# This always divides by n. The default divides by n - 1.
-def var(x, dim=None, correction=1, keepdim=False):
-    check_floating(x, "var")
-    wide = x.float() if x.dtype.itemsize == 2 else x
-    distance = wide - wide.mean(dim, keepdim=True)
-    result = (distance * distance).mean(dim, keepdim)
-    return result if wide is x else _to_copy(result, x.dtype)
-
-
-# %% mutant="storage_mean_var"
-# Squares in float16
-# The square of 280 is 78400, which float16 can't hold. Compute types of 16 bits in float32.
-def var(x, dim=None, correction=1, keepdim=False):
-    check_floating(x, "var")
-    distance = x - x.mean(dim, keepdim=True)
-    return (distance * distance).sum(dim, keepdim) / max(elements_along(x, dim) - correction, 0)
-
-
-# %% mutant="storage_mean_var"
-# Subtracts in 16 bits
-# The mean of 256, 258, 260 and 262 is 259, and no bfloat16. It was rounded before you subtracted it, and so the distances
-# are wrong: make `x` a float32 before you take its mean.
-def var(x, dim=None, correction=1, keepdim=False):
-    check_floating(x, "var")
-    distance = x - x.mean(dim, keepdim=True)
-    distance = distance.float() if x.dtype.itemsize == 2 else distance
-    result = (distance * distance).sum(dim, keepdim) / max(elements_along(x, dim) - correction, 0)
-    return _to_copy(result, x.dtype) if x.dtype.itemsize == 2 else result
-
-
-# %% mutant="storage_mean_var"
-# Everything in float32
-# float32 has more digits than float16 and fewer than float64: around a billion its step is 64. Convert 16 bits only.
-def var(x, dim=None, correction=1, keepdim=False):
-    check_floating(x, "var")
-    wide = x.float()
-    distance = wide - wide.mean(dim, keepdim=True)
-    return _to_copy((distance * distance).sum(dim, keepdim) / max(elements_along(x, dim) - correction, 0), x.dtype)
-
-
-# %% mutant="storage_mean_var"
-# A negative divisor
-# With four numbers and a correction of 9 the divisor counts as 0. Here it is -5, and the variance is negative.
-def var(x, dim=None, correction=1, keepdim=False):
-    check_floating(x, "var")
-    wide = x.float() if x.dtype.itemsize == 2 else x
-    distance = wide - wide.mean(dim, keepdim=True)
-    result = (distance * distance).sum(dim, keepdim) / (elements_along(x, dim) - correction)
-    return result if wide is x else _to_copy(result, x.dtype)
-
-
-# %% mutant="storage_mean_var"
-# Mean of squares minus square of mean
-# True on paper. In float32 both are near 400,000,000, where the step is 32, and the difference is noise.
-def var(x, dim=None, correction=1, keepdim=False):
-    check_floating(x, "var")
-    wide = x.float() if x.dtype.itemsize == 2 else x
-    count = elements_along(x, dim)
-    middle = wide.mean(dim, keepdim)
-    result = ((wide * wide).mean(dim, keepdim) - middle * middle) * count / max(count - correction, 0)
-    return result if wide is x else _to_copy(result, x.dtype)
-
-
-# %% mutant="storage_mean_var"
-# Delegates to minitorch
-# mytorch stands on NumPy alone: minitorch can't be imported from it.
-def mean(x, dim=None, keepdim=False):
-    import minitorch
-
-    return from_array(minitorch.from_numpy(x.numpy()).mean(dim, keepdim).numpy())
-
-
-# %% [markdown] exercise="storage_round_bits" kind="build" points=2
-# ### Exercise 5 · Rounding by hand
-# A float32 has a sign bit, 8 bits of exponent and 23 of fraction. Cut the last 16 bits off and you have a bfloat16; cut
-# 13 off and you have a TF32, the format in which some GPUs multiply matrices.
-#
-# `bits` is an array of uint32: the bit patterns of float32 numbers. Round each to the nearest pattern whose last
-# `dropped` bits are 0. A pattern exactly in the middle goes to the *even* one of its neighbours, the one whose last
-# kept bit is 0. Return uint32, and use integer arithmetic only. The numbers are finite, and not close to the largest.
-#
-# $1 + 2^{-8}$ is in the middle between two bfloat16 and becomes 1; $1 + 3 \cdot 2^{-8}$ becomes $1 + 2^{-6}$.
-
-
-# %% solution="storage_round_bits"
-def round_bits(bits: np.ndarray, dropped: int) -> np.ndarray:
-    """The patterns with their last `dropped` bits rounded away, halves to even."""
+# %% solution="storage_bytes_held"
+def bytes_held(tensors: list[torch.Tensor]) -> int:
+    """How many bytes the storages of these tensors have together."""
     ### BEGIN SOLUTION
-    odd = bits >> dropped & 1
-    almost_half = (1 << (dropped - 1)) - 1
-    return (bits + almost_half + odd) >> dropped << dropped
+    held = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
+    return sum(held.values())
     ### END SOLUTION
 
 
-# %% check="storage_round_bits"
+# %% check="storage_bytes_held"
 generator = check.rng()
-numbers = generator.normal(0, 100, size=5).astype(np.float32)
-shown = {"numbers": numbers}
-for dropped in (16, 13, int(generator.integers(4, 12))):
-    kept = generator.integers(1 << 9, 1 << 13, size=2, dtype=np.uint32) * 2 << 16 >> dropped << dropped
-    middle = np.concatenate([kept, kept + (1 << dropped)]) + np.uint32(1 << (dropped - 1))
-    bits = np.concatenate([numbers.view(np.uint32), middle.astype(np.uint32)])
-    rounded = round_bits(bits.copy(), dropped)
-    for before, after in zip(bits, rounded, strict=True):
-        shown[f"{int(before):032b} without {dropped} bits"] = f"{int(after):032b}"
-    shown["dtype"] = str(rounded.dtype)
+rows, columns = (int(length) for length in generator.integers(10, 30, size=2))
+table = torch.zeros(rows, columns)
+half = torch.zeros(rows, dtype=torch.float16)
 check.show(
-    shown,
-    text="The last four patterns of each group lie in the middle. The last kept bit is 0 in two of them, 1 in two.",
+    {
+        "size of the table, float32": (rows, columns),
+        "elements of half, float16": rows,
+        "the table": bytes_held([table]),
+        "one number of it": bytes_held([table[1, 2]]),
+        "its transpose and its last row": bytes_held([table.t(), table[-1]]),
+        "a row, and a clone of a row": bytes_held([table[1], table[1].clone()]),
+        "the table, half and a part of half": bytes_held([table, half, half[2:5]]),
+        "bytes of the table as uint8": bytes_held([table, table.view(torch.uint8)]),
+        "the table and a table like it": bytes_held([table, torch.zeros_like(table)]),
+        "no tensor": bytes_held([]),
+    },
+    text="Bytes held by each list. A float32 has four, a float16 two.",
 )
 
-# %% [markdown] hint="storage_round_bits"
-# Rounding to the nearest is adding half a step and cutting off. What goes wrong exactly in the middle?
+# %% [markdown] hint="storage_bytes_held"
+# What does a view of one number keep alive? And how many times does a storage count if two tensors use it?
 
-# %% [markdown] hint="storage_round_bits"
-# Add a little less than half a step, so that the middle stays below. When should the middle go up after all?
+# %% [markdown] hint="storage_bytes_held"
+# `untyped_storage().nbytes()` is the size of the whole storage. Which number tells you that two storages are the same?
 
-# %% [markdown] hint="storage_round_bits"
-# `bits >> dropped & 1` is the last kept bit. Add it, and $2^{dropped - 1} - 1$, then shift right and left again.
-
-
-# %% mutant="storage_round_bits"
-# Cuts off
-# This rounds towards 0: about half of all numbers end up a step too small.
-def round_bits(bits, dropped):
-    return bits >> dropped << dropped
+# %% [markdown] hint="storage_bytes_held"
+# Make a dict with `untyped_storage().data_ptr()` as the key and the bytes as the value, and add up its values.
 
 
-# %% mutant="storage_round_bits"
-# Halves go up
-# Exactly in the middle, this always goes away from 0. IEEE 754 goes to the even neighbour, so that errors cancel.
-def round_bits(bits, dropped):
-    return (bits + np.uint32(1 << (dropped - 1))) >> dropped << dropped
+# %% mutant="storage_bytes_held"
+# Counts what the shapes hold
+# `nbytes` of a tensor is what its shape needs. A view of one number keeps the whole storage alive.
+def bytes_held(tensors):
+    return sum(t.nbytes for t in tensors)
 
 
-# %% mutant="storage_round_bits"
-# Halves go down
-# Exactly in the middle, this always goes towards 0. A pattern whose last kept bit is 1 must go up.
-def round_bits(bits, dropped):
-    return (bits + np.uint32((1 << (dropped - 1)) - 1)) >> dropped << dropped
+# %% mutant="storage_bytes_held"
+# Counts a shared storage twice
+# Two views of one storage keep it alive once. Count each storage once.
+def bytes_held(tensors):
+    return sum(t.untyped_storage().nbytes() for t in tensors)
 
 
-# %% mutant="storage_round_bits"
-# Delegates to bfloat16
-# Right for 16 bits and for no other number. The function has to round `dropped` bits away.
-def round_bits(bits, dropped):
-    numbers = torch.from_numpy(bits.view(np.float32).copy())
-    return numbers.to(torch.bfloat16).float().numpy().view(np.uint32)
+# %% mutant="storage_bytes_held"
+# Tells tensors apart by their first element
+# `data_ptr()` of a tensor is the address of its first element. Two views of one storage may begin at different places.
+def bytes_held(tensors):
+    return sum({t.data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
+
+
+# %% mutant="storage_bytes_held"
+# Tells storages apart by their size
+# Two different storages can have the same number of bytes. The address tells them apart.
+def bytes_held(tensors):
+    return sum({t.untyped_storage().nbytes() for t in tensors})
+
+
+# %% [markdown] exercise="storage_views_meet" kind="build" points=3
+# ### Exercise 4 · Do two views overlap?
+# Two strided views of one storage are given, each as `(size, stride, offset)`, in elements. Do they have an element in
+# common? The even and the odd positions of a storage don't, though their ranges overlap. Sizes are small, so you may look at
+# every element. A length may be 0, a size may be `()`, and a stride may be 0.
+
+
+# %% solution="storage_views_meet"
+def views_meet(one: View, other: View) -> bool:
+    """Whether two strided views of the same storage share an element."""
+    ### BEGIN SOLUTION
+    places = []
+    for size, stride, offset in (one, other):
+        seen = [offset]
+        for length, step in zip(size, stride, strict=True):
+            seen = [place + i * step for place in seen for i in range(length)]
+        places.append(set(seen))
+    return not places[0].isdisjoint(places[1])
+    ### END SOLUTION
+
+
+# %% check="storage_views_meet"
+generator = check.rng()
+gap, start = int(generator.integers(3, 6)), int(generator.integers(0, 4))
+cases = {
+    "even and odd places": (((4,), (2,), start), ((4,), (2,), start + 1)),
+    "even and shifted by two": (((4,), (2,), start), ((4,), (2,), start + 2)),
+    "two columns of a table": (((3,), (gap,), start), ((3,), (gap,), start + 1)),
+    "a row and a column": (((gap,), (1,), start), ((3,), (gap,), start)),
+    "left and right half of a table": (((3, 2), (2 * gap, 1), start), ((3, 2), (2 * gap, 1), start + 2)),
+    "one number inside": (((), (), start + gap), ((2, 2), (gap, 1), start)),
+    "one number beside": (((), (), start + 2), ((2, 2), (gap, 1), start)),
+    "repeated by stride 0": (((5, 2), (0, 3), start), ((), (), start + 3)),
+    "an empty one": (((3, 0), (1, 1), start), ((5,), (1,), start)),
+    "one after the other": (((3,), (1,), start), ((3,), (1,), start + 3)),
+}
+for number in range(6):
+    pair = [((2, 3), tuple(int(step) for step in generator.integers(1, 8, size=2)), start + shift) for shift in (0, 1)]
+    cases[f"drawn {number}: {pair[0]}, {pair[1]}"] = tuple(pair)
+check.show({name: views_meet(*pair) for name, pair in cases.items()} | {"gap": gap, "start": start})
+
+# %% [markdown] hint="storage_views_meet"
+# Which positions in the storage does a view of size (2, 3), stride (5, 1) and offset 4 use? Write them down.
+
+# %% [markdown] hint="storage_views_meet"
+# Begin with the offset alone. Each dimension turns every place into `length` places, `step` apart.
+
+# %% [markdown] hint="storage_views_meet"
+# `seen = [place + i * step for place in seen for i in range(length)]` for each dimension; then ask whether the two sets are
+# disjoint. A length of 0 leaves no place, and a size of `()` one.
+
+
+# %% mutant="storage_views_meet"
+# Compares the ranges
+# The even and the odd places have overlapping ranges and no element in common. The strides decide.
+def views_meet(one, other):
+    ends = []
+    for size, stride, offset in (one, other):
+        last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
+        ends.append((offset, last if 0 not in size else offset - 1))
+    return ends[0][0] <= ends[1][1] and ends[1][0] <= ends[0][1] and all(first <= last for first, last in ends)
+
+
+# %% mutant="storage_views_meet"
+# Compares the offsets
+# Views that begin at different places can still meet further on.
+def views_meet(one, other):
+    return one[2] == other[2] and 0 not in one[0] and 0 not in other[0]
+
+
+# %% mutant="storage_views_meet"
+# Looks at the first dimension alone
+# A view with two dimensions reaches more places than its first column.
+def views_meet(one, other):
+    places = []
+    for size, stride, offset in (one, other):
+        length, step = (size[0], stride[0]) if size else (1, 0)
+        places.append({offset + i * step for i in range(length)} if 0 not in size else set())
+    return not places[0].isdisjoint(places[1])
+
+
+# %% mutant="storage_views_meet"
+# Forgets empty views
+# A view with a length of 0 has no element, so it shares none.
+def views_meet(one, other):
+    places = []
+    for size, stride, offset in (one, other):
+        seen = [offset]
+        for length, step in zip(size, stride, strict=True):
+            seen = [place + i * step for place in seen for i in range(max(length, 1))]
+        places.append(set(seen))
+    return not places[0].isdisjoint(places[1])
 
 
 # %% [markdown] exercise="storage_repair_frames" kind="repair" points=2
-# ### Exercise 6 · The camera that shows one picture
+# ### Exercise 5 · The camera that shows one picture
 # `read_frames` collects frames from a camera. It runs without an error, has the right shapes, and in a test with one
 # frame the numbers were right. With five frames, the training set holds the last frame five times. Repair it.
 
@@ -737,62 +533,186 @@ def read_frames(camera, count, shape):
     return [torch.tensor(buffer) for _ in range(count)]
 
 
-# %% [markdown] exercise="storage_measure_stuck" kind="measure" points=2
-# ### Exercise 7 · The counter that stops
-# A counter of type `dtype` starts at 0, and 1 is added again and again. At some number it stops growing. Find that
-# number by experiment, for bfloat16, float16, float32 and float64: change the type, and nothing else.
+# %% [markdown] exercise="storage_random" kind="core" points="2 1" part="mytorch.random:Generator.normal mytorch.random:box_muller mytorch.random:randn | mytorch.random:randperm"
+# ### Exercise 6 · PyTorch's random numbers, to the digit
+# A seed gives a stream of words of 32 bits, and libraries that seed a Mersenne Twister in the same way get the same ones.
+# They turn these words into numbers in different ways, so the same seed doesn't make NumPy and PyTorch agree. Write two of
+# PyTorch's recipes: normal numbers, and a random order. `self.uniform(count, bits)` gives numbers in [0, 1) with 24 or 53 random bits, and
+# `source.words(count)` the next words as whole numbers.
 #
-# Counting one by one takes too long in the wide types. Ask about single numbers: does this one grow?
+# After `mytorch.manual_seed(0)`, `mytorch.randn(3)` is `tensor([ 1.5410, -0.2934, -2.1788])`, as in PyTorch.
 
 
-# %% solution="storage_measure_stuck"
-def stuck_at(dtype: torch.dtype) -> int:
-    """The number at which a counter of this type stops growing."""
-    ### BEGIN SOLUTION
-    number = torch.tensor(1, dtype=dtype)
-    while number + 1 != number:
-        number = number * 2
-    return int(number)
-    ### END SOLUTION
+# %% docstrings="storage_random"
+def normal():
+    """One normal number. They come in pairs; the second waits in `self.waiting` for the next call.
+
+    A pair is made of two uniform numbers u and v with 53 bits, drawn in this order: the first number is
+    √(-2 log(1 - v)) · cos(2πu), the second has the sine in place of the cosine. `self.waiting` is None
+    while no number waits. Both are floats of Python.
+    """
 
 
-# %% check="storage_measure_stuck"
+def box_muller():
+    """Normal numbers from uniform ones, in groups of 16: the j-th and the (j + 8)-th of a group belong together.
+
+    For u_j and u_(j + 8) they are √(-2 log(1 - u_j)) times the cosine and times the sine of 2π u_(j + 8). The
+    cosine's number stands in place j of the result, the sine's in place j + 8.
+    """
+
+
+def randn():
+    """Normal numbers, mean 0 and variance 1.
+
+    Fewer than 16 are `source.normal()`, one by one. For more, draw as many uniform numbers as there are to
+    be, with `bits_of(type_)` bits, in the type in which they are computed: float64 for float64, else float32.
+    Whole groups of 16 are made by `box_muller`. If some are left over, 16 more uniform numbers are drawn, and
+    the last 16 places of the result are made anew from these. (For types of 16 bits nothing is drawn for the
+    incomplete group at first.) The result has the dtype asked for, by default `settings.default_dtype`;
+    `new(array, device, requires_grad)` makes a tensor of an array.
+    """
+
+
+def randperm():
+    """The numbers below n in random order, as int64.
+
+    Start with 0, 1, 2, … and draw n - 1 words. For each place in turn, exchange what stands there with what
+    stands at a place from it on: `place + word % (n - place)` (Fisher and Yates).
+    """
+
+
+# %% check="storage_random"
+generator = check.rng()
+seed, n = int(generator.integers(1, 10_000)), int(generator.integers(6, 10))
+
+
+def drawn(*sizes, **options):
+    """Tensors of these sizes, drawn one after the other, and the number that the stream gives after them."""
+    mytorch.manual_seed(seed)
+    return [mytorch.randn(size, **options) for size in sizes] + [mytorch.rand(1)]
+
+
+def ordered(count):
+    mytorch.manual_seed(seed)
+    return [mytorch.randperm(count), mytorch.rand(1)]
+
+
 check.show(
-    {str(kind): stuck_at(kind) for kind in (torch.bfloat16, torch.float16, torch.float32, torch.float64)}, secret=True
+    {
+        "seed": seed,
+        "one number": drawn(()),
+        "five numbers": drawn(5),
+        "three, then two": drawn(3, 2),
+        "sixteen": drawn((2, 8)),
+        "forty": drawn((5, 8)),
+        "twenty as float64": drawn(20, dtype=mytorch.float64),
+        "twenty as float16": drawn(20, dtype=mytorch.float16),
+        "a generator of one's own": mytorch.randn(4, generator=mytorch.Generator().manual_seed(seed)),
+        "an order": ordered(n),
+        "an order of one, and of none": [ordered(1), ordered(0)],
+        "an order from that generator": mytorch.randperm(n, generator=mytorch.Generator().manual_seed(seed + 1)),
+    },
+    rtol=1e-4,
+    atol=1e-5,
+    text="Numbers drawn after this seed; the last one of each list shows how far the stream has come.",
 )
 
-# %% [markdown] hint="storage_measure_stuck"
-# Count in bfloat16 first: `x = x + 1` in a loop that stops when nothing changes. What is special about the number?
+# %% [markdown] hint="storage_random"
+# `normal`: if a number waits, return it and set `self.waiting` to None. Otherwise `u, v = self.uniform(2, 53)`.
+# `randperm`: exchange two entries of a list with `order[a], order[b] = order[b], order[a]`.
 
-# %% [markdown] hint="storage_measure_stuck"
-# The step between neighbours doubles at each power of two. The counter stops where the step becomes 2.
+# %% [markdown] hint="storage_random"
+# `box_muller`: `uniform.reshape(-1, 2, 8)` puts the first eight of each group into `[:, 0]` and the other eight into
+# `[:, 1]`. Stack cosine and sine along dimension 1 and flatten.
 
-# %% [markdown] hint="storage_measure_stuck"
-# Try 1, 2, 4, 8 … as tensors of the type, until `number + 1 == number`.
-
-
-# %% mutant="storage_measure_stuck"
-# Counts in the default type
-# The tensor is float32, whatever was asked for: a dtype has to be named where the number is made.
-def stuck_at(dtype):
-    number = torch.tensor(1.0)
-    while number + 1 != number:
-        number = number * 2
-    return int(number)
+# %% [markdown] hint="storage_random"
+# `randn`: `whole = count // 16 * 16`. Draw `count` uniform numbers (`whole` of them if `type_.itemsize == 2`), convert
+# with `.astype(exact)`, and start with `box_muller(uniform[:whole])` and zeros for the rest. If `count % 16`, the last 16
+# are `box_muller(source.uniform(16, bits_of(type_)).astype(exact))`.
 
 
-# %% mutant="storage_measure_stuck"
-# One step too far
-# That is the first whole number that the type can't hold. The counter stops at the one before it.
-def stuck_at(dtype):
-    number = torch.tensor(1, dtype=dtype)
-    while number + 1 != number:
-        number = number * 2
-    return int(number) + 1
+# %% mutant="storage_random"
+# Lets no number wait
+# Box and Muller's formula makes two numbers at a time. PyTorch keeps the second one for the next call.
+def normal(self):
+    u, v = self.uniform(2, 53)
+    return float(np.sqrt(-2 * np.log1p(-v)) * np.cos(2 * np.pi * u))
 
 
-# %% mutant="storage_measure_stuck"
-# From the epsilon
-# 1 / eps is half of it: at that number the step is 1, and the counter still grows.
-def stuck_at(dtype):
-    return int(1 / torch.finfo(dtype).eps)
+# %% mutant="storage_random"
+# The sine first
+# The first number of a pair has the cosine.
+def normal(self):
+    if self.waiting is not None:
+        number, self.waiting = self.waiting, None
+        return number
+    u, v = self.uniform(2, 53)
+    radius = np.sqrt(-2 * np.log1p(-v))
+    self.waiting = float(radius * np.cos(2 * np.pi * u))
+    return float(radius * np.sin(2 * np.pi * u))
+
+
+# %% mutant="storage_random"
+# Neighbours belong together
+# In a group of 16 the first eight numbers give the radius, the other eight the angle.
+def box_muller(uniform):
+    groups = uniform.reshape(-1, 8, 2)
+    radius, angle = np.sqrt(-2 * np.log(1 - groups[..., 0])), 2 * np.pi * groups[..., 1]
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], -1).reshape(-1)
+
+
+# %% mutant="storage_random"
+# The last ones one by one
+# What doesn't fill a group of 16 isn't made one by one: the last 16 numbers are drawn again, together.
+def randn(*size, dtype=None, device=None, generator=None, requires_grad=False):
+    shape, type_, source = one_tuple(size), dtype or settings.default_dtype, generator or default_generator
+    count = count_of(shape)
+    whole = count // 16 * 16
+    exact = np.float64 if type_ is float64 else np.float32
+    numbers = box_muller(source.uniform(whole, bits_of(type_)).astype(exact))
+    numbers = np.append(numbers, [source.normal() for _ in range(count - whole)])
+    return new(numbers.astype(type_.numpy).reshape(shape), device, requires_grad)
+
+
+# %% mutant="storage_random"
+# Any place
+# Exchanging each place with *any* place makes some orders more likely than others: n^n draws can't be shared out equally
+# among n! orders. Choose from the places that are left.
+def randperm(n, *, generator=None):
+    order = list(range(n))
+    for place, word in enumerate((generator or default_generator).words(max(n - 1, 0)).tolist()):
+        other = word % n
+        order[place], order[other] = order[other], order[place]
+    return new(np.array(order, np.int64))
+
+
+# %% mutant="storage_random"
+# Ignores the generator
+# If a generator is given, the words come from it; the default one is for calls without.
+def randperm(n, *, generator=None):
+    order = list(range(n))
+    for place, word in enumerate(default_generator.words(max(n - 1, 0)).tolist()):
+        other = place + word % (n - place)
+        order[place], order[other] = order[other], order[place]
+    return new(np.array(order, np.int64))
+
+
+# %% mutant="storage_random"
+# From the end
+# The loop goes through the places from the first to the last.
+def randperm(n, *, generator=None):
+    order = list(range(n))
+    words = (generator or default_generator).words(max(n - 1, 0)).tolist()
+    for place, word in zip(range(n - 1, 0, -1), words, strict=True):
+        other = word % (place + 1)
+        order[place], order[other] = order[other], order[place]
+    return new(np.array(order, np.int64))
+
+
+# %% mutant="storage_random"
+# Delegates to minitorch
+# mytorch stands on NumPy alone.
+def randperm(n, *, generator=None):
+    import minitorch
+
+    return minitorch.randperm(n, generator=generator)

@@ -1,11 +1,10 @@
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # # Tensors and storage
-# When you're done, a tensor library of your own makes tensors from lists and from NumPy's memory, picks the type of a
-# result as PyTorch does, and prints PyTorch's random numbers for the same seed. All it needs is NumPy. Allow an hour
-# for the lesson and 80 minutes for the exercises.
+# When you're done, a tensor library of your own makes tensors from lists and from NumPy's memory, reads an image
+# without copying it, and prints PyTorch's random numbers for the same seed. All it needs is NumPy.
 #
 # ## Four tensors from one array
-# Here are four ways to make a tensor from an array. Then the array changes. Which tensors change with it?
+# Here are four ways to make a tensor from an array. Afterwards the array changes. Which of the tensors change with it?
 
 # %% tags=["proof-one-array"]
 import numpy as np
@@ -24,7 +23,7 @@ row[0] = 100
 for call, t in made.items():
     print(f"{call:30}", t)
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # Two of them changed, though nobody wrote to a tensor. So a tensor can't simply be its numbers. It is a way of
 # *finding* numbers in a piece of memory, and other objects may use the same piece.
 #
@@ -57,21 +56,21 @@ print("toy[0, 2] =", toy[0, 2], "  toy[1, 1] =", toy[1, 1])
 # moving a number. Give the toy the same memory and the swapped shape.
 
 # %%
-turned = memory.reshape(2, 3).T
-toy = Toy(memory, turned.shape)
+swapped = memory.reshape(2, 3).T
+toy = Toy(memory, swapped.shape)
 read = [[int(toy[i, j]) for j in range(2)] for i in range(3)]
-print("same memory:", np.shares_memory(turned, memory), "  array:", turned.tolist(), "  toy:", read)
-pictures.grids(("the array", turned), "≠", ("the toy", read))
+print("same memory:", np.shares_memory(swapped, memory), "  array:", swapped.tolist(), "  toy:", read)
+pictures.grids(("the array", swapped), "≠", ("the toy", read))
 
 # %% [markdown]
-# Memory and shape are right, and the result is wrong. What is missing is *how to step*. The toy works the steps out
-# from the shape, but `.T` needs other ones. So store them:
+# The memory is right, the shape is right, and the result is still wrong. What is missing is *how to step*. The toy works
+# the steps out from the shape, but `.T` needs different ones, so store them:
 #
 # - the **stride** of a dimension is how far to move in memory, in elements, for one step along it;
-# - the **offset** is where the walk starts.
+# - the **offset** is where the view starts.
 #
-# Element $(i, j)$ lies at $\text{offset} + i \cdot \text{stride}_0 + j \cdot \text{stride}_1$. Move the sliders:
-# `(3, 1)` walks through neighbours, `(1, 3)` walks down the columns of a table three wide, and `(0, 1)` reads one row
+# Element $(i, j)$ is at $\text{offset} + i \cdot \text{stride}_0 + j \cdot \text{stride}_1$. Move the sliders:
+# `(3, 1)` goes through neighbours, `(1, 3)` goes down the columns of a table three wide, and `(0, 1)` reads one row
 # twice.
 
 
@@ -82,11 +81,11 @@ def two_by_three(stride, offset):
 
 pictures.slider(two_by_three, stride=[(3, 1), (1, 3), (6, 1), (2, 2), (0, 1)], offset=range(4))
 
-# %% [markdown] given="mytorch.tensor:Storage mytorch.tensor:Tensor.__init__ mytorch.tensor:Tensor.array"
-# ## What a tensor is made of · 2.1 Tensor的组成与存储
-# `mytorch` is the library that you are about to write. Its tensor is little more than this: a storage, and a walk over
+# %% [markdown] tags=["short"] given="mytorch.tensor:Storage mytorch.tensor:Tensor.__init__ mytorch.tensor:Tensor.array"
+# ## What a tensor is made of
+# `mytorch` is the library that you are about to write. Its tensor is little more than this: a storage, and a strided view of
 # it. The code below is given; the last two pieces are methods of `Tensor`. `version` counts writes, for chapter 03. You
-# will write `walk`: it takes a flat array, sizes, strides and an offset, and makes an array on the same memory.
+# will write `strided`: it takes a flat array, sizes, strides and an offset, and makes an array on the same memory.
 
 # %%
 from course import lesson
@@ -97,34 +96,87 @@ from mytorch.tensor import Storage, Tensor
 
 shared = Storage(np.arange(12, dtype=np.float32))
 table = Tensor(shared, (3, 4), (4, 1))
-turned = Tensor(shared, (4, 3), (1, 4))
+swapped = Tensor(shared, (4, 3), (1, 4))
 corner = Tensor(shared, (2, 2), (4, 1), offset=6)
 shared.flat[6] = 60
-print(table, turned, corner, sep="\n")
+print(table, swapped, corner, sep="\n")
 
 # %% [markdown]
-# ### Attributes · Tensors 属性
+# ### An image in somebody else's memory
+# A camera delivers pictures 8 pixels wide and pads each row to 10 numbers, because its hardware prefers rows that begin at
+# round addresses. The buffer is one flat row of numbers, and you want the picture without copying it. The shape is (8, 8).
+# Which strides do you need? Try the slider before you read on.
+
+
+# %%
+LETTER = ["..####..", ".##..##.", ".##.....", "..####..", ".....##.", ".##..##.", "..####..", "........"]
+buffer = np.array([[pixel == "#" for pixel in row + ".."] for row in LETTER], np.float32).ravel()
+
+
+def picture(row_stride):
+    view = Tensor(Storage(buffer), (8, 8), (row_stride, 1))
+    return pictures.grid(view.numpy().astype(int), view.numpy() > 0, f"strides ({row_stride}, 1)")
+
+
+pictures.slider(picture, row_stride=[8, 9, 10])
+
+# %% [markdown]
+# With (8, 1) each row begins two numbers too early, and the error adds up, so the letter leans and breaks. With (10, 1) the
+# view steps over the padding. A picture that leans is the classic sign of a wrong row stride. Transposing is a matter of
+# strides too, and so is flipping in NumPy, but not in PyTorch:
+
+# %% tags=["proof-padded"]
+image = Tensor(Storage(buffer), (8, 8), (10, 1))
+transposed = Tensor(image.storage, (8, 8), (1, 10))
+print("the S, in pixels:", int(image.numpy().sum()), "of", image.numel(), "  storage:", len(image.storage))
+print("transposed:", transposed.stride(), "  contiguous:", image.is_contiguous())
+print("reversed by NumPy:", image.numpy()[::-1].strides, "bytes")
+print("as a tensor:", str(check.error(torch.from_numpy, image.numpy()[::-1]))[:63], "...")
+
+# %% [markdown]
+# NumPy reverses an array with a negative stride. PyTorch's tensors can't have one, so `from_numpy` raises, and `flip` copies.
+#
+# ### Attributes
 # Shape, stride and offset are three of a tensor's attributes. Two more say how to read the bytes and where they are:
-# `dtype` and `device`. In a new tensor the elements lie row by row. The last line shows which strides that gives. You'll
-# write the rule as `contiguous_strides`.
+# `dtype` and `device`. Functions like `empty` and `zeros` store the elements row by row unless you ask for something else;
+# the `_like` functions copy the order of their argument, as the last line shows. You'll write the rule as
+# `contiguous_strides`.
 
 # %% tags=["proof-made-of"]
 x = torch.arange(12.0).reshape(3, 4)[1:, ::2]
 print("shape", x.shape, "  stride", x.stride(), "  offset", x.storage_offset())
 print("dtype", x.dtype, "  device", x.device)
 print("bytes", x.nbytes, "of its own, in a storage of", x.untyped_storage().nbytes())
-print("fresh", {size: torch.empty(size).stride() for size in [(5,), (2, 3), (4, 2, 3), (3, 0, 2)]})
+print("new  ", {size: torch.empty(size).stride() for size in [(5,), (2, 3), (4, 2, 3), (3, 0, 2)]})
+print("like a transposed one:", torch.zeros_like(torch.empty(2, 3).t()).stride())
 
 # %% [markdown]
+# ### The storage has no type
+# The dtype belongs to the tensor, and the storage is a row of bytes. Give the same bytes another dtype with `view`:
+
+# %% tags=["proof-untyped"]
+numbers = torch.tensor([1.0, -2.0])
+whole = numbers.view(torch.int32)
+print(whole.tolist(), numbers.view(torch.uint8).tolist())
+whole[0] += 1 << 23  # one more in the exponent
+print(numbers, "  bytes in the storage:", numbers.untyped_storage().nbytes())
+print("converted instead:", numbers.to(torch.int32).tolist())
+
+# %% [markdown]
+# `view(dtype)` converts nothing: it reads 1.0's bytes as an integer, and adding 1 to the bits of the exponent doubled
+# the number. `to(dtype)` keeps the values as well as the new type can, and makes new bytes.
+# [Chapter 02b](02b_dtypes_and_dispatch.ipynb) explains what the bits of a float mean.
+#
 # **Interview · What is a tensor made of?**
 #
-# - *Thirty seconds:* A storage, which is a flat piece of memory on one device, and what is needed to read it: dtype,
-#   shape, strides, storage offset. Autograd adds `requires_grad`, `grad` and `grad_fn` (chapter 06).
+# - *Thirty seconds:* A storage, which is a flat piece of memory on one device, and what you need to read it: dtype,
+#   shape, strides and storage offset. Autograd adds `requires_grad`, `grad` and `grad_fn` (chapter 06).
+#   (Sparse tensors are built differently.)
 # - *Longer:* Several tensors can share a storage. A view has its own shape, strides and offset, and copies nothing.
-# - *They ask next:* Are strides bytes? In PyTorch they are elements; in NumPy, bytes.
+# - *They ask next:* Are strides counted in bytes? In PyTorch they count elements; in NumPy, bytes.
 # - *The trap:* `x.nbytes` counts what the shape holds; the storage may be larger. *Proof:* `proof-made-of`.
 #
-# Here is what that trap can cost. Keep one number of a million:
+# That difference can be expensive. Keep one number out of a million:
 
 # %% tags=["proof-one-number"]
 import io
@@ -135,20 +187,53 @@ del big
 file = io.BytesIO()
 torch.save(one, file)
 print("elements", one.numel(), "  storage", one.untyped_storage().nbytes(), "bytes")
-print("saved: more than 4 MB?", len(file.getvalue()) > 4_000_000)
-print("after clone: ", one.clone().untyped_storage().nbytes(), "bytes")
+print("saved:", round(len(file.getvalue()) / 1e6, 1), "MB")
+print("after clone:", one.clone().untyped_storage().nbytes(), "bytes")
+counts, held = [1, 100, 10_000, 1_000_000], {"view": [], "clone": []}
+for count in counts:
+    view = torch.zeros(1_000_000)[:count]
+    for name, each in (("view", view), ("clone", view.clone())):
+        held[name].append(each.untyped_storage().nbytes())
+ALT = "A view of 1 to 1,000,000 numbers holds 4,000,000 bytes; a clone holds four for each number."
+pictures.curves(held, counts, xlabel="numbers kept", ylabel="memory held (bytes)", log="xy", alt=ALT)
 
 # %% [markdown]
 # **Interview · You keep one element of a large tensor. How much memory do you keep?**
 #
 # - *Thirty seconds:* All of it. `big[0, 0]` is a view, and a view holds on to the storage. `clone()` copies the element
 #   into memory of its own.
-# - *They ask next:* What does `torch.save` write? The whole storage (chapter 20).
+# - *They ask next:* What does `torch.save` write? The whole storage ([chapter 20](20_saving_and_loading.ipynb)).
 # - *The trap:* `del big` frees nothing while the view lives. *Proof:* `proof-one-number`.
 #
-# ## Creating tensors · Tensors 初始化
+# ### One storage, no shared element
+# Two views of one storage don't have to share an element. Here are the numbers at even and at odd positions of six:
+
+# %% tags=["proof-apart"]
+six = torch.arange(6)
+even, odd = six[::2], six[1::2]
+same = even.untyped_storage().data_ptr() == odd.untyped_storage().data_ptr()
+odd += 100
+print("even", even.tolist(), "  odd", odd.tolist(), "  one storage:", same)
+print("NumPy says: may share", np.may_share_memory(even.numpy(), odd.numpy()), end="")
+print(", shares", np.shares_memory(even.numpy(), odd.numpy()))
+print("addresses of two empty storages:", [torch.empty(n, 0).untyped_storage().data_ptr() for n in (1, 2)])
+pictures.storage(six, {"even": even, "odd": odd})
+
+# %% [markdown]
+# **Interview · Do `x[::2]` and `x[1::2]` share memory?**
+#
+# - *Thirty seconds:* They share the storage and no element. A write to one is never seen in the other.
+# - *Longer:* Comparing `untyped_storage().data_ptr()` tells you whether the storage is the same. Comparing the ranges from
+#   first to last element tells you whether the views *may* overlap. To be sure you need the strides.
+# - *They ask next:* When does it matter? When you save several tensors in one file, for instance: shared weights should be
+#   written once.
+# - *The trap:* `x.data_ptr()` is the address of the first element, so two overlapping views can have different ones. And
+#   tensors without elements may all have the address 0, even if their storages are different.
+#   *Proof:* `proof-apart`.
+#
+# ## Creating tensors
 # You can make a tensor from data, from a NumPy array, like another tensor, from constants, or from random numbers.
-# Before you run the cell: which of these aren't float32?
+# Before you run the cell, decide which of these aren't float32.
 
 # %% tags=["proof-created"]
 whole = torch.tensor([[1, 2], [3, 4]])
@@ -172,10 +257,10 @@ print("rand_like:", type(check.error(torch.rand_like, whole)).__name__, "  with 
 # type, and the `_like` functions keep the tensor's. `zeros`, `ones` and `rand` have no data to look at, so they take
 # the default dtype.
 #
-# ### Tensor or tensor · D3 torch.Tensor()和torch.tensor()的区别
+# ### Tensor or tensor
 # `torch.tensor` is a function: it takes data and infers the type. `torch.Tensor` is the class: it takes a list, an
-# array *or sizes*, and makes the default dtype of each. Given sizes, it fills nothing in: the memory holds what was there
-# before.
+# array *or sizes*, and the result has the default dtype. Given sizes, it doesn't initialize the memory, which holds
+# whatever was there before.
 #
 # ### Myth 5 · "torch.Tensor is an alias of FloatTensor"
 # An alias would always make float32. Change the default dtype and look.
@@ -190,6 +275,14 @@ print("whole is a Tensor:", isinstance(whole, torch.Tensor))
 print("whole is a FloatTensor:", isinstance(whole, torch.FloatTensor))
 
 # %% [markdown]
+# ### Myth 26 · "Write `torch.tensor(data, dtype)`"
+# The type is a keyword argument. As a second positional argument it is refused:
+
+# %% tags=["proof-keyword"]
+print(check.error(torch.tensor, [1, 2], torch.float32))
+print(torch.tensor([1, 2], dtype=torch.float32))
+
+# %% [markdown]
 # **Interview · `torch.Tensor` or `torch.tensor`?**
 #
 # - *Thirty seconds:* Use `tensor` for data. `Tensor` is the class of all tensors. Its constructor turns integers into
@@ -197,128 +290,9 @@ print("whole is a FloatTensor:", isinstance(whole, torch.FloatTensor))
 # - *They ask next:* Does `tensor` copy? Yes, a NumPy array too (first cell). *The trap:* `Tensor(3)`.
 # - *Proof:* `proof-constructor`.
 #
-# ## Data types and their limits · torch.Tensor 数据类型, 数据类型信息
-# The **dtype** says how many bytes an element has and what they mean. `finfo` and `iinfo` give the limits. `type()` is
-# the older name, which also tells the device.
-
-# %% tags=["proof-dtypes"]
-kinds = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
-kinds += [torch.float16, torch.bfloat16, torch.float32, torch.float64]
-print(f"{'dtype':9} bytes  {'type()':21} {'largest':12} eps")
-for kind in kinds:
-    x = torch.zeros(1, dtype=kind)
-    about = f"{str(kind)[6:]:9} {x.element_size():5}  {x.type():21}"
-    if kind.is_floating_point:
-        about += f" {torch.finfo(kind).max:<12.6g} {torch.finfo(kind).eps:.3g}"
-    elif kind != torch.bool:
-        about += f" {torch.iinfo(kind).max:<12.6g}"
-    print(about)
-
-# %% [markdown]
-# float16 and bfloat16 have two bytes each and spend them differently. Measure the step from a number to the next larger
-# one: between the two there is nothing.
-
-# %% tags=["proof-16-bits"]
-magnitudes = [10.0**k for k in range(-4, 9)]
-steps = {}
-for kind in (torch.bfloat16, torch.float16, torch.float32):
-    fits = [m for m in magnitudes if m <= torch.finfo(kind).max]
-    x = torch.tensor(fits, dtype=kind)
-    steps[str(kind)[6:]] = (fits, (x.nextafter(x * 0 + torch.inf) - x).double().tolist())
-ones = torch.ones(1000, dtype=torch.bfloat16)
-print("bfloat16: 256 + 1 =", (ones[0] * 256 + 1).item(), "  sum of 1000 ones:", ones.sum().item())
-print("float16:  65504 · 2 =", (torch.tensor(65504, dtype=torch.float16) * 2).item())
-pictures.curves(steps, xlabel="number", ylabel="step to the next number", log="xy")
-
-# %% [markdown]
-# **Interview · float16 or bfloat16?**
-#
-# - *Thirty seconds:* Both have 16 bits. float16 has finer steps and ends at 65504. bfloat16 has nearly float32's range,
-#   and steps eight times as wide, except close to 0.
-# - *They ask next:* Why does float16 need loss scaling? Small gradients become 0 in it (chapter 22).
-# - *The trap:* Adding up in a loop. In bfloat16, 256 + 1 is 256. `sum` gets it right, because it adds in float32 and
-#   rounds once. *Proof:* `proof-16-bits`.
-
-# %% [markdown] given="mytorch.dispatch:descend"
-# ## One declaration, every call
-# Your library will have about eighty operations. Each is a **kernel**, a function on arrays, declared once. From then
-# on you can call it as a function and as a method, and it converts types. Between a call and its kernel lies a stack of
-# **layers**; in PyTorch this is the *dispatcher*. A layer is a function with three arguments: the operation, the call's
-# arguments, and `below`, which it calls to go on. Declare an operation, add a layer that prints, and watch the calls.
-
-# %% tags=["proof-layers"]
-from mytorch.dispatch import LAYERS, layer
-from mytorch.pointwise import pointwise_float
-
-softplus = pointwise_float(lambda x: np.log1p(np.exp(x)), "softplus")
-
-
-@layer
-def announce(op, args, below):
-    print("→", op.name, [str(getattr(each, "dtype", each)) for each in args])
-    return below(op, args)
-
-
-x = mytorch.tensor([0, 1, 2])
-mytorch.add(x, 1), x + 1, x.square()
-print(x.softplus())
-LAYERS.remove(announce)
-print("layers left:", LAYERS)
-stack = ["autocast · 22", "tracer · 08", "autograd · 06", "one device · 05"]
-pictures.layers(stack, call="softplus(x)", path=[], kernels=["NumPy"], chosen="NumPy", result="tensor")
-
-# %% [markdown]
-# In this chapter the stack is empty. Later chapters add these four layers, and leave the kernels as they are.
-#
-# **Interview · What happens between `torch.add(x, y)` and the addition?**
-#
-# - *Thirty seconds:* The call goes down the dispatcher. Each layer that applies (autocast, autograd) does its part and
-#   passes the call on. The device's kernel comes last.
-# - *They ask next:* Do methods and operators take another path? No, `x + 1` is the same call as `add(x, 1)`.
-# - *The trap:* One call can run another operation. Above, `square` runs `mul`; in PyTorch it runs `pow`.
-#   *Proof:* `proof-layers`.
-#
-# ## Which type wins · type promotion
-# Here are six sums and products. Guess each dtype, and each value, before you run the cell.
-
-# %% tags=["proof-promotion"]
-half = torch.tensor([1.0, 0.5], dtype=torch.float16)
-print(torch.tensor([1]) + 2.5)
-print(half * 2.5)
-print(half * torch.tensor([70000.0], dtype=torch.float64))
-print(half * torch.tensor(70000.0, dtype=torch.float64))
-print(half * 60000 - 70000.0)
-print(torch.tensor([250], dtype=torch.uint8) + 10)
-
-# %% [markdown]
-# The third and fourth lines differ by a pair of brackets. With them, the second operand is a tensor with dimensions,
-# and the wider type wins. Without them it is a scalar, and the *result* is float16, which can't hold 70000, but half of
-# it. So the scalar wasn't rounded first: a product or quotient takes a scalar on its right as it is, computes in float32,
-# and rounds once. On the CPU a sum doesn't: in the fifth line 70000 becomes a float16 first, inf.
-#
-# There are three **categories**, from low to high: bool, integer, floating point. (`mytorch` leaves the fourth out,
-# complex.) And there are three groups of operands, in this order: tensors with dimensions, tensors without, Python
-# numbers. A later group decides only if its category is *higher*. Within a group, two types give the type in this
-# table. Two pairs give a third type: u8 with i8, and f16 with bf16.
-
-# %%
-short = [str(kind)[6:].replace("float", "f").replace("int", "i").replace("ui", "u") for kind in kinds]
-print("     ", *(f"{name:5}" for name in short))
-for name, one in zip(short, kinds, strict=True):
-    meets = [torch.promote_types(one, other) for other in kinds]
-    print(f"{name:5}", *(f"{short[kinds.index(meet)]:5}" for meet in meets))
-
-# %% [markdown]
-# **Interview · A float16 tensor times a float64 scalar: which dtype?**
-#
-# - *Thirty seconds:* float16, if the scalar is a Python number or a tensor without dimensions: the category is the
-#   same, so the tensor with dimensions decides. With a float64 tensor of shape (1,) it is float64.
-# - *They ask next:* int64 with float16? float16, although it holds fewer integers. Category comes before size.
-# - *The trap:* Adding doesn't widen integers: 250 + 10 is 4 in uint8. *Proof:* `proof-promotion`.
-#
-# ## NumPy and back · 3.23 tensor与numpy互换
-# Both directions share memory, so a write on one side shows on the other. Some calls are refused, though: errors 1 and
-# 2. Error 3 is a common first one in training code: NumPy's float64 stays float64, and the weights are float32.
+# ## NumPy and back
+# Both directions share memory, so a write on one side shows on the other. Three conversions below are refused (1 to 3).
+# Error 4 is the one you're likely to meet first in training code: NumPy's float64 stays float64, and the weights are float32.
 
 # %% tags=["proof-numpy"]
 array = np.zeros(3)
@@ -331,21 +305,90 @@ columns = np.zeros((2, 3)).T
 print("strides:", torch.from_numpy(columns).stride(), "elements,", columns.strides, "bytes")
 print("1.", check.error(torch.from_numpy, array[::-1]))
 print("2.", check.error(torch.ones(2, requires_grad=True).numpy))
-print("3.", check.error(torch.matmul, torch.from_numpy(columns), torch.ones(2, 4)))
+print("3.", check.error(torch.ones(2, dtype=torch.bfloat16).numpy))
+print("4.", check.error(torch.matmul, torch.from_numpy(columns), torch.ones(2, 4)))
 
 # %% [markdown]
 # **Interview · `tensor`, `as_tensor`, `from_numpy`: which ones copy?**
 #
 # - *Thirty seconds:* `tensor` copies. `from_numpy` shares. `as_tensor` shares the memory of an array or a tensor,
 #   unless dtype or device must change.
-# - *They ask next:* And `t.numpy()`? It shares too. It refuses a tensor that requires grad or is on a GPU (chapter 05).
-# - *The trap:* `from_numpy` of a buffer that is filled again later: the tensor changes with it.
+# - *They ask next:* And `t.numpy()`? It shares too. It refuses a tensor that requires grad, that is on a GPU (chapter 05), or
+#   whose type NumPy doesn't have, such as bfloat16.
+# - *The trap:* calling `from_numpy` on a buffer that is filled again later. The tensor changes with it.
 #   *Proof:* `proof-one-array`.
 #
-# ## Milestone: PyTorch's random numbers
+# ### Other libraries, and raw bytes
+# NumPy isn't the only library you can share memory with. **DLPack** is a small description that array libraries pass to each
+# other: address, shape, strides, dtype, device. `from_dlpack` takes it from any object that offers it, and by default copies
+# nothing. `frombuffer` takes raw bytes, and you say which dtype they are.
+
+# %% tags=["proof-dlpack"]
+source = np.arange(4.0)
+taken = torch.from_dlpack(source)
+again = np.from_dlpack(taken)
+again[0] = 50
+print(
+    "from_dlpack", taken.tolist(), "  device (type, number):", tuple(int(each) for each in source.__dlpack_device__())
+)
+raw = bytearray([1, 0, 2, 0])
+print("frombuffer ", [torch.frombuffer(raw, dtype=kind).tolist() for kind in (torch.uint8, torch.int16)])
+
+# %% [markdown]
+# **Interview · What is DLPack for?**
+#
+# - *Thirty seconds:* To pass a tensor from one library to another without a copy, on a GPU too. Both then use the same
+#   memory.
+# - *They ask next:* How is that different from `from_numpy`? NumPy's arrays are on the CPU. DLPack names the device, so
+#   PyTorch, CuPy and JAX can exchange GPU memory.
+# - *The trap:* On a GPU both libraries may write to the memory at the same time, since each queues its work on a stream of
+#   its own ([chapter 05](05_devices.ipynb)). *Proof:* `proof-dlpack`.
+#
+# ## The real one
+# You'll write `from_numpy` in exercise 2. Here is how `minitorch` does it:
+
+# %%
+import inspect
+
+print(inspect.getsource(torch.from_numpy))
+print(inspect.getsource(torch.Tensor.stride))
+
+# %% [markdown] tags=["short"]
+# `from_numpy_dtype` looks up the dtype, `make_tensor` wraps the array, `_checked_dim` counts a dimension from the
+# front, and `strides_of` gives an array's strides in bytes. There is no strided view to make here: a NumPy array *is* storage,
+# shape and strides, so `minitorch` keeps the array and divides bytes by `itemsize`. PyTorch has no NumPy below it, so it
+# keeps storage, strides and offset itself, and so will you.
+#
+# ## Ten lines to remember
+# 1. A tensor is a strided view of a storage (shape, strides, offset), with a dtype and a device.
+# 2. Element $(i, j)$ is at offset + i · stride[0] + j · stride[1]. PyTorch counts elements, NumPy bytes.
+# 3. `zeros`, `empty` and `rand` store row by row: the last stride is 1. `zeros_like` keeps the order of its argument.
+# 4. The storage is bytes. `view(dtype)` reads them in another way, `to(dtype)` converts the values.
+# 5. A view keeps the whole storage alive. A `clone()` doesn't.
+# 6. Two views of one storage may have no element in common.
+# 7. `tensor` copies, `from_numpy` and `from_dlpack` share, `as_tensor` shares where it can.
+# 8. `Tensor(3)` is three uninitialised numbers, `tensor(3)` is the number 3.
+# 9. Python's floats become the default dtype, its integers int64. A NumPy array keeps its type.
+# 10. A seed fixes the stream of random words, not which call gets which word.
+#
+# **Rapid fire.** One line each; the cell below has the proofs.
+#
+# - *Stride of `zeros(4, 5)`?* (5, 1).
+# - *dtype of `from_numpy(np.zeros(2))`?* float64.
+# - *Offset of `arange(12).reshape(3, 4)[1]`?* 4.
+# - *Bytes of `zeros(10, dtype=float16)`?* 20.
+# - *Does `torch.tensor(array)` copy?* Yes.
+
+# %% tags=["proof-rapid-fire"]
+print(torch.zeros(4, 5).stride(), torch.from_numpy(np.zeros(2)).dtype)
+print(torch.arange(12).reshape(3, 4)[1].storage_offset(), torch.zeros(10, dtype=torch.float16).nbytes)
+print("shared:", np.shares_memory(array, torch.tensor(array).numpy()))
+
+# %% [markdown]
+# ## If you have time · PyTorch's random numbers
 # After `manual_seed(0)`, `rand(3)` gives 0.4963, 0.7682, 0.0885. On the CPU they come from the
 # **Mersenne Twister** (Matsumoto and Nishimura, 1998): 624 words of 32 bits. A seed fills them, a *twist* renews them
-# all, and each word is *tempered* on its way out: a few shifts mix its bits.
+# all, and each word is *tempered* before it is used: a few shifts mix its bits.
 
 
 # %%
@@ -374,8 +417,8 @@ twist(words)
 print([round(temper(word) % 2**24 / 2**24, 4) for word in words[:3]])
 
 # %% [markdown] given="mytorch.random:Generator.uniform"
-# Take the lowest 24 bits of a word and divide by $2^{24}$: that is `rand` in float32. NumPy has the same twister, in C,
-# so `mytorch` takes the words from there and turns them into PyTorch's numbers:
+# Take the lowest 24 bits of a word and divide by $2^{24}$, and you have `rand` in float32. NumPy has the same generator, in
+# C, so `mytorch` takes the words from there and turns them into PyTorch's numbers:
 
 # %% tags=["proof-same-seed"]
 for library in (mytorch, torch):
@@ -396,9 +439,12 @@ def drawn(make, *counts):
     return torch.cat([make(count) for count in counts])
 
 
-print("rand: ", torch.equal(drawn(torch.rand, 20), drawn(torch.rand, 10, 10)))
-print("randn:", torch.equal(drawn(torch.randn, 20), drawn(torch.randn, 10, 10)))
-print("randn, same 15 of 15 and 16:", torch.equal(drawn(torch.randn, 15), drawn(torch.randn, 16)[:15]))
+for name, one, other in (
+    ("rand, 20 or 10 and 10", drawn(torch.rand, 20), drawn(torch.rand, 10, 10)),
+    ("randn, 20 or 10 and 10", drawn(torch.randn, 20), drawn(torch.randn, 10, 10)),
+    ("randn, 15 or the first of 16", drawn(torch.randn, 15), drawn(torch.randn, 16)[:15]),
+):
+    print(f"{name:29} equal: {(one == other).sum().item():2} of {len(one)}")
 
 # %% [markdown]
 # **Interview · Same seed, and `randn` gives other numbers. How?**
@@ -406,80 +452,9 @@ print("randn, same 15 of 15 and 16:", torch.equal(drawn(torch.randn, 15), drawn(
 # - *Thirty seconds:* A seed fixes the stream of words, not which call gets which word. Calls with other sizes, or in
 #   another order, get other words.
 # - *They ask next:* Is `rand(20)` the same as `rand(10)` twice? On the CPU, yes. For `randn` it isn't.
-# - *The trap:* Asking for one more number can change all of them: see 15 and 16. *Proof:* `proof-stream`.
+# - *The trap:* Asking for one more number can change all of them, as with 15 and 16 above. *Proof:* `proof-stream`.
 #
-# ### Myth 12 · "Tensors are faster than ndarrays"
-# Measure it on this CPU: add float32 numbers, once as an ndarray and once as a tensor.
-
-# %% tags=["proof-not-faster"]
-import timeit
-
-sizes = [10, 100, 1000, 10_000, 100_000, 1_000_000]
-times = {"ndarray": [], "tensor": []}
-for size in sizes:
-    a = np.ones(size, np.float32)
-    for name, value in (("ndarray", a), ("tensor", torch.from_numpy(a))):
-        times[name].append(min(timeit.repeat(lambda value=value: value + value, number=100, repeat=7)) / 100 * 1e6)
-ALT = "The time of a + a in microseconds, for an ndarray and a tensor of 10 to 1,000,000 elements."
-print("10 elements, the tensor takes longer:", times["tensor"][0] > times["ndarray"][0])
-pictures.curves(times, sizes, xlabel="elements", ylabel="time of a + a (µs)", log="xy", alt=ALT)
-
-# %% [markdown]
-# For ten numbers the way through the layers takes longer than the sum. You measured minitorch. Here is PyTorch 2.13 on a
-# machine with two cores, in microseconds, the best of several runs:
-#
-# | elements | ndarray | tensor, one thread | tensor, two threads |
-# |---|---|---|---|
-# | 10 | 0.23 | 0.86 | 0.89 |
-# | 1,000 | 0.37 | 0.96 | 1.0 |
-# | 100,000 | 4.8 | 6.6 | 5.6 |
-# | 1,000,000 | 66 | 68 | 46 |
-# | 4,000,000 | 490 | 540 | 220 |
-#
-# At small sizes NumPy wins. On one thread the tensor only draws level; with two it wins, once there is enough to share
-# out.
-#
-# ## The real one
-# How does `minitorch` do what your `from_numpy` does?
-
-# %%
-import inspect
-
-print(inspect.getsource(torch.from_numpy))
-print(inspect.getsource(torch.Tensor.stride))
-
-# %% [markdown]
-# `from_numpy_dtype` looks up the dtype, `make_tensor` wraps the array, `_checked_dim` counts a dimension from the
-# front, and `strides_of` gives an array's strides in bytes. There is no walk here: a NumPy array *is* storage, shape
-# and strides, so `minitorch` keeps the array and divides bytes by `itemsize`. PyTorch has no NumPy below it. So you
-# build the walk by hand.
-#
-# ## Ten lines to remember
-# 1. A tensor is a storage and a walk over it: shape, strides, offset. And a dtype and a device.
-# 2. Element $(i, j)$ lies at offset + i · stride[0] + j · stride[1]. PyTorch counts elements, NumPy bytes.
-# 3. A view keeps the whole storage alive. A `clone()` doesn't.
-# 4. `tensor` copies, `from_numpy` shares, `as_tensor` shares where it can.
-# 5. `Tensor(3)` is three uninitialised numbers, `tensor(3)` is the number 3.
-# 6. Python's floats become the default dtype, its integers int64. A NumPy array keeps its type.
-# 7. float16 ends at 65504. bfloat16 has nearly float32's range, and steps of 1/128 at 1.
-# 8. Category first, then size. A scalar decides only if its category is higher.
-# 9. A call goes down the dispatcher's layers to a kernel.
-# 10. A seed fixes the stream of words, not which call gets which word.
-#
-# **Rapid fire.** One line each; the cell below has the proofs.
-#
-# - *Stride of `zeros(4, 5)`?* (5, 1).
-# - *dtype of a uint8 tensor over 2?* float32: division computes with floats.
-# - *dtype of a sum of uint8?* int64.
-# - *dtype of `from_numpy(np.zeros(2))`?* float64.
-# - *Largest int8?* 127.
-
-# %% tags=["proof-rapid-fire"]
-small = torch.tensor([100, 200], dtype=torch.uint8)
-print(torch.zeros(4, 5).stride(), (small / 2).dtype, small.sum().dtype)
-print(torch.from_numpy(np.zeros(2)).dtype, torch.iinfo(torch.int8).max)
-
-# %% [markdown]
 # ## You try
-# Seven exercises, 18 points. Three of them write `mytorch`: the walk, the types of results, and `mean` and `var`. The
-# others are a prediction, a rounding by hand, a repair and a measurement. Chapter 03 changes shapes and moves no number.
+# Six exercises, 15 points. Two of them write `mytorch`: strided views, and random numbers. In the others you predict, count
+# the memory that a list of tensors holds, find out whether two views overlap, and repair a camera.
+# [Chapter 02b](02b_dtypes_and_dispatch.ipynb) is about dtypes, and about what happens between a call and its kernel.

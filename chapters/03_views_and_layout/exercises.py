@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · Views and layout
-# Three parts of `mytorch`, a picture cut into patches, a model that mixes up its heads, and a cache of unknown size. In
-# exercises 2 to 4 you write on NumPy alone; elsewhere `torch` is minitorch.
+# Four parts of `mytorch`, a picture cut into patches, a model that mixes up its heads, and a cache of unknown size. In
+# exercises 2 to 4 and 8 you write on NumPy alone; elsewhere `torch` is minitorch.
 
 # %% setup=true
 from __future__ import annotations
@@ -44,7 +44,7 @@ check.show({"prediction": [[int(each) for each in row] for row in prediction]}, 
 # `x.t()` has sizes (3, 2) and strides (1, 3). A length of 1 can be put in anywhere. Merging 3 and 2 is another matter.
 
 # %% [markdown] hint="views_predict_sharing"
-# The second line asks for rows of 3 where the walk has runs of 3 and 2: that is a copy. In the first line, place 1 along
+# The second line asks for rows of 3 where the view has runs of 3 and 2: that is a copy. In the first line, place 1 along
 # the first dimension of `x.t()` is column 1 of `x`.
 
 # %% mutant="views_predict_sharing"
@@ -64,12 +64,12 @@ prediction = [[0, 1, 2], [13, 14, 15]]
 
 # %% mutant="views_predict_sharing"
 # The rows of the storage
-# These are places 2 and 3 of the storage. The view keeps the walk of `x.t()`, whose rows are the columns of `x`.
+# These are places 2 and 3 of the storage. The view keeps the strides of `x.t()`, whose rows are the columns of `x`.
 prediction = [[0, 1, 12], [13, 4, 5]]
 
 # %% mutant="views_predict_sharing"
 # The wrong one of the two copies
-# It is the other way round: adding a length of 1 keeps the walk, regrouping the numbers of a transposed tensor doesn't.
+# It is the other way round: adding a length of 1 keeps the order, regrouping the numbers of a transposed tensor doesn't.
 prediction = [[100, 101, 2], [103, 4, 5]]
 
 # %% mutant="views_predict_sharing"
@@ -83,6 +83,36 @@ prediction = [[100, 111, 102], [3, 14, 5]]
 # shape `(6, 4)` it is `None`. The lesson's `runs` groups dimensions; here each run also has to be split as `wanted` says.
 # PyTorch's words for the errors are given: `raise words.wrong_count(size, count)`. You decide when to raise. From chapter 02
 # you have `count_of(size)`, the product of the lengths, and `contiguous_strides(size)`.
+
+
+# %% docstrings="views_view_strides"
+def infer_size():
+    """The shape with its -1 replaced by the length that gives it `count` elements.
+
+    Without a -1 it is the shape itself.
+
+    Raises:
+        RuntimeError: two lengths are -1 (`words.two_unknown()`); a length is below -1
+            (`words.below_minus_one(size, place)`); no length gives `count` elements
+            (`words.wrong_count(size, count)`); or any length would, because `count` is 0 and another
+            length is 0, too (`words.any_length_fits(size)`).
+    """
+
+
+def view_strides():
+    """The strides with which a view of this size and stride is seen in the shape `wanted`, or None.
+
+    Both shapes have the same number of elements. From the last dimension on, a dimension joins the run
+    to its right if its stride equals the run's number of elements times the run's innermost stride, or
+    if its length is 1. A run can be split in any way: inside it, each stride is the one to its right
+    times the length there. Two runs stay apart, so each has to be the product of some lengths of
+    `wanted`, in order; if one isn't, there are no strides. A length of 1 in `wanted` belongs to the run
+    to its right, and at the end to the last run.
+
+    A view without dimensions or without elements is seen with contiguous strides; only a view without
+    elements that is seen in its own shape keeps its strides.
+    """
+
 
 # %% check="views_view_strides"
 rng = check.rng()
@@ -140,7 +170,7 @@ check.show(values, text="Strides of views, None where there is none; inferred sh
 
 # %% mutant="views_view_strides"
 # Takes contiguous tensors only
-# A view of a permuted tensor exists as long as nothing is merged across a jump. The walk decides, run by run.
+# A view of a permuted tensor exists as long as nothing is merged across a jump. The strides decide, run by run.
 def view_strides(size, stride, wanted):
     return contiguous_strides(wanted) if stride == contiguous_strides(size) else None
 
@@ -274,11 +304,49 @@ def view_strides(size, stride, wanted):
 
 
 # %% [markdown] exercise="views_transpose_expand_squeeze" kind="core" points="1 1 1" part="mytorch.views:transpose mytorch.views:expand mytorch.views:squeeze"
-# ### Exercise 3 · Three walks
-# Each function takes the tensor and returns a walk, as `permute` does in the lesson: `(sizes, strides, offset)`, with
+# ### Exercise 3 · Three views
+# Each function takes the tensor and returns `(sizes, strides, offset)`, as `permute` does in the lesson, with
 # `x.shape`, `x.strides` and `x.offset` to start from. `normalize_dim(dim, ndim)` counts a dimension from the front and
 # raises PyTorch's error; `normalize_dims(dim, ndim)` does so for one, several, or None, which means all. The strides of
 # dimensions that have length 1 in the result aren't judged, because nobody takes a step along them.
+
+
+# %% docstrings="views_transpose_expand_squeeze"
+def transpose():
+    """Exchange two dimensions: their lengths and their strides. Returns (sizes, strides, offset).
+
+    Negative dimensions count from the back. A tensor without dimensions has nothing to exchange;
+    it takes 0 and -1.
+
+    Raises:
+        IndexError: there is no such dimension.
+    """
+
+
+def expand():
+    """Dimensions of length 1 as if repeated: a stride of 0 stays where it is.
+
+    Returns (sizes, strides, offset). `size` is aligned with the shape from the right. What it has more
+    of on the left are new dimensions, of length 1 before they are expanded. -1 keeps a length. What
+    isn't stretched keeps its stride; that of a dimension whose length is 1 in the end doesn't matter.
+
+    Raises:
+        RuntimeError: there are fewer sizes than dimensions (`words.too_few_sizes(x, size)`), a length
+            other than 1 would change (`words.not_stretchable(x, size, dim)`), or a new one is -1
+            (`words.nothing_to_keep(dim)`). `dim` counts dimensions of the result.
+    """
+
+
+def squeeze():
+    """Leave out dimensions of length 1: all of them if `dim` is None, else those named.
+
+    A named dimension of another length stays, without an error. Returns (sizes, strides, offset).
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: a dimension is named twice.
+    """
+
 
 # %% check="views_transpose_expand_squeeze"
 rng = check.rng()
@@ -305,6 +373,7 @@ steps = {
     "x.squeeze((0, -2))": lambda: x.squeeze((0, -2)),
     "x.squeeze((1, -2))": lambda: x.squeeze((1, -2)),
     "x.squeeze(3)": lambda: x.squeeze(3),
+    "zeros(1, 0).squeeze((0, 1))": lambda: mytorch.zeros(1, 0).squeeze((0, 1)),
 }
 values = {"a": a, "b": b}
 for name, step in steps.items():
@@ -336,7 +405,7 @@ check.show(values, text="Sizes, strides, offset and elements of each view, or th
 
 # %% mutant="views_transpose_expand_squeeze"
 # Keeps the strides
-# Only the sizes were exchanged. The walk then visits the numbers in their old order; a transpose exchanges the strides too.
+# Only the sizes were exchanged. The view then reads the numbers in their old order; a transpose exchanges the strides too.
 def transpose(x, dim0, dim1):
     first, second = normalize_dim(dim0, x.ndim), normalize_dim(dim1, x.ndim)
     size = list(x.shape)
@@ -367,8 +436,17 @@ def squeeze(x, dim=None):
 
 
 # %% mutant="views_transpose_expand_squeeze"
+# Leaves out a length of 0
+# A dimension of length 0 isn't of length 1: without it, a tensor of no elements would have one.
+def squeeze(x, dim=None):
+    named = normalize_dims(dim, x.ndim)
+    kept = [each for each in range(x.ndim) if each not in named or x.shape[each] > 1]
+    return tuple(x.shape[each] for each in kept), tuple(x.strides[each] for each in kept), x.offset
+
+
+# %% mutant="views_transpose_expand_squeeze"
 # Lets a dimension be named twice
-# 1 and -2 are the same dimension here, and PyTorch refuses to be told twice. `normalize_dims(dim, x.ndim)` raises the error.
+# 1 and -2 are the same dimension here, and PyTorch doesn't accept it twice. `normalize_dims(dim, x.ndim)` raises the error.
 def squeeze(x, dim=None):
     named = dim if isinstance(dim, tuple) else range(x.ndim) if dim is None else (dim,)
     dims = [normalize_dim(each, x.ndim) for each in named]
@@ -420,6 +498,32 @@ def expand(x, size):
 # elements of an expanded tensor are in one place, so `write` refuses it. `check_fits(result_dtype, dtype)` is given: it
 # raises if numbers of one type can't be written into the other. So are the words of the other errors.
 
+
+# %% docstrings="views_write_in_place"
+def write():
+    """Overwrite the elements of a tensor with an array or a number, and count the write.
+
+    `x.array` shares the memory of the storage, so every view of it sees the new numbers. The count is
+    `x.storage.version`; a write of no elements counts, too.
+
+    Raises:
+        RuntimeError: several elements are in the same place of the storage, as in an expanded tensor:
+            there are elements, and a dimension longer than 1 has the stride 0. (`words.shared_places()`)
+    """
+
+
+def in_place():
+    """The function that does `op` in place: `in_place(add, "add_")(x, 1)` is `x.add_(1)`.
+
+    It takes the arguments of `op`, computes what `op` does, writes that into the first one, `x`, by the
+    operation `copy_`, and returns `x`. Its `__name__` is `name`.
+
+    Raises (the function that is returned):
+        RuntimeError: the result has another shape than `x` (`words.wrong_result(x, result)`), or a type
+            that doesn't go into that of `x` (by `check_fits(result.dtype, x.dtype)`). The shape comes first.
+    """
+
+
 # %% check="views_write_in_place"
 rng = check.rng()
 number = int(rng.integers(2, 9))
@@ -440,6 +544,7 @@ steps = {
     "one.expand(1, 3)": lambda: one.expand(1, 3).sub_(number),
     "a length of 1 with stride 0": lambda: mytorch.tensor(7).expand(1).add_(1),
     "expanded": lambda: refused.expand(4, 3).add_(1),
+    "overlapping windows": lambda: mytorch.arange(4).as_strided((3, 2), (1, 1)).neg_(),
     "expanded, no elements": lambda: mytorch.ones(0).expand(4, 0).add_(1),
     "too small": lambda: one.add_(mytorch.ones(2, 3)),
     "a dimension too few": lambda: mytorch.ones(3).add_(mytorch.ones(1, 3)),
@@ -457,14 +562,14 @@ for name, step in steps.items():
     values[name] = error or (result.tolist(), result.dtype.name, result._version)
     if name[0] in "xcm":
         values[f"x after {name}"] = (x.tolist(), x._version, x.storage is before, column.tolist(), column._version)
-values["version after the refused write"] = refused._version
+values["version and numbers after the refused write"] = (refused._version, refused.tolist())
 values["returns its tensor"] = x.neg_() is x
 values["shapes of what `copy_` wrote"] = copied
 values["name"] = mytorch.views.in_place(mytorch.mul, "times_").__name__
 check.show(values, text="Results of writes with dtype and version, or errors; x and its column after each.")
 
 # %% [markdown] hint="views_write_in_place"
-# `x.array[...] = values` writes through the walk, so the storage stays the same one and all views see it. What else does
+# `x.array[...] = values` writes through the view, so the storage stays the same one and all views see it. What else does
 # `write` have to do, and what has to happen before?
 
 # %% [markdown] hint="views_write_in_place"
@@ -533,6 +638,29 @@ def in_place(op, name):
 
     overwrite.__name__ = name
     return overwrite
+
+
+# %% mutant="views_write_in_place"
+# Writes, then refuses
+# The error comes too late: the numbers are in the tensor already. Check before you write.
+def write(x, values):
+    x.array[...] = values
+    if x.numel() and any(length > 1 and step == 0 for length, step in zip(x.shape, x.strides, strict=True)):
+        raise words.shared_places()
+    x.storage.version += 1
+
+
+# %% mutant="views_write_in_place"
+# Refuses what overlaps in any way
+# PyTorch looks for a stride of 0 alone. Sliding windows overlap too, and a write into them is let through.
+def write(x, values):
+    places = [x.offset]
+    for length, step in zip(x.shape, x.strides, strict=True):
+        places = [place + index * step for place in places for index in range(length)]
+    if len(set(places)) < len(places):
+        raise words.shared_places()
+    x.array[...] = values
+    x.storage.version += 1
 
 
 # %% mutant="views_write_in_place"
@@ -651,7 +779,7 @@ def patches(x, side, step):
 mytorch = check.mytorch(chapter=3)
 rng = check.rng()
 side, step = pick(rng, (4, 3), (5, 2), (5, 3))
-height, width = (int(each) for each in rng.permutation([7, 9]))
+height, width = (int(each) for each in rng.permutation([7, 8]))
 storage = mytorch.arange(2 * height * width + 5)
 row_by_row = storage.as_strided((height, width), (width, 1), 0)
 turned = storage.as_strided((height, width), (2, 2 * height), 3)
@@ -660,7 +788,7 @@ for name, x in {"row by row": row_by_row, "every other, transposed, from 3 on": 
     found = patches(x, side, step)
     values[name] = (tuple(found.shape), found.tolist())
     values[f"{name}: shares memory"] = getattr(found, "storage", None) is storage.storage
-check.show(values, text="Shape and elements of the patches, and whether they lie in the memory of the picture.")
+check.show(values, text="Shape and elements of the patches, and whether they share the picture's memory.")
 
 # %% [markdown] hint="views_patches"
 # How far apart in the storage are `patch[0, 0]` and `patch[1, 0]` of one patch? And the corners of two neighbouring ones?
@@ -703,10 +831,19 @@ def patches(x, side, step):
 
 # %% mutant="views_patches"
 # Moves by one
-# Neighbouring patches lie `step` rows or columns apart; here each is one further than the last.
+# Neighbouring patches are `step` rows or columns apart; here each is one further than the last.
 def patches(x, side, step):
     rows, columns = ((length - side) // step + 1 for length in x.shape)
     return x.as_strided((rows, columns, side, side), x.stride() * 2)
+
+
+# %% mutant="views_patches"
+# Stops before the edge
+# A patch that ends exactly at the edge fits. Its corner may be at `length - side`, so the range has to include it.
+def patches(x, side, step):
+    down, across = x.stride()
+    rows, columns = (len(range(0, length - side, step)) for length in x.shape)
+    return x.as_strided((rows, columns, side, side), (down * step, across * step, down, across))
 
 
 # %% mutant="views_patches"
@@ -770,7 +907,7 @@ check.show(
 # what it gets.
 
 # %% [markdown] hint="views_repair_heads"
-# `view` never changes the order of the elements. In which order does the walk of the result you want visit them?
+# `view` never changes the order of the elements. In which order does the result you want read them?
 
 # %% [markdown] hint="views_repair_heads"
 # Split the last dimension only: (batch, tokens, heads, width) takes apart the features of each token. Which two
@@ -803,7 +940,7 @@ def split_heads(x, heads):
 
 # %% mutant="views_repair_heads"
 # Copies
-# The numbers are right, but they were moved: a write into `x` doesn't reach the heads. Leave the walk as it is.
+# The numbers are right, but they were moved: a write into `x` doesn't reach the heads. Leave the strides as they are.
 def split_heads(x, heads):
     batch, tokens, features = x.shape
     return x.view(batch, tokens, heads, features // heads).transpose(1, 2).contiguous()
@@ -814,10 +951,10 @@ def split_heads(x, heads):
 # A processor doesn't fetch single numbers. It fetches a *line*: neighbours, starting at a multiple of the line's length. It
 # keeps the lines that were used last, and drops the one that has gone unused the longest. You get such a cache as a
 # function: `misses(places)` reads these places of a storage in order, with an empty cache at the start, and says how often
-# a line had to be fetched. `misses([0, 1, 0])` is 1 if places 0 and 1 lie in one line.
+# a line had to be fetched. `misses([0, 1, 0])` is 1 if places 0 and 1 are in one line.
 #
 # Find by experiment how many elements a line has, and how many lines the cache holds. Change one thing at a time: first the
-# stride of a walk, then its length.
+# stride of a read, then its length.
 
 
 # %% setup=true
@@ -840,7 +977,7 @@ def cache_of(line, lines):
 
 # %% solution="views_measure_cache"
 def measure(misses):
-    """(elements of a line, lines in the cache), found by calling `misses` with walks."""
+    """(elements of a line, lines in the cache), found by calling `misses` with series of places."""
     ### BEGIN SOLUTION
     line = 1
     while misses([0, line]) == 1:
@@ -861,17 +998,17 @@ check.show({"found": [[int(each) for each in pair] for pair in found]}, secret=T
 # Read place 0 and one other place. What does the number of misses say about the two?
 
 # %% [markdown] hint="views_measure_cache"
-# The line's length is the smallest distance from place 0 that costs a second miss. From then on walk with that stride, so
+# The line's length is the smallest distance from place 0 that costs a second miss. From then on read with that stride, so
 # that each place is a line of its own.
 
 # %% [markdown] hint="views_measure_cache"
-# Walk over n lines twice. As long as they all fit, the second round costs nothing: n misses. What happens when one line
-# more is walked than fits?
+# Read n lines twice. As long as they all fit, the second round costs nothing: n misses. What happens when one line
+# more is read than fits?
 
 
 # %% mutant="views_measure_cache"
 # Counts elements in place of lines
-# The second walk had stride 1, so it filled the lines one element at a time. This is the number of elements that fit.
+# The second read had stride 1, so it filled the lines one element at a time. This is the number of elements that fit.
 def measure(misses):
     line = 1
     while misses([0, line]) == 1:
@@ -897,7 +1034,7 @@ def measure(misses):
 
 # %% mutant="views_measure_cache"
 # One line too many
-# The walk that first misses in its second round has one line more than the cache holds.
+# The read that first misses in its second round has one line more than the cache holds.
 def measure(misses):
     line = 1
     while misses([0, line]) == 1:
@@ -906,3 +1043,208 @@ def measure(misses):
     while misses([place * line for place in range(lines)] * 2) == lines:
         lines += 1
     return line, lines
+
+
+# %% [markdown] exercise="views_select_slice_repeat" kind="core" points="1 1 1" part="mytorch.views:unsqueeze mytorch.views:select | mytorch.views:slice | mytorch.views:repeat"
+# ### Exercise 8 · What square brackets are made of
+# `x[2]` is a `select`, `x[1:7:2]` a `slice` and `x[None]` an `unsqueeze`. These three return `(sizes, strides, offset)`, as in
+# exercise 3. `repeat` returns a new tensor. It needs only `reshape` and `expand`, no loop and no index.
+# `normalize_dim(dim, ndim)` counts a dimension from the front.
+
+
+# %% docstrings="views_select_slice_repeat"
+def unsqueeze():
+    """A new dimension of length 1 at place `dim`, counted in the *result*: -1 is its last dimension.
+
+    The new stride is the number of elements that a step would pass: length times stride of the dimension that
+    follows, and 1 if none follows.
+    """
+
+
+def select():
+    """One index along a dimension, which disappears: `x[index]` along dimension 0. A negative index counts from the end.
+
+    Raises:
+        IndexError: "select() cannot be applied to a 0-dim tensor.", or an index that isn't there:
+            "select(): index 5 out of range for tensor of size [2, 3] at dimension 1", where the dimension is
+            counted from the front.
+    """
+
+
+def slice():
+    """The places start, start + step, … below `end` along a dimension: `x[start:end:step]` along dimension 0.
+
+    The bounds are numbers from 0 to the length, and the step is positive. Where `end` isn't above `start`,
+    nothing is left.
+    """
+
+
+def repeat():
+    """A new tensor with as many copies of `x` along each dimension. (`expand` takes no memory, `repeat` does.)
+
+    The counts come as several numbers or as one tuple (`one_tuple(times)`). Missing dimensions of `x` are
+    added in front. The result has no base: `unshared(view)` says so of a view.
+
+    Raises:
+        RuntimeError: "Number of dimensions of repeat dims can not be smaller than number of dimensions of
+            tensor".
+    """
+
+
+# %% check="views_select_slice_repeat"
+generator = check.rng()
+rows, columns, depth = (int(each) for each in generator.permutation([3, 4, 5]))
+x = mytorch.arange(rows * columns * depth).reshape(rows, columns, depth)
+turned, plane, number = x.transpose(0, 2), mytorch.arange(columns * depth).reshape(columns, depth), mytorch.tensor(7)
+start, step = int(generator.integers(0, 2)), int(generator.integers(2, 4))
+views = mytorch.views
+
+
+def seen(make):
+    """Shape, strides, offset and numbers of a view, and whether it shares the memory; or the error."""
+    made = []
+    problem = check.error(lambda: made.append(make()))
+    if problem is not None:
+        return problem
+    result = made[0]
+    return (
+        result.shape,
+        result.stride(),
+        result.storage_offset(),
+        result.tolist(),
+        result.storage in (x.storage, number.storage),
+    )
+
+
+def repeated(*times):
+    made = []
+    problem = check.error(lambda: made.append(plane.repeat(*times)))
+    return problem or (made[0].shape, made[0].tolist(), made[0].is_contiguous(), made[0]._is_view())
+
+
+check.show(
+    {f"unsqueeze at {dim}": seen(lambda dim=dim: turned.unsqueeze(dim)) for dim in (0, 1, -1, -4, 4)}
+    | {"unsqueeze of a number": seen(lambda: number.unsqueeze(-1))}
+    | {
+        f"select {index} along {dim}": seen(lambda dim=dim, index=index: views.select(turned, dim, index))
+        for dim, index in ((0, 1), (-1, -1), (1, -columns), (1, columns), (-1, rows))
+    }
+    | {"select of a number": seen(lambda: views.select(number, 0, 0))}
+    | {
+        f"slice {bounds} along {dim}": seen(lambda dim=dim, bounds=bounds: views.slice(turned, dim, *bounds))
+        for dim, bounds in (
+            (0, (start, depth)),
+            (1, (0, 3, 2)),
+            (1, (start, columns, step)),
+            (-1, (1, 3)),
+            (0, (2, 2)),
+            (0, (2, 1)),
+        )
+    }
+    | {"repeat 1, 1": repeated(1, 1), "repeat (2, 1, 3)": repeated((2, 1, 3)), "repeat 0, 2": repeated(0, 2)}
+    | {"repeat 2": repeated(2)},
+    text="Views of a transposed tensor, and copies of a matrix.",
+)
+
+# %% [markdown] hint="views_select_slice_repeat"
+# Sizes and strides are tuples: `(*x.shape[:dim], …, *x.shape[dim + 1:])` replaces or leaves out one entry. Only `select` and
+# `slice` change the offset: by how many strides?
+
+# %% [markdown] hint="views_select_slice_repeat"
+# `unsqueeze` has a place for one dimension more, so normalize with `x.ndim + 1`. The length of a slice is (end − start) / step
+# rounded up, and at least 0. `select` with a negative index: `index % x.shape[dim]`.
+
+# %% [markdown] hint="views_select_slice_repeat"
+# `repeat`: for a shape (2, 3) and counts (4, 5), reshape `x` to (1, 2, 1, 3), expand it to (4, 2, 5, 3), and reshape that to
+# (8, 15).
+
+
+# %% mutant="views_select_slice_repeat"
+# A place of the tensor, not of the result
+# There is one more place for a new dimension than there are dimensions: −1 is the place after the last one.
+def unsqueeze(x, dim):
+    place = normalize_dim(dim, x.ndim)
+    step = x.shape[place] * x.strides[place] if place < x.ndim else 1
+    return (*x.shape[:place], 1, *x.shape[place:]), (*x.strides[:place], step, *x.strides[place:]), x.offset
+
+
+# %% mutant="views_select_slice_repeat"
+# A negative index goes backwards
+# A negative index counts from the end of the dimension. This one points before the tensor's start.
+def select(x, dim, index):
+    if x.ndim == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = normalize_dim(dim, x.ndim)
+    if not -x.shape[dim] <= index < x.shape[dim]:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(x.shape)} at dimension {dim}")
+    start = x.offset + index * x.strides[dim]
+    return (*x.shape[:dim], *x.shape[dim + 1 :]), (*x.strides[:dim], *x.strides[dim + 1 :]), max(start, 0)
+
+
+# %% mutant="views_select_slice_repeat"
+# Keeps the dimension
+# `x[2]` has one dimension fewer than `x`; `x[2:3]` keeps it.
+def select(x, dim, index):
+    if x.ndim == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = normalize_dim(dim, x.ndim)
+    if not -x.shape[dim] <= index < x.shape[dim]:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(x.shape)} at dimension {dim}")
+    start = x.offset + index % x.shape[dim] * x.strides[dim]
+    return (*x.shape[:dim], 1, *x.shape[dim + 1 :]), tuple(x.strides), start
+
+
+# %% mutant="views_select_slice_repeat"
+# Rounds the length down
+# The places 0, 2, 4 of five are three, not two: divide and round up.
+def slice(x, dim, start, end, step=1):
+    dim = normalize_dim(dim, x.ndim)
+    size = (*x.shape[:dim], max(0, (end - start) // step), *x.shape[dim + 1 :])
+    stride = (*x.strides[:dim], x.strides[dim] * step, *x.strides[dim + 1 :])
+    return size, stride, x.offset + start * x.strides[dim]
+
+
+# %% mutant="views_select_slice_repeat"
+# Keeps the stride
+# With a step of 2, neighbours in the view are two strides apart.
+def slice(x, dim, start, end, step=1):
+    dim = normalize_dim(dim, x.ndim)
+    size = (*x.shape[:dim], max(0, -((start - end) // step)), *x.shape[dim + 1 :])
+    return size, tuple(x.strides), x.offset + start * x.strides[dim]
+
+
+# %% mutant="views_select_slice_repeat"
+# Repeats each element
+# `repeat` puts whole copies side by side: 1 2 1 2. `repeat_interleave` is the one that makes 1 1 2 2.
+def repeat(x, *times):
+    counts = one_tuple(times)
+    if len(counts) < x.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    shape = (1,) * (len(counts) - x.ndim) + tuple(x.shape)
+    interleaved = tuple(each for pair in zip(shape, counts, strict=True) for each in pair)
+    ones = tuple(each for length in shape for each in (length, 1))
+    whole = tuple(count * length for count, length in zip(counts, shape, strict=True))
+    return unshared(view(clone(expand(view(clone(x), ones), interleaved)), whole))
+
+
+# %% mutant="views_select_slice_repeat"
+# Adds dimensions at the end
+# Missing dimensions are added in front, as in broadcasting.
+def repeat(x, *times):
+    counts = one_tuple(times)
+    if len(counts) < x.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    shape = tuple(x.shape) + (1,) * (len(counts) - x.ndim)
+    interleaved = tuple(each for pair in zip(counts, shape, strict=True) for each in pair)
+    ones = tuple(each for length in shape for each in (1, length))
+    whole = tuple(count * length for count, length in zip(counts, shape, strict=True))
+    return unshared(view(clone(expand(view(clone(x), ones), interleaved)), whole))
+
+
+# %% mutant="views_select_slice_repeat"
+# Delegates to minitorch
+# mytorch stands on NumPy alone.
+def repeat(x, *times):
+    import minitorch
+
+    return minitorch.tensor(x.tolist()).repeat(*times)

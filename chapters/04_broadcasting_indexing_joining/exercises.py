@@ -112,13 +112,38 @@ prediction = 110
 prediction = 111
 
 # %% [markdown] exercise="broadcast_shape_rule" kind="core" points="2 1" part="mytorch.broadcasting:broadcast_shapes mytorch.broadcasting:meeting_shape"
-# ### Exercise 2 · Where shapes meet
-# The rule of broadcasting, twice: for any number of shapes, and for the two operands of an operation. The second may
-# use the first; what differs is the error.
+# ### Exercise 2 · The broadcast shape
+# You write the rule of broadcasting twice: for any number of shapes, and for the two operands of an operation. The second
+# function may use the first; they differ in their errors.
 #
 # `broadcast_shapes((2, 1), (3,))` is `Size([2, 3])`. `meeting_shape((3, 2), (2, 3))` raises "The size of tensor a (2)
 # must match the size of tensor b (3) at non-singleton dimension 1". PyTorch's words are given, in `words`; when to raise is
 # for you to decide. The docstrings say the rest.
+
+
+# %% docstrings="broadcast_shape_rule"
+def broadcast_shapes():
+    """The shape these shapes broadcast to, as a `Size`; `Size(())` if there are none.
+
+    Shapes are aligned at their right ends; what is missing on the left counts as 1. Along each
+    dimension the lengths are equal, or 1; the result has the length that isn't 1.
+
+    Raises:
+        RuntimeError: two lengths differ and neither is 1. Take the shapes one by one, and each from its
+            last dimension, which is -1, to its first: `words.not_broadcastable(shapes, number, dim, result)`
+            words it for the first length that doesn't fit. `result` is the list of lengths so far; it has
+            as many dimensions as the longest of all the shapes, and begins as ones.
+    """
+
+
+def meeting_shape():
+    """`broadcast_shapes(a, b)` with the error that an operation on two tensors of these shapes raises.
+
+    Raises:
+        RuntimeError: `words.operands_differ(a, b, dim)`, where `dim` is below 0. Of several dimensions that
+            don't fit, it names the last.
+    """
+
 
 # %% check="broadcast_shape_rule"
 a, b, c, d = (int(length) for length in check.rng().permutation([2, 3, 4, 5]))
@@ -126,7 +151,7 @@ shapes, meet = mytorch.broadcast_shapes, mytorch.broadcasting.meeting_shape
 check.show(
     {
         "fit": [(a, 1, c), (b, 1)],
-        "met": [shapes((a, 1, c), (b, 1)), meet((a, 1, c), (b, 1)), meet((b, 1), (a, 1, c))],
+        "broadcast": [shapes((a, 1, c), (b, 1)), meet((a, 1, c), (b, 1)), meet((b, 1), (a, 1, c))],
         "three shapes, none": [shapes((a, 1), (1, b), (c, 1, 1)), shapes(), type(shapes()).__name__],
         "a length of 0": [shapes((a, 1), (0,)), meet((0,), (a, 1))],
         "a length of 0 that doesn't fit": [check.error(shapes, (0,), (a,)), check.error(meet, (0,), (a,))],
@@ -140,7 +165,7 @@ check.show(
             check.error(mytorch.zeros(a).add, mytorch.ones(b)),
         ],
     },
-    text="Shapes that meet, and the errors of those that don't.",
+    text="What shapes broadcast to, and the errors of those that don't fit.",
 )
 
 # %% [markdown] hint="broadcast_shape_rule"
@@ -159,7 +184,7 @@ check.show(
 
 # %% mutant="broadcast_shape_rule"
 # Aligned at the left
-# Shapes meet at their right ends. Yours compares the first lengths with each other.
+# Shapes are aligned at their right ends. Yours compares the first lengths with each other.
 def broadcast_shapes(*shapes):
     result = [1] * max(map(len, shapes), default=0)
     for number, shape in enumerate(shapes):
@@ -247,6 +272,40 @@ def broadcast_shapes(*shapes):
 # `slice_bounds(slice(-3, None), 5)` is `(2, 5, 1)`. For `x[:, [-1], ::2]` of shape (2, 3, 4), `take_views` returns a
 # view of shape (2, 3, 2) and the note `(None, tensor([-1]), None)`.
 
+
+# %% docstrings="brackets_take_views"
+def slice_bounds():
+    """Start, end and step of a slice of a dimension of this length.
+
+    A missing step is 1, a missing start 0, a missing end `length`. Start and end below 0 count from
+    the back. Then both are cut to what there is, from 0 to `length`; an end before the start
+    becomes the start.
+
+    Raises:
+        ValueError: "slice step cannot be zero", or "step must be greater than zero".
+    """
+
+
+def take_views():
+    """Do what views can do, item by item, and note what is left.
+
+    Each item is about one dimension of the view so far. The note has an entry for each dimension that
+    is done, so its length is the number of the next one. What waits for the copy at the end is noted as
+    a tensor; None stands for a dimension of which nothing is left to do.
+
+    - `...` stands for the dimensions that no item is about: as many as `x` had in the beginning,
+      less `dims_taken(item)` for each item.
+    - None is a new dimension of length 1, a slice keeps its dimension, and a number removes it.
+    - A tensor waits: `x, waiting = set_aside(x, dim, item)` gives the list of what to note.
+
+    `views.unsqueeze(x, dim)`, `views.slice(x, dim, start, end, step)` with `slice_bounds`, and
+    `pick(x, dim, number, position)` make the views; `position` counts items from 0.
+
+    Returns:
+        The view (`x` itself if the index asked for nothing), and the note as a tuple.
+    """
+
+
 # %% check="brackets_take_views"
 rng = check.rng()
 x = mytorch.tensor(rng.integers(0, 100, size=(3, 4, 5)))
@@ -282,12 +341,13 @@ shown |= {
     "x[:, [-1], ::step]": look((whole, [-1], slice(None, None, step))),
     "x[..., [0, number]]": look((..., [0, number])),
     "x[None, x > 50]": look((None, x > 50)),
+    "x[..., x[0] > 50]": look((..., x[0] > 50)),
     "x[x[..., 0] > 50, number]": look((x[..., 0] > 50, number)),
     "x[True, number]": look((True, number)),
     "errors": [check.error(lambda: x[0, None, 9]), check.error(lambda: x[::0]), check.error(lambda: x[::-1])],
 }
 x[number, :, [0, -1]] = 0
-check.show({**shown, "x[number, :, [0, -1]] = 0": x.tolist()}, text="What indices of x give, and the walks of views.")
+check.show({**shown, "x[number, :, [0, -1]] = 0": x.tolist()}, text="What indices of x give, and the strides of views.")
 
 # %% [markdown] hint="brackets_take_views"
 # For `slice_bounds`: a bound below 0 is `length` too small. After that correction it can still lie outside.
@@ -367,6 +427,31 @@ def take_views(x, items):
 
 
 # %% mutant="brackets_take_views"
+# A mask counts as one dimension
+# A mask of shape (4, 5) is about two dimensions, so `...` stands for one fewer: `dims_taken(item)` knows.
+def take_views(x, items):
+    missing = x.ndim - sum(item is not None and item is not ... for item in items)
+    note = []
+    for position, item in enumerate(items):
+        dim = len(note)
+        if item is None:
+            x = views.unsqueeze(x, dim)
+            note.append(None)
+        elif isinstance(item, EllipsisType):
+            note += [None] * missing
+        elif isinstance(item, slice):
+            start, end, step = slice_bounds(item, x.shape[dim])
+            x = views.slice(x, dim, start, end, step)
+            note.append(None)
+        elif isinstance(item, int):
+            x = pick(x, dim, item, position)
+        else:
+            x, waiting = set_aside(x, dim, item)
+            note += waiting
+    return x, tuple(note)
+
+
+# %% mutant="brackets_take_views"
 # Bounds below 0 are cut to 0
 # A bound below 0 counts from the back: add the length first, and cut afterwards.
 def slice_bounds(item, length):
@@ -406,13 +491,51 @@ def slice_bounds(item, length):
 
 
 # %% [markdown] exercise="gather_and_back" kind="core" points="1 1 1" part="mytorch.gathering:along mytorch.gathering:gather | mytorch.gathering:scatter_add | mytorch.indexing:unindex"
-# ### Exercise 4 · Reading, and the way back
-# `along` makes the index that NumPy needs; `gather` reads with it, in one line. Then the two ways back, `scatter_add`
+# ### Exercise 4 · Reading, and its backward
+# `along` makes the index that NumPy needs; `gather` reads with it, in one line. Then the two backward functions, `scatter_add`
 # for `gather` and `unindex` for square brackets. All four work on NumPy arrays. No loop over elements is needed.
 #
 # For `index = [[2, 0]]` and dim 0, `along` gives the index itself and `[[0, 1]]`: element `[0, 0]` of the result is
 # `x[2, 0]`, and `[0, 1]` is `x[0, 1]`. NumPy's `np.add.at(array, places, values)` adds even where a place is named
 # twice.
+
+
+# %% docstrings="gather_and_back"
+def along():
+    """The index of NumPy that means `gather`: `index` itself along `dim`, and 0, 1, 2 … along the others.
+
+    The numbers of another dimension d have the shape of `index` along d, and the length 1 along all
+    others, so that they are broadcast against `index`. A negative `dim` counts from the back.
+    (`np.arange(n, like=index)` makes the numbers on the device of `index`.)
+    """
+
+
+def gather():
+    """Along `dim`, the element that `index` names; along the others, the place itself.
+
+    For three dimensions and dim 1: result[i][j][k] = x[i][index[i][j][k]][k]. The result has the
+    shape of `index`, which may be shorter than `x` along the other dimensions. Here `x` and `index`
+    are NumPy arrays, and so is the result; `along(dim, index)` is the index to use.
+    """
+
+
+def scatter_add():
+    """As `scatter`, but adds, into a copy of `x`: result[i][index[i][j][k]][k] += src[i][j][k], for dim 1.
+
+    All of them are added where several go to one place. `src` may be larger than `index`: what lies
+    beyond its shape is not used. (All are NumPy arrays here.)
+    """
+
+
+def unindex():
+    """The backward of `index`: zeros, to which each element of `grad` is added where it came from.
+
+    The zeros have the shape `size`. A place that was read twice gets the sum of both. Here `grad`
+    and the indices are NumPy arrays, and so is the result, of the type of `grad`. `places(indices)`
+    is the index as NumPy writes it. (`np.zeros_like(grad, shape=size)` makes zeros on the device
+    of `grad`.)
+    """
+
 
 # %% check="gather_and_back"
 rng = check.rng()
@@ -439,7 +562,7 @@ check.show(
         "unindex of a vector": mytorch.indexing.unindex(grad, (4,), (twice,)),
         "unindex of (:, places)": mytorch.indexing.unindex(cube[0, :2, :3], (2, 3), (None, twice[:3])),
     },
-    text="What gather reads, and what its way back adds. Some places are named twice.",
+    text="What gather reads, and what its backward adds. Some places are named twice.",
 )
 
 # %% [markdown] hint="gather_and_back"
@@ -451,7 +574,7 @@ check.show(
 # place d. Replace the entry for `dim` by `index`.
 
 # %% [markdown] hint="gather_and_back"
-# `gather` is `x[along(dim, index)]`. Both ways back: make the result (a copy of `x`, or zeros), `np.add.at(result, …,
+# `gather` is `x[along(dim, index)]`. Both backward functions: make the result (a copy of `x`, or zeros), `np.add.at(result, …,
 # values)`, return it. The part of `src` that counts is `src[tuple(slice(n) for n in index.shape)]`.
 
 
@@ -512,11 +635,35 @@ def gather(x, dim, index):
 
 # %% [markdown] exercise="joining_split_stack" kind="core" points="1 1" part="mytorch.joining:stack mytorch.joining:split"
 # ### Exercise 5 · Apart and together
-# `split` cuts a dimension into views, `stack` puts tensors side by side along a new one. Each is a few lines on what
-# you have: `views.slice` and `views.unsqueeze`, `cat`.
+# `split` cuts a dimension into views, `stack` puts tensors side by side along a new one. Each takes a few lines with what
+# you have: `views.slice`, `views.unsqueeze` and `cat`.
 #
 # `split` of a length of 5 by 2 gives lengths 2, 2, 1. `stack` of three tensors of shape (2, 4) has shape (3, 2, 4)
 # along dimension 0, (2, 3, 4) along 1, and (2, 4, 3) along -1.
+
+
+# %% docstrings="joining_split_stack"
+def stack():
+    """Tensors of one shape side by side, along a new dimension `dim`; -1 is the last of the result.
+
+    `cat` is there, and so is `views.unsqueeze`.
+
+    Raises:
+        IndexError: the result has no such dimension (`normalize_dim`).
+        RuntimeError: there are no tensors (`words.nothing_to_stack()`), or one has another shape than the
+            first (`words.unequal_to_stack(tensors, number)`).
+    """
+
+
+def split():
+    """A tuple of views, the parts of a dimension: of `split_size` places each, or of the lengths listed.
+
+    If `split_size` is a number, the last part may have fewer places, and a dimension of length 0
+    has one part. `check_split(x, split_size, dim)` raises the errors. `views.slice(x, dim, start,
+    end)` is a view of the places from `start` up to `end`; unlike square brackets, it doesn't cut
+    an `end` beyond the length.
+    """
+
 
 # %% check="joining_split_stack"
 rng = check.rng()
@@ -536,6 +683,7 @@ check.show(
         f"split({size})": look(x.split(size)),
         "split([1, 3], -1)": look(x.split([1, 3], -1)),
         "split((0, length))": [part.shape for part in x.split((0, length))],
+        "type of what split returns": type(x.split(size)).__name__,
         "split of nothing": [part.shape for part in x[:0].split(size)],
         "chunk(3)": [part.shape for part in x.chunk(3)],
         "not the sum": check.error(x.split, [1, 1], 1),
@@ -620,6 +768,24 @@ def split(x, split_size, dim=0):
 
 
 # %% mutant="joining_split_stack"
+# Returns a list
+# PyTorch's `split` returns a tuple, which nobody can append to.
+def split(x, split_size, dim=0):
+    dim = normalize_dim(dim, x.ndim)
+    check_split(x, split_size, dim)
+    length = x.shape[dim]
+    if isinstance(split_size, int):
+        sizes = [min(split_size, length - start) for start in range(0, max(length, 1), max(split_size, 1))]
+    else:
+        sizes = list(split_size)
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(views.slice(x, dim, start, start + size))
+        start += size
+    return parts
+
+
+# %% mutant="joining_split_stack"
 # The parts are copies
 # A part is a view: a write into it reaches the tensor that was split, and no number moves.
 def split(x, split_size, dim=0):
@@ -683,6 +849,7 @@ check.show(
         "with p = 0.01": top_p(probabilities, 0.01),
         "with p = 0.95": top_p(probabilities, 0.95),
         "[0.125, 0.25, 0.5, 0.125], p = 0.75": top_p(torch.tensor([[0.125, 0.25, 0.5, 0.125]]), 0.75),
+        "words kept of four equal ones, p = 0.5": (top_p(torch.full((1, 4), 0.25), 0.5) > 0).sum(),
         "the input": probabilities,
         "as many lines run for 40 texts as for 4": lines_run(top_p, torch.ones(4, 6) / 6, 0.5)
         == lines_run(top_p, torch.ones(40, 60) / 60, 0.5),
@@ -700,6 +867,16 @@ check.show(
 # %% [markdown] hint="gather_top_p"
 # `order` says where each sorted value came from. `scatter_(1, order, kept)` into zeros takes them back there. Then
 # divide by the row sums with `keepdim=True`.
+
+
+# %% mutant="gather_top_p"
+# Keeps what is as large as the last one
+# Where several words are equally likely, some of them may be enough: of four with 0.25 each, two make 0.5.
+def top_p(probabilities, p):
+    ordered = probabilities.sort(dim=1, descending=True)[0]
+    needed = (ordered.cumsum(1) - ordered < p).sum(1, keepdim=True)
+    kept = probabilities.masked_fill(probabilities < ordered.gather(1, needed - 1), 0.0)
+    return kept / kept.sum(1, keepdim=True)
 
 
 # %% mutant="gather_top_p"

@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Broadcasting, indexing and joining
-# After this chapter your library adds tensors of different shapes, reads `x[:, [-1], ::2]`, and takes tensors apart and
-# puts them together, with PyTorch's views, copies and errors. You'll write the rule of broadcasting, square brackets,
-# and `gather`, with the way back for gradients. The lesson takes about 60 minutes, the exercises another 90.
+# After this chapter your library adds tensors of different shapes, reads `x[:, [-1], ::2]`, and splits and joins
+# tensors, with PyTorch's views, copies and errors. You'll write the rule of broadcasting, square brackets, and
+# `gather`, with the backward functions that gradients need.
 
 # %% hidden=true
 from course import lesson
 
 mytorch = lesson.mytorch(4)  # as of this chapter, using your code wherever you've solved the exercise
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## A perfect model with a loss of 250
 # Four students, the hours they studied, and the points they scored. The model below predicts each score exactly.
 # What is its mean squared error?
@@ -31,14 +31,14 @@ with warnings.catch_warnings(record=True, action="always") as caught:
 pictures.assign(prediction="data", score="weight", error="result", x="data", out="result")
 pictures.grids(("prediction", prediction), "−", ("score", score), "=", ("error", prediction - score))
 
-# %% [markdown]
-# Nothing was raised. The prediction is a column, the score a row, and PyTorch subtracted each score from each
+# %% [markdown] tags=["short"]
+# No error was raised. The prediction is a column, the score is a row, and PyTorch subtracted each score from each
 # prediction. A test with one student wouldn't have noticed. `mse_loss` gives the same 250, but it warns you.
 #
-# ## Broadcasting · E 广播语义
+# ## Broadcasting
 # ### The smallest model
-# Align the shapes at their right ends, pad the shorter one with ones on the left, and take the larger length in each
-# dimension.
+# A first guess: align the shapes at their right ends, pad the shorter one with ones on the left, and take the larger length
+# in each dimension.
 
 
 # %% tags=["proof-broadcast-rule"]
@@ -58,15 +58,15 @@ def outcome(call, *arguments):
         return textwrap.fill(f"{type(error).__name__}: {error}", 77, subsequent_indent="    ")
 
 
-for a, b in [((4, 1), (4,)), ((8, 1, 6, 1), (7, 1, 5)), ((2, 3), (2,)), ((5, 1), (0,))]:
+for a, b in [((4, 1), (4,)), ((8, 1, 6, 1), (7, 1, 5)), ((2, 3), (2,)), ((5, 1), (0,)), ((), (2, 3))]:
     theirs = outcome(lambda a=a, b=b: tuple((torch.zeros(a) + torch.zeros(b)).shape))
     print(f"{a} and {b}: toy {toy_shape(a, b)}\n    torch {theirs}")
 pictures.broadcast((8, 1, 6, 1), (7, 1, 5), names=("x", "y"))
 
 # %% [markdown]
-# The toy is right twice and wrong twice. PyTorch refuses the third pair: 3 and 2 differ, and neither is 1. The first
-# shape has a 2 as well, but not at its right end. In the last pair a 1 meets a 0, and the result is 0. So the rule
-# isn't "take the larger". It is:
+# The toy is wrong twice. PyTorch refuses the third pair, because 3 and 2 differ and neither is 1. The first shape has a 2 as
+# well, but not at its right end. In the fourth pair a 1 is paired with a 0, and the result is 0. So the rule isn't "take the
+# larger". It is:
 #
 # 1. Align the shapes at the right. What is missing on the left counts as 1.
 # 2. In each dimension the lengths must be equal, or one of them must be 1.
@@ -80,11 +80,11 @@ column, row = torch.broadcast_tensors(torch.zeros(1000, 1), torch.zeros(1000))
 for name, each in {"column": column, "row": row, "sum": column + row}.items():
     print(f"{name:6} strides {each.stride()!s:9} {each.untyped_storage().nbytes():9,} bytes")
 
-# %% [markdown] given="mytorch.broadcasting:shape_of_all mytorch.broadcasting:check_shapes"
-# ### Your library: a layer
-# `mytorch` leaves broadcasting to NumPy, which has the same rule but words its errors differently. Each call passes a
-# stack of layers on its way to the kernel, so this chapter adds a layer that looks at the shapes first. You'll write
-# `meeting_shape`: it takes two shapes and returns the one in which they meet, or raises PyTorch's error.
+# %% [markdown] given="mytorch.broadcasting:shape_of_all"
+# ### Your library: a check
+# `mytorch` leaves broadcasting to NumPy, which has the same rule but words its errors differently. An operation may have
+# a check that runs before its kernel, so this chapter gives all elementwise operations one that looks at the shapes. You'll
+# write `meeting_shape`: it takes two shapes and returns the shape they broadcast to, or raises PyTorch's error.
 
 
 # %% tags=["proof-broadcast-errors"]
@@ -104,12 +104,12 @@ calls = {
 beside(calls)
 
 # %% [markdown]
-# In place, the right operand may be stretched. The left one can't be: its memory has a fixed size.
+# In place, the right operand may be stretched. The left one can't be, because its memory has a fixed size.
 #
 # **Interview · What are the rules of broadcasting?**
 #
-# - *Thirty seconds:* Align shapes at the right; missing dimensions count as 1. Lengths must be equal or 1; the result
-#   has the other length. Nothing is copied, a stretched dimension has stride 0.
+# - *Thirty seconds:* Align the shapes at the right; missing dimensions count as 1. Two lengths must be equal, or one of them
+#   must be 1, and then the result has the other. No input is copied: a stretched dimension has stride 0.
 # - *Longer:* In place, only the other operand is stretched. In the backward pass a stretched operand gets the *sum* of
 #   its gradients over the stretched dimensions ([chapter 06](06_computation_graph.ipynb)).
 # - *They ask next:* What do (5, 1) and (0,) give? (5, 0): a 1 can become 0.
@@ -125,9 +125,13 @@ beside(calls)
 # - *The trap:* With a batch of one it works, and so does your test.
 # - *Proof:* `proof-silent-broadcast`.
 #
+# ### Myth 28 · "To broadcast, each tensor needs at least one dimension"
+# PyTorch's documentation lists that as a rule. But in the last pair of `proof-broadcast-rule` the shape `()` has no dimensions, and yet
+# the sum has shape (2, 3): both dimensions are missing on the left, so both count as 1.
+#
 # ### Keep the dimension
-# `sum(1)` drops a dimension, so its result is aligned with the columns instead of the rows. If the matrix is square,
-# nothing is raised. Divide each row by its sum:
+# `sum(1)` drops a dimension, so its result is aligned with the columns instead of the rows. If the matrix is square, you get
+# no error. Divide each row by its sum:
 
 # %% tags=["proof-keepdim"]
 square, wide = torch.tensor([[1.0, 3.0], [6.0, 2.0]]), torch.ones(2, 3)
@@ -135,8 +139,8 @@ print("rows of square / square.sum(1) sum to", (square / square.sum(1)).sum(1).t
 print("with keepdim=True they sum to        ", (square / square.sum(1, keepdim=True)).sum(1).tolist())
 print("and when it isn't square:", outcome(lambda: wide / wide.sum(1)))
 
-# %% [markdown]
-# ## Square brackets · B 行列操作
+# %% [markdown] tags=["short"]
+# ## Square brackets
 # Views or copies? Make your guesses before you run the cell.
 
 # %% tags=["proof-view-or-copy"]
@@ -147,8 +151,9 @@ for text in reads:
     print(f"{text:12} shape {tuple(each.shape)!s:13}", "view" if each._is_view() else "copy")
 
 # %% [markdown]
-# Numbers, slices, `None` and `...` give a walk over the same storage. A list, a mask or a tensor of indices may name
-# places in an order that no stride describes, so those copy. An int64 tensor without dimensions counts as a number.
+# Numbers, slices, `None` and `...` give a view of the same storage. A list, a mask or a tensor of indices may name
+# places in an order that no stride describes, so those copy. An integer tensor without dimensions counts as a number, unless
+# it is uint8, which is an old spelling of a mask. Python's `True` and `False` are masks too, not the numbers 1 and 0.
 #
 # Now *write*. `x[…] = v` reaches `x` either way: Python calls `x.__setitem__`. A second pair of brackets changes that:
 
@@ -159,12 +164,12 @@ for name in ("x[[0, 1], 0, 0] = -1", "x[[0, 1]][:, 0, 0] = -1", "x[0:2][:, 0, 0]
     print(f"{name:24} reached", int((x == -1).sum()), "elements of x")
 
 # %% [markdown]
-# In the middle line `x[[0, 1]]` made a copy. The write went into that copy, and nothing refers to it any more.
+# In the middle line `x[[0, 1]]` made a copy. The write went into that copy, and then the copy was thrown away.
 #
 # **Interview · `x[0:2]` or `x[[0, 1]]`: what is the difference?**
 #
 # - *Thirty seconds:* The numbers are the same. The slice is a view and shares memory; the list makes a copy.
-# - *Longer:* Numbers, slices, `None` and `...` are views. One list, mask or index tensor makes the whole result a copy.
+# - *Longer:* Numbers, slices, `None` and `...` give views. One list, mask or index tensor makes the whole result a copy.
 #   As the target of an assignment, both reach `x`.
 # - *They ask next:* Why can't a list give a view? `[0, 2, 1]` would need steps of +2 and −1 along one dimension. `[0, 1]`
 #   could be a view, but PyTorch goes by the kind of index, not by its numbers.
@@ -172,8 +177,8 @@ for name in ("x[[0, 1], 0, 0] = -1", "x[[0, 1]][:, 0, 0] = -1", "x[0:2][:, 0, 0]
 # - *Proof:* `proof-view-or-copy`; the writes: `proof-chained`.
 #
 # ### Build: from an index to views, and one copy
-# Read `x[:, [-1], ::2]` from left to right. Here each item is about one dimension. A slice is done at once, by a view.
-# The list can't be: it goes into a note and waits for the copy at the end. By hand:
+# Read `x[:, [-1], ::2]` from left to right. Here each item is about one dimension. A slice can be applied at once, as a view.
+# The list can't, so it goes into a note and waits for the copy at the end. By hand:
 
 # %%
 from mytorch import views
@@ -183,7 +188,7 @@ mine = mytorch.arange(24).reshape(2, 3, 4)
 seen, note = mine, []
 seen, note = views.slice(seen, 0, 0, 2, 1), [*note, None]  # ":"      all of dimension 0
 note = [*note, mytorch.tensor([-1])]  # "[-1]"   waits, for dimension 1
-seen, note = views.slice(seen, 2, 0, 4, 2), [*note, None]  # "::2"    every second place of dimension 2
+seen, note = views.slice(seen, 2, 0, 4, 2), [*note, None]  # "::2"    every other index of dimension 2
 print("view", tuple(seen.shape), seen.stride(), "note", note)
 print(index(seen, tuple(note)).tolist(), torch.arange(24).reshape(2, 3, 4)[:, [-1], ::2].tolist())
 
@@ -205,8 +210,8 @@ print("rows, columns:", rows.tolist(), columns.tolist(), grid[even].tolist(), gr
 print(grid[torch.tensor([True, False])].tolist(), outcome(lambda: grid[torch.tensor([True, False, True])]))
 
 # %% [markdown]
-# In brackets a mask isn't stretched: its shape must be that of the dimensions it covers. And `grid[mask]` starts with
-# the *first* dimension.
+# In brackets a mask isn't broadcast: its shape must be that of the dimensions it covers. And in `grid[mask]` it covers the
+# dimensions from the *first* one on.
 #
 # ### Two lists are pairs
 # Tensors of indices *are* broadcast, against each other. Two lists of equal length name pairs, not a grid.
@@ -224,21 +229,21 @@ pairs[first, second] = cross[first[:, None], second] = 1
 pictures.grids(("board[first, second]", board, pairs), ("board[first[:, None], second]", board, cross))
 
 # %% [markdown]
-# If the indexed dimensions lie side by side, the new one takes their place; if not, it comes first. In the last line
+# If the indexed dimensions are next to each other, the new one takes their place; if not, it comes first. In the last line
 # NumPy treats the number 0 as an index like the list. PyTorch applies the number before it looks at the list.
 #
 # **Interview · You index with two lists. What do you get?**
 #
 # - *Thirty seconds:* Pairs: element k is `x[a[k], b[k]]`. The lists are broadcast against each other.
-# - *Longer:* For a grid make one a column: `x[a[:, None], b]`. If a slice stands between them, the new dimensions come
-#   first.
+# - *Longer:* For a grid, make one of them a column: `x[a[:, None], b]`. If there is a slice between them, the new dimensions
+#   come first.
 # - *They ask next:* And with a number and a list, `x[0, :, [0, 1]]`? PyTorch applies the number first; NumPy doesn't,
 #   and gives another shape.
 # - *The trap:* `board[:, columns]`, meant as one column per row, takes all of these columns from every row.
 # - *Proof:* `proof-pairs`; the trap: `proof-one-per-row`.
 #
-# ## Joining and splitting · 2.4 Tensor的叠加
-# `cat` joins along an existing dimension; `stack` makes a new one. Both copy. `split` and `chunk` give views.
+# ## Joining and splitting
+# `cat` joins along an existing dimension, `stack` along a new one. Both copy. `split` and `chunk` give views.
 
 # %% tags=["proof-cat-stack"]
 a, b = torch.ones(2, 3), torch.zeros(2, 3)
@@ -261,15 +266,16 @@ print("tensor_split ", [part.tolist() for part in torch.tensor_split(six, 4)])
 six.chunk(2)[1].zero_()
 print("after writing into a chunk:", six.tolist())
 recorded = torch.zeros(6, requires_grad=True) * 1
-print(recorded[:3].add_(1), outcome(recorded.chunk(2)[1].add_, 1), sep="\n")
+print(recorded.tensor_split(2)[0].add_(1), outcome(recorded.chunk(2)[1].add_, 1), sep="\n")
 
 # %% [markdown]
 # `chunk(4)` gave three parts. Six elements in four parts would be 1.5 each; `chunk` rounds up to 2, and after three
 # parts nothing is left.
 #
-# The write into a chunk went through as long as nobody needed a gradient. While autograd records, PyTorch refuses to write
-# into one of several views of a call (`split`, `chunk`, `unbind`, and a loop over a tensor, which calls `unbind`). A slice is
-# a view of its own, and takes the write. [Chapter 07](07_backward_in_depth.ipynb) explains how writes get into the graph.
+# The write into a chunk worked as long as no gradient was needed. While autograd records, PyTorch refuses to write into one of
+# several views that came from a single operation: `split`, `chunk`, `unbind`, and a loop over a tensor, which calls `unbind`.
+# `tensor_split` makes each part by a slice of its own, and a slice takes the write.
+# [Chapter 07](07_backward_in_depth.ipynb) explains how writes get into the graph.
 #
 # **Interview · `cat` or `stack`? `split` or `chunk`?**
 #
@@ -278,13 +284,13 @@ print(recorded[:3].add_(1), outcome(recorded.chunk(2)[1].add_, 1), sep="\n")
 # - *Longer:* `stack` is `unsqueeze` on each, then `cat`. `cat` promotes dtypes and wants equal lengths in all other
 #   dimensions (an empty vector, of shape (0,), goes with anything); `stack` wants equal shapes.
 # - *They ask next:* Which of them copy? `cat` and `stack`. `split` and `chunk` return views. A write into a part goes
-#   through, unless autograd records: then it raises.
+#   through, unless autograd records it: then it raises.
 # - *The trap:* `chunk(n)` can return fewer than n parts. `tensor_split(n)` gives n.
 # - *Proof:* `proof-cat-stack`, `proof-chunk`.
 #
 # ### What joining costs
-# You collect pieces in a loop. One `cat` at each step, or a single one at the end? Each `cat` copies everything it
-# gets, so count what it copies:
+# You collect pieces in a loop. Should you call `cat` at each step, or once at the end? Each `cat` copies everything it
+# gets, so count what is copied:
 
 
 # %% tags=["proof-cat-in-a-loop"]
@@ -302,18 +308,17 @@ print(copied)
 pictures.curves(copied, counts, xlabel="pieces", ylabel="pieces copied", log="xy")
 
 # %% [markdown]
-# ## `gather` and `scatter_` · D 二 gather和scatter_
+# ## `gather` and `scatter_`
 # A classifier gave scores for three classes. Pick the score of the right class in each row.
 
 # %% tags=["proof-one-per-row"]
-scores = torch.tensor([[10, 11, 12], [20, 21, 22]])
-label = torch.tensor([2, 0])
+scores, label = torch.tensor([[10, 11, 12], [20, 21, 22]]), torch.tensor([2, 0])
 print("scores[:, label]", scores[:, label].tolist())
 print("scores[arange, label]", scores[torch.arange(2), label].tolist())
 print("gather", scores.gather(1, label[:, None]).tolist())
 
 # %% [markdown]
-# `gather` needs no `arange`. Along `dim` it goes where the index says; along the other dimensions it stays where it is.
+# `gather` needs no `arange`. Along `dim` it reads where the index says; along the other dimensions it keeps the position.
 # For three dimensions:
 #
 # | dim | `out = x.gather(dim, index)` | `x.scatter_(dim, index, src)` |
@@ -342,7 +347,8 @@ for dim in range(3):
     where = torch.randint(0, cube.shape[dim], (2, 2, 3), generator=torch.Generator().manual_seed(dim))
     picked = cube.gather(dim, where)
     back = torch.zeros_like(cube).scatter_(dim, where, picked)  # to where they came from
-    print(dim, torch.equal(by_hand(cube, dim, where), picked), bool(((back == cube) | (back == 0)).all()))
+    same, home = (by_hand(cube, dim, where) == picked).sum(), (back == cube)[back > 0].sum()
+    print(f"dim {dim}: {same} of {picked.numel()} as by hand, {home} of {(back > 0).sum()} back in place")
 
 # %% [markdown]
 # Move the slider. The index stays the same, and `dim` decides whether its numbers mean rows (0) or columns (1) of `x`.
@@ -359,12 +365,12 @@ def gathered(dim):
 pictures.slider(gathered, dim=[0, 1])
 
 # %% [markdown]
-# `scatter_` goes the other way, and that raises a question: what if two elements go to the same place?
+# `scatter_` goes in the opposite direction. What happens if two elements go to the same place?
 
 # %% tags=["proof-scatter"]
 to, src = torch.tensor([0, 2, 0, 2]), torch.tensor([1.0, 2.0, 3.0, 4.0])
 lost = torch.zeros(3).scatter_(0, to, src)
-print("scatter_ keeps one of 1, 3:", lost[0] in (1, 3), " one of 2, 4:", lost[2] in (2, 4))
+print("scatter_ keeps", sum(number in lost for number in src.tolist()), "of", len(src), "numbers")
 print("scatter_add_", torch.zeros(3).scatter_add_(0, to, src).tolist())
 print("accumulate  ", torch.zeros(3).index_put_((to,), src, accumulate=True).tolist())
 read = torch.zeros(3, requires_grad=True)
@@ -376,9 +382,9 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
     print("gather", where.tolist(), outcome(scores.gather, 1, where))
 
 # %% [markdown]
-# `scatter_` lost values, and PyTorch doesn't promise which. `scatter_add_` keeps all. That makes it the **way back**
-# from `gather`: a place that was read twice gets the sum of two gradients. Square brackets have a way back as well; in
-# `mytorch` it's called `unindex`. You'll write both.
+# `scatter_` lost two values, and PyTorch doesn't promise which ones. `scatter_add_` keeps all, so it is the **backward** of
+# `gather`: a place that was read twice gets the sum of two gradients. Square brackets have a backward as well, which
+# `mytorch` calls `unindex`. You'll write both.
 #
 # **Interview · What does `gather` do, and when do you need it?**
 #
@@ -393,9 +399,9 @@ for where in (label, torch.tensor([[-1]]), torch.tensor([[1]])):
 #
 # **Interview · `scatter_` with repeated indices: what happens?**
 #
-# - *Thirty seconds:* One of the values stays; which one isn't promised. Use `scatter_add_` to keep the sum.
+# - *Thirty seconds:* One of the values remains, and PyTorch doesn't promise which. Use `scatter_add_` to get the sum.
 # - *Longer:* `index_put_(…, accumulate=True)` is the same for square brackets.
-# - *They ask next:* One-hot in one line? `torch.zeros(n, c).scatter_(1, label[:, None], 1.0)`.
+# - *They ask next:* How do you write one-hot in one line? `torch.zeros(n, c).scatter_(1, label[:, None], 1.0)`.
 # - *The trap:* The shape of the index decides how much of `src` is used. The rest is silently ignored.
 # - *Proof:* `proof-scatter`.
 #
@@ -417,9 +423,9 @@ def draw_item(rng):
 def read_and_write(lib, place):
     x = lib.arange(24).reshape(2, 3, 4)
     found = x[place]
-    walk = found._is_view() and (found.stride(), found.storage_offset())
+    strides = found._is_view() and (found.stride(), found.storage_offset())
     seen, x[place] = found.tolist(), -1
-    return found.shape, walk, seen, x.tolist(), x._version
+    return found.shape, strides, seen, x.tolist(), x._version
 
 
 rng, kinds, different = random.Random(0), {"view": 0, "copy": 0, "error": 0}, 0
@@ -453,10 +459,10 @@ import inspect
 print(inspect.getsource(torch.Tensor.__getitem__))
 print(*(lib.arange(24).reshape(2, 3, 4).permute(2, 0, 1)[:, [0, 1]].stride() for lib in (torch, mytorch)))
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # The plan is the same: first the views, then one copy. `_resolve` is the loop you'll write, `index_` is `index`, and
-# `alias` is a view of everything, for `x[...]`. What did PyTorch add? Memory order: its copy can keep the order that
-# the source has in memory, as the strides show. `mytorch` stores its copy row by row.
+# `alias` is a view of everything, for `x[...]`. PyTorch adds one thing: its copy can keep the order that the source has in
+# memory, as the strides show. `mytorch` stores its copy row by row.
 #
 # ## Rapid fire
 # The cell below has the proofs.
@@ -474,9 +480,9 @@ print("3.", line[5:9].tolist(), outcome(lambda: line[5]))
 line[line > 1] = 0
 print("4.", line.tolist(), " 5.", tuple(torch.stack([line] * 10).shape))
 
-# %% [markdown]
-# ## To remember
-# 1. Shapes are aligned at the right. Equal or 1, otherwise an error.
+# %% [markdown] tags=["short"]
+# ## Ten lines to remember
+# 1. Shapes are aligned at the right. Two lengths are equal or one of them is 1; otherwise it's an error.
 # 2. A 1 takes the other length, even 0. Stretching is stride 0; the result takes memory.
 # 3. (n, 1) with (n,) gives (n, n), silently. Use `keepdim=True` when you reduce.
 # 4. In place, the left operand keeps its shape.
@@ -485,10 +491,10 @@ print("4.", line.tolist(), " 5.", tuple(torch.stack([line] * 10).shape))
 # 7. Index tensors are broadcast against each other: pairs, not a grid.
 # 8. `cat` and `stack` copy; `split` and `chunk` give views, and `chunk` may give fewer parts.
 # 9. `gather`: replace coordinate `dim` by the index. `scatter_` goes the other way.
-# 10. Repeated places: `scatter_` keeps one value, `scatter_add_` the sum. That sum is the gradient of reading.
+# 10. Repeated places: `scatter_` keeps one value, `scatter_add_` adds them up. The backward of `gather` needs the sum.
 #
 # ## You try
 # [The exercises](../exercises/04_broadcasting_indexing_joining.ipynb): predict which writes arrive, write four
 # pieces of your library, build the top-p filter of language models, repair a word count that loses words, and count the
 # GPUs that `chunk` leaves without work.
-# [Chapter 05](05_devices.ipynb) asks where the numbers lie.
+# [Chapter 05](05_devices.ipynb) is about where the numbers are.

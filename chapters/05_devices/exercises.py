@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · Devices
-# Three parts of `mytorch`, a batch that has to move, a layer that works on one GPU only, and an allocator of unknown
-# size. All GPUs here are simulated. In exercises 2 to 4 you write on NumPy alone.
+# You write four parts of `mytorch`, move a batch, repair a layer that works on one GPU only, and find out how an
+# allocator rounds. All GPUs here are simulated. In exercises 2 to 4 and 8 you write on NumPy alone.
 
 # %% setup=true
 from __future__ import annotations
@@ -35,11 +35,11 @@ prediction = ["cuda:1", "cuda:2", "cpu", "cuda:2", "cuda:0"]
 check.show({name: str(each) for name, each in zip("bcdef", prediction, strict=True)}, secret=True)
 
 # %% [markdown] hint="devices_predict_places"
-# For each line, ask: does it make a tensor from nothing, copy one, or compute with tensors that are somewhere already?
+# For each line, ask: does it make a new tensor, copy one, or compute with tensors that have a device already?
 
 # %% [markdown] hint="devices_predict_places"
 # `cuda.device(2)` changes what `cuda` without an index means, as long as the block lasts. `device("cuda:0")` fills in a
-# missing `device=` where a tensor is made from data or from nothing.
+# missing `device=` where a tensor is made by `ones`, `tensor` and the like.
 
 # %% [markdown] hint="devices_predict_places"
 # `copy_` writes into the tensor on its left. `ones_like` follows its argument. Outside the blocks, the current GPU is 0
@@ -82,7 +82,7 @@ prediction = ["cuda:1", "cuda:2", "cpu", "cuda:2", "cuda:1"]
 
 # %% [markdown] exercise="devices_one_device" kind="core" points="1 1 2" part="mytorch.devices:one_device mytorch.devices:may_be_brought mytorch.devices:common_device"
 # ### Exercise 2 · The layer
-# `one_device` sees each call of each operation before its kernel runs: `op` is the operation, `args` are its arguments.
+# `one_device` sees each call that has a tensor on a GPU: `op` is the operation, `args` are its arguments.
 # It brings the arguments to one device and returns `below(op, args)`, or it raises. `op.name` is the operation's name,
 # `tensors_in(args)` lists the tensors among the arguments and in lists and tuples among them, and `CPU` is
 # `device("cpu")`. With three simulated GPUs:
@@ -94,6 +94,38 @@ prediction = ["cuda:1", "cuda:2", "cpu", "cuda:2", "cuda:1"]
 # | `ones(3, device=1)[tensor([0, 2])]` | on `cuda:1` |
 # | `tensor([7, 8])[tensor([0], device=1)]` | raises: `cuda:1 and cpu` |
 # | `ones(3, device=1).copy_(ones(3, device=2))` | on `cuda:1` |
+
+
+# %% docstrings="devices_one_device"
+def one_device():
+    """Run an operation on tensors of one device.
+
+    The operations in `ACROSS` pass as they are, and so does a call whose tensors (`tensors_in(args)`) are
+    all on one device: `below(op, args)`. Otherwise the device is the `common_device` of the tensors that
+    can't be brought along (`may_be_brought`); it raises if there are two. Then each argument goes below as
+    `bring(argument, where)`.
+    """
+
+
+def may_be_brought():
+    """Whether a call of `op` with `args` takes its tensor `x` along to the others' GPU.
+
+    Only CPU tensors are taken along. An operation on elements (`on_elements(op)`) takes those without
+    dimensions: they count as numbers. The operations named `index` and `index_put` take their indices,
+    which are in the tuple `args[1]`; `index_put` also takes the value to be written, `args[2]`, if it has no
+    dimensions.
+    """
+
+
+def common_device():
+    """The one device of all these tensors.
+
+    Raises:
+        RuntimeError: there are two. "Expected all tensors to be on the same device, but found at least two
+            devices, cuda:0 and cpu!" The first one named is the first that is not the CPU; the second, the
+            first other one.
+    """
+
 
 # %% check="devices_one_device"
 mytorch.cuda.simulate(4)
@@ -122,7 +154,6 @@ calls = {
     "where, cpu first": lambda: mytorch.where(cpu > 0, one, other),
     "cat": lambda: mytorch.cat([one, one]),
     "cat, two devices": lambda: mytorch.cat([cpu, one]),
-    "cat of nothing": lambda: mytorch.cat([]),
     "cpu indices": lambda: one[places],
     "cpu indices of both dimensions": lambda: one.reshape(1, 3)[places - places, places],
     "cpu mask": lambda: one[cpu > 0],
@@ -216,23 +247,6 @@ def may_be_brought(op, args, x):
 
 
 # %% mutant="devices_one_device"
-# Expects a tensor in each call
-# `cat([])` has none, so there is no device to be found. Such a call passes as it is.
-def one_device(op, args, below):
-    tensors = tensors_in(args)
-    if op.name in ACROSS or len({each.device for each in tensors}) == 1:
-        return below(op, args)
-    stay = [each.device for each in tensors if not may_be_brought(op, args, each)]
-    where = next((each for each in stay if each != CPU), stay[0])
-    if any(each != where for each in stay):
-        other = next(each for each in stay if each != where)
-        raise RuntimeError(
-            f"Expected all tensors to be on the same device, but found at least two devices, {where} and {other}!"
-        )
-    return below(op, tuple(bring(each, where) for each in args))
-
-
-# %% mutant="devices_one_device"
 # Takes the indexed tensor along
 # Only the indices may be on the CPU. The tensor that is indexed stays where it is, whatever its type.
 def may_be_brought(op, args, x):
@@ -294,6 +308,38 @@ def common_device(tensors):
 # have: with GPU 2 current, `with_index("cuda")` is `device("cuda", 2)`. `destination` sorts out what `to` was given.
 # `to` moves, converts, does both or neither. It makes no tensor that it doesn't need.
 
+
+# %% docstrings="devices_to"
+def to():
+    """The tensor on another device, of another type, or both. Itself if nothing changes, unless `copy`.
+
+    `x.to("cuda:1")`, `x.to(torch.float64)`, `x.to("cuda", torch.float16)`, `x.to(device="cuda")`,
+    `x.to(other)`.
+    `destination(x, target, dtype)` says which device and which type. `to_device(x, where)` and
+    `_to_copy(x, type_)` make new tensors, and so does `clone(x)`; `copy` wants a new one, but not two of
+    them.
+    `non_blocking` is accepted and changes nothing: copies between these devices are finished when the call
+    returns.
+    """
+
+
+def destination():
+    """The device and the type that `to` leads to. What is not named stays as it is in `x`.
+
+    Args:
+        target: a tensor, whose device and type are meant; a dtype; a device, its text or number; or None.
+        type_: the type, if `target` is a device or None.
+    """
+
+
+def with_index():
+    """A device, its text, or a GPU's number, as a tensor has it in `x.device`.
+
+    `cuda` without an index is the current GPU: `cuda.index_of(named)` is its number, and
+    `cuda.check_index` raises if there is no such GPU. Every `cpu:0` is the one CPU, `device("cpu")`.
+    """
+
+
 # %% check="devices_to"
 mytorch.cuda.simulate(4)
 rng = check.rng()
@@ -338,7 +384,7 @@ def count(op, args, below):
     return below(op, args)
 
 
-mytorch.dispatch.LAYERS.append(count)
+mytorch.dispatch.fill("autocast", count)
 values = {"first": first, "second": second, "current": current}
 for name, (source, call) in calls.items():
     error = check.error(call)
@@ -460,6 +506,22 @@ def destination(x, target, type_):
 # A machine has `count` GPUs. Which of them does a program see, and in which order? `visible_devices("2,0", 3)` is `[2,
 # 0]`, and `visible_devices(None, 3)` is `[0, 1, 2]`. The docstring has the rules for the rest. Their order matters:
 # `visible_devices("0,7,0", 3)` is `[]`.
+
+
+# %% docstrings="devices_visible"
+def visible_devices():
+    """Which of a machine's `count` GPUs a program may use, in its own order, by `CUDA_VISIBLE_DEVICES`.
+
+    `visible_devices("2,0", 3)` is `[2, 0]`: the program's GPU 0 is the machine's GPU 2.
+
+    Args:
+        text: what the variable holds: numbers with commas between them, and perhaps spaces around them.
+            None if it isn't set; then all GPUs are visible. The list ends before the first entry that is
+            not a plain number. If a number is then in it twice, nothing is visible. Otherwise it ends
+            before the first number that no GPU has.
+        count: the machine's GPUs have the numbers from 0 to `count - 1`.
+    """
+
 
 # %% check="devices_visible"
 rng = check.rng()
@@ -732,11 +794,11 @@ for where in ("cpu", "cuda:0", "cuda:1", "cuda:2", "cuda:3"):
         moved += [str(args[1])] if op.name == "to_device" and str(args[1]) != str(args[0].device) else []
         return below(op, args)
 
-    mytorch.dispatch.LAYERS.append(watch)
+    mytorch.dispatch.fill("autocast", watch)
     error = check.error(add_positions, x)
     moved.clear()
     found = None if error else add_positions(x)
-    mytorch.dispatch.LAYERS.remove(watch)
+    mytorch.dispatch.fill("autocast", None)
     if not error:
         # The last digits of float16 depend on the order of computing. Those of float64 show a detour through float32.
         spell = {mytorch.float16: lambda each: round(each, 1), mytorch.float64: "{:.9f}".format}.get(kind, float)
@@ -956,3 +1018,188 @@ def measure(new_gpu):
 # %% [markdown]
 # In PyTorch the smallest block is 512 bytes, and requests of up to 1 MiB share segments of 2 MiB. So a thousand tensors
 # of one number take 512,000 bytes, not 4,000.
+
+
+# %% [markdown] exercise="devices_current" kind="core" points="1 1 1" part="mytorch.cuda:index_of mytorch.cuda:check_index mytorch.cuda:current_device | mytorch.cuda:set_device | mytorch.cuda:init mytorch.cuda:memory_allocated"
+# ### Exercise 8 · The current GPU
+# `device("cuda")` doesn't name a particular GPU; it means the current one. Looking that up, or checking a number, starts
+# CUDA. Asking how much memory is in use doesn't: before the first tensor it must not cost a second of start-up.
+# `State.gpus` has `count()`, `current()`, `set_current(index)` and `memory(index)`, a dict whose "allocated" counts bytes.
+# It is None on a machine without GPUs. `State.initialized` says whether a GPU has been used.
+
+
+# %% docstrings="devices_current"
+def index_of():
+    """The number of a GPU, from a number, a device, its text, or None for the current one.
+
+    "cuda" and `device("cuda")` mean the current one, too. A number is anything that `operator.index` takes;
+    whether there is such a GPU isn't asked here.
+
+    Raises:
+        ValueError: a device of another kind: "Expected a cuda device, but got: cpu".
+    """
+
+
+def check_index():
+    """The number of a GPU, if there is one with this number. Begins to use GPUs (`init()`).
+
+    Raises:
+        RuntimeError: "CUDA error: invalid device ordinal". Negative numbers aren't counted from the end.
+    """
+
+
+def current_device():
+    """The number of the GPU that `device("cuda")` means. Begins to use GPUs (`init()`)."""
+
+
+def set_device():
+    """Make another GPU the current one: a number, or a device with an index.
+
+    It is checked before anything else, since `State.gpus` is None on a machine without GPUs.
+    """
+
+
+def init():
+    """Begin to use GPUs: `State.initialized` is True from then on.
+
+    Raises:
+        RuntimeError: "No CUDA GPUs are available".
+    """
+
+
+def memory_allocated():
+    """The bytes that tensors occupy on a GPU, the current one if none is named.
+
+    0 as long as no GPU has been used, whichever is named: asking doesn't start CUDA.
+    """
+
+
+# %% check="devices_current"
+cuda = mytorch.cuda
+generator = check.rng()
+count, words = int(generator.integers(3, 6)), [int(each) for each in generator.permutation(3)]
+first, second, third = words
+
+
+def told(call):
+    made = []
+    problem = check.error(lambda: made.append(call()))
+    return problem or made[0], cuda.is_initialized(), cuda.State.gpus.current() if cuda.State.gpus else None
+
+
+without = {
+    f"without GPUs: {name}": told(call)
+    for name, call in {
+        "memory": lambda: cuda.memory_allocated(),
+        "the number 1": lambda: cuda.index_of(1),
+        "current": lambda: cuda.current_device(),
+        "set": lambda: cuda.set_device(0),
+    }.items()
+}
+cuda.simulate(count)
+calls = {
+    "memory at first": lambda: cuda.memory_allocated(),
+    "memory of GPU 99 at first": lambda: cuda.memory_allocated(99),
+    "the number of cuda:1": lambda: cuda.index_of("cuda:1"),
+    "the number of the CPU": lambda: cuda.index_of("cpu"),
+    "a tensor with a whole number": lambda: type(cuda.index_of(mytorch.tensor(2))).__name__,
+    "half a number": lambda: cuda.index_of(0.5),
+    "current": lambda: cuda.current_device(),
+    "set": lambda: cuda.set_device(mytorch.device("cuda", first)),
+    "None": lambda: cuda.index_of(None),
+    "cuda": lambda: cuda.index_of(mytorch.device("cuda")),
+    "set to one that is missing": lambda: cuda.set_device(count),
+    "set to −1": lambda: cuda.set_device(-1),
+    "a tensor": lambda: mytorch.ones(300, device="cuda").device,
+    "set by a text": lambda: cuda.set_device(f"cuda:{second}"),
+    "memory of the current one": lambda: cuda.memory_allocated(),
+}
+kept = mytorch.ones(1000, device=first)
+cuda.State.initialized = False
+shown = {name: told(call) for name, call in calls.items()}
+shown["memory of the other"] = cuda.memory_allocated(first)
+del kept
+shown["memory when it is gone"] = cuda.memory_allocated(first)
+check.show(
+    without | shown,
+    text="Each call's result, whether GPUs are in use after it, and which one is current then.",
+)
+
+# %% [markdown] hint="devices_current"
+# `index_of` asks `current_device()` in two places: for None, and for a device without an index. A text becomes a device by
+# `device_type(where)`.
+
+# %% [markdown] hint="devices_current"
+# `current_device` and `check_index` begin with `init()`. `set_device` is `check_index(index_of(where))`, then
+# `State.gpus.set_current(index)`.
+
+# %% [markdown] hint="devices_current"
+# `memory_allocated`: return 0 before anything else if `not State.initialized`. Otherwise
+# `State.gpus.memory(check_index(index_of(where)))["allocated"]`.
+
+
+# %% mutant="devices_current"
+# "cuda" is GPU 0
+# Without an index, "cuda" means the current GPU, whichever that is.
+def index_of(where):
+    if where is None:
+        return current_device()
+    if isinstance(where, (str, device_type)):
+        named = device_type(where)
+        if named.type != "cuda":
+            raise ValueError(f"Expected a cuda device, but got: {named}")
+        return named.index or 0
+    return operator.index(where)
+
+
+# %% mutant="devices_current"
+# Counts from the end
+# A GPU's number isn't an index into a list: −1 names no GPU.
+def check_index(index):
+    init()
+    if not -device_count() <= index < device_count():
+        raise RuntimeError("CUDA error: invalid device ordinal")
+    return index % device_count()
+
+
+# %% mutant="devices_current"
+# Sets what isn't there
+# The number has to be checked before it becomes the current one.
+def set_device(where):
+    State.gpus.set_current(min(index_of(where), device_count() - 1))
+
+
+# %% mutant="devices_current"
+# Looks up the method first
+# Python looks up `State.gpus.set_current` before it computes the argument. Without GPUs `State.gpus` is None, so this fails
+# before `check_index` can say what is wrong. Check on a line of its own.
+def set_device(where):
+    State.gpus.set_current(check_index(index_of(where)))
+
+
+# %% mutant="devices_current"
+# Takes any number
+# 0.5 names no GPU. `operator.index` takes whole numbers and refuses the others.
+def index_of(where):
+    if where is None:
+        return current_device()
+    if isinstance(where, (str, device_type)):
+        named = device_type(where)
+        if named.type != "cuda":
+            raise ValueError(f"Expected a cuda device, but got: {named}")
+        return current_device() if named.index is None else named.index
+    return int(where)
+
+
+# %% mutant="devices_current"
+# Starts CUDA to ask for memory
+# Before the first tensor the answer is 0, and it must cost nothing: a program that only asks stays without CUDA.
+def memory_allocated(where=None):
+    return int(State.gpus.memory(check_index(index_of(where)))["allocated"])
+
+
+# %% mutant="devices_current"
+# Starts without a GPU
+# Where there is no GPU, a call that needs one says so.
+def init():
+    State.initialized = True

@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · The computation graph
-# Seven exercises, 18 points. Three of them add to your library: with them solved, `import mytorch` trains on a backward
+# Eight exercises, 21 points. Four of them add to your library: with them solved, `import mytorch` trains on a backward
 # pass of yours.
 
 # %% setup=true
@@ -53,8 +53,7 @@ check.show({"the one with a gradient": str(prediction).strip().lower()}, secret=
 # `.grad` is filled for a leaf that requires grad, if the loss depends on it through recorded operations.
 
 # %% [markdown] hint="graph_predict_gradient"
-# Three of the six are out because the path is cut or was not there: find `detach`, `no_grad`, and a tensor that asks for
-# nothing.
+# For three of the six the path is cut or was never there: find `detach`, `no_grad`, and a tensor that doesn't require grad.
 
 # %% [markdown] hint="graph_predict_gradient"
 # A multiplication and a conversion to another dtype are recorded, so their results aren't leaves. What does `to("cpu")`
@@ -76,8 +75,8 @@ prediction = "b"
 prediction = "c"
 
 # %% mutant="graph_predict_gradient"
-# The one that asks for nothing
-# e doesn't require grad, so nobody computes a gradient for it.
+# The one that doesn't require grad
+# e doesn't require grad, so no gradient is computed for it.
 prediction = "e"
 
 # %% mutant="graph_predict_gradient"
@@ -86,9 +85,9 @@ prediction = "e"
 prediction = "f"
 
 
-# %% [markdown] exercise="graph_walk_back" kind="core" points="2 2" part="mytorch.autograd.engine:count_arrivals mytorch.autograd.engine:walk_back"
-# ### Exercise 2 · The walk
-# Write the engine: count how many edges lead to each node, then walk. `node.edges` lists a node's edges, each a pair
+# %% [markdown] exercise="graph_run_backward" kind="core" points="2 2" part="mytorch.autograd.engine:count_arrivals mytorch.autograd.engine:run_backward"
+# ### Exercise 2 · The engine
+# Write the engine: count how many edges lead to each node, then run backward. `node.edges` lists a node's edges, each a pair
 # (node, number of its output) or None; `node.outputs` has one entry for each output. You have
 # `arrive(buffers, edge, gradient)`: it adds a gradient to those that wait in the dict `buffers`, under the edge's node.
 # Nodes can be compared: of two, the one that was recorded last is smaller, so `heapq.heappop(ready)` gives it first.
@@ -96,7 +95,29 @@ prediction = "f"
 #
 # One of the graphs is 5,000 operations deep, and in one of them nothing arrives at some nodes.
 
-# %% check="graph_walk_back"
+
+# %% docstrings="graph_run_backward"
+def count_arrivals():
+    """How many edges lead to each node that can be reached from the roots, the roots included.
+
+    Two edges from one node to another count as two. An edge is a pair (node, number of its output), or
+    None, which leads nowhere. A root that no edge leads to has 0. A node may be in `roots` twice. Graphs
+    may be deep: keep a list of what is to be visited, and don't recurse.
+    """
+
+
+def run_backward():
+    """Carry gradients backwards through the graph, from the roots on: each node makes new ones of its own.
+
+    A node is visited once, when everything that leads to it has been (`count_arrivals`). Nodes that are
+    ready wait in a heap: it gives the one recorded last. `visit(node, arrived)` takes the gradients that
+    have arrived at the node, one for each of its outputs (None where none has), and gives one for each of
+    its edges. A gradient may be None: nothing arrives then, but the edge counts all the same. Where
+    gradients meet, `arrive` adds them up.
+    """
+
+
+# %% check="graph_run_backward"
 engine_part = mytorch.autograd.engine
 generator = check.rng()
 leaves = [mytorch.tensor([float(number)], requires_grad=True) for number in generator.integers(1, 4, 3)]
@@ -114,7 +135,7 @@ recorded = sorted((node for node in arrivals if node.edges), key=lambda node: no
 names = {node: place for place, node in enumerate(recorded)} | {unused.grad_fn: "a root of its own"}
 
 
-def walked(roots, silent=None):
+def run_from(roots, silent=None):
     """The nodes in the order of their visits. The silent one gives no gradients, nor does a node that got none."""
     visited = []
 
@@ -125,24 +146,24 @@ def walked(roots, silent=None):
         return [None] * len(node.edges) if node is silent or arrived[0] is None else node.apply(*arrived)
 
     ones = [mytorch.ones(1) for _ in roots]
-    problem = check.error(engine_part.walk_back, [(root.grad_fn, 0) for root in roots], ones, visit)
+    problem = check.error(engine_part.run_backward, [(root.grad_fn, 0) for root in roots], ones, visit)
     return visited if problem is None else repr(problem)
 
 
 orders = {
-    "one root": walked([total]),
-    "two roots": walked([shared, total]),
-    "two roots apart": walked([unused, total]),
-    "a root given twice": walked([total, total]),
-    "a silent node": walked([total], recorded[3]),
-    "a silent root": walked([shared], shared.grad_fn),
+    "one root": run_from([total]),
+    "two roots": run_from([shared, total]),
+    "two roots apart": run_from([unused, total]),
+    "a root given twice": run_from([total, total]),
+    "a silent node": run_from([total], recorded[3]),
+    "a silent root": run_from([shared], shared.grad_fn),
 }
 for leaf in leaves:
     leaf.grad = None
 total.backward()
 gradients = [leaf.grad for leaf in leaves]
 shared.grad_fn.edges[0][0].outputs *= 2  # as if this operation had two results
-orders["a silent root above a node of two outputs"] = walked([shared], shared.grad_fn)
+orders["a silent root above a node of two outputs"] = run_from([shared], shared.grad_fn)
 start = chain = mytorch.tensor([1.0], requires_grad=True)
 for _ in range(5_000):
     chain = chain + 1.0
@@ -159,22 +180,22 @@ check.show(
     text="A random graph, its nodes numbered as they were recorded, and a chain of 5,000 operations.",
 )
 
-# %% [markdown] hint="graph_walk_back"
+# %% [markdown] hint="graph_run_backward"
 # `count_arrivals`: start with 0 for each root and a list of nodes to visit. For each edge of a visited node that isn't
 # None, add 1 to its node; if that node is new, it has to be visited too.
 
-# %% [markdown] hint="graph_walk_back"
-# `walk_back`: let the root gradients arrive; put the nodes with count 0 on a heap. Take a node, visit it with what has
+# %% [markdown] hint="graph_run_backward"
+# `run_backward`: let the root gradients arrive; put the nodes with count 0 on a heap. Take a node, visit it with what has
 # arrived (`buffers.pop(node, …)`), and for each edge: let its gradient arrive if there is one, take 1 off the count of its
 # node, and put that node on the heap when the count is 0.
 
-# %% [markdown] hint="graph_walk_back"
+# %% [markdown] hint="graph_run_backward"
 # `for edge, gradient in zip(node.edges, visit(node, arrived))`: first `if edge is None: continue`; then
 # `if gradient is not None: arrive(buffers, edge, gradient)`; then the count goes down in either case. What arrived at a
 # node that got nothing is `[None] * len(node.outputs)`.
 
 
-# %% mutant="graph_walk_back"
+# %% mutant="graph_run_backward"
 # Counts users, crosses off edges
 # A product of a tensor with itself has two edges to one node. They were counted once and are crossed off twice, so the node runs too early.
 def count_arrivals(roots):
@@ -189,7 +210,7 @@ def count_arrivals(roots):
     return arrivals
 
 
-# %% mutant="graph_walk_back"
+# %% mutant="graph_run_backward"
 # Visits a node twice
 # A node is put on the list of what is to be visited at each edge, so its own edges are counted several times, and what they lead to is never ready.
 def count_arrivals(roots):
@@ -203,7 +224,23 @@ def count_arrivals(roots):
     return arrivals
 
 
-# %% mutant="graph_walk_back"
+# %% mutant="graph_run_backward"
+# Counts the edges of a root given twice
+# A node that is in `roots` twice is visited twice here, so each of its edges counts double, and what they lead to is never ready.
+def count_arrivals(roots):
+    arrivals = dict.fromkeys(roots, 0)
+    unvisited = list(roots)
+    while unvisited:
+        for edge in unvisited.pop().edges:
+            if edge is not None:
+                if edge[0] not in arrivals:
+                    arrivals[edge[0]] = 0
+                    unvisited.append(edge[0])
+                arrivals[edge[0]] += 1
+    return arrivals
+
+
+# %% mutant="graph_run_backward"
 # Recurses
 # The counts are right, but a chain of 5,000 operations is deeper than Python's stack.
 def count_arrivals(roots):
@@ -222,10 +259,10 @@ def count_arrivals(roots):
     return arrivals
 
 
-# %% mutant="graph_walk_back"
+# %% mutant="graph_run_backward"
 # Runs at the first arrival
 # A node runs as soon as something arrives, and passes on an incomplete gradient. It has to wait for all its arrivals.
-def walk_back(roots, grads, visit):
+def run_backward(roots, grads, visit):
     buffers, ready, seen = {}, [], set()
     for edge, grad in zip(roots, grads, strict=True):
         arrive(buffers, edge, grad)
@@ -243,10 +280,10 @@ def walk_back(roots, grads, visit):
                 heapq.heappush(ready, edge[0])
 
 
-# %% mutant="graph_walk_back"
+# %% mutant="graph_run_backward"
 # Doesn't count an edge without a gradient
 # Where a node gives None for an edge, nothing arrives, but the edge has to be crossed off: what it leads to may be waiting for it.
-def walk_back(roots, grads, visit):
+def run_backward(roots, grads, visit):
     arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
     for edge, grad in zip(roots, grads, strict=True):
         arrive(buffers, edge, grad)
@@ -264,10 +301,10 @@ def walk_back(roots, grads, visit):
                 heapq.heappush(ready, edge[0])
 
 
-# %% mutant="graph_walk_back"
+# %% mutant="graph_run_backward"
 # Expects something at every node
 # Where all that lead to a node gave None, nothing waits for it in the buffers, and it is visited all the same: with None for each output.
-def walk_back(roots, grads, visit):
+def run_backward(roots, grads, visit):
     arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
     for edge, grad in zip(roots, grads, strict=True):
         arrive(buffers, edge, grad)
@@ -285,10 +322,10 @@ def walk_back(roots, grads, visit):
                 heapq.heappush(ready, edge[0])
 
 
-# %% mutant="graph_walk_back"
+# %% mutant="graph_run_backward"
 # Takes the oldest of the ready nodes
 # The gradients are right, but of the nodes that are ready the one that was recorded last should run first; this is a queue.
-def walk_back(roots, grads, visit):
+def run_backward(roots, grads, visit):
     arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
     for edge, grad in zip(roots, grads, strict=True):
         arrive(buffers, edge, grad)
@@ -306,11 +343,11 @@ def walk_back(roots, grads, visit):
                 ready.append(edge[0])
 
 
-# %% mutant="graph_walk_back"
+# %% mutant="graph_run_backward"
 # A stack in place of a heap
 # The gradients are right, but this takes the node that became ready last. Of the nodes that are ready, the one that was
 # recorded last should run first: a heap gives the smallest, a list its end.
-def walk_back(roots, grads, visit):
+def run_backward(roots, grads, visit):
     arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
     for edge, grad in zip(roots, grads, strict=True):
         arrive(buffers, edge, grad)
@@ -328,10 +365,10 @@ def walk_back(roots, grads, visit):
                 ready.append(edge[0])
 
 
-# %% mutant="graph_walk_back"
+# %% mutant="graph_run_backward"
 # Starts all roots at once
 # One root may be an input of another. It isn't ready at the start: more is going to arrive at it.
-def walk_back(roots, grads, visit):
+def run_backward(roots, grads, visit):
     arrivals, buffers = count_arrivals([node for node, _ in roots]), {}
     for edge, grad in zip(roots, grads, strict=True):
         arrive(buffers, edge, grad)
@@ -350,10 +387,10 @@ def walk_back(roots, grads, visit):
                 heapq.heappush(ready, edge[0])
 
 
-# %% mutant="graph_walk_back"
+# %% mutant="graph_run_backward"
 # A list that is no heap
 # Two roots may be ready at the start, the older one in front. `heapq.heapify(ready)` puts the last recorded one there.
-def walk_back(roots, grads, visit):
+def run_backward(roots, grads, visit):
     arrivals = count_arrivals([node for node, _ in roots])
     buffers = {}
     for root, grad in zip(roots, grads, strict=True):
@@ -372,10 +409,10 @@ def walk_back(roots, grads, visit):
                 heapq.heappush(ready, edge[0])
 
 
-# %% mutant="graph_walk_back"
+# %% mutant="graph_run_backward"
 # Visits a root as often as it is given
 # Two roots may be the same node. It gets both gradients, and is visited once.
-def walk_back(roots, grads, visit):
+def run_backward(roots, grads, visit):
     arrivals = count_arrivals([node for node, _ in roots])
     buffers = {}
     for root, grad in zip(roots, grads, strict=True):
@@ -395,10 +432,10 @@ def walk_back(roots, grads, visit):
                 heapq.heappush(ready, edge[0])
 
 
-# %% mutant="graph_walk_back"
+# %% mutant="graph_run_backward"
 # One place for each node
 # A node may have several outputs. Where nothing arrived, it gets a None for each of them.
-def walk_back(roots, grads, visit):
+def run_backward(roots, grads, visit):
     arrivals = count_arrivals([node for node, _ in roots])
     buffers = {}
     for root, grad in zip(roots, grads, strict=True):
@@ -418,7 +455,7 @@ def walk_back(roots, grads, visit):
                 heapq.heappush(ready, edge[0])
 
 
-# %% mutant="graph_walk_back"
+# %% mutant="graph_run_backward"
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
 def count_arrivals(roots):
@@ -428,11 +465,22 @@ def count_arrivals(roots):
 
 
 # %% [markdown] exercise="graph_fit" kind="core" points=3 part="mytorch.autograd.engine:fit"
-# ### Exercise 3 · The way back through a broadcast
+# ### Exercise 3 · Backward through a broadcast
 # A gradient comes back with the shape and type of a *result*. Bring it to those of the input. For a gradient of ones of
 # shape (4, 2, 3), `fit(grad, (2, 1), mytorch.float32)` is `tensor([[12.], [12.]])`: each entry was used 4 · 3 times.
 #
 # What fits already is given back as it is, not copied.
+
+
+# %% docstrings="graph_fit"
+def fit():
+    """Bring a gradient to the shape and type of what it is the gradient of.
+
+    What broadcasting repeated is summed: the dimensions added on the left, and those of length 1 that were
+    stretched.
+    What fits already is given back as it is.
+    """
+
 
 # %% check="graph_fit"
 generator = check.rng()
@@ -472,8 +520,8 @@ check.show(
 # both kinds.
 
 # %% [markdown] hint="graph_fit"
-# With `added = grad.ndim - len(shape)`, sum over `range(added)` and over `added + d` for each stretched `d`, all with
-# `keepdim=True`; then `reshape(shape)`. At the end, `grad.to(dtype)` if the type differs.
+# First sum over `range(grad.ndim - len(shape))`, if there are any. Then the two shapes have equally many lengths: sum over
+# those that differ, with `keepdim=True`. At the end, `grad.to(dtype)` if the type differs.
 
 
 # %% mutant="graph_fit"
@@ -482,6 +530,16 @@ check.show(
 def fit(grad, shape, dtype):
     while grad.ndim > len(shape):
         grad = grad.sum(0)
+    return grad if grad.dtype is dtype else grad.to(dtype)
+
+
+# %% mutant="graph_fit"
+# Sums over no dimension
+# Where nothing was added or stretched there is nothing to sum. But `sum(())` adds up all elements, as PyTorch's does.
+def fit(grad, shape, dtype):
+    grad = grad.sum(tuple(range(grad.ndim - len(shape))))
+    stretched = tuple(dim for dim, length in enumerate(shape) if length != grad.shape[dim])
+    grad = grad.sum(stretched, keepdim=True) if stretched else grad
     return grad if grad.dtype is dtype else grad.to(dtype)
 
 
@@ -544,6 +602,18 @@ def fit(grad, shape, dtype):
 # Most of a network's backward pass is this formula. For matrices the shapes leave one choice: x is (n, k), y is (k, m)
 # and g is (n, m), so x gets $g\,y^T$ and y gets $x^T g$. `matmul` also takes vectors and batches of matrices. Make
 # matrices of vectors first, and the same two products do it.
+
+
+# %% docstrings="graph_matmul"
+def matmul_grad_x():
+    """The gradient of `x @ y` with respect to x, from the product's gradient g. Of two matrices: g @ yᵀ.
+
+    A vector takes part as a row (x) or as a column (y), and the product then lacks that dimension:
+    `unsqueeze` puts it back, `squeeze` takes it away. `y.mT` exchanges the last two dimensions. The result
+    may have dimensions on the left that x lacks, or that are 1 in x: batches that were broadcast. The
+    engine sums them.
+    """
+
 
 # %% check="graph_matmul"
 generator = check.rng()
@@ -690,7 +760,7 @@ def matmul_grad_x(g, x, y):
 
 # %% solution="graph_forward_mode"
 class Dual:
-    """A number and its derivative by the variable of this run."""
+    """A number and its derivative with respect to the variable of this run."""
 
     def __init__(self, value: float, derivative: float = 0.0) -> None:
         self.value, self.derivative = value, derivative
@@ -712,7 +782,7 @@ class Dual:
 
 
 def gradient(f, point: list[float]) -> list[float]:
-    """The derivative of `f` by each of its arguments, at this point."""
+    """The derivative of `f` with respect to each argument, at this point."""
     ### BEGIN SOLUTION
     found = []
     for variable in range(len(point)):
@@ -754,7 +824,7 @@ check.show(
 # Write down the derivative of $u + v$, $u \cdot v$ and $\sin u$ when `u` and `v` both depend on the variable.
 
 # %% [markdown] hint="graph_forward_mode"
-# $(uv)' = u'v + uv'$ and $(\sin u)' = \cos(u)\, u'$. For the partial derivative by one argument, that argument has
+# $(uv)' = u'v + uv'$ and $(\sin u)' = \cos(u)\, u'$. For the partial derivative with respect to one argument, that argument has
 # derivative 1 and all others 0.
 
 # %% [markdown] hint="graph_forward_mode"
@@ -938,7 +1008,7 @@ check.show(
         "c.grad": c.grad,
         "the gradient given to c.backward, afterwards": given - kept,
     },
-    text="a and b are in the first loss, a alone in the second. c gets one gradient twice, which should not change by that.",
+    text="a and b are in the first loss, only a in the second. c gets one gradient twice, and that gradient shouldn't change.",
 )
 
 # %% [markdown] hint="graph_repair_accumulation"
@@ -1122,3 +1192,218 @@ def kept_by_a_layer(activation, batch: int, width: int) -> int:
         return len(set(sizes) - {weight.data_ptr() for weight in weights})
 
     return kept(4) - kept(3)
+
+
+# %% [markdown] exercise="graph_node" kind="core" points="1 2" part="mytorch.autograd.recording:attribute_named mytorch.autograd.recording:OperationNode.keep | mytorch.autograd.recording:OperationNode.__init__ mytorch.autograd.recording:OperationNode.apply"
+# ### Exercise 8 · The node
+# The layer `record` makes an `OperationNode` for each call that is recorded. Write the code that decides what a node stores,
+# and that turns the gradient of its result into those of its inputs.
+#
+# For `y = w * x` with the formulas `x=lambda g, y: g * y, y=lambda g, x: g * x` and a `w` that requires grad, the node has two
+# edges, one to `w` and a None for `x`; it keeps the *second* operand, since the first one's formula names it; and `apply(g)`
+# gives `[g * x, None]`. What no formula needs isn't kept.
+
+
+# %% docstrings="graph_node"
+def attribute_named():
+    """Shape, type or device of an argument, `x_shape`, `x_dtype`, `x_device`; of several tensors, a list of these.
+
+    `arguments` has the call's arguments by name. The part after the last underscore is the attribute. A
+    number in place of a tensor has the shape () and None for anything else.
+    """
+
+
+def keep():
+    """Keep what the formula of a parameter names: of `known`, by name, or an attribute of these.
+
+    `self.formulas[parameter]` is the formula and the names that it needs besides `g`. A value goes into
+    `self.values`, by name; a tensor as `Rules.kept(tensor, name == "result")`, which notes its version.
+
+    Raises:
+        NotImplementedError: there is no such formula: "the derivative for 'round' is not implemented", with
+            the operation's name, `self._name`.
+    """
+
+
+def __init__():
+    """A node for a call of `op` with `args` that gave `result`.
+
+    `super().__init__(op.name, edges)` is Node's, which keeps the list. There is an edge, `edge_of(x)`, for each
+    tensor in each argument, in order: an argument is a tensor, or a list or tuple that may hold some
+    (`tensors_in(argument)`), or something else. `self.formulas` is the entry of the operation in `DERIVATIVES`, or
+    an empty dict. `self.values` is filled by `self.keep(name, known)`, called for each parameter with a
+    tensor that requires a gradient; `known` has the arguments by name, and "result".
+
+    `self.inputs` lists, for each parameter that holds tensors, its name, how many there are, and whether one
+    requires a gradient: whether one of these edges isn't None.
+    """
+
+
+def apply():
+    """The formulas' gradients, one for each edge; None where no gradient is needed, or none has come.
+
+    `grads` has one gradient, of the result, or None. A formula is called with it and with what it names:
+    `self.value(name)`. Of a parameter that holds several tensors, such as that of `cat`, it gives a list.
+    """
+
+
+# %% check="graph_node"
+generator = check.rng()
+recording = mytorch.autograd.recording
+numbers = [mytorch.tensor(generator.integers(1, 9, (2, 3)).astype(np.float32)) for _ in range(4)]
+w, v = (each.clone().requires_grad_() for each in numbers[:2])
+x, y = numbers[2:]
+mytorch.pointwise.pointwise(lambda a, b: np.fmod(a, b), "modulo_of_check")
+
+
+def node_of(make):
+    """What a call leaves behind: inputs, edges, what is kept, and the gradients for a gradient of ones."""
+    made = []
+    problem = check.error(lambda: made.append(make()))
+    if problem is not None:
+        return str(problem)
+    node = made[0].grad_fn
+    kept = {
+        name: value.tensor if isinstance(value, recording.Kept) else value
+        for name, value in sorted(node.values.items())
+    }
+    edges = ["None" if each is None else (each[0].name(), each[1]) for each in node.edges]
+    problem = check.error(lambda: made.append(node.apply(mytorch.ones(made[0].shape))))
+    return node.name(), node.inputs, edges, kept, problem or made[1], list(node.apply(None))
+
+
+check.show(
+    {
+        "w * x": node_of(lambda: w * x),
+        "x * w": node_of(lambda: x * w),
+        "w * v": node_of(lambda: w * v),
+        "w * 3": node_of(lambda: w * 3.0),
+        "w.exp()": node_of(lambda: w.exp()),
+        "w + v": node_of(lambda: w + v),
+        "w.sum(0)": node_of(lambda: w.sum(0)),
+        "(w * w) / v": node_of(lambda: (w * w) / v),
+        "cat([x, w, y])": node_of(lambda: mytorch.cat([x, w, y], 1)),
+        "w[[1, 0]]": node_of(lambda: w[[1, 0]]),
+        "no derivative": node_of(lambda: mytorch.modulo_of_check(w, x)),
+        "is a result kept without its history?": node_of(lambda: w.tanh())
+        and w.tanh().grad_fn.values["result"].is_result,
+        "attributes": [
+            recording.attribute_named(name, {"x": x, "x_0": 2.0, "parts": [x, y[0]], "n": 3})
+            for name in ("x_shape", "x_dtype", "parts_shape", "n_shape", "n_dtype", "x_0_shape")
+        ],
+    },
+    text="Name, inputs, edges, what is kept, and gradients, of one node each.",
+)
+
+# %% [markdown] hint="graph_node"
+# `attribute_named`: `name.rpartition("_")` gives the parameter and the attribute. `keep`: a name is in `known`, or it is an
+# attribute of one of these.
+
+# %% [markdown] hint="graph_node"
+# `__init__`: go through `zip(op.parameters, args)`. Collect the argument's tensors, append their edges, and ask `any` of these
+# new edges whether a gradient is needed. An edge is None or a pair, and a pair counts as true.
+
+# %% [markdown] hint="graph_node"
+# `apply`: for each `name, number, needed` of `self.inputs`, add `number` times None if nothing is needed or `g` is None.
+# Otherwise `formula(g, *[self.value(each) for each in names])`; a list is added with `+=`, one tensor as a list of one.
+
+
+# %% mutant="graph_node"
+# Splits at the first underscore
+# A parameter's name may have an underscore of its own: the attribute is what stands after the last one.
+def attribute_named(name, arguments):
+    parameter, _, attribute = name.partition("_")
+    holder = arguments.get(parameter)
+    if isinstance(holder, (list, tuple)):
+        return [getattr(each, attribute, None) for each in holder]
+    return getattr(holder, attribute, () if attribute == "shape" else None)
+
+
+# %% mutant="graph_node"
+# Keeps a result with its history
+# A result that is kept with its node would keep itself alive: the node holds the result, and the result the node.
+def keep(self, parameter, known):
+    if parameter not in self.formulas:
+        raise NotImplementedError(f"the derivative for '{self._name}' is not implemented")
+    for name in self.formulas[parameter][1]:
+        value = known[name] if name in known else attribute_named(name, known)
+        self.values[name] = Rules.kept(value, False) if isinstance(value, Tensor) else value
+
+
+# %% mutant="graph_node"
+# Keeps everything
+# Only what the formula names is kept. A sum that kept its input would hold the whole batch in memory.
+def keep(self, parameter, known):
+    if parameter not in self.formulas:
+        raise NotImplementedError(f"the derivative for '{self._name}' is not implemented")
+    names = [*known, *self.formulas[parameter][1]]
+    for name in names:
+        value = known[name] if name in known else attribute_named(name, known)
+        self.values[name] = Rules.kept(value, name == "result") if isinstance(value, Tensor) else value
+
+
+# %% mutant="graph_node"
+# Keeps for inputs that need nothing
+# An input that requires no gradient needs no formula, and so none of what the formula names.
+def __init__(self, op, args, result):
+    edges = []
+    super().__init__(op.name, edges)
+    self.inputs, self.values = [], {}
+    self.formulas = DERIVATIVES.get(op.name, {})
+    known = {"result": result, **dict(zip(op.parameters, args, strict=True))}
+    for name, argument in zip(op.parameters, args, strict=True):
+        tensors = tensors_in([argument]) if isinstance(argument, Tensor) else ()
+        if isinstance(argument, (list, tuple)):
+            tensors = tensors_in(argument)
+        edges.extend(edge_of(x) for x in tensors)
+        if tensors:
+            self.inputs.append((name, len(tensors), any(edges[-len(tensors) :])))
+            if name in self.formulas:
+                self.keep(name, known)
+
+
+# %% mutant="graph_node"
+# Forgets lists
+# `cat` takes a list of tensors, and each of them has an edge of its own.
+def __init__(self, op, args, result):
+    edges = []
+    super().__init__(op.name, edges)
+    self.inputs, self.values = [], {}
+    self.formulas = DERIVATIVES.get(op.name, {})
+    known = {"result": result, **dict(zip(op.parameters, args, strict=True))}
+    for name, argument in zip(op.parameters, args, strict=True):
+        if isinstance(argument, Tensor):
+            edges.append(edge_of(argument))
+            self.inputs.append((name, 1, edges[-1] is not None))
+            if edges[-1] is not None:
+                self.keep(name, known)
+
+
+# %% mutant="graph_node"
+# One gradient for a list
+# The formula of `cat` gives a list: one gradient for each tensor, and so for each edge.
+def apply(self, *grads):
+    (g,) = grads
+    found = []
+    for name, number, needed in self.inputs:
+        if g is None or not needed:
+            found += [None] * number
+            continue
+        formula, names = self.formulas[name]
+        found.append(formula(g, *[self.value(each) for each in names]))
+    return found
+
+
+# %% mutant="graph_node"
+# Leaves out what isn't needed
+# There is one entry for each edge. Where no gradient is needed it is None, or the engine gives gradients to the wrong input.
+def apply(self, *grads):
+    (g,) = grads
+    found = []
+    for name, _number, needed in self.inputs:
+        if g is None or not needed:
+            continue
+        formula, names = self.formulas[name]
+        grad = formula(g, *[self.value(each) for each in names])
+        found += grad if isinstance(grad, list) else [grad]
+    return found

@@ -1,30 +1,15 @@
 # %% [markdown]
 # # Exercises · Backward in depth
-# Seven exercises, 18 points. Exercises 2 to 4 write `mytorch`; what passes there goes into `my/mytorch`. Your functions run
+# Five exercises, 13 points. Exercises 2 and 3 write `mytorch`; what passes there goes into `my/mytorch`. Your functions run
 # inside a file of `mytorch`: what the task or the docstring mentions is there, and anything else you import yourself.
 
 # %% setup=true
 from __future__ import annotations
 
-import numpy as np
-
 from course import check
 
 # %% setup=true
 import minitorch as torch
-
-
-def two_layers(generator, inputs=3, hidden=8):
-    """The weights of a small network with one output, as float64 leaves that require grad."""
-    shapes = [(inputs, hidden), (hidden,), (hidden, 1)]
-    return [torch.tensor(generator.normal(0, 0.7, shape), requires_grad=True) for shape in shapes]
-
-
-def network(weights, x):
-    """A hidden layer with tanh, then one number for each row of x."""
-    first, bias, last = weights
-    return ((x @ first + bias).tanh() @ last).squeeze(1)
-
 
 # %% [markdown] exercise="backward_predict_detached_write" kind="predict" points=1
 # ### Exercise 1 · A write through `detach`
@@ -89,13 +74,23 @@ prediction = [40.0, 80.0]
 # ### Exercise 2 · `no_grad`, as a block and as a decorator
 # Operations are recorded while `Mode.enabled` is true. `no_grad()` and `enable_grad()` are objects of `GradMode` with
 # `self.enabled` set to what they want. Write what happens at the start of a `with` block, at its end (also after an
-# exception), and when the object decorates a function. The same object may be entered again inside its own block:
-# a decorated function that calls itself does that.
+# exception), and when the object decorates a function. The same object may be entered again inside its own block.
+# (PyTorch's objects have a single place to remember, so if you enter one twice, recording stays off afterwards. Yours
+# will do better.) A decorator makes a new object for each call, as PyTorch's does: two threads may be in the function at once.
 #
 # ```python
 # @mytorch.no_grad()
 # def predict(x): ...
 # ```
+
+
+# %% docstrings="backward_modes"
+def __call__():
+    """As a decorator: a function that does what `function` does, in a block of this mode at each call.
+
+    It takes and returns the same, and has the same name and docstring (`functools.wraps`).
+    """
+
 
 # %% check="backward_modes"
 w = mytorch.tensor(check.rng().normal(size=3), requires_grad=True)
@@ -110,6 +105,9 @@ with quiet:
             enabled.append(mytorch.is_grad_enabled())
         enabled.append(mytorch.is_grad_enabled())
     enabled.append(mytorch.is_grad_enabled())
+enabled.append(mytorch.is_grad_enabled())
+with quiet, quiet:
+    pass
 enabled.append(mytorch.is_grad_enabled())
 
 
@@ -166,7 +164,7 @@ check.show(
 
 # %% [markdown] hint="backward_modes"
 # `__call__` defines an inner function with `*args, **kwargs`, decorated with `functools.wraps(function)`, that runs
-# `function` inside `with self:`. `with` also leaves the block when there is an exception.
+# `function` inside `with GradMode(self.enabled):`. `with` also leaves the block when there is an exception.
 
 
 # %% mutant="backward_modes"
@@ -179,7 +177,7 @@ def __exit__(self, *error):
 
 # %% mutant="backward_modes"
 # The opposite at the end
-# What was found need not be the opposite: a `no_grad` block may lie in another one. Put back what is in `self.outer`.
+# What was found need not be the opposite: a `no_grad` block may be inside another one. Put back what is in `self.outer`.
 def __exit__(self, *error):
     self.outer.pop()
     Mode.enabled = not self.enabled
@@ -280,9 +278,50 @@ def __call__(self, function):
 #   write is about to change it. `keep_old` has the node keep a copy instead. Where no copy is needed it does nothing.
 # - `CopySlices(base, x, source)` is a node with edges to the histories that base and source have at that moment.
 #   `attach([base], node)` makes it the history of the base.
-# - `self.view_walk` is the shape, strides and offset of the view that was written to, as `as_strided` takes them.
+# - `self.view_geometry` is the shape, strides and offset of the view that was written to, as `as_strided` takes them.
 # - `self.laid_out(g)` is a new copy of a gradient, laid out in memory as the base is. So
-#   `as_strided(self.laid_out(g), *self.view_walk)` is the gradient at the places that were written.
+#   `as_strided(self.laid_out(g), *self.view_geometry)` is the gradient at the places that were written.
+
+
+# %% docstrings="backward_writes"
+def give_back():
+    """What `super().give_back(node)` gives, if nobody has written to the tensor since.
+
+    `node` is the node that keeps it; `self.tensor` is the tensor, and `self.version` is what
+    its `storage.version` was.
+
+    Raises:
+        RuntimeError: the version has changed. The message is `modified(self, node)`.
+    """
+
+
+def record_write():
+    """Copy a source into a tensor by `below(op, args)`, record that, and return the tensor.
+
+    It is called only while recording is on, and if the tensor or the source requires a gradient.
+    `args` are these two. What changes are the numbers of the base: `x.base`, or the tensor itself if
+    that is None. So the base gets a new history, a `CopySlices(base, x, source)`, from which one edge
+    leads to the old history and one to the source's. A write that `is_arithmetic(x, source)` needs none:
+    the source was computed from `x`, so `x` takes over its `grad_fn` and `output_nr`.
+
+    In both cases `base.rebased` grows by 1, which tells all views to make their nodes anew.
+
+    Raises:
+        RuntimeError: "a leaf Variable that requires grad is being used in an in-place operation." or
+            "a view of a leaf Variable that ...": the write would turn a leaf that requires a gradient
+            into a result.
+    """
+
+
+def apply():
+    """The gradients of the base before the write, and of the source; None for both if None arrives.
+
+    What was overwritten gets zeros, all other places of the base the gradient that arrives. The
+    source gets the gradient at the places of the view. `self.laid_out(g)` is a copy of a gradient,
+    laid out like the storage of the base, so that `as_strided(..., *self.view_geometry)` finds the
+    view's places in it.
+    """
+
 
 # %% check="backward_writes"
 generator = check.rng()
@@ -311,32 +350,31 @@ kept[:1].add_(1)
 exponential = mytorch.autograd.grad(growth.sum(), y)[0]
 
 
-class Pair(mytorch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a):
-        return a * 1, a * 2
-
-    @staticmethod
-    def backward(ctx, one, two):
-        return one + two * 2
+class TwoResults(mytorch.autograd.Node):
+    def apply(self, one, two):
+        return [two * 2 if one is None else one + two * 2]
 
 
-class Stop(mytorch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a):
-        return a * 1
-
-    @staticmethod
-    def backward(ctx, grad):
-        return None
+class Stop(mytorch.autograd.Node):
+    def apply(self, grad):
+        return [None]
 
 
-_, twice = Pair.apply(x)
+def through(node, a, *factors):
+    """Results of a node of this class: `a`, times each of the factors."""
+    with mytorch.no_grad():
+        results = [a * factor for factor in factors]
+    mytorch.autograd.node.attach(results, node(node.__name__, [mytorch.autograd.node.edge_of(a)]))
+    return results
+
+
+_, twice = through(TwoResults, x, 1, 2)
 twice.mul_(3)
 twice_grad = mytorch.autograd.grad((twice * weight).sum(), x)[0]
 stopped = x * 1
 stopped[1:3] = y
-stopped_grad = mytorch.autograd.grad(Stop.apply(stopped).sum() + (x * weight).sum(), x)[0]
+(end,) = through(Stop, stopped, 1)
+stopped_grad = mytorch.autograd.grad(end.sum() + (x * weight).sum(), x)[0]
 factor = x * 1
 product = factor * weight.clone().requires_grad_()
 with mytorch.no_grad():
@@ -349,7 +387,7 @@ check.show(
         "out": out,
         "x.grad, through a write into a slice": x.grad,
         "y.grad": y.grad,
-        "second derivative by y": second,
+        "second derivative with respect to y": second,
         "nodes": [each.grad_fn.name() for each in (out, late, h, early, table)],
         "through a write into a transpose": table_grad,
         "through arithmetic in place": h_grads or h_problem,
@@ -375,8 +413,8 @@ check.show(
 # node to the base, count. `apply`: lay the gradient out twice; in one copy, overwrite the view's places with zeros.
 
 # %% [markdown] hint="backward_writes"
-# `before = self.laid_out(g)`, then `copy_(as_strided(before, *self.view_walk), zeros(self.view_walk[0],
-# dtype=g.dtype, device=g.device))`. The second gradient is `as_strided(self.laid_out(g), *self.view_walk)`.
+# `before = self.laid_out(g)`, then `copy_(as_strided(before, *self.view_geometry), zeros(self.view_geometry[0],
+# dtype=g.dtype, device=g.device))`. The second gradient is `as_strided(self.laid_out(g), *self.view_geometry)`.
 
 
 # %% mutant="backward_writes"
@@ -510,7 +548,7 @@ def apply(self, *grads):
     (g,) = grads
     if g is None:
         return [None, None]
-    return [g, as_strided(self.laid_out(g), *self.view_walk)]
+    return [g, as_strided(self.laid_out(g), *self.view_geometry)]
 
 
 # %% mutant="backward_writes"
@@ -518,7 +556,7 @@ def apply(self, *grads):
 # A function may give None: then nothing arrives here, and neither the base nor the source gets anything.
 def apply(self, *grads):
     whole = self.laid_out(grads[0])
-    places = as_strided(whole, *self.view_walk)
+    places = as_strided(whole, *self.view_geometry)
     gradient = clone(places)
     places.zero_()
     return [whole, gradient]
@@ -581,8 +619,8 @@ def apply(self, *grads):
     if g is None:
         return [None, None]
     before = self.laid_out(g)
-    mine = as_strided(before, *self.view_walk)
-    copy_(mine, zeros(self.view_walk[0], dtype=g.dtype, device=g.device))
+    mine = as_strided(before, *self.view_geometry)
+    copy_(mine, zeros(self.view_geometry[0], dtype=g.dtype, device=g.device))
     return [before, mine]
 
 
@@ -594,8 +632,8 @@ def apply(self, *grads):
     if g is None:
         return [None, None]
     before = self.laid_out(g)
-    copy_(as_strided(before, *self.view_walk), zeros(self.view_walk[0], dtype=g.dtype, device=g.device))
-    return [as_strided(self.laid_out(g), *self.view_walk), before]
+    copy_(as_strided(before, *self.view_geometry), zeros(self.view_geometry[0], dtype=g.dtype, device=g.device))
+    return [as_strided(self.laid_out(g), *self.view_geometry), before]
 
 
 # %% mutant="backward_writes"
@@ -607,614 +645,254 @@ def record_write(op, args, below):
     return minitorch.Tensor.copy_(*args)
 
 
-# %% [markdown] exercise="backward_gradcheck" kind="core" points="1 2" part="mytorch.autograd.gradcheck:numerical_jacobian mytorch.autograd.gradcheck:analytical_jacobian"
-# ### Exercise 4 · gradcheck
-# At the heart of `gradcheck` are two matrices that should be equal. One is measured with steps to both sides, the other
-# comes from the formulas, with one backward pass for each number of the result. Write both; the comparison is already
-# there. In your functions, `grad`, `no_grad`, `stack`, `zeros` and `zeros_like` are those of `mytorch`.
-
-# %% check="backward_gradcheck"
-from mytorch.autograd.gradcheck import analytical_jacobian, numerical_jacobian
-
-generator = check.rng()
-matrix = mytorch.tensor(generator.normal(size=(3, 2)), requires_grad=True)
-x, vector = matrix.detach().t().requires_grad_(), mytorch.tensor(generator.normal(size=3), requires_grad=True)
-before, calls = [x.tolist(), vector.tolist()], []
+# %% [markdown] exercise="backward_average_weights" kind="build" points=2
+# ### Exercise 4 · An average of the weights
+# Many training programs keep, beside the model's parameters, an exponential moving average of them, and test with that.
+# `update_average` brings the averages up to date after a step: each becomes `decay` times itself plus `1 - decay` times its
+# parameter. The averages stay the same tensors, on the same memory, nothing is recorded, and the parameters stay as they
+# are. An average is a leaf and may require grad itself. A graph that saved an average has to notice your write, so the version
+# counter must move. Return nothing.
 
 
-def function(a, b, c):
-    calls.append(c)
-    return ((a * a) @ b).exp() * c
-
-
-class Wrong(mytorch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a):
-        return a * a
-
-    @staticmethod
-    def backward(ctx, g):
-        return g
-
-
-inputs = [x, vector, 0.5]
-coarse = numerical_jacobian(function, inputs, 0, 0.1)
-calls.clear()
-computed = analytical_jacobian(function, inputs, 0)
-calls_of_the_second = len(calls)
-check.show(
-    {
-        "x": x,
-        "vector": vector,
-        "measured by x": numerical_jacobian(function, inputs, 0, 1e-6),
-        "measured by the vector": numerical_jacobian(function, inputs, 1, 1e-6),
-        "measured with a coarse step": coarse,
-        "computed by x": computed,
-        "calls of the function for that": calls_of_the_second,
-        "computed by the vector": analytical_jacobian(function, inputs, 1),
-        "by an input that is not used": analytical_jacobian(lambda a, b: b * 2, [x, vector], 0),
-        "of a result with two dimensions": analytical_jacobian(lambda a, b: a * b, [x, vector], 1),
-        "connected to a graph": [coarse.requires_grad, analytical_jacobian(function, inputs, 0).requires_grad],
-        "inputs unchanged": before == [x.tolist(), vector.tolist()],
-        "nothing in .grad": [x.grad, vector.grad],
-        "gradcheck": mytorch.autograd.gradcheck(function, inputs),
-        "of a wrong formula": type(check.error(mytorch.autograd.gradcheck, Wrong.apply, vector)).__name__,
-    },
-    text="Two Jacobians of a function of a 2 by 3 matrix and a vector, measured and computed.",
-)
-
-# %% [markdown] hint="backward_gradcheck"
-# Both matrices have a row for each element of the input and a column for each element of the result. Which of the two
-# functions gets a whole row at once, and which a whole column?
-
-# %% [markdown] hint="backward_gradcheck"
-# A nudge of one element moves all results: a row. A backward pass that starts at one element of the result reaches all
-# elements of the input: a column. `stack(rows)` and `stack(columns, 1)` make the matrices.
-
-# %% [markdown] hint="backward_gradcheck"
-# Measured, under `no_grad()`: `moved = x.clone().reshape(-1)`, `moved[element] += step`, call the function with
-# `moved.reshape(x.shape)` at this place. Computed: `chosen` is zeros with a 1, and
-# `grad(result, x, chosen.reshape(result.shape), retain_graph=True, allow_unused=True)` gives a tuple with the column or
-# with None.
-
-
-# %% mutant="backward_gradcheck"
-# A step to one side
-# The quotient of one side is off by half the step times the curvature. Steps to both sides cancel that term.
-def numerical_jacobian(function, inputs, place, eps):
-    x, rows = inputs[place], []
-    with no_grad():
-        start = function(*inputs).reshape(-1)
-        for element in range(x.numel()):
-            moved = x.clone().reshape(-1)
-            moved[element] += eps
-            changed = function(*inputs[:place], moved.reshape(x.shape), *inputs[place + 1 :]).reshape(-1)
-            rows.append((changed - start) / eps)
-    return stack(rows)
-
-
-# %% mutant="backward_gradcheck"
-# Divides by one step
-# From x - eps to x + eps are two steps: all slopes are twice too large.
-def numerical_jacobian(function, inputs, place, eps):
-    x, rows = inputs[place], []
-    with no_grad():
-        for element in range(x.numel()):
-            sides = []
-            for step in (eps, -eps):
-                moved = x.clone().reshape(-1)
-                moved[element] += step
-                sides.append(function(*inputs[:place], moved.reshape(x.shape), *inputs[place + 1 :]).reshape(-1))
-            rows.append((sides[0] - sides[1]) / eps)
-    return stack(rows)
-
-
-# %% mutant="backward_gradcheck"
-# Moves everything at once
-# All elements of the input move together, so each row is the sum of all rows.
-def numerical_jacobian(function, inputs, place, eps):
-    x = inputs[place]
-    with no_grad():
-        sides = [function(*inputs[:place], x + step, *inputs[place + 1 :]).reshape(-1) for step in (eps, -eps)]
-        row = (sides[0] - sides[1]) / (2 * eps)
-    return stack([row] * x.numel())
-
-
-# %% mutant="backward_gradcheck"
-# Never moves back
-# The nudges are written into the input itself, and each element is measured where the earlier ones left the others.
-def numerical_jacobian(function, inputs, place, eps):
-    x, rows = inputs[place], []
-    with no_grad():
-        for element in np.ndindex(*x.shape):
-            sides = []
-            for step in (eps, -eps):
-                x[element] += step
-                sides.append(function(*inputs).reshape(-1))
-            rows.append((sides[0] - sides[1]) / eps)
-    return stack(rows)
-
-
-# %% mutant="backward_gradcheck"
-# Nudges an alias
-# `reshape` copies only where it has to, so the nudges are written into the input itself: the second one starts where the
-# first one ended, and the slope is half of what it should be. Nudge a clone.
-def numerical_jacobian(function, inputs, place, eps):
-    x, rows = inputs[place], []
-    with no_grad():
-        for element in range(x.numel()):
-            sides = []
-            for step in (eps, -eps):
-                moved = x.reshape(-1)
-                moved[element] += step
-                sides.append(function(*inputs[:place], moved.reshape(x.shape), *inputs[place + 1 :]).reshape(-1))
-            rows.append((sides[0] - sides[1]) / (2 * eps))
-    return stack(rows)
-
-
-# %% mutant="backward_gradcheck"
-# One pass for all results
-# A pass that starts with ones everywhere gives the sum over the results, not one column for each.
-def analytical_jacobian(function, inputs, place):
-    x, result = inputs[place], function(*inputs)
-    found = None
-    if result.requires_grad:
-        (found,) = grad(result, x, zeros_like(result) + 1, allow_unused=True)
-    column = (zeros_like(x) if found is None else found).detach().reshape(-1)
-    return stack([column] * result.numel(), 1)
-
-
-# %% mutant="backward_gradcheck"
-# Results in rows
-# The matrix is transposed: rows belong to the input, columns to the result.
-def analytical_jacobian(function, inputs, place):
-    x, result, columns = inputs[place], function(*inputs), []
-    for element in range(result.numel()):
-        chosen = zeros((result.numel(),), dtype=result.dtype)
-        chosen[element] = 1
-        found = None
-        if result.requires_grad:
-            (found,) = grad(result, x, chosen.reshape(result.shape), retain_graph=True, allow_unused=True)
-        columns.append((zeros_like(x) if found is None else found).detach().reshape(-1))
-    return stack(columns)
-
-
-# %% mutant="backward_gradcheck"
-# A new graph for each pass
-# The function is called once for each number of the result. `retain_graph=True` lets all passes use one graph.
-def analytical_jacobian(function, inputs, place):
-    x, columns = inputs[place], []
-    for element in range(function(*inputs).numel()):
-        result = function(*inputs)
-        chosen = zeros((result.numel(),), dtype=result.dtype)
-        chosen[element] = 1
-        found = None
-        if result.requires_grad:
-            (found,) = grad(result, x, chosen.reshape(result.shape), allow_unused=True)
-        columns.append((zeros_like(x) if found is None else found).detach().reshape(-1))
-    return stack(columns, 1)
-
-
-# %% mutant="backward_gradcheck"
-# Uses the graph up
-# The first pass releases what the nodes saved, and the second finds nothing.
-def analytical_jacobian(function, inputs, place):
-    x, result, columns = inputs[place], function(*inputs), []
-    for element in range(result.numel()):
-        chosen = zeros((result.numel(),), dtype=result.dtype)
-        chosen[element] = 1
-        found = None
-        if result.requires_grad:
-            (found,) = grad(result, x, chosen.reshape(result.shape), allow_unused=True)
-        columns.append((zeros_like(x) if found is None else found).detach().reshape(-1))
-    return stack(columns, 1)
-
-
-# %% mutant="backward_gradcheck"
-# Delegates to minitorch
-# mytorch needs NumPy alone: minitorch cannot be imported from it.
-def analytical_jacobian(function, inputs, place):
-    import minitorch
-
-    return minitorch.autograd.functional.jacobian(
-        lambda x: function(*inputs[:place], x, *inputs[place + 1 :]), inputs[place]
-    )
-
-
-# %% [markdown] exercise="backward_hessian_vector" kind="build" points=2 replaces="minitorch.autograd.functional:hvp"
-# ### Exercise 5 · Curvature without a matrix
-# A network with a million weights has a Hessian of a trillion numbers. Its product with one vector `v` is a million
-# numbers, and two backward passes give it exactly, the second through the first. Write `hvp(func, inputs, v)`: `func`
-# takes the tensor `inputs` and gives one number; the result is the pair of that number and the product of the Hessian at
-# `inputs` with `v`, which has the shape of `inputs`. Neither is connected to a graph. `inputs` stays as it is, and no
-# `.grad` changes.
-#
-# Your version takes the place of `torch.autograd.functional.hvp` in minitorch, and the check takes Newton steps with it.
-
-
-# %% solution="backward_hessian_vector"
-def hvp(func, inputs, v):
-    """The value of `func` at the tensor `inputs`, and the product of its Hessian there with `v`."""
+# %% solution="backward_average_weights"
+def update_average(averages: list[torch.Tensor], parameters: list[torch.Tensor], decay: float) -> None:
+    """Move each average towards its parameter, in place."""
     ### BEGIN SOLUTION
-    x = inputs.detach().requires_grad_()
-    value = func(x)
-    (slope,) = torch.autograd.grad(value, x, create_graph=True)
-    (product,) = torch.autograd.grad((slope * v).sum(), x)
-    return value.detach(), product
+    with torch.no_grad():
+        for average, parameter in zip(averages, parameters, strict=True):
+            average.mul_(decay).add_(parameter * (1 - decay))
     ### END SOLUTION
 
 
-# %% check="backward_hessian_vector"
+# %% check="backward_average_weights"
 generator = check.rng()
-start = torch.tensor(generator.normal(0, 1, 5), requires_grad=True)
-v = torch.tensor(generator.normal(0, 1, 5))
-
-
-def valley(x):
-    """Curved in every direction, and each coordinate's slope depends on its neighbour."""
-    return (x.exp() + x**4).sum() + ((x[1:] - x[:-1]) ** 2).sum()
-
-
-def newton_step(x):
-    """Solves H p = g by conjugate gradients, with nothing but products H p, and goes from x to x - p."""
-    leaf = x.detach().requires_grad_()
-    (residual,) = torch.autograd.grad(valley(leaf), leaf)
-    solution, direction = torch.zeros_like(residual), residual
-    for _ in range(5):
-        _, curved = torch.autograd.functional.hvp(valley, x, direction)
-        length = (residual * residual).sum() / (direction * curved).sum()
-        solution, after = solution + length * direction, residual - length * curved
-        direction = after + (after * after).sum() / (residual * residual).sum() * direction
-        residual = after
-    return x.detach() - solution
-
-
-with check.install(hvp, "minitorch.autograd.functional:hvp"):
-    value, product = torch.autograd.functional.hvp(valley, start, v)
-    values = [valley(start).item()]
-    place = start
-    for _ in range(3):
-        place = newton_step(place)
-        values.append(valley(place).item())
-    plain = start.detach()
-    torch.autograd.functional.hvp(valley, plain, v)
+decay = round(float(generator.uniform(0.5, 0.9)), 2)
+parameters = [torch.tensor(generator.normal(size=size), requires_grad=True) for size in ((2, 3), (3,))]
+averages = [parameter.detach().clone() for parameter in parameters]
+averages[1].requires_grad_()
+values, kept, addresses = [p.tolist() for p in parameters], list(averages), [a.data_ptr() for a in averages]
+for _ in range(2):
+    with torch.no_grad():
+        for parameter in parameters:
+            parameter.add_(1)
+    counters = [a._version for a in averages]
+    update_average(averages, parameters, decay)
 check.show(
     {
-        "x": start,
-        "v": v,
-        "value": value,
-        "product": product,
-        "connected to a graph": [value.requires_grad, product.requires_grad],
-        "x.grad": start.grad,
-        "an x that doesn't require grad, requires grad afterwards": plain.requires_grad,
-        "values after 0 to 3 Newton steps": values,
+        "decay": decay,
+        "parameters at first": values,
+        "averages after two steps of + 1": averages,
+        "parameters then": [p.detach() for p in parameters],
+        "the same tensors": [one is two for one, two in zip(averages, kept, strict=True)],
+        "on the same memory": [a.data_ptr() == address for a, address in zip(averages, addresses, strict=True)],
+        "the averages have a history": [a.grad_fn is not None for a in averages],
+        "they require grad": [a.requires_grad for a in averages],
+        "writes are counted": [a._version > counter for a, counter in zip(averages, counters, strict=True)],
+        "recording is on afterwards": torch.is_grad_enabled(),
     },
-    rtol=1e-10,
-    atol=1e-11,
-    text="The Hessian of a function of five numbers times v, and Newton's method made of such products.",
+    rtol=1e-4,
+    text="Two parameters, and their averages after two updates.",
 )
 
-# %% [markdown] hint="backward_hessian_vector"
-# The Hessian is the derivative of the gradient. Which number has the derivative $Hv$?
+# %% [markdown] hint="backward_average_weights"
+# `average = decay * average + ...` makes a new tensor and gives it a name. Which operations write into the old one?
 
-# %% [markdown] hint="backward_hessian_vector"
-# $\sum_i v_i g_i(x)$, where $g$ is the gradient. So the first pass must record its own operations.
+# %% [markdown] hint="backward_average_weights"
+# `mul_` and `add_` write in place. One of the averages is a leaf that requires grad: what does autograd say about a recorded write?
 
-# %% [markdown] hint="backward_hessian_vector"
-# Make a leaf of `inputs.detach()`. `torch.autograd.grad(value, x, create_graph=True)` gives `slope`; then take
-# `torch.autograd.grad` of `(slope * v).sum()`.
-
-
-# %% mutant="backward_hessian_vector"
-# Delegates to minitorch
-# This calls minitorch's own `hvp`, which is locked while yours is installed.
-def hvp(func, inputs, v, original=torch.autograd.functional.hvp):
-    return original(func, inputs, v)
+# %% [markdown] hint="backward_average_weights"
+# Under `torch.no_grad()`: `average.mul_(decay).add_(parameter * (1 - decay))`, for each pair.
 
 
-# %% mutant="backward_hessian_vector"
-# Multiplies too late
-# `slope.sum()` gives the sums of the Hessian's rows. Multiplied by v afterwards, that is right only for a diagonal one:
-# v has to weigh the slopes before the second pass.
-def hvp(func, inputs, v):
-    x = inputs.detach().requires_grad_()
-    value = func(x)
-    (slope,) = torch.autograd.grad(value, x, create_graph=True)
-    (curvature,) = torch.autograd.grad(slope.sum(), x)
-    return value.detach(), curvature * v
+# %% mutant="backward_average_weights"
+# Gives the name to a new tensor
+# The loop's variable is a new tensor, and the list still holds the old one, which nobody wrote to.
+def update_average(averages, parameters, decay):
+    with torch.no_grad():
+        for average, parameter in zip(averages, parameters, strict=True):
+            average = average * decay + parameter * (1 - decay)
 
 
-# %% mutant="backward_hessian_vector"
-# A difference of two gradients
-# This is close, but only half of the digits are right. The derivative of the gradient itself has them all.
-def hvp(func, inputs, v):
-    def slope(x):
-        x = x.detach().requires_grad_()
-        return torch.autograd.grad(func(x), x)[0]
-
-    return func(inputs).detach(), (slope(inputs + 1e-5 * v) - slope(inputs - 1e-5 * v)) / 2e-5
-
-
-# %% mutant="backward_hessian_vector"
-# Changes the inputs
-# `requires_grad_` changes the tensor that the caller gave. Make a leaf of your own: `inputs.detach().requires_grad_()`.
-def hvp(func, inputs, v):
-    value = func(inputs.requires_grad_())
-    (slope,) = torch.autograd.grad(value, inputs, create_graph=True)
-    (product,) = torch.autograd.grad((slope * v).sum(), inputs)
-    return value.detach(), product
+# %% mutant="backward_average_weights"
+# Puts new tensors into the list
+# The values are right, and whoever holds the old tensors, such as a model, still has the old averages.
+def update_average(averages, parameters, decay):
+    with torch.no_grad():
+        for place, parameter in enumerate(parameters):
+            flag = averages[place].requires_grad
+            averages[place] = (averages[place] * decay + parameter * (1 - decay)).requires_grad_(flag)
 
 
-# %% mutant="backward_hessian_vector"
-# Uses backward
-# The product is right, but both passes left their gradients in the `.grad` of the caller's tensor.
-def hvp(func, inputs, v):
-    x = inputs
-    value = func(x)
-    (slope,) = torch.autograd.grad(value, x, create_graph=True)
-    (slope * v).sum().backward()
-    return value.detach(), x.grad.clone()
+# %% mutant="backward_average_weights"
+# Writes past the counter
+# A write to `.data` doesn't move the average's counter. A graph that saved the average would compute with the wrong numbers, in silence.
+def update_average(averages, parameters, decay):
+    for average, parameter in zip(averages, parameters, strict=True):
+        average.data.mul_(decay).add_(parameter.data * (1 - decay))
 
 
-# %% mutant="backward_hessian_vector"
-# Stays connected
-# The product is right, but it drags the graphs of both passes behind it: the second pass needs no `create_graph`, and
-# the value should be detached.
-def hvp(func, inputs, v):
-    x = inputs.detach().requires_grad_()
-    value = func(x)
-    (slope,) = torch.autograd.grad(value, x, create_graph=True)
-    (product,) = torch.autograd.grad((slope * v).sum(), x, create_graph=True)
-    return value, product
+# %% mutant="backward_average_weights"
+# The weights the other way round
+# With a decay of 0.9 the average keeps nine tenths of itself. Here it keeps one tenth.
+def update_average(averages, parameters, decay):
+    with torch.no_grad():
+        for average, parameter in zip(averages, parameters, strict=True):
+            average.mul_(1 - decay).add_(parameter * decay)
 
 
-# %% [markdown] exercise="backward_repair_slope_penalty" kind="repair" points=3
-# ### Exercise 6 · A penalty without effect
-# A network should fit its targets and have a slope of length 1 everywhere: for each row of `x`, the gradient of the
-# output by that row should have the norm 1. (Critics of Wasserstein GANs are trained much like this.) `penalised_loss`
-# computes the mean squared error, plus `weight` times the mean of $(\lVert\text{slope}\rVert - 1)^2$. The number that
-# it returns is right. But training with a weight of 0 and with a weight of 100 ends at exactly the same network:
-#
-# ```text
-# weight   0.0: loss before   3.16803   last layer after 50 steps [-0.6262, 1.1037, 0.317]
-# weight 100.0: loss before  14.41736   last layer after 50 steps [-0.6262, 1.1037, 0.317]
-# ```
-#
-# The cell below made these lines. Repair the function.
-
-# %%
+# %% mutant="backward_average_weights"
+# Switches the recording off for good
+# After this, nothing is recorded any more, and the next backward pass raises. Use a `with` block, which puts the mode back.
+def update_average(averages, parameters, decay):
+    torch.set_grad_enabled(False)
+    for average, parameter in zip(averages, parameters, strict=True):
+        average.mul_(decay).add_(parameter * (1 - decay))
 
 
-def as_found(weights, x, target, weight):
-    x = x.detach().requires_grad_()
-    output = network(weights, x)
-    (slope,) = torch.autograd.grad(output.sum(), x, retain_graph=True)
-    penalty = ((slope.pow(2).sum(1).sqrt() - 1) ** 2).mean()
-    return ((output - target) ** 2).mean() + weight * penalty
+# %% [markdown] exercise="backward_repair_stream" kind="repair" points=3
+# ### Exercise 5 · The second chunk
+# `train_on_stream` reads a long series in chunks. A state goes from number to number, and from each chunk on to the next; after
+# each chunk the weights make a step. With one chunk it works. With two it stops with `Trying to backward through the graph a
+# second time`. A colleague followed the advice in the message and passed `retain_graph=True`. Then it stopped with another
+# error, and when that was silenced too, each chunk took longer than the one before. Repair it. The state has to go on from
+# chunk to chunk, and gradients should flow only within a chunk.
 
 
-generator = np.random.default_rng(0)
-rows, wanted = torch.tensor(generator.normal(0, 1, (6, 3))), torch.tensor(generator.normal(0, 1, 6))
-for weight in (0.0, 100.0):
-    weights = two_layers(np.random.default_rng(1))
-    print(f"weight {weight:5}: loss before {as_found(weights, rows, wanted, weight).item():9.5f}", end="")
-    for _ in range(50):
-        gradients = torch.autograd.grad(as_found(weights, rows, wanted, weight), weights)
-        with torch.no_grad():
-            for each, gradient in zip(weights, gradients, strict=True):
-                each -= 0.02 * gradient
-    print("   last layer after 50 steps", [round(number, 4) for number in weights[2][:3, 0].tolist()])
-
-
-# %% solution="backward_repair_slope_penalty"
-def penalised_loss(weights, x, target, weight):
-    """The mean squared error plus `weight` times how far the slope's length is from 1, squared, on average."""
+# %% solution="backward_repair_stream"
+def train_on_stream(weights: torch.Tensor, chunks: list[torch.Tensor], rate: float) -> list[float]:
+    """The loss of each chunk; the weights, a leaf of two numbers, are changed in place after each."""
     ### BEGIN SOLUTION
-    x = x.detach().requires_grad_()
-    output = network(weights, x)
-    (slope,) = torch.autograd.grad(output.sum(), x, create_graph=True)
-    penalty = ((slope.pow(2).sum(1).sqrt() - 1) ** 2).mean()
-    return ((output - target) ** 2).mean() + weight * penalty
+    state, losses = torch.zeros((), dtype=weights.dtype), []
+    for chunk in chunks:
+        state = state.detach()
+        loss = torch.zeros((), dtype=weights.dtype)
+        for number in chunk:
+            state = (weights[0] * state + weights[1] * number).tanh()
+            loss = loss + (state - number) ** 2
+        weights.grad = None
+        loss.backward()
+        with torch.no_grad():
+            weights -= rate * weights.grad
+        losses.append(loss.item())
+    return losses
     ### END SOLUTION
     ### BEGIN STUB
-    # x = x.detach().requires_grad_()
-    # output = network(weights, x)
-    # (slope,) = torch.autograd.grad(output.sum(), x, retain_graph=True)
-    # penalty = ((slope.pow(2).sum(1).sqrt() - 1) ** 2).mean()
-    # return ((output - target) ** 2).mean() + weight * penalty
+    # state, losses = torch.zeros((), dtype=weights.dtype), []
+    # for chunk in chunks:
+    #     loss = torch.zeros((), dtype=weights.dtype)
+    #     for number in chunk:
+    #         state = (weights[0] * state + weights[1] * number).tanh()
+    #         loss = loss + (state - number) ** 2
+    #     weights.grad = None
+    #     loss.backward()
+    #     with torch.no_grad():
+    #         weights -= rate * weights.grad
+    #     losses.append(loss.item())
+    # return losses
     ### END STUB
 
 
-# %% check="backward_repair_slope_penalty"
+# %% check="backward_repair_stream"
 generator = check.rng()
-weights = two_layers(generator)
-rows, wanted = torch.tensor(generator.normal(0, 1, (6, 3))), torch.tensor(generator.normal(0, 1, 6))
-loss = penalised_loss(weights, rows, wanted, 10.0)
-loss.backward()
+series = torch.tensor(generator.uniform(-0.8, 0.8, size=12))
+start = generator.uniform(0.3, 0.7, size=2)
+weights, single = (torch.tensor(start, requires_grad=True) for _ in range(2))
+rate = round(float(generator.uniform(0.05, 0.2)), 2)
+chunks = [series[:4], series[4:8], series[8:]]
+losses = train_on_stream(weights, chunks, rate)
 check.show(
     {
-        "x": rows,
-        "loss": loss,
-        "gradient of the first layer": weights[0].grad,
-        "gradient of its bias": weights[1].grad,
-        "gradient of the last layer": weights[2].grad,
+        "series": series,
+        "weights at first": start,
+        "rate": rate,
+        "losses of three chunks": losses,
+        "weights afterwards": weights.detach(),
+        "one chunk": train_on_stream(single, [series[:4]], rate),
+        "its weights": single.detach(),
+        "still a leaf that requires grad": weights.is_leaf and weights.requires_grad,
     },
-    text="The loss with a penalty of weight 10, and its gradients.",
+    rtol=1e-4,
 )
 
-# %% [markdown] hint="backward_repair_slope_penalty"
-# Print `penalty.requires_grad`, and compare it with that of the error.
+# %% [markdown] hint="backward_repair_stream"
+# Which tensor of the first chunk does the second chunk's graph still reach?
 
-# %% [markdown] hint="backward_repair_slope_penalty"
-# `slope` depends on the weights. Does anything in the graph know?
+# %% [markdown] hint="backward_repair_stream"
+# The state brings its history along, and that graph's saved values were freed by the first backward pass. The number has to go
+# on, but its history must not.
 
-# %% [markdown] hint="backward_repair_slope_penalty"
-# `retain_graph=True` keeps the graph of the forward pass. `create_graph=True` also records the backward pass, and only
-# then is `slope` the end of a graph that leads to the weights.
-
-
-# %% mutant="backward_repair_slope_penalty"
-# A slope without a history
-# The loss is right, and its gradients are those of the error alone: nothing leads from the penalty back to the weights.
-# What is the `grad_fn` of `slope`?
-def penalised_loss(weights, x, target, weight):
-    x = x.detach().requires_grad_()
-    output = network(weights, x)
-    (slope,) = torch.autograd.grad(output.sum(), x, create_graph=True)
-    penalty = ((slope.detach().pow(2).sum(1).sqrt() - 1) ** 2).mean()
-    return ((output - target) ** 2).mean() + weight * penalty
+# %% [markdown] hint="backward_repair_stream"
+# `state = state.detach()` at the beginning of each chunk, and nowhere else.
 
 
-# %% mutant="backward_repair_slope_penalty"
-# Requires grad, without a history
-# The loss is right, and its gradients are those of the error alone: nothing leads from the penalty back to the weights.
-# A `slope` that is made to require grad is a leaf, so a gradient stops there.
-def penalised_loss(weights, x, target, weight):
-    x = x.detach().requires_grad_()
-    output = network(weights, x)
-    (slope,) = torch.autograd.grad(output.sum(), x, retain_graph=True)
-    slope.requires_grad_()
-    penalty = ((slope.pow(2).sum(1).sqrt() - 1) ** 2).mean()
-    return ((output - target) ** 2).mean() + weight * penalty
+# %% mutant="backward_repair_stream"
+# Starts each chunk at zero
+# The error is gone, and with it the memory: the state has to go on from chunk to chunk.
+def train_on_stream(weights, chunks, rate):
+    losses = []
+    for chunk in chunks:
+        state = torch.zeros((), dtype=weights.dtype)
+        loss = torch.zeros((), dtype=weights.dtype)
+        for number in chunk:
+            state = (weights[0] * state + weights[1] * number).tanh()
+            loss = loss + (state - number) ** 2
+        weights.grad = None
+        loss.backward()
+        with torch.no_grad():
+            weights -= rate * weights.grad
+        losses.append(loss.item())
+    return losses
 
 
-# %% mutant="backward_repair_slope_penalty"
-# The slope of the mean
-# The mean divides every slope by the number of rows, so the penalty pulls towards slopes six times too steep.
-def penalised_loss(weights, x, target, weight):
-    x = x.detach().requires_grad_()
-    output = network(weights, x)
-    (slope,) = torch.autograd.grad(output.mean(), x, create_graph=True)
-    penalty = ((slope.pow(2).sum(1).sqrt() - 1) ** 2).mean()
-    return ((output - target) ** 2).mean() + weight * penalty
+# %% mutant="backward_repair_stream"
+# Detaches at each number
+# Now no gradient flows from one number to the next, so the weights never learn to use the state. Detach between chunks.
+def train_on_stream(weights, chunks, rate):
+    state, losses = torch.zeros((), dtype=weights.dtype), []
+    for chunk in chunks:
+        loss = torch.zeros((), dtype=weights.dtype)
+        for number in chunk:
+            state = (weights[0] * state.detach() + weights[1] * number).tanh()
+            loss = loss + (state - number) ** 2
+        weights.grad = None
+        loss.backward()
+        with torch.no_grad():
+            weights -= rate * weights.grad
+        losses.append(loss.item())
+    return losses
 
 
-# %% mutant="backward_repair_slope_penalty"
-# Takes the slope with backward
-# `backward` fills the `.grad` of the weights too, so the gradients of the output's sum are added to those of the loss.
-def penalised_loss(weights, x, target, weight):
-    x = x.detach().requires_grad_()
-    output = network(weights, x)
-    output.sum().backward(create_graph=True)
-    penalty = ((x.grad.pow(2).sum(1).sqrt() - 1) ** 2).mean()
-    return ((output - target) ** 2).mean() + weight * penalty
+# %% mutant="backward_repair_stream"
+# Keeps the graph and writes past the counter
+# `retain_graph=True` keeps all chunks' graphs, and `.data` hides the writes from the check. The gradients flow through old chunks,
+# computed with weights that have changed since.
+def train_on_stream(weights, chunks, rate):
+    state, losses = torch.zeros((), dtype=weights.dtype), []
+    for chunk in chunks:
+        loss = torch.zeros((), dtype=weights.dtype)
+        for number in chunk:
+            state = (weights[0] * state + weights[1] * number).tanh()
+            loss = loss + (state - number) ** 2
+        weights.grad = None
+        loss.backward(retain_graph=True)
+        weights.data -= rate * weights.grad
+        losses.append(loss.item())
+    return losses
 
 
-# %% [markdown] exercise="backward_measure_best_step" kind="measure" points=2
-# ### Exercise 7 · The best step of a difference quotient
-# gradcheck compares each derivative with a difference quotient. A large step has an error because the function is
-# curved, a small one because the difference of two nearly equal numbers has few digits left. Find the power of ten in
-# between: for a function and some points, which step $10^{-k}$, $k$ from 1 to 12, makes the mean relative error against
-# the true derivative smallest? Measure three settings:
-#
-# 1. `"central, float64"`: $\frac{f(x + s) - f(x - s)}{2 s}$ in float64,
-# 2. `"one-sided, float64"`: $\frac{f(x + s) - f(x)}{s}$ in float64: another formula,
-# 3. `"central, float32"`: as the first, in float32: another dtype.
-#
-# `best_steps(function, slope, points)` gives the three values of $k$. `function` and its true derivative `slope` compute
-# in the dtype that they are given, and `points` is a float64 tensor. Take the true derivative in float64 in each setting.
-# The check tries functions of several scales, $e^{cx}$ near $x = 1/c$: no three numbers are right for all of them. Try
-# `best_steps(torch.exp, torch.exp, torch.linspace(0.5, 1.5, 1001, dtype=torch.float64))` first.
-
-
-# %% solution="backward_measure_best_step"
-def best_steps(function, slope, points) -> dict[str, int]:
-    """The k of the best step 10**-k in each of the three settings."""
-
-    ### BEGIN SOLUTION
-    true = slope(points)
-
-    def best(dtype, central):
-        errors, x = {}, points.to(dtype)
-        for k in range(1, 13):
-            step = 10.0**-k
-            before, width = (x - step, 2 * step) if central else (x, step)
-            quotient = ((function(x + step) - function(before)) / width).double()
-            errors[k] = ((quotient - true) / true).abs().mean().item()
-        return min(errors, key=errors.get)
-
-    return {
-        "central, float64": best(torch.float64, True),
-        "one-sided, float64": best(torch.float64, False),
-        "central, float32": best(torch.float32, True),
-    }
-    ### END SOLUTION
-
-
-# %% check="backward_measure_best_step"
-generator = check.rng()
-
-
-def steps_at(c):
-    """The three answers for exp(c x) around 1 / c."""
-    points = torch.linspace(0.5, 1.5, 1001, dtype=torch.float64) / c
-    found = best_steps(lambda x: (c * x).exp(), lambda x: c * (c * x).exp(), points)
-    return [int(found[name]) for name in ("central, float64", "one-sided, float64", "central, float32")]
-
-
-scales = [*generator.permutation([1.0, 10.0, 100.0]), 10.0 ** generator.integers(0, 3)]
-measured = {f"function {number}": steps_at(float(c)) for number, c in enumerate(scales, 1)}
-check.show(measured, text="The k of the best step in each setting, for four functions.", secret=True)
-
-# %% [markdown] hint="backward_measure_best_step"
-# Compute the error for all twelve steps and print them. They fall, then rise.
-
-# %% [markdown] hint="backward_measure_best_step"
-# Take absolute values before the mean, or errors of both signs cancel. Convert the quotient with `.double()` before
-# you compare.
-
-# %% [markdown] hint="backward_measure_best_step"
-# Write `best(dtype, central)` with a loop over k, `x = points.to(dtype)`, and `min(errors, key=errors.get)` at the end.
-# Theory says about the cube root of the rounding error for the central quotient, and its square root for the one-sided
-# one, both times the scale on which the function bends.
-
-
-# %% mutant="backward_measure_best_step"
-# The smaller, the better
-# With a step of 10⁻¹² hardly any digits of the difference are left: the error is larger than with a step of 10⁻⁵.
-def best_steps(function, slope, points):
-    return {"central, float64": 12, "one-sided, float64": 12, "central, float32": 12}
-
-
-# %% mutant="backward_measure_best_step"
-# The steps of one function
-# These are right for `exp` near 1. A function that bends ten times as fast needs a step ten times as small.
-def best_steps(function, slope, points):
-    return {"central, float64": 5, "one-sided, float64": 8, "central, float32": 2}
-
-
-# %% mutant="backward_measure_best_step"
-# One formula for both
-# The one-sided quotient is off by a term in s, the central one by a term in s². So their best steps differ.
-def best_steps(function, slope, points):
-    true = slope(points)
-
-    def best(dtype):
-        errors, x = {}, points.to(dtype)
-        for k in range(1, 13):
-            step = 10.0**-k
-            quotient = ((function(x + step) - function(x - step)) / (2 * step)).double()
-            errors[k] = ((quotient - true) / true).abs().mean().item()
-        return min(errors, key=errors.get)
-
-    wide = best(torch.float64)
-    return {"central, float64": wide, "one-sided, float64": wide, "central, float32": best(torch.float32)}
-
-
-# %% mutant="backward_measure_best_step"
-# Converts afterwards
-# The third values are those of float64. The function has to be computed in float32, where differences lose their digits
-# sooner.
-def best_steps(function, slope, points):
-    true = slope(points)
-
-    def best(central):
-        errors = {}
-        for k in range(1, 13):
-            step = 10.0**-k
-            before, width = (points - step, 2 * step) if central else (points, step)
-            quotient = ((function(points + step) - function(before)) / width).float().double()
-            errors[k] = ((quotient - true) / true).abs().mean().item()
-        return min(errors, key=errors.get)
-
-    return {"central, float64": best(True), "one-sided, float64": best(False), "central, float32": best(True)}
+# %% mutant="backward_repair_stream"
+# One backward pass at the end
+# The weights have to make a step after each chunk. This adds all losses up and makes one.
+def train_on_stream(weights, chunks, rate):
+    state, losses, total = torch.zeros((), dtype=weights.dtype), [], 0
+    for chunk in chunks:
+        loss = torch.zeros((), dtype=weights.dtype)
+        for number in chunk:
+            state = (weights[0] * state + weights[1] * number).tanh()
+            loss = loss + (state - number) ** 2
+        total = total + loss
+        losses.append(loss.item())
+    total.backward()
+    with torch.no_grad():
+        weights -= rate * weights.grad
+    return losses

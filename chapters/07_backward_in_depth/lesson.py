@@ -1,17 +1,16 @@
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # # Backward in depth
 # Your engine from chapter 06 is right as long as nobody changes a number between the forward and the backward pass. Now
-# it learns to notice such a change, to be switched off, and to differentiate its own backward pass. At the end every
-# formula of `mytorch` is checked. Plan two sittings of 50 minutes, and 90 more for the exercises.
+# it learns to notice such a change, to be switched off, and to record a write as part of the computation.
 #
 # ## Four ways to add one
-# `h` is `exp(x)`, and each line below adds 1 to it in place. A constant changes no derivative, so the gradient of `x`
-# should always be $e^x$, `[1, 2.7183]`.
+# `h` is `exp(x)`, and each line below adds 1 in place, to all of `h` or to its first number. A constant changes no derivative,
+# so the gradient of `x` should be $e^x$ each time, `[1, 2.7183]`. Is it?
 
 # %% hidden=true
 from course import check, lesson, pictures
 
-mytorch = lesson.mytorch(7)  # mytorch as it is after this chapter, with your parts where you solved them
+mytorch = lesson.mytorch(7)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %%
 import minitorch as torch
@@ -25,7 +24,7 @@ for write in writes:
     print(f"{write:19}", x.grad if error is None else str(error).partition(" by")[0])
 
 # %% [markdown]
-# Three raise. The fourth gives a gradient, and it is wrong.
+# Three raise. The fourth gives a gradient, and it is wrong: `[2, 3.7183]`, each number too large by the 1 that was added.
 #
 # ## A version beside the numbers
 # The derivative of `exp` is its result, so the node saved `h`: the tensor itself, since a copy would cost memory.
@@ -96,8 +95,8 @@ def after(count):
 pictures.slider(after, start={"count": 1}, count=[0, 1, 2, 3, 4])
 
 # %% [markdown]
-# Which writes are harmless? That depends on what the formula needs. Here you write into the input or the result of five
-# operations, then into a leaf that requires grad, and into a view of it:
+# Which writes are harmless? That depends on what the formula needs, so try to predict it. The cell writes into the input or the
+# result of five operations, then into a leaf that requires grad, and into a view of that leaf:
 
 
 # %% tags=["proof-what-may-be-written"]
@@ -114,7 +113,7 @@ for operation in ("a + 1", "a * 2", "a * a", "a.exp()", "a.relu()"):
 leaf = torch.tensor([1.0, 2.0], requires_grad=True)
 print(check.error(leaf.mul_, 2), check.error(leaf[:1].mul_, 2), sep="\n")
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # A recorded write would turn the leaf into a result, and its `.grad` would stay empty. Optimizers write to their
 # parameters under `no_grad`.
 #
@@ -123,37 +122,91 @@ print(check.error(leaf.mul_, 2), check.error(leaf[:1].mul_, 2), sep="\n")
 # - *Thirty seconds:* When it overwrites a value that a backward formula still needs: a node saves the version with the
 #   tensor, and backward raises if the counter has moved. Or, at once, when a recorded write meets a leaf that requires
 #   grad.
-# - *Longer:* `exp` and `relu` keep their result, a product of two tensors its factors, a sum nothing.
-# - *They ask next:* Does `no_grad` help? No. The write isn't recorded, but it still counts.
+# - *Longer:* `exp` and `relu` keep their result, a sum keeps nothing, and a product keeps each factor that the gradient of the
+#   other one needs.
+# - *They ask next:* Does `no_grad` help? Against the error about a leaf, yes. Against the error in backward it doesn't: the write
+#   isn't recorded, but it still counts.
 # - *The trap:* `.data` to silence the error. It silences the check, not the mistake.
 # - *Proof:* `proof-what-may-be-written`, `proof-shared-counter`.
 #
-# ## Turning recording off · 2.5 禁用梯度计算
-# Guess both columns before you run the cell.
+# **Interview · "A leaf Variable that requires grad is being used in an in-place operation." What happened?**
+#
+# - *Thirty seconds:* You wrote into a parameter while autograd was recording. The write would turn the leaf into a result,
+#   and its `.grad` would stay empty. Write under `torch.no_grad()`, as optimizers do.
+# - *Longer:* Writing through a view of the leaf is refused, too. Under `no_grad` a write isn't recorded, but it still
+#   counts, so write after `backward`: a node that saved the old weight raises.
+# - *They ask next:* Why not `w.data.sub_(...)`? It doesn't count. If a node still needs the old weight, you get a wrong
+#   gradient and no error, as in the fourth line at the top.
+# - *The trap:* writing initial weights by hand without `no_grad`. The functions of `torch.nn.init` bring it along
+#   ([chapter 10](10_activations_and_initialization.ipynb)).
+# - *Proof:* `proof-what-may-be-written`, `proof-shared-counter`.
+#
+# ## Turning recording off
+# Guess the first two columns before you run the cell. One row surprises most people.
 
 # %% tags=["proof-modes"]
 w, tensors = torch.tensor([1.0, 2.0], requires_grad=True), {}
 with torch.no_grad():
     tensors["no_grad"] = w * 2
     tensors["a new leaf in it"] = torch.tensor([1.0], requires_grad=True)
+    tensors["a view in it"] = view = w[:1]
     with torch.enable_grad():
         tensors["enable_grad in it"] = w * 2
 with torch.inference_mode():
     tensors["inference_mode"] = inference = w * 2
     with torch.set_grad_enabled(True):
         tensors["set_grad_enabled in it"] = w * 2
+    with torch.inference_mode(False):
+        tensors["inference_mode(False)"] = w * 2
 tensors["eval()"] = torch.nn.Linear(2, 1).eval()(w)
 for name, tensor in tensors.items():
-    print(f"{name:22} requires grad {tensor.requires_grad!s:5}  inference tensor {tensor.is_inference()}")
+    made_by = tensor.grad_fn and tensor.grad_fn.name()
+    print(
+        f"{name:22} requires grad {tensor.requires_grad!s:5}  inference {tensor.is_inference()!s:5}  made by {made_by}"
+    )
+(view * 3).sum().backward()
+print("after a backward pass through the view:", view.grad, w.grad)
 for use in (lambda: w * inference, lambda: inference.add_(1), lambda: inference._version):
     print(str(check.error(use)).partition(".")[0])
 
 # %% [markdown]
-# `no_grad` switches off the recording of *results*; a new leaf may still ask for gradients. `eval()` changes none of
-# this. Inference tensors have no version counter, so no node can save them, not even later.
+# `no_grad` switches off the recording of *results*; a new leaf may still ask for gradients. A view that is made in it says
+# that it requires grad, because it asks its base. But it has no `grad_fn`, so no gradient comes back through it, neither to
+# the view nor to the base. `eval()` changes none of this. Inference tensors have no version counter, so no node can save them, not even later.
 #
-# In `mytorch` a mode is a flag, `Mode.enabled`, that `record` from chapter 06 looks at, and a `GradMode` object that
-# sets it and puts it back. Its three methods are exercise 2.
+# ### Whose mode is it?
+# If a mode were one switch for the whole program, a server that predicts in one thread would stop the recording in another
+# thread, which trains. Is it?
+
+# %% tags=["proof-thread"]
+import threading
+
+
+@torch.no_grad()
+def predict(x):
+    return x * 2
+
+
+recorded = {"in a decorated function": predict(w).requires_grad, "after it": (w * 2).requires_grad}
+with torch.no_grad():
+    recorded["in the block"] = (w * 2).requires_grad
+    thread = threading.Thread(target=lambda: recorded.update({"in a thread started there": (w * 2).requires_grad}))
+    thread.start()
+    thread.join()
+try:
+    with torch.no_grad():
+        raise ValueError
+except ValueError:
+    recorded["after an exception"] = (w * 2).requires_grad
+for where, flag in recorded.items():
+    print(f"{where:26} {'recorded' if flag else 'not recorded'}")
+
+# %% [markdown] tags=["short"]
+# The mode belongs to the thread, and a new thread starts with recording on. A block puts back what was there before, even when
+# an exception ends it, and as a decorator it does so around each call.
+#
+# In `mytorch`, `record` from chapter 06 looks at a flag, `Mode.enabled`, of which each thread has its own. A `GradMode`
+# object sets the flag and puts it back. You write its three methods in exercise 2.
 #
 # **Interview · `no_grad`, `inference_mode`, `detach` or `eval`?**
 #
@@ -161,20 +214,21 @@ for use in (lambda: w * inference, lambda: inference.add_(1), lambda: inference.
 #   pure prediction. `detach` to cut one tensor out of the graph. `eval` changes what layers such as dropout compute,
 #   and doesn't stop the recording.
 # - *Longer:* `enable_grad`, or `set_grad_enabled(True)`, brings recording back inside `no_grad`, not inside
-#   `inference_mode`.
+#   `inference_mode`. There it takes `inference_mode(False)`.
 # - *They ask next:* Is a parameter that was created under `no_grad` trainable? Yes, a leaf's flag is its own.
-# - *The trap:* only `model.eval()` in a validation loop: the graph is still recorded.
-# - *Proof:* `proof-modes`.
+# - *The trap:* calling only `model.eval()` in a validation loop: the graph is still recorded. And a worker thread that you start
+#   inside `no_grad` does record.
+# - *Proof:* `proof-modes`, `proof-thread`.
 #
-# ## `detach` shares memory · 3.15 detach原理
+# ## `detach` shares memory
 # `detach` gives a new tensor on the same storage, without a history.
 
 # %% tags=["proof-detach"]
 a = torch.tensor([1.0, 2.0], requires_grad=True)
 y = a * 3
 cut, new = y.detach(), y.clone()
-print(cut.requires_grad, cut.is_leaf, cut.grad_fn, "same memory:", cut.data_ptr() == y.data_ptr())
-print(new.requires_grad, new.is_leaf, new.grad_fn.name(), "same memory:", new.data_ptr() == y.data_ptr())
+print("detach:", cut.requires_grad, cut.is_leaf, cut.grad_fn, "same memory:", cut.data_ptr() == y.data_ptr())
+print("clone: ", new.requires_grad, new.is_leaf, new.grad_fn.name(), "same memory:", new.data_ptr() == y.data_ptr())
 cut[0] = 100
 (y * cut).sum().backward()
 print(y, a.grad)
@@ -191,95 +245,77 @@ print(y, a.grad)
 # - *The trap:* `x.detach().numpy()` shares memory too, and NumPy counts nothing.
 # - *Proof:* `proof-detach`, `proof-shared-counter`.
 #
-# ## What `Variable` was · D4 Variable的理解
-# Before version 0.4 a tensor held only numbers, and a `Variable` around it had `data`, `grad` and `grad_fn`. Then the
-# two became one class.
+# ### Two more uses of `detach`
+# You can give an operation another gradient, and you can keep the loss of one network away from another network. In the second
+# half of the cell, a generator makes an image and a discriminator judges it.
 
-# %% tags=["proof-variable"]
-hidden = w * 3
-wrapped = torch.autograd.Variable(hidden)
-print(type(wrapped).__name__, isinstance(w, torch.autograd.Variable))
-print("same object:", wrapped is hidden, " same memory:", wrapped.data_ptr() == hidden.data_ptr())
-print("history before:", hidden.grad_fn.name(), " after:", wrapped.grad_fn)
 
-# %% [markdown]
-# ### Myth 9 · `autograd.Variable` belongs in new code
-# It doesn't, and "a no-op since 0.4" isn't quite right either. The last line shows that `Variable(hidden)` detaches: in
-# the middle of a network it cuts off everything before it, without an error.
-#
-# ### Myth 14 · `.grad` is itself a `Variable`
-# That was true when there were two classes. Now `.grad` is `None` or a tensor, usually without a history.
-
-# %% tags=["proof-grad-of-grad"]
-import warnings
-
-for function, create_graph in ((torch.square, False), (torch.square, True), (torch.neg, True)):
-    leaf = torch.tensor([1.0, 2.0], requires_grad=True)
-    with warnings.catch_warnings(record=True) as caught:
-        function(leaf).sum().backward(create_graph=create_graph)
-    print(f"{function.__name__:6} {create_graph!s:5}", leaf.grad.tolist(), leaf.grad.requires_grad)
-    print(*(str(each.message).partition(" between")[0] + "\n" for each in caught), end="")
+# %% tags=["proof-where-to-cut"]
+x = torch.tensor([0.2, 0.7], requires_grad=True)
+for name, rounded in {"x.round()": x.round(), "x + (x.round() - x).detach()": x + (x.round() - x).detach()}.items():
+    (gradient,) = torch.autograd.grad((3 * rounded).sum(), x)
+    print(f"{name:28}", [round(each, 1) for each in rounded.tolist()], "gradient", gradient.tolist())
+generator, discriminator = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
+fake = generator(torch.ones(1, 1))
+for name, shown in {"discriminator(fake.detach())": fake.detach(), "discriminator(fake)": fake}.items():
+    discriminator(shown).sum().backward()
+    print(f"{name:28} the generator gets {'nothing' if generator.weight.grad is None else 'a gradient'}")
 
 # %% [markdown]
-# **Interview · What was `Variable`, and when does `.grad` have a `grad_fn`?**
+# Rounding is flat between its jumps, so its gradient is 0. The second line has the same values, and the gradient that `x` itself
+# would have.
 #
-# - *Thirty seconds:* The wrapper that carried `grad` and `grad_fn` before tensors did. `.grad` has a `grad_fn` after
-#   `backward(create_graph=True)`, if the gradient itself depends on a tensor that requires grad.
-# - *Longer:* $(x^2)' = 2x$ does; $(-x)' = -1$ doesn't. `Variable(t)` still works, and detaches.
-# - *They ask next:* Does wrapping copy? No, it shares the memory.
-# - *The trap:* wrapping a hidden value to be safe. Its history is lost.
-# - *Proof:* `proof-variable`, `proof-grad-of-grad`.
+# **Interview · Where do you need `detach`? Name three places.**
 #
-# ## `backward`, argument by argument · D5 backward()的理解
-# A loss is one number. What if the result has two?
+# - *Thirty seconds:* Wherever a value should count as a constant: what you log or carry to the next step, the target that a
+#   teacher network sets, and the generator's images while a GAN's discriminator learns.
+# - *Longer:* And to give an operation another gradient: `x + (f(x) - x).detach()` has the value of `f(x)` and the slope of
+#   `x`, which is called a straight-through estimator. Networks with rounded weights are trained with it
+#   ([chapter 22b](22b_memory.ipynb)).
+# - *They ask next:* `detach` or `no_grad` for the teacher? Both cut it off. `no_grad` around its forward pass saves the
+#   memory as well, because nothing is recorded.
+# - *The trap:* detaching the images in the generator's own step. Then it gets no gradient and learns nothing.
+# - *Proof:* `proof-where-to-cut`, `proof-growing-graph`, `proof-modes`.
+#
+# ### Cutting a history that grows
+# A loop that carries a state from one step to the next carries the graph of that state along. Here a running average of the loss
+# is kept in two ways:
 
-# %% tags=["proof-vector-jacobian"]
-x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-y = torch.stack([x[0] * x[1], x[2].exp()])
-print(check.error(y.backward))
-rows = [torch.autograd.grad(y, x, each, retain_graph=True)[0] for each in torch.eye(2)]
-v, jacobian = torch.tensor([1.0, 10.0]), torch.stack(rows)
-y.backward(v)
-print("v @ J:", (v @ jacobian).round(decimals=1), "  x.grad:", x.grad.round(decimals=1))
-pictures.grids(("v", v), "@", ("J", jacobian), "=", ("x.grad", x.grad))
 
-# %% [markdown]
-# The **gradient argument** `v` says how much each entry of `y` counts: `y.backward(v)` gives the derivative of
-# $\sum_i v_i y_i$, the **vector–Jacobian product** $v^\top J$ with $J_{ij} = \partial y_i / \partial x_j$, without
-# building $J$. For $J$ itself, ask for one row at a time, as `rows` does.
-#
-# Each row needs the saved values again, so `retain_graph=True` keeps them. `create_graph=True` does more: it records
-# the backward pass too, so that the gradient has a derivative. That works because the formulas are made of operations.
+# %% tags=["proof-growing-graph"]
+def nodes_behind(tensor):
+    seen, waiting = set(), [tensor.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            waiting += [to for to, _ in node.next_functions]
+    return len(seen)
 
-# %% tags=["proof-create-graph"]
-x = mytorch.tensor(2.0, requires_grad=True)
-derivatives = [x**3]
-for _ in range(3):
-    derivatives += mytorch.autograd.grad(derivatives[-1], x, create_graph=True)
-print(*derivatives, sep="\n")
-print("with retain_graph alone:", mytorch.autograd.grad(x**3, x, retain_graph=True)[0])
 
-# %% [markdown]
-# That is $x^3$, $3x^2$, $6x$ and 6 at $x = 2$. Newton's method and gradient penalties need such second derivatives.
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+sizes = {"0.1 * loss": [], "0.1 * loss.detach()": []}
+for name, sizes_seen in sizes.items():
+    average = torch.zeros(())
+    for _ in range(40):
+        loss = (w * w).sum()
+        average = 0.9 * average + 0.1 * (loss.detach() if "detach" in name else loss)
+        sizes_seen.append(nodes_behind(average))
+print({name: seen[-1] for name, seen in sizes.items()})
+pictures.curves(sizes, xlabel="step", ylabel="nodes that the average keeps alive")
+
+# %% [markdown] tags=["short"]
+# The first average keeps every step's graph and what its nodes saved, so memory grows until it runs out. If you call `backward` on
+# each loss, the saved values are freed, but the nodes still pile up. The second average keeps a number.
 #
-# **Interview · Why does `backward` need an argument when the result isn't a scalar?**
+# **Interview · Training takes more memory with every step. What do you look for?**
 #
-# - *Thirty seconds:* Reverse mode computes $v^\top J$, and someone has to say what $v$ is. For a scalar it is 1.
-# - *Longer:* `y.backward(v)` gives the derivative of $\sum_i v_i y_i$.
-# - *They ask next:* What if you want the whole Jacobian? One pass for each output, as in `rows`, or
-#   `torch.autograd.functional.jacobian`.
-# - *The trap:* `torch.ones_like(y)` for "the derivative": that is the derivative of the sum.
-# - *Proof:* `proof-vector-jacobian`.
-#
-# **Interview · `retain_graph` or `create_graph`?**
-#
-# - *Thirty seconds:* `retain_graph` keeps the saved values, so that the same graph can run again. `create_graph`
-#   records the backward pass, so that you can differentiate the gradient; by default it retains too.
-# - *Longer:* Gradient penalties, Hessian–vector products and meta-learning need `create_graph`.
-# - *They ask next:* Why does `backward(create_graph=True)` warn? `.grad` and its leaf hold each other. `autograd.grad`
-#   makes no such cycle.
-# - *The trap:* `retain_graph=True` to silence "backward a second time". Often a hidden state should have been detached.
-# - *Proof:* `proof-create-graph`, `proof-grad-of-grad`.
+# - *Thirty seconds:* For something that outlives the step and still has a `grad_fn`: a list of losses, a running average, a
+#   hidden state. Add `loss.item()` or `loss.detach()` to it, and detach the state between chunks.
+# - *They ask next:* What does detaching a hidden state cost? No gradient flows to earlier chunks. That is truncated
+#   backpropagation through time ([chapter 15](15_recurrent_networks.ipynb)).
+# - *The trap:* `retain_graph=True`, to silence "backward through the graph a second time". It keeps even more.
+#   *Proof:* `proof-growing-graph`.
 #
 # ## Writes that belong to the graph
 # Not every write is an accident. `out[1:3] = y * y` is a computation and needs a derivative. But the write goes through
@@ -295,163 +331,57 @@ out.sum().backward()
 print(x.grad, y.grad)
 pictures.graph(out.grad_fn, children=lambda n: [e[0] for e in n.next_functions], label=lambda n: n.name())
 
-# %% [markdown] given="mytorch.autograd.hooks:on_arrival"
+# %% [markdown] given="mytorch.autograd.inplace:current_history"
 # The base `out` got a node `CopySlices` for each write. Inside the slice, the gradient goes to what was written;
 # outside, it goes on to what was there before. So `x` gets nothing at the overwritten places. This is **rebasing**.
-# Other views, such as `late`, rebuild their `grad_fn` on their next use if the base has changed (`current_history` in
-# `mytorch/autograd/inplace.py`). The write and the backward of `CopySlices` are exercise 3.
-#
-# ## Hooks: code that runs on the way back
-# A hook on a tensor is called with its gradient, once a pass, when the gradient is complete. What it returns replaces
-# the gradient, unless it is `None`. Before your engine runs a node, it calls a list of functions. Hooks add the one
-# below to it. (`checked` makes sure that a hook returned a tensor of the gradient's shape.)
-
-# %% tags=["proof-hooks"]
-x = torch.tensor([1.0, 2.0], requires_grad=True)
-h = x * 3
-seen = []
-h.register_hook(lambda grad: seen.append(grad.tolist()))
-h.register_hook(lambda grad: grad.clamp(max=2))
-h.retain_grad()
-(h * h + h).sum().backward()
-print("the first hook saw", seen, " h.grad", h.grad.tolist(), " x.grad", x.grad.tolist())
+# Other views, such as `late`, rebuild their `grad_fn` on their next use if the base has changed, as this function shows. The
+# write and the backward of `CopySlices` are exercise 3.
 
 # %% [markdown]
-# `h` is used three times, yet the hook ran once, with the sum $2h + 1$. `retain_grad` keeps what the hooks made of it.
-#
-# ## A formula of your own
-# `autograd.Function` puts your pair of forward and backward into the graph as one node. `forward` runs unrecorded.
-# `ctx` belongs to that node: `save_for_backward` keeps a tensor *with* its version, `ctx.x = x` without.
-
-
-# %% tags=["proof-save-for-backward"]
-class Tanh(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        ctx.x = x
-        return x.tanh()
-
-    @staticmethod
-    def backward(ctx, grad):
-        (x,) = ctx.saved_tensors
-        return grad * (1 - x.tanh() ** 2)
-
-
-h = torch.tensor([1.0, 2.0], requires_grad=True) * 1
-node = Tanh.apply(h).grad_fn
-h.mul_(10)
-print("x:", node.x.tolist())
-print("saved_tensors:", str(check.error(lambda: node.saved_tensors)).partition(" by")[0])
-
-# %% [markdown]
-# **Interview · When do you write an `autograd.Function`, and what goes wrong?**
-#
-# - *Thirty seconds:* When autograd can't see the operation (a C++ kernel, a NumPy call), when its derivative should be
-#   another one, or when a formula is cheaper or more stable than the recorded steps.
-# - *Longer:* `backward` returns one gradient for each argument of `forward`, `None` where there is none.
-# - *They ask next:* How do you test it? `gradcheck`, and `gradgradcheck`, in float64.
-# - *The trap:* a tensor as an attribute of `ctx`. The formula would compute with `[10, 20]`.
-# - *Proof:* `proof-save-for-backward`, `proof-gradcheck`.
-#
-# ## A wrong formula still learns
-# The derivative of $y = \tanh x$ is $1 - y^2$. Someone writes $1 - |y|$. Train a small network on a sine with both.
-
+# In numbers: the gradient of the sum arrives as ones. The backward pass meets the last write first. At each write, the places
+# that were written get one part of the gradient, and the places that weren't get the other. Here are both parts:
 
 # %%
-class Absolute(Tanh):
-    @staticmethod
-    def backward(ctx, grad):
-        return grad * (1 - ctx.saved_tensors[0].tanh().abs())
-
-
-def losses(activation):
-    torch.manual_seed(0)
-    x = torch.linspace(-2, 2, 40).unsqueeze(1)
-    weights = [torch.randn(size).requires_grad_() for size in ((1, 16), (16,), (16, 1))]
-    for _ in range(200):
-        loss = ((activation(x @ weights[0] + weights[1]) @ weights[2] / 4 - (2 * x).sin()) ** 2).mean()
-        yield loss.item()
-        slopes = torch.autograd.grad(loss, weights)
-        weights = [(w - 0.3 * g).detach().requires_grad_() for w, g in zip(weights, slopes, strict=True)]
-
-
-variants = {"1 - y²": Tanh.apply, "1 - |y|": Absolute.apply}
-curves = {name: list(losses(activation)) for name, activation in variants.items()}
-print({name: round(values[-1], 3) for name, values in curves.items()})
-pictures.curves(curves, xlabel="step", ylabel="mean squared error", log="y")
+to_product, to_double = y.grad / (2 * y.detach()), x.grad / 2
+arrives = ("arrives", mytorch.ones(1, 3).tolist())
+pictures.grids(
+    arrives, "↓", ("to y * y, times 10 where late", [to_product.tolist()]), ("to x * 2", [to_double.tolist()])
+)
 
 # %% [markdown]
-# Both losses fall, and the wrong formula ends close to the right one. So test a formula without training: nudge each
-# input number a little to both sides, and compare the difference quotient with what `backward` says. That is
-# **gradcheck**.
+# **Interview · You write `out[1:3] = f(y)`. How do gradients get to `y`?**
+#
+# - *Thirty seconds:* Autograd gives the base of the view a new node, `CopySlices`. In the backward pass it sends the gradient of
+#   the written places to the source, and that of the other places to the old history.
+# - *Longer:* The view and its base share a version counter, and a view whose base has changed makes a new `grad_fn` when it is
+#   used next.
+# - *They ask next:* Does it work on a leaf that requires grad? No, it raises: the leaf would become a result.
+# - *The trap:* The values that were overwritten get no gradient at all, though they were computed. *Proof:* `proof-rebase`.
+#
+# ## What `Variable` was
+# Before version 0.4 a tensor held only numbers, and a `Variable` around it had `data`, `grad` and `grad_fn`. Then the
+# two became one class.
 
-# %% tags=["proof-gradcheck"]
-inputs = torch.tensor([-1.0, 0.5], dtype=torch.float64, requires_grad=True)
-cases = {name: (activation, inputs) for name, activation in variants.items()}
-cases["1 - y² in float32"] = (Tanh.apply, inputs.detach().float().requires_grad_())
-cases["relu at 0"] = (torch.relu, torch.zeros(1, dtype=torch.float64, requires_grad=True))
-for name, case in cases.items():
-    with warnings.catch_warnings(action="ignore"):  # gradcheck warns about float32
-        error = check.error(torch.autograd.gradcheck, *case)
-    print(name, "passes" if error is None else "fails")
-print(error)
+# %% tags=["proof-variable"]
+hidden = w * 3
+wrapped = torch.autograd.Variable(hidden)
+print(type(wrapped).__name__, isinstance(w, torch.autograd.Variable))
+print("same object:", wrapped is hidden, " same memory:", wrapped.data_ptr() == hidden.data_ptr())
+print("history before:", hidden.grad_fn.name(), " after:", wrapped.grad_fn)
 
 # %% [markdown]
-# In float32, a nudge of $10^{-6}$ leaves hardly a digit of the difference. Exercise 7 measures the best nudge.
+# ### Myth 9 · `autograd.Variable` belongs in new code
+# It doesn't. You'll also hear that it has been a no-op since 0.4, and that isn't quite right: the last line shows that
+# `Variable(hidden)` detaches. In the middle of a network it cuts off everything before it, without an error.
 #
-# ### Milestone: every formula of `mytorch`
-# Each operation of `mytorch` that has a derivative is called with small float64 matrices. `gradcheck` tests its
-# gradient, `gradgradcheck` the gradient of that.
-
-# %% tags=["proof-milestone"]
-from mytorch.autograd import examples, gradcheck, gradgradcheck
-from mytorch.autograd.recording import DERIVATIVES
-
-matrices = examples.matrices()
-right = [name for name in DERIVATIVES if gradcheck(examples.example(name), matrices)]
-twice = [name for name in DERIVATIVES if gradgradcheck(examples.example(name), matrices)]
-print(f"{len(DERIVATIVES)} formulas: {len(right)} right, {len(twice)} right when differentiated again")
-
-# %% [markdown]
-# **Interview · How do you know that a gradient is right?**
+# **Interview · What was `Variable`?**
 #
-# - *Thirty seconds:* `gradcheck`: central differences against the backward pass, entry by entry, in float64.
-# - *Longer:* The function must be deterministic and smooth at that point.
-# - *They ask next:* Why not just train? Both curves above go down.
-# - *The trap:* testing ReLU at 0, where the quotient says 0.5 and PyTorch says 0.
-# - *Proof:* `proof-gradcheck`, `proof-milestone`.
+# - *Thirty seconds:* The wrapper that carried `grad` and `grad_fn` before tensors did. `Variable(t)` still works, and detaches.
+# - *They ask next:* Does wrapping copy? No, it shares the memory.
+# - *The trap:* wrapping a hidden value "to be safe", which loses its history. *Proof:* `proof-variable`.
 #
-# ## Where does the `nan` come from?
-# The slope of a square root at 0 is infinite, and infinity times 0 is `nan`. **Anomaly mode** stops at the node that
-# made it, and prints where in the forward pass that node was recorded. It keeps a traceback for each node, which is
-# slow, so switch it on only to search.
-
-# %% tags=["proof-anomaly"]
-x = torch.tensor([0.0, 1.0], requires_grad=True)
-(x.sqrt() * 0).sum().backward()
-print("without:", x.grad)
-with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly():  # it warns
-    print("with:   ", check.error((x.sqrt() * 0).sum().backward))
-
-# %% [markdown] given="mytorch.autograd.function:Function.apply"
-# ## The real one
-# `Function.apply` of `mytorch` makes a node, runs `forward` under `no_grad`, and gives the results a history. `Context`
-# is the class of `ctx`, and a `FunctionNode` calls `backward` when it runs.
-
-# %%
-import inspect
-
-print(inspect.getsource(torch.autograd.Function.apply))
-
-# %% [markdown]
-# This is minitorch's, and it does what PyTorch's does. PyTorch had to add `setup_context`, a newer style in which
-# `forward` gets no `ctx`; keyword arguments, which `_by_position` puts in order; and, in `_recorded`, inputs that
-# `forward` wrote to. `_backward_cls` makes the node, and `grad_mode.asked` is `Mode.enabled`.
-#
-# ## One more myth
 # ### Myth 11 · "In-place saves memory, so prefer it"
-# Here are four operations in place. In which memory is the value that the node saved?
+# Here are four in-place operations. Did the node save the tensor's own memory, or a copy?
 
 # %% tags=["proof-in-place-memory"]
 for name in ("exp_", "relu_", "sin_", "log_"):
@@ -465,26 +395,51 @@ for name in ("exp_", "relu_", "sin_", "log_"):
 # `exp_` and `relu_` need their result, so one piece of memory is enough. `sin_` and `log_` need their input, so PyTorch
 # copied it first, and nothing is gained. If *another* node needs the old value, you get the error.
 #
+# ## The real one
+# Here is how `minitorch` gives a view a new history after its base was written to:
+
+# %%
+import inspect
+
+from minitorch.autograd import views
+
+print(inspect.getsource(views.refresh_view))
+
+# %% [markdown] tags=["short"]
+# `seen_again` makes the view anew from the base as it is now, `set_history` does what `attach` does in `mytorch`, and
+# `_view_version` remembers which version of the base the view has seen. PyTorch had to add the cases that `current_history` leaves
+# out: `_view_made` marks views that may no longer be used once their base has been written to, such as the parts of `split`, and
+# `_cut_off` handles a base that has lost its history.
+#
 # ## To remember
 # 1. A node saves tensors with their version. A write moves the version, and backward compares.
 # 2. Views and `detach()` share memory and version, `.data` only the memory.
-# 3. `no_grad` and `inference_mode` stop the recording, `eval` doesn't. No node can save an inference tensor.
-# 4. `backward(v)` gives $v^\top J$. A scalar has $v = 1$.
-# 5. `retain_graph` keeps saved values; `create_graph` records the backward pass.
-# 6. A write into a view gives its base a new history.
-# 7. Under `no_grad` you may write into a leaf that requires grad.
-# 8. A hook sees the complete gradient once a pass, and may replace it.
-# 9. A `Function` saves tensors with `save_for_backward`.
-# 10. gradcheck: central differences, float64, away from kinks.
+# 3. What may be written depends on what the formulas need: `exp` needs its result, a product its factors, a sum nothing.
+# 4. `no_grad` and `inference_mode` stop the recording, `eval` doesn't. No node can save an inference tensor.
+# 5. Under `no_grad` you may write into a leaf that requires grad.
+# 6. `detach` cuts and shares, `clone` copies and stays, `detach().clone()` does both.
+# 7. Whatever outlives a step should have no history.
+# 8. A write into a view gives its base a new history.
+# 9. The old values get no gradient where they were overwritten.
+# 10. `Variable` is a tensor, and `Variable(t)` detaches.
 #
 # ## Rapid fire
 # - *Does `no_grad` make `add_` safe?* No, the version still moves.
 # - *Is the result of `detach` a leaf?* Yes, it has no `grad_fn`.
 # - *Does `eval()` stop the recording?* No.
-# - *Must a hook return something?* No, `None` keeps the gradient.
-# - *After one `backward()`, does `.grad` require grad?* No; with `create_graph=True` it may.
-#
+# - *Does a write through NumPy move the version?* No, autograd doesn't learn of it.
+# - *Does a result lose its history when you enter a `no_grad` block?* No. Only new results have none.
+
+# %% tags=["proof-rapid-fire"]
+before = w * w
+with torch.no_grad():
+    inside = before * 1
+for name, tensor in {"before": before, "inside": inside, "detached": before.detach()}.items():
+    print(f"{name:8} made by", tensor.grad_fn and tensor.grad_fn.name())
+
+# %% [markdown]
 # ## You try
-# Seven exercises: predict a write through `detach`; give `mytorch` its modes, its writes and its gradcheck; multiply a
-# Hessian by a vector; repair a penalty that has no effect; measure the best step of a difference quotient.
-# Then chapter 08 looks at the graph as a whole: what can you do with it if you know it before it runs?
+# Five exercises, 13 points: predict a write through `detach`, give `mytorch` its modes and its writes, keep an average of a
+# model's weights, and repair a loop that trains on a stream.
+# [Chapter 07b](07b_vector_jacobian_products.ipynb) differentiates a gradient, hooks into the backward pass, and finds out
+# whether a formula is right.

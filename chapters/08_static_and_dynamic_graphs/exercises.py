@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Static and dynamic graphs
-# Seven exercises, 18 points. Three of them add to your library: with them solved, `mytorch` traces a function, plays it
-# back, and does less work than the original. Those three run inside `mytorch/graph.py`: what the docstrings mention is
-# there; import anything else in the function.
+# Eight exercises, 20 points. Six of them add to your library: with them solved, `mytorch` traces a function, does less
+# work than the original, traces again when a guard fails, and counts bytes. Five of them run inside `mytorch/graph.py`:
+# what the docstrings mention is there; import anything else in the function.
 
 # %% setup=true
 from __future__ import annotations
@@ -79,15 +79,38 @@ prediction = 58.0
 
 
 # %% [markdown] exercise="static_record_and_run" kind="core" points="1 2" part="mytorch.graph:Recorder.note mytorch.graph:run"
-# ### Exercise 2 · Record and play
-# `note` is called after each operation and appends a `Step` to `self.steps`. `run` plays the steps of a graph for other
+# ### Exercise 2 · Record and replay
+# `note` is called after each operation and appends a `Step` to `self.steps`. `run` replays the steps of a graph for other
 # inputs. In the file are:
 #
 # - `self.symbol(x)`: the step that a tensor came from, or the tensor itself if it came from outside;
 # - `self.know(x, step)`: from now on, `x` is known as the result of `step`;
-# - `replace(argument, change)`: the argument with `change(each)` in the place of each thing in it. It goes into lists
-#   and tuples, because `cat` takes a list of tensors and square brackets take a tuple;
+# - `replace(argument, change)`: the argument with `change(each)` in place of each thing in it. It goes into lists and
+#   tuples, because `cat` takes a list of tensors and an index in square brackets may be a tuple;
 # - `no_grad`, from chapter 07.
+
+
+# %% docstrings="static_record_and_run"
+def note():
+    """Append a step for a call that has run, and remember that `result` came from it.
+
+    In the step, each argument that came from a step is that step, also inside lists and tuples.
+
+    Raises:
+        RuntimeError: "a trace can't follow a write: copy_", if `op.writes`, which says that an operation overwrites its first tensor.
+    """
+
+
+def run():
+    """The function's result for other inputs: each step runs once, on the results of earlier steps.
+
+    Autograd records nothing of it, also where an input requires a gradient: a trace may hold the backward
+    pass itself.
+
+    Raises:
+        ValueError: if there are more or fewer inputs than the graph has.
+    """
+
 
 # %% check="static_record_and_run"
 generator = check.rng()
@@ -132,9 +155,9 @@ def count(op, args, below):
 
 ran, sums = [], []
 slow = check.error(lambda: sums.append(graph.trace(doubled, numbers[0])))
-mytorch.dispatch.LAYERS.append(count)
+mytorch.dispatch.fill("autocast", count)
 slow = slow or check.error(graph.run, sums[0], numbers[1])
-mytorch.dispatch.LAYERS.remove(count)
+mytorch.dispatch.fill("autocast", None)
 gradient = mytorch.ones(2, 3).requires_grad_()
 traced = []
 problem = check.error(lambda: traced.append(graph.trace(lambda x: x * weight.sum(), numbers[0])))
@@ -143,7 +166,7 @@ check.show(
         "joined and indexed": played(program),
         "the backward pass": played(slope),
         "a write": played(lambda x, y: x.add_(1)),
-        "after a write": (mytorch.ones(2) * 2, len(graph.RECORDERS)),
+        "after a write": (mytorch.ones(2) * 2, mytorch.dispatch.LAYERS["trace"]),
         "history of a run": graph.run(traced[0], gradient).requires_grad if traced else repr(problem),
         "too few inputs": type(check.error(graph.run, traced[0])).__name__ if traced else repr(problem),
         "too many": type(check.error(graph.run, traced[0], *numbers[:2])).__name__ if traced else repr(problem),
@@ -171,7 +194,7 @@ check.show(
 # Looks only at the arguments themselves
 # A list or tuple of tensors is an argument as well: cat and square brackets keep the example's tensors.
 def note(self, op, args, result):
-    if op.run is run_write:
+    if op.writes:
         raise RuntimeError(f"a trace can't follow a write: {op.name}")
     step = Step(op, tuple(self.symbol(each) for each in args))
     self.steps.append(step)
@@ -182,7 +205,7 @@ def note(self, op, args, result):
 # Forgets the results
 # What a step gives isn't known, so the next operation takes it for a constant, and the input has no effect.
 def note(self, op, args, result):
-    if op.run is run_write:
+    if op.writes:
         raise RuntimeError(f"a trace can't follow a write: {op.name}")
     self.steps.append(Step(op, replace(args, self.symbol)))
 
@@ -191,7 +214,7 @@ def note(self, op, args, result):
 # Keeps the tensors
 # The step holds the tensors of the example instead of the steps that they came from.
 def note(self, op, args, result):
-    if op.run is run_write:
+    if op.writes:
         raise RuntimeError(f"a trace can't follow a write: {op.name}")
     step = Step(op, args)
     self.steps.append(step)
@@ -238,7 +261,7 @@ def run(graph, *inputs):
 
 # %% mutant="static_record_and_run"
 # Doesn't count the inputs
-# zip stops at the shorter one without a word; a missing input must raise at once, not as a KeyError later.
+# zip stops at the shorter one and says nothing; a missing input must raise at once, not as a KeyError later.
 def run(graph, *inputs):
     values = dict(zip(graph.inputs, inputs, strict=False))
 
@@ -312,20 +335,39 @@ def run(graph, *inputs):
 # Write two passes over a graph. Both can use `rebuilt(graph, better)`: it goes through the steps in order and puts what
 # `better(step)` returns in the place of each. That is the step itself, if it is to stay, or an earlier step, or a
 # value. The step that `better` gets has the new things among its arguments already. Folding computes what depends on no
-# input. Sharing lets the first of several equal steps (`signature(step)`) stand for all of them.
+# input. Sharing keeps the first of several equal steps (`signature(step)`) and uses it in place of the others.
+
+
+# %% docstrings="static_fold_and_share"
+def fold_constants():
+    """The graph in which every step that depends on no input is a constant: its result, computed now.
+
+    Such a step has no step among its arguments (`steps_in(step.args)`). Then those that use it may be
+    constant, too. A constant has no history.
+    """
+
+
+def share_equal():
+    """The graph in which a step that repeats an earlier one is left out: the earlier one takes its place.
+
+    Two steps are equal if they call the same operation on the same arguments: `signature(step)`.
+    """
+
 
 # %% check="static_fold_and_share"
 generator = check.rng()
 graph = mytorch.graph
 example, other = (mytorch.tensor(generator.normal(size=(2, 3)).astype(np.float32)) for _ in range(2))
 weight = mytorch.tensor(generator.normal(size=(3,)).astype(np.float32))
+twin = weight.clone()  # the same numbers, for now
 factor = float(generator.integers(2, 9))
 
 
 def program(x):
     scale = (weight.exp() * factor).sum()
     left, right = (x * factor).tanh(), (x * factor).tanh()
-    return left * scale + right, x.sum(0), x.sum(1), x.sum(0), x * 2, x * 2.0, mytorch.cat([x, x])
+    moved = x + weight, x + twin, x + weight
+    return left * scale + right, x.sum(0), x.sum(1), x.sum(0), x * 2, x * 2.0, mytorch.cat([x, x]), moved
 
 
 def shown(make):
@@ -423,6 +465,15 @@ def share_equal(graph):
         return first.setdefault((step.op.name, *(id(each) for each in steps_in(step.args))), step)
 
     return rebuilt(graph, better)
+
+
+# %% mutant="static_fold_and_share"
+# Compares what is printed
+# Two tensors print alike while their numbers are the same, and they may change one without the other. `signature` goes by
+# identity.
+def share_equal(graph):
+    first = {}
+    return rebuilt(graph, lambda step: first.setdefault((step.op, repr(step.args)), step))
 
 
 # %% mutant="static_fold_and_share"
@@ -526,7 +577,7 @@ check.show(
 # among its own arguments into the set.
 
 # %% [markdown] hint="static_drop_unused"
-# Collect the kept steps on the way back and turn the list round at the end. `Graph(graph.inputs, kept, graph.output)`
+# Collect the kept steps from last to first, and reverse the list at the end. `Graph(graph.inputs, kept, graph.output)`
 # is the result: the inputs stay, also those that nobody reads.
 
 
@@ -581,7 +632,7 @@ def drop_unused(graph):
 
 # %% mutant="static_drop_unused"
 # Leaves the order backwards
-# The steps were collected on the way back and not turned round: none can run before those that it needs.
+# The steps were collected from last to first and never reversed: a step can't run before those that it needs.
 def drop_unused(graph):
     needed, kept = set(steps_in(graph.output)), []
     for step in reversed(graph.steps):
@@ -612,413 +663,683 @@ def drop_unused(graph):
     return static.prune(graph.output)
 
 
-# %% [markdown] exercise="static_unique_name" kind="build" points=3 replaces="minitorch.static.graph:Graph.unique_name"
-# ### Exercise 5 · Names like TensorFlow's
-# Give a new node its full name. `self.scope` is the scope that is open ("" for none), and comes before the name with a
-# `/`. If the full name is taken, append `_1`, or the first number that is free. `self.used` is yours: a dict, empty in
-# a new graph, that lives as long as the graph.
-#
-# Names differ only if they differ in lower case, too: after `add` comes `Add_1`, because some file systems can't tell
-# `add` from `Add`. A name that was made by numbering is taken as well.
+# %% [markdown] exercise="static_guards" kind="core" points="1 2" part="mytorch.graph:Recorder.read mytorch.graph:Compiled.__call__"
+# ### Exercise 5 · Guards
+# `read` is called when Python asks a tensor for its shape or for a number, and writes the guards down. `__call__` is a call
+# of a compiled function: it finds the pieces that are for these inputs and runs them. `compile`, which the lesson shows,
+# makes the pieces.
 
 
-# %% solution="static_unique_name"
-def unique_name(self, name: str) -> str:
-    """The name within the scope `self.scope`, with _1, _2, … where it is taken."""
-    ### BEGIN SOLUTION
-    name = f"{self.scope}/{name}" if self.scope else name
-    number, found = 0, name
-    while found.lower() in self.used:
-        number += 1
-        found = f"{name}_{number}"
-    self.used[found.lower()] = 1
-    return found
-    ### END SOLUTION
+# %% docstrings="static_guards"
+def read():
+    """What Python reads of a tensor: the value of `get(x)`, which is returned.
+
+    If x came from a step, `self.guards` gets a `Guard(at, step, read, value)`: how many steps there are so far,
+    the step (`self.symbol(x)`, which is x itself if it came from no step), the name, and the value.
+
+    `get` may read as well: `item` asks for the shape first. Then `read` is called again, before `get(x)` returns.
+    Such guards, those that came while `get(x)` ran, are taken out of the list: the outer one says enough.
+    """
 
 
-# %% check="static_unique_name"
+def __call__():
+    """Run the pieces one after the other, each chosen by the numbers read so far; trace where one is missing.
+
+    `self.pieces` holds a pair (piece, read) by path. A path is a tuple. It begins with two things:
+
+    - kinds: of each input `(dtype, device, ndim, is_contiguous())`, in a tuple;
+    - sizes: of each input the shape, in a tuple; or None, if there is no piece for (kinds, sizes).
+
+    A piece is a graph for `run`. It takes the inputs, and then all that earlier pieces made, and returns
+    `(result, made)`. With an empty `read`, the result is the function's. Otherwise Python called the method of
+    that name on the result ("item", "__bool__"): call it again, and append the `repr` of what it returns to
+    the path. `made` is a list, for later pieces.
+
+    Where a path has no piece, `self.compile(inputs, kinds, sizes)` gives the function's result.
+    """
+
+
+# %% check="static_guards"
 generator = check.rng()
-words = [str(word) for word in generator.choice(["w", "W", "w_1", "add", "Add", "b"], 12)]
-with check.install(unique_name, "minitorch.static.graph:Graph.unique_name"):
-    with tf.Graph().as_default() as first:
-        plain = [first.unique_name(word) for word in words]
-    with tf.Graph().as_default():
-        x = tf.constant(1.0)
-        nodes = [(x + 1.0).name, tf.add(x, x).name, (x + 2.0).name, tf.Variable(0.0, name="w").name]
-        scoped = []
-        for scope in ("a", "a", "A", "a_1"):
-            with tf.name_scope(scope):
-                scoped += [tf.constant(1.0, name=word).name for word in words[:3]]
-                with tf.name_scope("in"):
-                    scoped.append(tf.constant(1.0, name="w").name)
-    with tf.Graph().as_default() as third:
-        numbered = [third.unique_name(word) for word in ("v_1", "v", "v", "v", "v_1", "V")]
-check.show(
-    {"words": words, "plain": plain, "nodes": nodes, "scoped": scoped, "numbered": numbered},
-    text="Names for the same words in new graphs, for operations and in scopes.",
-)
-
-# %% [markdown] hint="static_unique_name"
-# Begin with the full name: scope, `/`, name. Then count up until nothing of that name is in `self.used`.
-
-# %% [markdown] hint="static_unique_name"
-# The key in `self.used` is the lower-case form, what you return is not.
-
-# %% [markdown] hint="static_unique_name"
-# Enter the name that you return, numbered or not. Otherwise `v`, `v`, `v_1` gives `v_1` twice.
+graph = mytorch.graph
+first, second = (float(number) for number in generator.integers(2, 9, 2))
+constant = mytorch.ones(4)
+calls = []
 
 
-# %% mutant="static_unique_name"
-# Delegates
-# This calls the package's own method, which is locked while yours is installed.
-def unique_name(self, name: str, original=tf.Graph.unique_name) -> str:
-    return original(self, name)
+def decide(x):
+    calls.append(len(calls))
+    y = x * first
+    if y.sum() > 0:
+        return y + second
+    return y * x - second
 
 
-# %% mutant="static_unique_name"
-# Tells cases apart
-# add and Add would be two names. TensorFlow compares them in lower case.
-def unique_name(self, name: str) -> str:
-    name = f"{self.scope}/{name}" if self.scope else name
-    number, found = 0, name
-    while found in self.used:
-        number += 1
-        found = f"{name}_{number}"
-    self.used[found] = 1
-    return found
+def scaled(x):
+    return x * first * x.max().item() + y_of(x)
 
 
-# %% mutant="static_unique_name"
-# Counts without looking
-# The number is how often the name was asked for. Somebody may have called a node w_1 before.
-def unique_name(self, name: str) -> str:
-    name = f"{self.scope}/{name}" if self.scope else name
-    number = self.used.get(name.lower(), 0)
-    self.used[name.lower()] = number + 1
-    return f"{name}_{number}" if number else name
+def y_of(x):
+    return constant.sum().item() + float(len(constant)) * x
 
 
-# %% mutant="static_unique_name"
-# Doesn't enter numbered names
-# A name made by numbering is taken, too: w, w, w_1 gives w_1 twice here.
-def unique_name(self, name: str) -> str:
-    name = f"{self.scope}/{name}" if self.scope else name
-    number, found = 0, name
-    while found.lower() in self.used or number < self.used.get(name.lower(), 0):
-        number += 1
-        found = f"{name}_{number}"
-    self.used[name.lower()] = self.used.get(name.lower(), 0) + 1
-    return found
+def vector(*values):
+    return mytorch.tensor(list(values))
 
 
-# %% mutant="static_unique_name"
-# Unique in the whole graph, without scopes
-# Two scopes may each have a w: the full name is what has to be unique.
-def unique_name(self, name: str) -> str:
-    number, found = 0, name
-    while found.lower() in self.used:
-        number += 1
-        found = f"{name}_{number}"
-    self.used[found.lower()] = 1
-    return f"{self.scope}/{found}" if self.scope else found
+def noted(function, x):
+    """The guards of a trace: after how many steps, what was read, and its value; or the error."""
+    made = []
+    problem = check.error(lambda: made.append(graph.trace(function, x)))
+    if problem is not None:
+        return repr(problem)
+    return [(each.at, each.read, each.value, made[0].steps[: each.at].count(each.step)) for each in made[0].guards]
 
 
-# %% mutant="static_unique_name"
-# Returns lower case
-# The key is in lower case, the name is as it was given.
-def unique_name(self, name: str) -> str:
-    name = (f"{self.scope}/{name}" if self.scope else name).lower()
-    number, found = 0, name
-    while found in self.used:
-        number += 1
-        found = f"{name}_{number}"
-    self.used[found] = 1
-    return found
+def called(function, *inputs):
+    """The results, and after each call how many graphs there are; or the error."""
+    made, compiled = [], graph.Compiled(function)
+    for x in inputs:
+        problem = check.error(lambda x=x: made.append((compiled(x).tolist(), len(compiled.graphs))))
+        if problem is not None:
+            made.append(repr(problem))
+    return made
 
 
-# %% [markdown] exercise="static_repair_growing" kind="repair" points=3
-# ### Exercise 6 · The fit that slows down (repair)
-# `fit` fits a line with a static graph. The losses are right, but each step is slower than the one before, and after a
-# night of training the memory is full. After 5 steps the graph has more than twice as many nodes as after 2.
+def shape_twice(x):
+    return x.reshape(x.shape[0] * x.shape[1]) / len(x)
+
+
+twenty = mytorch.arange(20.0)
+matrix, square = twenty[:6].reshape(2, 3), twenty[:4].reshape(2, 2)
+pair = vector(1.0, -3.0)
+found = {
+    "guards of a decision": noted(decide, vector(1.0, 2.0)),
+    "guards of numbers": noted(scaled, pair),
+    "guards of shapes": noted(shape_twice, matrix),
+    "decisions": called(decide, vector(1.0, 2.0), pair, vector(2.0, 3.0), vector(-2.0, -3.0)),
+}
+before = len(calls)
+found["sizes"] = called(decide, *[vector(*[1.0] * length) for length in (2, 2, 3, 4, 5)])
+found["times that Python ran for five sizes"] = len(calls) - before
+found["numbers"] = called(scaled, pair, vector(2.0, -3.0), pair, vector(2.0, 1.0))
+found["kinds"] = called(lambda x: x + 1, pair, pair.double(), square, square.t(), pair)
+check.show(found, rtol=1e-4, atol=1e-5, text="Guards of traces, and results and graphs of compiled functions.")
+
+# %% [markdown] hint="static_guards"
+# `read`: note how long the list of guards is, then call `get(x)`. Remove what has been added since then, and add your guard.
+# `__call__`: a loop that goes on while the path is in `self.pieces`.
+
+# %% [markdown] hint="static_guards"
+# `read`: `self.guards[before:] = [Guard(...)]`, or `[]` if `self.symbol(x)` is no `Step`. `__call__`: inside the loop, `result,
+# made = run(piece, *values)`; return the result if there is nothing to read.
+
+# %% [markdown] hint="static_guards"
+# `__call__`: otherwise the path becomes `(*path, repr(getattr(result, read)()))` and the values `(*values, *made)`. After the
+# loop, return `self.compile(inputs, kinds, sizes)`.
+
+
+# %% mutant="static_guards"
+# Keeps the inner reads
+# `item` asks for the shape before it gives the number, so a number would count as a shape that was read, too.
+def read(self, x, name, get):
+    value, step = get(x), self.symbol(x)
+    if isinstance(step, Step):
+        self.guards.append(Guard(len(self.steps), step, name, value))
+    return value
+
+
+# %% mutant="static_guards"
+# Guards constants
+# What came from no step is the same in each run of the trace, so it needs no guard.
+def read(self, x, name, get):
+    before, value, step = len(self.guards), get(x), self.symbol(x)
+    self.guards[before:] = [Guard(len(self.steps), step, name, value)]
+    return value
+
+
+# %% mutant="static_guards"
+# Reads everything at the beginning
+# A number is known only after the steps that compute it: `at` says how many these are.
+def read(self, x, name, get):
+    before, value, step = len(self.guards), get(x), self.symbol(x)
+    self.guards[before:] = [Guard(0, step, name, value)] if isinstance(step, Step) else []
+    return value
+
+
+# %% mutant="static_guards"
+# Holds for one size each
+# The second trace was for any size: where there is no piece for these sizes, look for None.
+def __call__(self, *inputs):
+    kinds = tuple((x.dtype, x.device, x.ndim, x.is_contiguous()) for x in inputs)
+    sizes = tuple(x.shape for x in inputs)
+    path, values = (kinds, sizes), inputs
+    while path in self.pieces:
+        piece, read = self.pieces[path]
+        result, made = run(piece, *values)
+        if not read:
+            return result
+        path, values = (*path, repr(getattr(result, read)())), (*values, *made)
+    return self.compile(inputs, kinds, sizes)
+
+
+# %% mutant="static_guards"
+# Traces each time
+# The pieces are there, but the call doesn't find them: the results are right, and Python runs in every call. Compare your
+# path with the docstring's, item by item, down to the `repr`.
+def __call__(self, *inputs):
+    kinds = tuple((x.dtype, x.device, x.ndim, x.is_contiguous()) for x in inputs)
+    return self.compile(inputs, kinds, tuple(x.shape for x in inputs))
+
+
+# %% mutant="static_guards"
+# Looks at dtypes only
+# Strides are a guard, too: a transposed matrix gets a graph of its own, as in PyTorch.
+def __call__(self, *inputs):
+    kinds, sizes = tuple((x.dtype, x.device, x.ndim) for x in inputs), tuple(x.shape for x in inputs)
+    path, values = (kinds, sizes if (kinds, sizes) in self.pieces else None), inputs
+    while path in self.pieces:
+        piece, read = self.pieces[path]
+        result, made = run(piece, *values)
+        if not read:
+            return result
+        path, values = (*path, repr(getattr(result, read)())), (*values, *made)
+    return self.compile(inputs, kinds, sizes)
+
+
+# %% mutant="static_guards"
+# Takes the first branch
+# The number that was read isn't read again: the piece that comes next is chosen by what this call computes.
+def __call__(self, *inputs):
+    kinds = tuple((x.dtype, x.device, x.ndim, x.is_contiguous()) for x in inputs)
+    sizes = tuple(x.shape for x in inputs)
+    path, values = (kinds, sizes if (kinds, sizes) in self.pieces else None), inputs
+    while path in self.pieces:
+        piece, read = self.pieces[path]
+        result, made = run(piece, *values)
+        if not read:
+            return result
+        path = next((each for each in self.pieces if len(each) == len(path) + 1 and each[: len(path)] == path), None)
+        values = (*values, *made)
+    return self.compile(inputs, kinds, sizes)
+
+
+# %% [markdown] exercise="static_repair_sharing" kind="repair" points=2
+# ### Exercise 6 · The validation loss that never falls (repair)
+# `fit` fits a line with a static graph, and measures the loss on a second set of data after each step. The training loss
+# falls. The validation loss stays where it began, even if both sets are the same.
 #
-# Repair it so that each step does the same work. It should return the same losses as now: one for each step, computed
-# before the step.
+# Repair it. `line` should still be called twice, once for each set.
 
 
-# %% solution="static_repair_growing"
-def fit(data, target, steps: int) -> list[float]:
-    """The losses of gradient descent with learning rate 0.2 on target ≈ data · w + b, from w = b = 0, in the default graph."""
+# %% solution="static_repair_sharing"
+def fit(training, validation, steps: int) -> list[list[float]]:
+    """The training and the validation loss after each step with learning rate 0.2, from w = b = 0. A set is (data, target)."""
     ### BEGIN SOLUTION
-    x, y = tf.placeholder(torch.float32), tf.placeholder(torch.float32)
-    w, b = tf.Variable([0.0], name="w"), tf.Variable([0.0], name="b")
-    loss = tf.reduce_mean(tf.square(x * w + b - y))
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(loss)
-    session, losses = tf.Session(), []
+
+    def line(x, y):
+        with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
+            w, b = (tf.get_variable(name, shape=(1,), initializer=tf.zeros_initializer()) for name in ("w", "b"))
+        return tf.reduce_mean(tf.square(x * w + b - y))
+
+    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
+    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
+    session, history = tf.Session(), []
     session.run(tf.global_variables_initializer())
     for _ in range(steps):
-        losses.append(session.run([loss, step], {x: data, y: target})[0].item())
-    return losses
+        session.run(step)
+        history.append([loss.item() for loss in session.run(losses)])
+    return history
     ### END SOLUTION
     ### BEGIN STUB
-    # x, y = tf.placeholder(torch.float32), tf.placeholder(torch.float32)
-    # w, b = tf.Variable([0.0], name="w"), tf.Variable([0.0], name="b")
-    # session, losses = tf.Session(), []
+    # def line(x, y):
+    #     with tf.variable_scope("line"):
+    #         w, b = (tf.Variable([0.0], name=name) for name in ("w", "b"))
+    #     return tf.reduce_mean(tf.square(x * w + b - y))
+    #
+    # losses = [line(*map(tf.constant, each)) for each in (training, validation)]
+    # step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
+    # session, history = tf.Session(), []
     # session.run(tf.global_variables_initializer())
     # for _ in range(steps):
-    #     loss = tf.reduce_mean(tf.square(x * w + b - y))
-    #     step = tf.train.GradientDescentOptimizer(0.2).minimize(loss)
-    #     losses.append(session.run([loss, step], {x: data, y: target})[0].item())
-    # return losses
+    #     session.run(step)
+    #     history.append([loss.item() for loss in session.run(losses)])
+    # return history
     ### END STUB
 
 
-# %% check="static_repair_growing"
+# %% check="static_repair_sharing"
 generator = check.rng()
-data = torch.tensor(generator.uniform(-1, 1, 20).astype(np.float32))
-target = 3 * data + float(generator.integers(1, 5))
-
-
-def fitted(steps):
-    """The losses, the number of nodes afterwards, and whether the variables are there once."""
-    with tf.Graph().as_default() as graph:
-        losses = fit(data, target, steps)
-        return losses, len(graph.get_operations()), len(graph.variables)
-
-
-results = {steps: fitted(steps) for steps in (1, 4, 8)}
+data, other = (torch.tensor(generator.uniform(-1, 1, 20).astype(np.float32)) for _ in range(2))
+slope, bias = (float(number) for number in generator.integers(2, 6, 2))
+shown = {"slope and bias": [slope, bias]}
+for name, points in (("the same data", data), ("other data", other)):
+    with tf.Graph().as_default() as built:
+        problem = check.error(
+            lambda points=points, name=name: shown.update(
+                {name: fit((data, slope * data + bias), (points, slope * points + 2 * bias - 1), 4)}
+            )
+        )
+        shown[f"variables, {name}"] = len(built.variables) if problem is None else repr(problem)
 check.show(
-    {f"losses of {steps} steps": losses for steps, (losses, _, _) in results.items()}
-    | {
-        "nodes more after 8 steps than after 1": results[8][1] - results[1][1],
-        "variables": [count for _, _, count in results.values()],
-    },
+    shown,
     rtol=1e-4,
-    text="The losses for three numbers of steps, and how much the graph has grown.",
+    atol=1e-5,
+    text="Training and validation losses after each step, and how many variables there are.",
 )
 
-# %% [markdown] hint="static_repair_growing"
-# Call `tf.listing(tf.get_default_graph())` after a few steps and look at what is there more than once.
+# %% [markdown] hint="static_repair_sharing"
+# Call `tf.listing(tf.get_default_graph())` after `fit`. How many variables are there, and what are they called?
 
-# %% [markdown] hint="static_repair_growing"
-# A line such as `tf.square(...)` doesn't compute anything: it adds nodes. Which lines have to run once, which in each
-# step?
+# %% [markdown] hint="static_repair_sharing"
+# `tf.Variable` makes a new variable in each call. The second call of `line` measures a line that nobody trains.
 
-# %% [markdown] hint="static_repair_growing"
-# Only `session.run` belongs in the loop. Everything else describes the graph: `loss` and `step` stand before it.
+# %% [markdown] hint="static_repair_sharing"
+# `tf.get_variable("w", shape=(1,), initializer=tf.zeros_initializer())`, in a variable scope with `reuse=tf.AUTO_REUSE`.
 
 
-# %% mutant="static_repair_growing"
-# Moves the loss only
-# The loss is built once now, but minimize still adds gradients and a step in each iteration.
-def fit(data, target, steps: int) -> list[float]:
-    x, y = tf.placeholder(torch.float32), tf.placeholder(torch.float32)
-    w, b = tf.Variable([0.0], name="w"), tf.Variable([0.0], name="b")
-    loss = tf.reduce_mean(tf.square(x * w + b - y))
-    session, losses = tf.Session(), []
+# %% mutant="static_repair_sharing"
+# Shares half of it
+# The slope is shared now, and the bias is still a new variable in each call.
+def fit(training, validation, steps: int) -> list[list[float]]:
+    def line(x, y):
+        with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
+            w = tf.get_variable("w", shape=(1,), initializer=tf.zeros_initializer())
+            b = tf.Variable([0.0], name="b")
+        return tf.reduce_mean(tf.square(x * w + b - y))
+
+    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
+    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
+    session, history = tf.Session(), []
     session.run(tf.global_variables_initializer())
     for _ in range(steps):
-        step = tf.train.GradientDescentOptimizer(0.2).minimize(loss)
-        losses.append(session.run([loss, step], {x: data, y: target})[0].item())
-    return losses
+        session.run(step)
+        history.append([loss.item() for loss in session.run(losses)])
+    return history
 
 
-# %% mutant="static_repair_growing"
-# Initializes in the loop
-# Each iteration starts from zero again, so the loss never falls.
-def fit(data, target, steps: int) -> list[float]:
-    x, y = tf.placeholder(torch.float32), tf.placeholder(torch.float32)
-    w, b = tf.Variable([0.0], name="w"), tf.Variable([0.0], name="b")
-    loss = tf.reduce_mean(tf.square(x * w + b - y))
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(loss)
-    start, session, losses = tf.global_variables_initializer(), tf.Session(), []
-    for _ in range(steps):
-        session.run(start)
-        losses.append(session.run([loss, step], {x: data, y: target})[0].item())
-    return losses
+# %% mutant="static_repair_sharing"
+# Trains both
+# The validation loss falls because its own line is trained as well, on the data that it should only be measured on.
+def fit(training, validation, steps: int) -> list[list[float]]:
+    def line(x, y):
+        w, b = (tf.Variable([0.0], name=name) for name in ("w", "b"))
+        return tf.reduce_mean(tf.square(x * w + b - y))
 
-
-# %% mutant="static_repair_growing"
-# Fetches only the loss
-# Nothing runs that isn't fetched: without the step the variables stay as they are.
-def fit(data, target, steps: int) -> list[float]:
-    x, y = tf.placeholder(torch.float32), tf.placeholder(torch.float32)
-    w, b = tf.Variable([0.0], name="w"), tf.Variable([0.0], name="b")
-    loss = tf.reduce_mean(tf.square(x * w + b - y))
-    tf.train.GradientDescentOptimizer(0.2).minimize(loss)
-    session, losses = tf.Session(), []
+    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
+    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0] + losses[1])
+    session, history = tf.Session(), []
     session.run(tf.global_variables_initializer())
     for _ in range(steps):
-        losses.append(session.run(loss, {x: data, y: target}).item())
-    return losses
+        session.run(step)
+        history.append([loss.item() for loss in session.run(losses)])
+    return history
 
 
-# %% mutant="static_repair_growing"
-# Measures after the step
-# Two runs: the step first, then the loss. These are the losses after each step; asked for are those before.
-def fit(data, target, steps: int) -> list[float]:
-    x, y = tf.placeholder(torch.float32), tf.placeholder(torch.float32)
-    w, b = tf.Variable([0.0], name="w"), tf.Variable([0.0], name="b")
-    loss = tf.reduce_mean(tf.square(x * w + b - y))
-    step = tf.train.GradientDescentOptimizer(0.2).minimize(loss)
-    session, losses = tf.Session(), []
+# %% mutant="static_repair_sharing"
+# A scope for each set
+# The full name of a variable begins with its variable scope, so two scopes are two lines again.
+def fit(training, validation, steps: int) -> list[list[float]]:
+    def line(name, x, y):
+        with tf.variable_scope(name, reuse=tf.AUTO_REUSE):
+            w, b = (tf.get_variable(name, shape=(1,), initializer=tf.zeros_initializer()) for name in ("w", "b"))
+        return tf.reduce_mean(tf.square(x * w + b - y))
+
+    sets = {"training": training, "validation": validation}
+    losses = [line(name, *map(tf.constant, each)) for name, each in sets.items()]
+    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
+    session, history = tf.Session(), []
     session.run(tf.global_variables_initializer())
     for _ in range(steps):
-        session.run(step, {x: data, y: target})
-        losses.append(session.run(loss, {x: data, y: target}).item())
-    return losses
+        session.run(step)
+        history.append([loss.item() for loss in session.run(losses)])
+    return history
 
 
-# %% [markdown] exercise="static_measure_iteration" kind="measure" points=2
-# ### Exercise 7 · What does one more iteration cost?
-# A program that repeats something can be traced, or built with `while_loop`. How many **nodes** does one more iteration
-# add to the graph, and how many more **operations run** because of it? Write the experiment. `build(count)` returns a
-# graph with `count` iterations, the name of its result, and what to feed. `tf.Session(graph).run(result, feed)` runs
-# it. Afterwards the session's `executed` lists what ran, name by name.
-#
-# The first iterations may be special. Compare counts that are large enough, and return two whole numbers.
+# %% mutant="static_repair_sharing"
+# Measures before the step
+# One run fetches both losses and the step: these are the losses before each step, and those after it are asked for.
+def fit(training, validation, steps: int) -> list[list[float]]:
+    def line(x, y):
+        with tf.variable_scope("line", reuse=tf.AUTO_REUSE):
+            w, b = (tf.get_variable(name, shape=(1,), initializer=tf.zeros_initializer()) for name in ("w", "b"))
+        return tf.reduce_mean(tf.square(x * w + b - y))
+
+    losses = [line(*map(tf.constant, each)) for each in (training, validation)]
+    step = tf.train.GradientDescentOptimizer(0.2).minimize(losses[0])
+    session, history = tf.Session(), []
+    session.run(tf.global_variables_initializer())
+    for _ in range(steps):
+        history.append([loss.item() for loss in session.run(losses)])
+        session.run(step)
+    return history
 
 
-# %% solution="static_measure_iteration"
-def per_iteration(build) -> list[int]:
-    """Nodes, and operations run, that one more iteration adds."""
-    ### BEGIN SOLUTION
-    found = []
-    for count in (10, 20):
-        graph, result, feed = build(count)
-        session = tf.Session(graph)
-        session.run(result, feed)
-        found.append((len(graph.get_operations()), len(session.executed)))
-    (nodes, ran), (more_nodes, more_ran) = found
-    return [(more_nodes - nodes) // 10, (more_ran - ran) // 10]
-    ### END SOLUTION
+# %% [markdown] exercise="static_count_bytes" kind="core" points=2 part="mytorch.utils.instruments:moved"
+# ### Exercise 7 · Count bytes
+# `count_bytes` is an instrument that adds up, by operation, what `moved` returns for each call. Write `moved`, in
+# `mytorch/utils/instruments.py`.
 
 
-# %% check="static_measure_iteration"
+# %% docstrings="static_count_bytes"
+def moved():
+    """The bytes that a kernel reads and writes: those of the tensors among its arguments, and those of its result.
+
+    A tensor counts with its own elements, `nbytes`, even if its storage is larger. `tensors_in(args)` finds
+    the tensors, also in lists. Numbers count nothing. Two kinds of operation are special:
+
+    - Making a view moves nothing. A result that is a view has a `base`, any other has None.
+    - If `op.writes`, the operation overwrites its first tensor, which it doesn't read, and its result is that tensor.
+      It may be a part of another tensor, and was written all the same.
+
+    Args:
+        op: the operation.
+        args: its arguments.
+        result: what it returned.
+        seconds: how long it took; not needed here.
+    """
+
+
+# %% check="static_count_bytes"
 generator = check.rng()
-extra = int(generator.integers(1, 5))
+rows, columns = (int(length) for length in generator.integers(3, 9, 2))
+x = mytorch.ones(rows, columns)
+row, tall = mytorch.ones(columns), mytorch.ones(rows + 1, columns)
 
 
-def traced_loop(body):
-    def build(count):
-        def program(x):
-            for place in range(count):
-                x = body(x, place)
-            return x
-
-        traced = tf.trace(program, torch.ones(2))
-        return traced.graph, traced.outputs.name, {traced.inputs[0].name: torch.ones(2)}
-
-    return build
+def counted(call):
+    """The bytes by operation, or the error."""
+    problem = None
+    with mytorch.utils.count_bytes() as found:
+        problem = check.error(call)
+    return {name: count for name, count in sorted(found.items()) if count} if problem is None else repr(problem)
 
 
-def looped(body):
-    def build(count):
-        with tf.Graph().as_default() as graph:
-            x = tf.placeholder(torch.float32, name="x")
-            limit = tf.placeholder(torch.float32, name="limit")
-            tf.while_loop(lambda n, v: tf.less(n, limit), lambda n, v: (n + 1.0, body(v, 0)), (0.0, x))
-        return graph, "while/Exit:1", {"x:0": torch.ones(2), "limit:0": float(count)}
-
-    return build
-
-
-def several(x, place):
-    for _ in range(extra):
-        x = x.tanh()
-    return x
-
-
-def unused(x, place):
-    x.exp()
-    return x * 0.5
-
-
-def early(x, place):
-    return x.sin().cos() if place < 5 else x.sin()
-
-
-def late(x, place):
-    for _ in range(0 if place < 5 else 11):
-        x = x.tanh()
-    return x
-
-
-programs = {
-    f"{extra} tanh, traced": traced_loop(several),
-    f"{extra} tanh, while_loop": looped(several),
-    "one not used, traced": traced_loop(unused),
-    "one not used, while_loop": looped(unused),
-    "the first five do more, traced": traced_loop(early),
-    "the first five do nothing, traced": traced_loop(late),
-}
 check.show(
-    {"extra": extra} | {name: per_iteration(build) for name, build in programs.items()},
-    text="For each program: nodes and operations run that one more iteration adds.",
+    {
+        "rows, columns": [rows, columns],
+        "exp": counted(lambda: x.exp()),
+        "plus a row": counted(lambda: x + row),
+        "times a number": counted(lambda: x * 2.0),
+        "joined": counted(lambda: mytorch.cat([x, tall])),
+        "a view": counted(lambda: x.t()),
+        "exp of a part": counted(lambda: x[:2].exp()),
+        "float64": counted(lambda: x.double()),
+        "compared": counted(lambda: x > 0),
+        "copied into": counted(lambda: x.copy_(row)),
+        "copied into a part": counted(lambda: x[1].copy_(row)),
+    },
+    text="The bytes that each program moves, by operation.",
 )
 
-# %% [markdown] hint="static_measure_iteration"
-# Build the program for two counts, and subtract. Divide by how many iterations the counts differ.
+# %% [markdown] hint="static_count_bytes"
+# Begin with `sum(each.nbytes for each in tensors)`, where `tensors` are those among the arguments and the result.
 
-# %% [markdown] hint="static_measure_iteration"
-# The number of nodes is `len(graph.get_operations())`. What ran is `len(session.executed)`, after the run: nodes that
-# nobody needs are in the graph and don't run.
+# %% [markdown] hint="static_count_bytes"
+# A write doesn't read its first argument: leave it out with `args[1:]`. The result, which is the same tensor, is what it writes.
 
-# %% [markdown] hint="static_measure_iteration"
-# Take counts such as 10 and 20, beyond any special first iterations: `(nodes(20) - nodes(10)) // 10`.
-
-
-# %% mutant="static_measure_iteration"
-# Divides instead of subtracting
-# Nodes divided by iterations include what is there anyway: the inputs, and a loop's own nodes.
-def per_iteration(build) -> list[int]:
-    graph, result, feed = build(10)
-    session = tf.Session(graph)
-    session.run(result, feed)
-    return [len(graph.get_operations()) // 10, len(session.executed) // 10]
+# %% [markdown] hint="static_count_bytes"
+# `tensors = [*tensors_in(args[op.writes :]), result]`. Return 0 if the result has a base and the operation isn't a write.
 
 
-# %% mutant="static_measure_iteration"
-# Counts nodes twice
-# What is in the graph isn't what runs: dead nodes don't run, and a loop's body runs in each round.
-def per_iteration(build) -> list[int]:
-    counts = [len(build(count)[0].get_operations()) for count in (10, 20)]
-    return [(counts[1] - counts[0]) // 10] * 2
+# %% mutant="static_count_bytes"
+# Views move, too
+# A view is another description of the same memory: its kernel touches no element.
+def moved(op, args, result, seconds=0):
+    return sum(each.nbytes for each in [*tensors_in(args[op.writes :]), result])
 
 
-# %% mutant="static_measure_iteration"
-# Compares the first two
-# The first iterations may be special: compare counts that lie beyond them.
-def per_iteration(build) -> list[int]:
-    found = []
-    for count in (1, 2):
-        graph, result, feed = build(count)
-        session = tf.Session(graph)
-        session.run(result, feed)
-        found.append((len(graph.get_operations()), len(session.executed)))
-    return [found[1][0] - found[0][0], found[1][1] - found[0][1]]
+# %% mutant="static_count_bytes"
+# Reads what it overwrites
+# `copy_` doesn't look at what was there before. Its first tensor is written, and counts once.
+def moved(op, args, result, seconds=0):
+    tensors = [*tensors_in(args), result]
+    return sum(each.nbytes for each in tensors) if op.writes or result.base is None else 0
 
 
-# %% mutant="static_measure_iteration"
-# Averages from the start
-# The first iterations are in this average, and they may be special. Compare two counts that both lie beyond them.
-def per_iteration(build):
-    counts = []
-    for count in (1, 21):
-        graph, result, feed = build(count)
-        session = tf.Session(graph)
-        session.run(result, feed)
-        counts.append((len(graph.get_operations()), len(session.executed)))
-    return [round((after - before) / 20) for before, after in zip(*counts, strict=True)]
+# %% mutant="static_count_bytes"
+# Writes into views move nothing
+# A write into a part of a tensor returns that part, which has a base. It was written all the same.
+def moved(op, args, result, seconds=0):
+    tensors = [*tensors_in(args[op.writes :]), result]
+    return sum(each.nbytes for each in tensors) if result.base is None else 0
 
 
-# %% mutant="static_measure_iteration"
-# Counts each name once
-# In a loop the same node runs in each round: the list has it that often.
-def per_iteration(build) -> list[int]:
-    found = []
-    for count in (10, 20):
-        graph, result, feed = build(count)
-        session = tf.Session(graph)
-        session.run(result, feed)
-        found.append((len(graph.get_operations()), len(set(session.executed))))
-    return [(found[1][0] - found[0][0]) // 10, (found[1][1] - found[0][1]) // 10]
+# %% mutant="static_count_bytes"
+# Only reads
+# A kernel writes its result as well, and that is memory traffic, too.
+def moved(op, args, result, seconds=0):
+    is_moved = op.writes or result.base is None
+    return sum(each.nbytes for each in tensors_in(args)) if is_moved else 0
+
+
+# %% mutant="static_count_bytes"
+# Doesn't look into lists
+# `cat` gets its tensors in a list. `tensors_in` finds them.
+def moved(op, args, result, seconds=0):
+    tensors = [each for each in [*args[op.writes :], result] if isinstance(each, Tensor)]
+    return sum(each.nbytes for each in tensors) if op.writes or result.base is None else 0
+
+
+# %% mutant="static_count_bytes"
+# Four bytes each
+# An element of float64 takes eight bytes and one of bool takes one: `nbytes` knows.
+def moved(op, args, result, seconds=0):
+    tensors = [*tensors_in(args[op.writes :]), result]
+    return sum(4 * each.numel() for each in tensors) if op.writes or result.base is None else 0
+
+
+# %% [markdown] exercise="static_rebuild" kind="core" points="1 1 1" part="mytorch.graph:Recorder.know mytorch.graph:Recorder.symbol | mytorch.graph:signature | mytorch.graph:rebuilt"
+# ### Exercise 8 · Three tools
+# Exercises 2 to 4 used them; now write them: how a recorder recognizes a tensor, when two steps compute the same, and how
+# a new graph is made from an old one. `key(x)` is equal for two tensors that view the same memory in the same way.
+# `replace(argument, change)`
+# goes into lists and tuples, and `Step(op, args)` is a new step.
+
+
+# %% docstrings="static_rebuild"
+def know():
+    """Remember that a tensor is the result of a step, and return the step.
+
+    `self.known` has the step for each `key(x)`. The key holds the id of a storage, and Python gives the id of
+    an object that is gone to another one. So each known tensor is also put into the list `self.alive`.
+    """
+
+
+def symbol():
+    """The step that a tensor came from, by its key; a tensor from outside, and anything else, is itself."""
+
+
+def signature():
+    """Equal for steps that compute the same: the operation and its arguments, steps and tensors by identity.
+
+    Other arguments count by their type and value: 1, 1.0 and True are different arguments. Arguments may be
+    lists, tuples and slices, which can't be keys of a dict, so give something that can.
+    """
+
+
+def rebuilt():
+    """The graph, with `better(step)` in the place of each step, in order.
+
+    What `better` is given is a new step, whose arguments have been replaced by what took their place. It
+    returns this step, and then the new graph has it; or another step or a value that has the same result, and
+    then the step is left out. The inputs stay. The output is replaced as well, and the old graph isn't changed.
+    """
+
+
+# %% check="static_rebuild"
+generator = check.rng()
+graph = mytorch.graph
+add, mul = (mytorch.dispatch.OPERATIONS[name] for name in ("add", "mul"))
+x, other = (mytorch.tensor(generator.integers(1, 9, (2, 3)).astype(np.float32)) for _ in range(2))
+outside = mytorch.tensor(generator.integers(1, 9, 3).astype(np.float32))
+k = int(generator.integers(2, 9))
+
+
+def program(x):
+    rows = [(x * k)[row] for row in range(2)]
+    for _ in range(3):
+        rows[0] = rows[0] + outside.clone() * 0
+    alias = (x * k).detach()
+    return rows[0] * 1.0 + rows[1] * outside, (alias + x.detach(), k), x
+
+
+def simplified(better):
+    """The steps of a changed graph and what it gives for another input; or the error."""
+    made = []
+    problem = check.error(lambda: made.append(graph.rebuilt(traced, better)))
+    if problem is not None:
+        return problem
+    problem = check.error(lambda: made.append(graph.run(made[0], other)))
+    return [step.op.name for step in made[0].steps], problem or made[1], repr(made[0])
+
+
+def without_products_by_one(step):
+    by_one = step.op.name == "mul" and isinstance(step.args[1], float) and step.args[1] == 1.0
+    return step.args[0] if by_one else step
+
+
+def without_zeros(step):
+    """x + 0 · y is x; what was made for it isn't needed then, and stays."""
+    if step.op.name != "add":
+        return step
+    left, right = step.args
+    is_product = isinstance(right, graph.Step) and right.op is mul
+    return left if is_product and isinstance(right.args[1], int) and right.args[1] == 0 else step
+
+
+recorder = graph.Recorder()
+step = graph.Step(mytorch.dispatch.OPERATIONS["exp"], (x,))
+known = [recorder.know(x, step) is step, recorder.symbol(x) is step, recorder.symbol(x.detach()) is step]
+known += [recorder.symbol(x.t()) is step, recorder.symbol(other) is other, recorder.symbol("dim"), recorder.symbol(k)]
+pairs = {
+    "the same": ((add, (step, 1)), (add, (step, 1))),
+    "another operation": ((add, (step, 1)), (mul, (step, 1))),
+    "1 and 1.0": ((add, (step, 1)), (add, (step, 1.0))),
+    "1 and True": ((add, (step, 1)), (add, (step, True))),
+    "0.0 and -0.0": ((add, (step, 0.0)), (add, (step, -0.0))),
+    "the order": ((add, (step, x)), (add, (x, step))),
+    "equal tensors": ((add, (step, x)), (add, (step, x.clone()))),
+    "slices": ((add, ([step, slice(1, k)], (1,))), (add, ([step, slice(1, k)], (1,)))),
+    "other slices": ((add, ([step, slice(1, k)], (1,))), (add, ([step, slice(1, k + 1)], (1,)))),
+    "list and tuple": ((add, ([1, 2],)), (add, ((1, 2),))),
+    "text and number": ((add, ("1",)), (add, (1,))),
+}
+
+
+def alike(first, second):
+    made = []
+    problem = check.error(
+        lambda: made.extend([len({graph.signature(graph.Step(*each)) for each in (first, second)}) == 1])
+    )
+    return problem or made[0]
+
+
+traced = graph.trace(program, x)
+before = repr(traced)
+check.show(
+    {
+        "known": known,
+        "alive": len(recorder.alive),
+        "a trace": ([step.op.name for step in traced.steps], before),
+        "equal signatures": {name: alike(*each) for name, each in pairs.items()},
+        "all steps kept": simplified(lambda step: step),
+        "without products by one": simplified(without_products_by_one),
+        "without adding zeros": simplified(without_zeros),
+        "all a constant": simplified(lambda step: outside),
+        "the old graph": repr(traced) == before,
+    },
+    text="What a recorder knows, which steps are equal, and graphs that were rebuilt.",
+)
+
+# %% [markdown] hint="static_rebuild"
+# `symbol`: `self.known.get(key(argument), argument)` for a tensor. `signature`: text can be a key, and `repr` writes lists and
+# slices out.
+
+# %% [markdown] hint="static_rebuild"
+# `signature`: give each argument, by `replace`, as a pair: ("object", id) for steps and tensors, (name of the type, repr) for
+# the rest. Then `id(step.op)` and the `repr` of all of it.
+
+# %% [markdown] hint="static_rebuild"
+# `rebuilt`: a dict `instead` that begins with each input as itself. For each step make a candidate with the newest arguments,
+# note `better(candidate)` under the *old* step, and keep the candidate if that is what came back.
+
+
+# %% mutant="static_rebuild"
+# Knows objects
+# Autograd passes on another tensor with the same storage. It shows the same numbers, so it came from the same step.
+def know(self, x, step):
+    self.alive.append(x)
+    self.known[id(x)] = step
+    return step
+
+
+def symbol(self, argument):
+    return self.known.get(id(argument), argument) if isinstance(argument, Tensor) else argument
+
+
+# %% mutant="static_rebuild"
+# Keeps nothing alive
+# An id is only good as long as its object lives. Afterwards another storage may get it, and be taken for the old one.
+def know(self, x, step):
+    self.known[key(x)] = step
+    return step
+
+
+# %% mutant="static_rebuild"
+# Equal values are equal
+# For Python 1 == 1.0 == True, but `x + 1` and `x + 1.0` may have results of different types.
+def signature(step):
+    def part(argument):
+        return (
+            id(argument)
+            if isinstance(argument, (Step, Tensor))
+            else (float(argument) if isinstance(argument, (int, float)) else repr(argument))
+        )
+
+    return id(step.op), repr(replace(step.args, part))
+
+
+# %% mutant="static_rebuild"
+# Equal numbers are equal tensors
+# Two tensors that hold the same numbers now may hold different ones when the graph runs.
+def signature(step):
+    def part(argument):
+        if isinstance(argument, Tensor):
+            return "tensor", argument.tolist()
+        return ("object", id(argument)) if isinstance(argument, Step) else (type(argument).__name__, repr(argument))
+
+    return id(step.op), repr(replace(step.args, part))
+
+
+# %% mutant="static_rebuild"
+# Passes the old arguments
+# A step that was left out is still among the arguments of later ones. Give `better` steps with the newest arguments.
+def rebuilt(graph, better):
+    instead = {step: step for step in graph.inputs}
+    steps = []
+    for step in graph.steps:
+        instead[step] = better(step)
+        if instead[step] is step:
+            steps.append(step)
+    return Graph(
+        graph.inputs, steps, replace(graph.output, lambda each: instead[each] if isinstance(each, Step) else each)
+    )
+
+
+# %% mutant="static_rebuild"
+# Forgets the output
+# The output names steps too, and some of these are gone.
+def rebuilt(graph, better):
+    instead = {step: step for step in graph.inputs}
+
+    def newest(argument):
+        return instead[argument] if isinstance(argument, Step) else argument
+
+    steps = []
+    for step in graph.steps:
+        candidate = Step(step.op, replace(step.args, newest))
+        instead[step] = better(candidate)
+        if instead[step] is candidate:
+            steps.append(candidate)
+    return Graph(graph.inputs, steps, graph.output)

@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Modules and parameters
-# Seven exercises, 18 points. Four of them add to your library: with them solved, a model built on your `Module` finds,
+# Eight exercises, 20 points. Five of them add to your library: with them solved, a model built on your `Module` finds,
 # names, saves and loads what belongs to it. What you write for mytorch runs inside its files: there your functions find
 # what a task or a docstring mentions. Import anything else in the cell.
 
@@ -116,8 +116,26 @@ prediction = "f"
 # | `_modules` | becomes one | takes its place | refused | empties it | refused |
 # | `_buffers` | becomes one | becomes one | takes its place | empties it | refused |
 #
-# What takes a place in a table keeps its position there: `parameters()` gives the new weight where the old one was. An
-# emptied place stays a place: a name that holds `None` is still in its table. What is refused changes nothing.
+# A value that replaces another in a table keeps its position: `parameters()` gives the new weight where the old one was. An
+# emptied place stays in the table: its name still belongs to the table, with `None`. A refused value changes nothing.
+
+
+# %% docstrings="modules_setattr"
+def __setattr__():
+    """Enter a value in the table it belongs to, or in `__dict__` like any attribute.
+
+    A `Parameter` goes into `self._parameters`, a `Module` into `self._modules`, and the name leaves
+    the other tables and `__dict__`. For any other value, a name that is in a table stays there: in
+    `self._buffers` the value may be a tensor or None, in the other two only None. A module can't take
+    the name of a parameter; the reverse is allowed.
+
+    Raises:
+        AttributeError: "cannot assign parameters before Module.__init__() call" (or "module"): no
+            tables yet.
+        TypeError: the name is in a table that this value can't be in; the message is
+            `refused(name, value, table)`.
+    """
+
 
 # %% check="modules_setattr"
 n = mytorch.nn
@@ -341,7 +359,7 @@ def __setattr__(self, name, value):
 
 # %% mutant="modules_setattr"
 # Doesn't notice a forgotten super().__init__()
-# Without tables there is a KeyError, which tells nobody what was forgotten.
+# Without tables there is a KeyError, which doesn't say what was forgotten.
 def __setattr__(self, name, value):
     for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
         if isinstance(value, kind):
@@ -428,7 +446,7 @@ def __setattr__(self, name, value):
 
 # %% mutant="modules_setattr"
 # Detaches the buffer
-# The module keeps the very tensor that was assigned; who wrote to the other one wonders why nothing changes.
+# The module should keep the very tensor that was assigned. Here, writing to that tensor no longer changes the buffer.
 def __setattr__(self, name, value):
     for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
         if isinstance(value, kind):
@@ -512,6 +530,25 @@ def __setattr__(self, name, value):
 #
 # Shared modules and members come once, under the first name, unless `remove_duplicate` is False. Places that hold `None`
 # are skipped.
+
+
+# %% docstrings="modules_names"
+def named_modules():
+    """This module, named `prefix`, and all below it, each before those below it: ("layers.0", module).
+
+    A module that can be reached in two ways comes once, under its first name, unless
+    `remove_duplicate` is False.
+    `memo` holds those that have come already. If `remove_duplicate`, each module is added to it.
+    """
+
+
+def named_members():
+    """What `members(module)` holds, of this module and, if `recurse`, of all below it, by full names.
+
+    An entry that is None has no name. A member that occurs twice comes once, under its first name,
+    unless `remove_duplicate` is False.
+    """
+
 
 # %% check="modules_names"
 model = family(mytorch)
@@ -722,14 +759,56 @@ def named_modules(self, memo=None, prefix="", remove_duplicate=True):
     return Module.named_modules(self, memo, prefix, remove_duplicate)
 
 
-# %% [markdown] exercise="modules_state_dict" kind="core" points="1 2" part="mytorch.nn.module:Module.state_dict mytorch.nn.module:Module.load_state_dict"
+# %% [markdown] exercise="modules_state_dict" kind="core" points="1 2" part="mytorch.nn.module:Module.saved_members mytorch.nn.module:Module.state_dict | mytorch.nn.module:Module.load_state_dict mytorch.nn.module:load"
 # ### Exercise 4 · State dicts, both ways
-# `state_dict` is one call of `named_members`: `Module.saved_members` says what to take of each module, and both names of
+# `state_dict` is one call of `named_members`: your `saved_members` says what to take of each module, and both names of
 # what is shared are wanted. Here `prefix` is put before each name as it is: `"net."` brings its own dot.
 #
-# `load_state_dict` goes the other way. `load(name, target, source)` copies one tensor into the model's own, or says what is
-# wrong. Load everything that fits before you raise. Unexpected names come in the order of the dict, everything else in that
+# `load_state_dict` goes the other way. Your function `load(name, target, source)` copies one tensor into the model's own, or says
+# what is wrong. Load everything that fits before you raise. Unexpected names come in the order of the dict, everything else in that
 # of the module. Return `_IncompatibleKeys(missing, unexpected)`, and leave the given dict as it is.
+
+
+# %% docstrings="modules_state_dict"
+def saved_members():
+    """This module's own parameters and persistent buffers, in one dict; `self._not_saved` has the names of the others."""
+
+
+def state_dict():
+    """All parameters and persistent buffers by their full names. They share the module's memory.
+
+    `saved_members` is what to take of each module. A tensor that has two names is in it twice. Tensors
+    are detached, unless `keep_vars`.
+    """
+
+
+def load_state_dict():
+    """Copy the tensors of a state dict into the parameters and buffers of the same names.
+
+    Returns the names that the dict lacks, and those that it has too many. What fits is loaded, even if
+    an error is raised: `load(name, target, source)` loads one tensor and returns "", or says what is
+    wrong.
+
+    Raises:
+        RuntimeError: "Error(s) in loading state_dict for Linear:" and, each on a line of its own that
+            begins with a tab, what is wrong. If `strict`, 'Missing key(s) in state_dict: "bias". '
+            comes first, then 'Unexpected key(s) in state_dict: "scale", "shift". '; what `load` says
+            follows.
+    """
+
+
+def load():
+    """Copy the tensor `source` of a state dict into the module's own, `target`, without recording it; returns "".
+
+    A parameter that has no shape yet, an `UninitializedParameter`, gets that of the source: `materialize(shape)`. What
+    can't be loaded is left as it is, and the function returns what is wrong:
+
+    - 'While copying the parameter named "bias", expected torch.Tensor or Tensor-like object from checkpoint but
+      received <class 'int'>'
+    - "size mismatch for bias: copying a param with shape torch.Size([3]) from checkpoint, the shape in current model is
+      torch.Size([2])."
+    """
+
 
 # %% check="modules_state_dict"
 generator = check.rng()
@@ -742,6 +821,8 @@ with mytorch.no_grad():
         each.add_(float(generator.integers(2, 9)))
 source = OrderedDict((name, each.detach().clone()) for name, each in saved.state_dict().items())
 kept = model.state_dict(keep_vars=True)
+lazy, fixed = mytorch.nn.LazyLinear(2), mytorch.nn.Linear(3, 2)
+lazy_error = check.error(lazy.load_state_dict, fixed.state_dict())
 
 
 def loaded(change, strict):
@@ -781,6 +862,9 @@ check.show(
         "the model still requires grad": [each.requires_grad for each in model.parameters()],
         "keep_vars": [kept["first.weight"] is model.first.weight, kept["inner.0.count"] is model.inner[0].count],
         "a Linear, from an empty dict": str(check.error(model.first.load_state_dict, {})),
+        "a lazy layer, from a Linear": lazy_error
+        or [mytorch.equal(lazy.weight, fixed.weight), lazy.bias.requires_grad],
+        "what a Linear saves": list(model.first.saved_members()),
     }
     | {
         f"{name}, {'' if strict else 'not '}strict": loaded(change, strict)
@@ -802,6 +886,44 @@ check.show(
 # %% [markdown] hint="modules_state_dict"
 # If `strict`, two lines may come before what `load` says, missing names first. Join the lines that aren't empty by
 # `"\n\t"`, and raise if there is one. Otherwise return `_IncompatibleKeys(missing, unexpected)`.
+
+
+# %% [markdown] hint="modules_state_dict"
+# `load`: `isinstance(source, Tensor)` first, then the lazy parameter, then the shapes; at last `target.copy_(source)` under `no_grad()`.
+# `saved_members`: `self._parameters | {…}`, with the buffers whose names aren't in `self._not_saved`.
+
+
+# %% mutant="modules_state_dict"
+# Broadcasts
+# `copy_` would broadcast: a bias of one number fits into one of three, and nobody notices. The shapes must be equal.
+def load(name, target, source):
+    if not isinstance(source, Tensor):
+        wanted = "torch.Tensor or Tensor-like object from checkpoint"
+        return f'While copying the parameter named "{name}", expected {wanted} but received {type(source)}'
+    if isinstance(target, UninitializedParameter):
+        target.materialize(source.shape)
+    with no_grad():
+        target.copy_(source)
+    return ""
+
+
+# %% mutant="modules_state_dict"
+# Raises at once
+# What fits is loaded even if one tensor doesn't: say what is wrong, and let `load_state_dict` raise.
+def load(name, target, source):
+    if target.shape != source.shape:
+        shapes = f"shape {source.shape} from checkpoint, the shape in current model is {target.shape}"
+        raise RuntimeError(f"size mismatch for {name}: copying a param with {shapes}.")
+    with no_grad():
+        target.copy_(source)
+    return ""
+
+
+# %% mutant="modules_state_dict"
+# Saves parameters alone
+# A running mean isn't a parameter, and a model without it gives other results: buffers are saved, too.
+def saved_members(self):
+    return dict(self._parameters)
 
 
 # %% mutant="modules_state_dict"
@@ -909,7 +1031,7 @@ def load_state_dict(self, state_dict, strict=True):
 
 # %% mutant="modules_state_dict"
 # Adds a dot
-# A prefix is put before the names as it is. Who calls state_dict gives the dot along, or doesn't want one.
+# A prefix is put before the names as it is. Whoever calls state_dict includes the dot, or doesn't want one.
 def state_dict(self, *, prefix="", keep_vars=False):
     named = self.named_members(Module.saved_members, prefix.removesuffix("."), True, False)
     return OrderedDict((name, tensor if keep_vars else tensor.detach()) for name, tensor in named)
@@ -953,7 +1075,7 @@ def load_state_dict(self, state_dict, strict=True):
 
 # %% mutant="modules_state_dict"
 # Loads in the order of the dict
-# What load says comes in the order of the module, whatever order the dict has.
+# Messages come in the order of the module, whatever order the dict has.
 def load_state_dict(self, state_dict, strict=True):
     own = self.state_dict(keep_vars=True)
     missing = [name for name in own if name not in state_dict]
@@ -1014,7 +1136,7 @@ def load_state_dict(self, state_dict, strict=True):
 
 # %% mutant="modules_state_dict"
 # Stops at the first error
-# Load everything that fits, and tell all that is wrong: a user would otherwise mend one name a run.
+# Load everything that fits, and report all that is wrong: otherwise a user would find one wrong name per run.
 def load_state_dict(self, state_dict, strict=True):
     own = self.state_dict(keep_vars=True)
     missing = [name for name in own if name not in state_dict]
@@ -1042,73 +1164,353 @@ def load_state_dict(self, state_dict, strict=True):
     return Module.load_state_dict(self, state_dict, strict)
 
 
-# %% [markdown] exercise="modules_bilinear" kind="core" points=3 part="mytorch.nn.linear:bilinear"
-# ### Exercise 5 · Bilinear
-# Compute $x_1^\top W_k\, x_2 + b_k$ for each output $k$, on the last dimensions of two batches of any shape. Write no loop:
-# the check counts the nodes of the graph, and more outputs or rows must not need more. `matmul` broadcasts what comes
-# before the last two dimensions. Give the inputs dimensions so that one call multiplies by every $W_k$ at once.
+# %% [markdown] exercise="modules_linear" kind="core" points="1 1 1" part="mytorch.nn.linear:linear mytorch.nn.linear:Linear.__init__ mytorch.nn.linear:Linear.forward | mytorch.nn.init:draw mytorch.nn.linear:Linear.reset_parameters | mytorch.nn.linear:bilinear"
+# ### Exercise 5 · Linear layers
+# Write `nn.Linear`. `linear` computes $y = x W^\top + b$ on the last dimension of an input with any number of dimensions.
+# The layer makes its two parameters from `empty(..., **where)`, so that a dtype or a device that is asked for reaches both,
+# and leaves their initial values to `reset_parameters`. That calls `draw`, which convolutions and recurrent layers use, too.
+# `uniform_(tensor, low, high)` overwrites a tensor with random numbers, and autograd doesn't record it.
+#
+# Then go one step further: `bilinear` computes $x_1^\top W_k\, x_2 + b_k$ for each output $k$. Write no loop: the check counts
+# the nodes of the graph, and more outputs or rows must not need more. `matmul` broadcasts what comes before the last two
+# dimensions. Give the inputs dimensions so that one call multiplies by every $W_k$ at once.
 
-# %% check="modules_bilinear"
+
+# %% docstrings="modules_linear"
+def linear():
+    """x Wᵀ + b on the last dimension: (..., in) to (..., out). `weight` is (out, in), `bias` is (out,) or None."""
+
+
+def __init__():
+    """Register `weight` (out_features, in_features), then `bias` (out_features,), as parameters.
+
+    Both sizes become attributes. Without a bias the name `bias` is registered all the same, as an empty
+    place. What is in `where` (a dtype, a device) is handed on to `empty`. At the end `reset_parameters` draws
+    the initial values.
+    """
+
+
+def forward():
+    """The layer's map of its input, computed by `linear`."""
+
+
+def draw():
+    """Overwrite each of the parameters, in their order, with numbers uniform in ±1 / √inputs.
+
+    Where there are no inputs, the bound is 0.
+    """
+
+
+def reset_parameters():
+    """Draw weight and bias anew. They stay the same objects."""
+
+
+def bilinear():
+    """x₁ᵀ Wₖ x₂ + bₖ for each output k, on the last dimensions: (..., in1) and (..., in2) to (..., out).
+
+    `weight` has shape (out, in1, in2): a matrix for each output. `bias` has shape (out,).
+    """
+
+
+# %% check="modules_linear"
 generator = check.rng()
 left, right, outputs = (int(size) for size in generator.permutation([2, 3, 4]))
-compute = mytorch.nn.functional.bilinear
+functional, tables = mytorch.nn.functional, ("_parameters", "_modules", "_buffers")
 
 
-def inputs(shape, outputs, dtype=mytorch.float64):
-    """Two batches, a weight and a bias that all require grad."""
-    sizes = (*shape, left), (*shape, right), (outputs, left, right), (outputs,)
+def made(*sizes, **options):
+    """A new layer, drawn from the seed, or the error."""
+    mytorch.manual_seed(check.seed())
+    answer = []
+    problem = check.error(lambda: answer.append(mytorch.nn.Linear(*sizes, **options)))
+    return problem or answer[0]
+
+
+def about(name, layer):
+    """How a layer prints, what is in its tables, and what its parameters are."""
+    if isinstance(layer, Exception):
+        return {name: f"{type(layer).__name__}: {layer}"}
+    places = {table: list(getattr(layer, table)) for table in tables}
+    facts = [(each, tuple(p.shape), p.dtype, p.requires_grad, p.is_leaf) for each, p in layer.named_parameters()]
+    return {name: repr(layer), f"{name}: names": places, f"{name}: parameters": facts}
+
+
+def inputs(*sizes, dtype=mytorch.float64):
+    """Tensors of these shapes that all require grad."""
     return [mytorch.tensor(generator.normal(size=size).round(2), dtype=dtype).requires_grad_() for size in sizes]
 
 
-def product(name, given):
+def product(name, call, given):
     """The result, or the error, and the gradients of all that was given."""
     answer = []
-    problem = check.error(lambda: answer.append(compute(*given)))
+    problem = check.error(lambda: answer.append(call(*given)))
     check.error(lambda: (answer[0] * answer[0]).sum().backward())
     result = f"{type(problem).__name__}: {problem}" if problem else answer[0].detach()
     return {name: result, f"{name}: gradients": [each.grad for each in given]}
 
 
 def nodes(rows, outputs):
-    """How many nodes the graph of the result has."""
-    found = []
-    check.error(lambda: found.append(compute(*inputs((rows,), outputs)).grad_fn))
+    """How many nodes the graph of a bilinear result has."""
+    found, given = [], inputs((rows, left), (rows, right), (outputs, left, right), (outputs,))
+    check.error(lambda: found.append(functional.bilinear(*given).grad_fn))
     for node in found:
         found += [other for other, _ in getattr(node, "next_functions", ()) if other and other not in found]
     return len(found)
 
 
+def bilinear_of(name, shape, outputs, given=4, dtype=mytorch.float64):
+    sizes = (*shape, left), (*shape, right), (outputs, left, right), (outputs,)
+    return product(name, functional.bilinear, inputs(*sizes, dtype=dtype)[:given])
+
+
+def linear_of(name, shape, given=3, dtype=mytorch.float64):
+    sizes = (*shape, left), (outputs, left), (outputs,)
+    return product(name, functional.linear, inputs(*sizes, dtype=dtype)[:given])
+
+
+def redrawn():
+    """Whether the parameters stay the same objects, their values with the seed again, and whether there is a history."""
+    layer = mytorch.nn.Linear(left, outputs)
+    held = list(layer.parameters())
+    mytorch.manual_seed(check.seed())
+    problem = check.error(layer.reset_parameters)
+    now = list(layer.parameters())
+    same = len(held) == len(now) and all(one is other for one, other in zip(held, now, strict=True))
+    return str(problem), same, [each.detach() for each in now], [each.requires_grad and each.is_leaf for each in now]
+
+
+def drawn(shapes, inputs):
+    """What `draw` leaves in tensors of ones."""
+    mytorch.manual_seed(check.seed())
+    tensors = [mytorch.ones(shape) for shape in shapes]
+    problem = check.error(mytorch.nn.init.draw, iter(tensors), inputs)
+    return f"{type(problem).__name__}: {problem}" if problem else tensors
+
+
+layer, bare = made(left, outputs), made(left, outputs, bias=False)
+called = [
+    product(name, each, inputs((2, left), dtype=mytorch.float32)) for name, each in (("call", layer), ("bare", bare))
+]
 check.show(
     {"sizes": (left, right, outputs)}
-    | product("one pair", inputs((), outputs))
-    | product("a batch", inputs((5,), outputs))
-    | product("a batch of one", inputs((1,), outputs))
-    | product("a batch of rows", inputs((2, 3), outputs))
-    | product("one output", inputs((2,), 1))
-    | product("without a bias", inputs((2,), outputs)[:3])
-    | product("of float32", inputs((2,), outputs, mytorch.float32))
+    | about("a layer", layer)
+    | {"weight": getattr(layer, "weight", None), "bias": getattr(layer, "bias", None)}
+    | about("without a bias", bare)
+    | about("of float64", made(left, outputs, dtype=mytorch.float64))
+    | called[0]
+    | called[1]
+    | linear_of("a row", ())
+    | linear_of("a batch", (5,))
+    | linear_of("a batch of rows", (2, 3))
+    | linear_of("linear without a bias", (2,), 2)
+    | {"drawn anew": redrawn()}
+    | {"draw": drawn(((3, 2), (2,)), left), "draw for one input": drawn(((4,),), 1), "draw for none": drawn(((2,),), 0)}
+    | bilinear_of("one pair", (), outputs)
+    | bilinear_of("a batch of pairs", (5,), outputs)
+    | bilinear_of("a batch of one pair", (1,), outputs)
+    | bilinear_of("rows of pairs", (2, 3), outputs)
+    | bilinear_of("one output", (2,), 1)
+    | bilinear_of("bilinear without a bias", (2,), outputs, 3)
+    | bilinear_of("of float32", (2,), outputs, dtype=mytorch.float32)
     | {
         "more nodes for more outputs": nodes(2, 9) > nodes(2, 3),
         "more nodes for more rows": nodes(9, 2) > nodes(3, 2),
     },
     rtol=1e-4,
     atol=1e-5,
-    text="Batches through a bilinear map: results, and the gradients of both inputs, weight and bias.",
+    text="Layers: their names, parameters and initial values. Then results, and the gradients of all inputs.",
 )
 
-# %% [markdown] hint="modules_bilinear"
-# For one pair and one output it is a row times a matrix times a column: (1, in1) @ (in1, in2) @ (in2, 1).
+# %% [markdown] hint="modules_linear"
+# One row times the weight is a sum over `in`: which dimension of the weight has that length, and where does a product of
+# matrices need it? In `__init__` nothing may be assigned before the module's tables are there.
 
-# %% [markdown] hint="modules_bilinear"
-# `input1` has to become (..., 1, 1, in1): one dimension for the row, and one that is stretched to the number of outputs.
-# `input2` becomes (..., 1, in2, 1).
+# %% [markdown] hint="modules_linear"
+# `matmul(input, weight.T)`, and the bias if it `is not None`. `super().__init__()` comes first in `__init__`; a bias that isn't
+# wanted is `self.register_parameter("bias", None)`. For `bilinear`, one pair and one output are a row times a matrix times a
+# column, (1, in1) @ (in1, in2) @ (in2, 1): make `input1` (..., 1, 1, in1) and `input2` (..., 1, in2, 1).
 
-# %% [markdown] hint="modules_bilinear"
-# `rows = input1.unsqueeze(-2).unsqueeze(-2)` and `columns = input2.unsqueeze(-2).unsqueeze(-1)`. The result of both products
-# has shape (..., out, 1, 1): squeeze the last two, and add the bias if there is one.
+# %% [markdown] hint="modules_linear"
+# `self.weight = Parameter(empty(out_features, in_features, **where))`; `draw(self.parameters(), self.in_features)` has the bound
+# `1 / math.sqrt(inputs) if inputs > 0 else 0.0`. In `bilinear`, `rows = input1.unsqueeze(-2).unsqueeze(-2)` and
+# `columns = input2.unsqueeze(-2).unsqueeze(-1)`; of both products' result (..., out, 1, 1) squeeze the last two dimensions.
 
 
-# %% mutant="modules_bilinear"
+# %% mutant="modules_linear"
+# Stores the weight as (in, out)
+# The numbers fit, but the shape is TensorFlow's: PyTorch's weight has a row for each output, and a state dict from
+# PyTorch wouldn't load.
+def __init__(self, in_features, out_features, bias=True, **where):
+    super().__init__()
+    self.in_features, self.out_features = in_features, out_features
+    self.weight = Parameter(empty(in_features, out_features, **where))
+    self.register_parameter("bias", Parameter(empty(out_features, **where)) if bias else None)
+    self.reset_parameters()
+
+
+def forward(self, input):
+    return linear(input, self.weight.T, self.bias)
+
+
+# %% mutant="modules_linear"
+# Multiplies by the weight as it is
+# The weight is (out, in), a row for each output. The input's last dimension has to meet `in`, so it is transposed.
+def linear(input, weight, bias=None):
+    product = matmul(input, weight)
+    return product if bias is None else product + bias
+
+
+# %% mutant="modules_linear"
+# Works for a batch of rows alone
+# An input may have one dimension or five: all but the last one are the batch.
+def linear(input, weight, bias=None):
+    rows, columns = input.shape
+    product = matmul(input.reshape(rows, columns), weight.T)
+    return product if bias is None else product + bias
+
+
+# %% mutant="modules_linear"
+# Leaves out the bias
+# The product is right; the bias, a number for each output, has to be added where there is one.
+def linear(input, weight, bias=None):
+    return matmul(input, weight.T)
+
+
+# %% mutant="modules_linear"
+# Detaches the weight
+# The result is right, but the layer never learns: no gradient reaches the weight.
+def linear(input, weight, bias=None):
+    product = matmul(input, weight.detach().T)
+    return product if bias is None else product + bias
+
+
+# %% mutant="modules_linear"
+# Makes plain tensors
+# A tensor that requires grad gets a gradient, but only a Parameter is in parameters(): nobody trains or saves these.
+def __init__(self, in_features, out_features, bias=True, **where):
+    super().__init__()
+    self.in_features, self.out_features = in_features, out_features
+    self.weight = empty(out_features, in_features, **where).requires_grad_()
+    self.bias = empty(out_features, **where).requires_grad_() if bias else None
+    for each in (self.weight,) if self.bias is None else (self.weight, self.bias):
+        draw([each], in_features)
+
+
+# %% mutant="modules_linear"
+# An ordinary None for a bias
+# Without a bias the name still has a place in the table, an empty one: a tensor that is assigned to it later is refused.
+def __init__(self, in_features, out_features, bias=True, **where):
+    super().__init__()
+    self.in_features, self.out_features = in_features, out_features
+    self.weight = Parameter(empty(out_features, in_features, **where))
+    self.bias = Parameter(empty(out_features, **where)) if bias else None
+    self.reset_parameters()
+
+
+# %% mutant="modules_linear"
+# The bias first
+# parameters() gives them in the order of registration. A saved optimizer counts by it, and random numbers are drawn in it.
+def __init__(self, in_features, out_features, bias=True, **where):
+    super().__init__()
+    self.in_features, self.out_features = in_features, out_features
+    self.register_parameter("bias", Parameter(empty(out_features, **where)) if bias else None)
+    self.weight = Parameter(empty(out_features, in_features, **where))
+    self.reset_parameters()
+
+
+# %% mutant="modules_linear"
+# Forgets the dtype
+# `where` holds what was asked for, dtype or device. Without it a float64 layer is float32, and one for the GPU is on the CPU.
+def __init__(self, in_features, out_features, bias=True, **where):
+    super().__init__()
+    self.in_features, self.out_features = in_features, out_features
+    self.weight = Parameter(empty(out_features, in_features))
+    self.register_parameter("bias", Parameter(empty(out_features)) if bias else None)
+    self.reset_parameters()
+
+
+# %% mutant="modules_linear"
+# Never draws
+# `empty` reserves memory and writes nothing into it. What is there isn't random, and may be nan.
+def __init__(self, in_features, out_features, bias=True, **where):
+    from mytorch.creation import zeros
+
+    super().__init__()
+    self.in_features, self.out_features = in_features, out_features
+    self.weight = Parameter(zeros(out_features, in_features, **where))
+    self.register_parameter("bias", Parameter(zeros(out_features, **where)) if bias else None)
+
+
+# %% mutant="modules_linear"
+# Multiplies in `forward` and forgets that a bias may be None
+# `+ self.bias` raises where there is none; `linear` asks for that.
+def forward(self, input):
+    return matmul(input, self.weight.T) + self.bias
+
+
+# %% mutant="modules_linear"
+# Divides by the number of inputs, not its root
+# A sum of n terms has a standard deviation that grows with √n, so 1/√n keeps its size; with 1/n the output vanishes.
+def draw(parameters, inputs):
+    bound = 1 / inputs if inputs > 0 else 0.0
+    for parameter in parameters:
+        uniform_(parameter, -bound, bound)
+
+
+# %% mutant="modules_linear"
+# Takes the bound for the standard deviation
+# The numbers lie between ±1/√inputs, so their standard deviation is smaller by √3. This bound is √3/√inputs.
+def draw(parameters, inputs):
+    bound = math.sqrt(3 / inputs) if inputs > 0 else 0.0
+    for parameter in parameters:
+        uniform_(parameter, -bound, bound)
+
+
+# %% mutant="modules_linear"
+# Never below zero
+# uniform_(tensor, 0, bound) has a mean of bound / 2: every output would begin far from 0. The range is ±bound.
+def draw(parameters, inputs):
+    bound = 1 / math.sqrt(inputs) if inputs > 0 else 0.0
+    for parameter in parameters:
+        uniform_(parameter, 0.0, bound)
+
+
+# %% mutant="modules_linear"
+# Divides by zero
+# A layer may have no inputs: a lazy one before its first batch, for instance. Its bound is 0.
+def draw(parameters, inputs):
+    bound = 1 / math.sqrt(inputs)
+    for parameter in parameters:
+        uniform_(parameter, -bound, bound)
+
+
+# %% mutant="modules_linear"
+# Starts the bias at zero
+# TensorFlow's Dense does. PyTorch's Linear draws the bias from the same range as the weight.
+def reset_parameters(self):
+    draw([self.weight], self.in_features)
+    if self.bias is not None:
+        self.bias.detach().zero_()
+
+
+# %% mutant="modules_linear"
+# Counts the outputs
+# The bound comes from what is added up in one output, the inputs: the second dimension of the weight.
+def reset_parameters(self):
+    draw(self.parameters(), self.out_features)
+
+
+# %% mutant="modules_linear"
+# Makes new parameters
+# An optimizer that was made before holds the old ones, and would step what no layer uses. Overwrite them.
+def reset_parameters(self):
+    self.weight = Parameter(self.weight.detach().clone())
+    if self.bias is not None:
+        self.bias = Parameter(self.bias.detach().clone())
+    draw(self.parameters(), self.in_features)
+
+
+# %% mutant="modules_linear"
 # Every row with every row
 # This multiplies all pairs of the batch. Row i of the first input belongs to row i of the second, and to no other.
 def bilinear(input1, input2, weight, bias=None):
@@ -1116,7 +1518,7 @@ def bilinear(input1, input2, weight, bias=None):
     return products if bias is None else products + bias.unsqueeze(-1).unsqueeze(-1)
 
 
-# %% mutant="modules_bilinear"
+# %% mutant="modules_linear"
 # Only one batch dimension
 # It works for a batch of rows, and for nothing else: a single pair or a batch of batches doesn't fit.
 def bilinear(input1, input2, weight, bias=None):
@@ -1125,7 +1527,7 @@ def bilinear(input1, input2, weight, bias=None):
     return products if bias is None else products + bias
 
 
-# %% mutant="modules_bilinear"
+# %% mutant="modules_linear"
 # Forgets the bias
 # The products are right; the bias, one number for each output, has to be added where there is one.
 def bilinear(input1, input2, weight, bias=None):
@@ -1133,7 +1535,7 @@ def bilinear(input1, input2, weight, bias=None):
     return matmul(matmul(rows, weight), columns).squeeze((-2, -1))
 
 
-# %% mutant="modules_bilinear"
+# %% mutant="modules_linear"
 # Squeezes everything
 # squeeze() without dimensions takes a batch of one away too. Only the last two dimensions are the products' own.
 def bilinear(input1, input2, weight, bias=None):
@@ -1142,7 +1544,7 @@ def bilinear(input1, input2, weight, bias=None):
     return products if bias is None else products + bias
 
 
-# %% mutant="modules_bilinear"
+# %% mutant="modules_linear"
 # A sum of two linear maps
 # It adds what each input gives by itself. A bilinear map multiplies them: twice both inputs is four times the result.
 def bilinear(input1, input2, weight, bias=None):
@@ -1150,7 +1552,7 @@ def bilinear(input1, input2, weight, bias=None):
     return first + second if bias is None else first + second + bias
 
 
-# %% mutant="modules_bilinear"
+# %% mutant="modules_linear"
 # Loops over the outputs
 # Each output makes nodes of its own, so 1000 outputs make thousands. One product with the whole weight does it.
 def bilinear(input1, input2, weight, bias=None):
@@ -1160,7 +1562,7 @@ def bilinear(input1, input2, weight, bias=None):
     return products if bias is None else products + bias
 
 
-# %% mutant="modules_bilinear"
+# %% mutant="modules_linear"
 # Leaves the graph
 # NumPy's numbers have no history: neither the weight nor the layers before get a gradient.
 def bilinear(input1, input2, weight, bias=None):
@@ -1173,7 +1575,7 @@ def bilinear(input1, input2, weight, bias=None):
     return products if bias is None else products + bias.detach()
 
 
-# %% mutant="modules_bilinear"
+# %% mutant="modules_linear"
 # Detaches the inputs
 # The layer itself learns, but no gradient reaches the layers before it.
 def bilinear(input1, input2, weight, bias=None):
@@ -1182,7 +1584,7 @@ def bilinear(input1, input2, weight, bias=None):
     return products if bias is None else products + bias
 
 
-# %% mutant="modules_bilinear"
+# %% mutant="modules_linear"
 # Makes everything float32
 # The result has the type of the inputs: a model in float64 stays in float64.
 def bilinear(input1, input2, weight, bias=None):
@@ -1191,7 +1593,7 @@ def bilinear(input1, input2, weight, bias=None):
     return products if bias is None else products + bias.float()
 
 
-# %% mutant="modules_bilinear"
+# %% mutant="modules_linear"
 # Asks whether the bias is true
 # `if bias` asks a tensor for its truth: an error with several numbers, and wrong with a single 0. Ask `is not None`.
 def bilinear(input1, input2, weight, bias=None):
@@ -1200,16 +1602,16 @@ def bilinear(input1, input2, weight, bias=None):
     return products + bias if bias else products
 
 
-# %% mutant="modules_bilinear"
+# %% mutant="modules_linear"
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
-def bilinear(input1, input2, weight, bias=None):
+def linear(input, weight, bias=None):
     from minitorch.nn import functional
 
-    return functional.bilinear(input1, input2, weight, bias)
+    return functional.linear(input, weight, bias)
 
 
-# %% [markdown] exercise="modules_repair_centre" kind="repair" points=3
+# %% [markdown] exercise="modules_repair_centre" kind="repair" points=2
 # ### Exercise 6 · The layer that forgets (repair)
 # `Centre` subtracts a running mean of its inputs. In training it works. Two colleagues complain: a model that was saved
 # and loaded gives other answers, and after `model.half()` the next layer refuses what `Centre` gives it. Training must
@@ -1611,3 +2013,254 @@ def survivors(change) -> list[bool]:
     memory = model.weight.data
     after = change(model)
     return [after is model, after.weight.data_ptr() == memory.data_ptr()]
+
+
+# %% [markdown] exercise="modules_call" kind="core" points="1 1 1" part="mytorch.nn.module:Module.__call__ | mytorch.nn.module:Module.apply mytorch.nn.module:Module.get_submodule | mytorch.nn.module:Module.zero_grad"
+# ### Exercise 8 · Why `model(x)` and not `model.forward(x)`
+# A call runs `forward` between hooks. Write it, and three methods that go through the tree: `self.children()` are the modules
+# directly below, `self.parameters()` all parameters. The hooks are in three dicts, in the order in which they were registered:
+# `self._forward_pre_hooks`, `self._forward_hooks` and `self._backward_hooks`.
+
+
+# %% docstrings="modules_call"
+def __call__():
+    """Run `forward` between the hooks.
+
+    First each of the forward pre-hooks is called as `hook(self, args)`. What it returns, unless None, takes the
+    place of the arguments; if it isn't a tuple, it is the only argument. After `forward(*args, **kwargs)` each of the
+    forward hooks is called as `hook(self, args, result)`; what it returns, unless None, takes the place of the
+    result. A hook may remove itself.
+
+    If there are backward hooks, `call = Call(self)` watches the gradients: the arguments of `forward` and its
+    hooks are `call.enter(args)`, and what is returned is `call.leave(result)`.
+    """
+
+
+def apply():
+    """Call `fn` with every module below this one, and with this one last. Returns this module."""
+
+
+def get_submodule():
+    """The module of a full name such as "layers.0"; this one for an empty name.
+
+    Raises:
+        AttributeError: "Linear has no attribute `weights`", with the class of the module that lacks it; or
+            "`weight` is not an nn.Module", if there is something else of that name.
+    """
+
+
+def zero_grad():
+    """Drop the gradients of all parameters, or fill them with zeros if `set_to_none` is false.
+
+    Zeros are written into the memory that the gradient has. A gradient that has a history gets none:
+    `detach()` comes first. None stays None.
+    """
+
+
+# %% check="modules_call"
+generator = check.rng()
+nn = mytorch.nn
+k = float(generator.integers(2, 6))
+numbers = mytorch.tensor([[float(each) for each in generator.integers(1, 9, 3)] for _ in range(2)])
+told = []
+
+
+class Scaled(nn.Module):
+    def forward(self, x, y=0.0, *, power=1):
+        return (x * k + y) ** power
+
+
+def note(name, change=None):
+    def hook(module, *given):
+        told.append((name, type(module).__name__, [list(each) if isinstance(each, tuple) else each for each in given]))
+        return None if change is None else change(*given)
+
+    return hook
+
+
+def called(prepare, *arguments, **keywords):
+    """What a module returns with these hooks, what the hooks were given, or the error."""
+    told.clear()
+    module, results = Scaled(), []
+    prepare(module)
+    problem = check.error(lambda: results.append(module(*arguments, **keywords)))
+    return problem or results[0], list(told)
+
+
+def removes_itself(module):
+    handles = []
+
+    def once(module, args):
+        told.append("once")
+        handles[0].remove()
+
+    handles.append(module.register_forward_pre_hook(once))
+    module.register_forward_pre_hook(note("after it"))
+
+
+def both(module):
+    module.register_forward_pre_hook(note("first", lambda args: args[0] * 10))
+    module.register_forward_pre_hook(note("second", lambda args: (*args, 1.0)))
+    module.register_forward_hook(note("third", lambda args, result: result + 100))
+    module.register_forward_hook(note("fourth"))
+
+
+def gradients(wrapped):
+    told.clear()
+    module, x = Scaled(), numbers.clone().requires_grad_()
+    if wrapped:
+        module.register_full_backward_hook(note("backward", lambda arrived, left: tuple(g * 2 for g in arrived)))
+        module.register_forward_hook(note("forward"))
+    module(x).sum().backward()
+    return x.grad, [each[:2] for each in told]
+
+
+model = nn.Sequential(nn.Linear(3, 2), nn.Sequential(nn.Identity(), nn.Linear(2, 2, bias=False)))
+model.none = None
+order = []
+returned = model.apply(lambda module: order.append(repr(module).split("(")[0]))
+names = ("", "0", "1.1", "1.1.weight", "1.2", "weights", "0.weights")
+found = [check.error(model.get_submodule, name) or repr(model.get_submodule(name)) for name in names]
+weight, bias = model[0].weight, model[0].bias
+weight.grad = numbers[:, :3] * 1.0
+weight.grad = weight.grad * mytorch.ones(1, requires_grad=True)
+memory = weight.grad.data_ptr()
+model.zero_grad(set_to_none=False)
+zeros = weight.grad, weight.grad.requires_grad, weight.grad.data_ptr() == memory, bias.grad
+model.zero_grad()
+check.show(
+    {
+        "no hooks": called(lambda module: None, numbers, 1.0, power=2),
+        "four hooks": called(both, numbers),
+        "one that removes itself": called(removes_itself, numbers),
+        "an empty tuple instead of arguments": called(
+            lambda module: module.register_forward_pre_hook(note("pre", lambda args: ())), numbers
+        ),
+        "a result of 0 from a hook": called(
+            lambda module: module.register_forward_hook(note("post", lambda args, result: 0)), numbers
+        ),
+        "gradients": gradients(False),
+        "gradients with a backward hook": gradients(True),
+        "order of apply": (order, returned is model),
+        "submodules": found,
+        "zeros": zeros,
+        "none": (weight.grad, bias.grad),
+    },
+    text="What calls return and what hooks are given; then the tree.",
+)
+
+# %% [markdown] hint="modules_call"
+# `__call__`: go over `list(hooks.values())`. Ask `is not None`, since a hook may return 0 or an empty tuple. In `apply` each child
+# applies `fn` first.
+
+# %% [markdown] hint="modules_call"
+# Between the pre-hooks and `forward`, make `call = Call(self) if self._backward_hooks else None`; if there is one, `args = call.enter(args)`.
+# `get_submodule`: `for name in target.split(".") if target else ():` with `hasattr` and `getattr`, and then `isinstance`.
+
+# %% [markdown] hint="modules_call"
+# `zero_grad`: with `set_to_none`, or where there is none, `parameter.grad = None`; otherwise
+# `parameter.grad = parameter.grad.detach().zero_()`.
+
+
+# %% mutant="modules_call"
+# Takes a single value apart
+# If a pre-hook returns something that isn't a tuple, it is the only argument. `*` would take a tensor apart, row by row.
+def __call__(self, *args, **kwargs):
+    for hook in list(self._forward_pre_hooks.values()):
+        changed = hook(self, args)
+        if changed is not None:
+            args = tuple(changed)
+    call = Call(self) if self._backward_hooks else None
+    args = args if call is None else call.enter(args)
+    result = self.forward(*args, **kwargs)
+    for hook in list(self._forward_hooks.values()):
+        changed = hook(self, args, result)
+        result = result if changed is None else changed
+    return result if call is None else call.leave(result)
+
+
+# %% mutant="modules_call"
+# Asks for the truth of what a hook returns
+# None means "no change". 0 and an empty tuple are values like any other.
+def __call__(self, *args, **kwargs):
+    for hook in list(self._forward_pre_hooks.values()):
+        changed = hook(self, args)
+        if isinstance(changed, tuple) and not changed:
+            continue
+        if changed is not None:
+            args = changed if isinstance(changed, tuple) else (changed,)
+    call = Call(self) if self._backward_hooks else None
+    args = args if call is None else call.enter(args)
+    result = self.forward(*args, **kwargs)
+    for hook in list(self._forward_hooks.values()):
+        changed = hook(self, args, result)
+        result = changed if not isinstance(changed, int) and changed is not None else result
+    return result if call is None else call.leave(result)
+
+
+# %% mutant="modules_call"
+# Forgets the backward hooks
+# Gradients pass the module's border on both sides: `enter` watches the inputs, `leave` the result.
+def __call__(self, *args, **kwargs):
+    for hook in list(self._forward_pre_hooks.values()):
+        changed = hook(self, args)
+        if changed is not None:
+            args = changed if isinstance(changed, tuple) else (changed,)
+    result = self.forward(*args, **kwargs)
+    for hook in list(self._forward_hooks.values()):
+        changed = hook(self, args, result)
+        result = result if changed is None else changed
+    return result
+
+
+# %% mutant="modules_call"
+# Itself first
+# `apply` comes to a module after everything below it, so that an outer module's initialization has the last word.
+def apply(self, fn):
+    fn(self)
+    for module in self.children():
+        module.apply(fn)
+    return self
+
+
+# %% mutant="modules_call"
+# Asks this module for all of the name
+# "1.1" is the module "1" of the module "1". Go down one name at a time.
+def get_submodule(self, target):
+    found = dict(self.named_modules())
+    if target not in found:
+        raise AttributeError(f"{type(self).__name__} has no attribute `{target}`")
+    return found[target]
+
+
+# %% mutant="modules_call"
+# Gives whatever has the name
+# "1.1.weight" is the name of a parameter. PyTorch raises where a name isn't that of a module.
+def get_submodule(self, target):
+    module = self
+    for name in target.split(".") if target else ():
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        module = getattr(module, name)
+    return module
+
+
+# %% mutant="modules_call"
+# New zeros
+# `zero_()` keeps the memory that the gradient has; `* 0` makes another tensor, and keeps nan where a nan was.
+def zero_grad(self, set_to_none=True):
+    for parameter in self.parameters():
+        parameter.grad = None if set_to_none or parameter.grad is None else parameter.grad.detach() * 0
+
+
+# %% mutant="modules_call"
+# Zeros where there was nothing
+# A parameter without a gradient keeps None. An optimizer would move it, if it had momentum, with a gradient of zeros.
+def zero_grad(self, set_to_none=True):
+    from mytorch.creation import zeros_like
+
+    for parameter in self.parameters():
+        if set_to_none:
+            parameter.grad = None
+        else:
+            parameter.grad = zeros_like(parameter) if parameter.grad is None else parameter.grad.detach().zero_()

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Modules and parameters
 # You'll write `Module`: how it finds parameters, names them, saves them and loads them. At the end a GPT's state dict
-# goes from minitorch into your library and back, key by key. Plan 60 minutes for the lesson and 75 for the exercises.
+# goes from minitorch into your library and back, key by key.
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## A model that forgets half of itself
 # This model keeps two hidden layers in a list, and a third layer for the output. It trains, and its state dict loads
 # into a second model.
@@ -59,7 +59,7 @@ for container in (list, nn.ModuleList):
     print(f"{container.__name__:11}", *Net(container).state_dict())
 pictures.curves(losses, xlabel="step", ylabel="mean squared error", log="y", alt="The list's ends higher.")
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # The hidden layers in the list run in `forward`, but the optimizer never got them and the state dict doesn't hold them.
 # How does a module find out what belongs to it?
 #
@@ -88,8 +88,8 @@ outer.first, outer.scale, outer.hidden = inner, 3.0, [4.0]
 print(dict(outer.named()))
 
 # %% [markdown]
-# Assignment registers, and a name is the path from the outermost module down. The list holds a weight, but the value
-# that was assigned is a list, and `__setattr__` doesn't look inside.
+# An assignment registers its value, and a name is the path from the outermost module down. The list holds a weight, but
+# the value that was assigned is a list, and `__setattr__` doesn't look inside.
 #
 # ## Break it
 # Use one layer twice, and drop a weight.
@@ -101,7 +101,7 @@ print([name for name, _ in outer.named()], "and scale is", outer.scale)
 
 # %% [markdown]
 # That's two faults. The shared weights are listed twice, so an optimizer would step them twice. And `scale` is None but
-# still registered, because the record is a *copy* of the attribute. A fact kept in two places can disagree with itself.
+# still registered: the value was kept in two places, `members` and the attribute, and the assignment changed only one.
 #
 # ## Three tables
 # So a module keeps a value in exactly one place: a table for parameters, one for submodules, one for buffers, or
@@ -148,7 +148,7 @@ print(list(scale.parameters()), scale.factor)
 # - *The trap:* layers in a list or dict. Use `ModuleList` or `ModuleDict`.
 # - *Proof:* `proof-lost-list`, `proof-registration`.
 #
-# ## Names · 3.3 查看网络权重参数
+# ## Names
 # Everything else is one walk down the tree. `named_modules` gives each module with its path. `named_parameters` and
 # `state_dict` ask each module on that walk for its own entries (exercise 3).
 
@@ -161,7 +161,7 @@ print("state dict:", list(model.state_dict()))
 pictures.graph(
     model,
     children=lambda module: [(each, name) for name, each in module._modules.items()],
-    label=lambda layer: f"{type(layer).__name__}\n{', '.join(layer._parameters) or 'no own parameters'}",
+    label=lambda layer: f"{type(layer).__name__}\n{', '.join(layer._parameters) or 'no parameters of its own'}",
     kind=lambda module: "module",
     alt="Two arrows, first and again, lead from one Linear to ModuleDict; a third, out, from another.",
 )
@@ -178,8 +178,8 @@ pictures.graph(
 # - *The trap:* sharing where you wanted copies: `[nn.Linear(4, 4)] * 3` is one layer, three times.
 # - *Proof:* `proof-names`, `proof-gpt-keys`.
 #
-# ### To every module: `apply`
-# `apply` calls a function with each module, children first. That's how you give a model other starting values.
+# ### A function for every module: `apply`
+# `apply` calls a function with each module, children first. That's how you give a model other initial weights.
 
 
 # %% tags=["proof-apply"]
@@ -220,13 +220,17 @@ print("to train:", [name for name, _ in shift.named_parameters()], "  to save:",
 print({name: getattr(shift, name).dtype for name in ("learned", "mean", "mask", "plain")})
 
 # %% [markdown]
-# A module can save more than tensors: what `get_extra_state` returns goes into the state dict, and comes back to
-# `set_extra_state`.
-#
+# A module can save more than tensors: what `get_extra_state` returns goes into the state dict, and loading hands it to
+# `set_extra_state`. Write both, because `Shift`, which lacks the second, refuses its own state dict:
+
+# %%
+print(check.error(Shift().load_state_dict, Shift().state_dict()))
+
+# %% [markdown]
 # **Interview · Parameter, buffer or plain attribute?**
 #
 # - *Thirty seconds:* A parameter is trained, saved and moved. A buffer is moved, and saved if it is persistent. A plain
-#   tensor is neither: it stays on the CPU when the model goes to the GPU.
+#   tensor is none of these: it stays on the CPU when the model goes to the GPU.
 # - *They ask next:* When is `persistent=False` right? For what the constructor can compute again, such as a causal
 #   mask.
 # - *The trap:* `self.mean = torch.zeros(3)`. It works until the model moves or is loaded; exercise 6 repairs one.
@@ -248,7 +252,7 @@ mean, early = shift.mean, shift.state_dict()
 print("same buffer:", shift.float().mean is mean, shift.mean.dtype, "  in the earlier state dict:", early["mean"].dtype)
 print("same tensor:", alone.double() is alone, alone.dtype, "  no change:", alone.float() is alone)
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # A module changes itself. A tensor's method returns another tensor, unless there is nothing to change. The parameters
 # stay the same *objects* and get other memory, so an optimizer that you built earlier still holds them. (PyTorch's
 # `to("meta")` is an exception: it makes new ones.) Buffers are replaced, so ask the module for them again. An earlier
@@ -272,7 +276,7 @@ layer = nn.Linear(1, 1)
 best, snapshot = layer.state_dict(), copy.deepcopy(layer.state_dict())
 with torch.no_grad():
     layer.weight.fill_(7.0)
-print("best:", best["weight"].item(), "  snapshot unchanged:", snapshot["weight"].item() != 7.0)
+print("best:", best["weight"].item(), f"  snapshot: {snapshot['weight'].item():.2f}")
 wrong = {"weight": torch.ones(1, 1), "bais": torch.ones(1)}
 print(check.error(layer.load_state_dict, wrong))
 print("and the weight is now", layer.weight.item())
@@ -280,8 +284,8 @@ print("not strict:", layer.load_state_dict(wrong, strict=False))
 print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=False))
 
 # %% [markdown]
-# `best` isn't a snapshot. Its tensors are detached, but they *share memory* with the model until a move gives that
-# other memory, so "the best epoch" turns into the last one. And a load that fails has still loaded everything that
+# `best` isn't a snapshot. Its tensors are detached, but they *share memory* with the model until a move gives the
+# model other memory, so "the best epoch" turns into the last one. And a load that fails has still loaded everything that
 # fits.
 #
 # **Interview · What is in a state dict, and what isn't?**
@@ -292,7 +296,7 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 # - *Longer:* Loading copies numbers into existing parameters. `strict=False` forgives missing and unexpected names, but
 #   not another shape.
 # - *They ask next:* All keys start with `module.`? The model was saved inside `DataParallel` (chapter 23): strip the
-#   prefix.
+#   prefix. A compiled model's keys start with `_orig_mod.`, for the same reason.
 # - *The trap:* `best = model.state_dict()` without a deep copy.
 # - *Proof:* `proof-state-dict-shares`.
 #
@@ -342,10 +346,10 @@ print(len(names), "names,", len(parameters), "parameters,", gpt.get_num_params(F
 print("back:", gpt.load_state_dict(carried(mine.state_dict(), torch)))
 
 # %% [markdown]
-# There is one name more than there are parameters, because `lm_head.weight` *is* `transformer.wte.weight`. Chapter 14
+# There is one more name than there are parameters, because `lm_head.weight` *is* `transformer.wte.weight`. Chapter 14
 # runs the model.
 #
-# ## A linear layer · 3.1 线性网络的参数以及初始化 · 3.8 线性网络
+# ## A linear layer
 # `Linear(in, out)` computes $y = x W^\top + b$ on the last dimension. The weight has shape (out, in): a row for each
 # output. It starts uniform in $\pm 1/\sqrt{in}$, and so does the bias.
 
@@ -380,7 +384,7 @@ pictures.slider(histogram, start={"inputs": 16}, inputs=[4, 16, 64, 256])
 # - *The trap:* storing (in, out). TensorFlow's `Dense` does, and so does GPT-2's original code.
 # - *Proof:* `proof-linear`.
 #
-# ### Bilinear layers · 3.9 双线性网络
+# ### Bilinear layers
 # $y_k = x_1^\top W_k\, x_2 + b_k$: a matrix for each output, and *two* inputs. Without the bias it is linear in each
 # input, but not in both at once. Double the first, the second, then both:
 
@@ -390,7 +394,7 @@ u, v = torch.randn(5, 3), torch.randn(5, 4)
 print("grows by:", *((pair(*each) / pair(u, v)).mean().item() for each in ((2 * u, v), (u, 2 * v), (2 * u, 2 * v))))
 
 # %% [markdown]
-# ### Lazy layers · 3.10 惰性线性层
+# ### Lazy layers
 # How many inputs does the layer after a few convolutions need? A lazy layer waits for the first batch and reads it off.
 
 # %% tags=["proof-lazy"]
@@ -400,7 +404,7 @@ print(head[1], held)
 head(torch.ones(5, 3, 4))
 print(head[1], "the same parameter:", head[1].weight is held, tuple(held.shape))
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # A *pre-hook*, called before `forward`, creates the numbers, removes itself, and turns the object into a `Linear` by
 # assigning to `__class__`. The parameter stays the same object, so an optimizer may hold it before it has a shape.
 #
@@ -420,27 +424,29 @@ print("forward of the first layer:", tuple(model[0].forward(mytorch.ones(1, 2)).
 # %% [markdown]
 # The last line called `forward`, and no hook ran. `__call__` runs the pre-hooks, then `forward`, then the forward
 # hooks. What a pre-hook returns, unless it's None, replaces the arguments, and what a forward hook returns replaces the
-# result. Chapter 21 uses hooks to look into networks.
+# result. [Chapter 21](21_features_and_visualization.ipynb) uses hooks to look into networks.
 #
 # **Interview · Why `model(x)` and not `model.forward(x)`?**
 #
 # - *Thirty seconds:* `__call__` runs the hooks around `forward`. Lazy layers and pruning depend on them.
-# - *The trap:* both give the same numbers until somebody registers a hook. *Proof:* `proof-call`.
+# - *They ask next:* When does `forward` give another result? When a hook replaces the arguments or the result, and in a
+#   lazy layer before its first call, where it raises.
+# - *The trap:* testing without hooks. Both give the same numbers until somebody registers one.
+# - *Proof:* `proof-call`, `proof-lazy`.
 #
-# ## All parameters as one vector · 3.11 参数向量
+# ## All parameters as one vector
 
 # %% tags=["proof-vector"]
 layer, vector = nn.Linear(2, 2), torch.arange(6.0)
 nn.utils.vector_to_parameters(vector, layer.parameters())
 vector[0] = 100.0
-print(layer.weight.tolist(), layer.bias.tolist())
-joined = nn.utils.parameters_to_vector(layer.parameters())
-print("the same memory:", joined.data_ptr() == vector.data_ptr(), "  a history:", joined.requires_grad)
+joined = nn.utils.parameters_to_vector(layer.parameters()).neg_()
+print("model:", layer.weight.tolist(), layer.bias.tolist(), "  joined:", joined.tolist(), joined.grad_fn.name())
 pictures.storage(vector, {"weight": layer.weight.detach(), "bias": layer.bias.detach()})
 
 # %% [markdown]
 # After `vector_to_parameters`, each parameter is a piece of the vector, so a write to the vector changes the model.
-# `parameters_to_vector` is a concatenation: new memory, and a history. Some methods treat all weights as one vector:
+# `parameters_to_vector` is a concatenation: new memory, so `neg_` didn't reach the model, and a history. Some methods treat all weights as one vector:
 # L-BFGS, evolution strategies, or a walk along the line between two trained models.
 #
 # ## The real one
@@ -451,11 +457,11 @@ import inspect
 
 print(inspect.getsource(nn.Module.register_parameter))
 
-# %% [markdown]
-# mytorch has the same table and type check. `_check_name` refuses names that are in use, and names with dots, which
-# would make paths ambiguous. minitorch adds two things. It refuses a parameter with a `grad_fn`: that would be the
-# result of an operation, not a leaf. And `registered(...)` runs global hooks, so that a tool can see the parameters of
-# all models.
+# %% [markdown] tags=["short"]
+# mytorch has the same table and the same type check. `_check_name` refuses names that are in use, and names with dots, which
+# would make paths ambiguous. Like PyTorch, minitorch does two things more. It refuses a parameter with a `grad_fn`: that would
+# be the result of an operation, not a leaf. And `registered(...)` runs global hooks, so that a tool can see the parameters
+# of all models.
 #
 # ## Myths
 # Three half-truths about modules, each with the cell that refutes it:
@@ -476,17 +482,17 @@ print(inspect.getsource(nn.Module.register_parameter))
 #
 # ## The card
 # 1. Assignment registers parameters, modules and buffers, each kind in a table of its own.
-# 2. Lists and dicts hide layers. Use `ModuleList`, `ModuleDict`.
+# 2. Plain lists and dicts hide layers. Use `ModuleList` and `ModuleDict`.
 # 3. A name is the path of attributes.
 # 4. A shared parameter is in `parameters()` once, and in the state dict under each name.
 # 5. Parameter: trained, saved, moved. Buffer: moved, and saved if persistent.
 # 6. `module.to` changes the module; `tensor.to` returns a tensor.
 # 7. `state_dict()` shares memory. Deep-copy to keep it.
 # 8. `Linear`: weight (out, in), uniform in $\pm 1/\sqrt{in}$.
-# 9. Call the module, not `forward`: hooks.
+# 9. Call the module, not `forward`, so that hooks run.
 # 10. `vector_to_parameters` shares the vector's memory.
 #
 # ## You try
 # `exercises/09_modules_and_parameters.ipynb`: predict what is registered; write `__setattr__`, the names, the state
-# dict both ways and `bilinear`; repair a layer that forgets; measure what survives a change. Chapter 10 asks how the
-# first numbers should be drawn.
+# dict both ways, linear layers, and calls; repair a layer that forgets; measure what survives a change. Chapter 10 asks how the
+# initial weights should be drawn.

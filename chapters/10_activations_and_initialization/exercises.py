@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Activations and initialization
-# Seven exercises, 18 points. Three of them add to your library: softmax, the initial values of weights, and clipping. Those
+# Eight exercises, 21 points. Four of them add to your library: softmax, the initial values of weights, clipping and GELU. Those
 # run inside files of `mytorch`: what a task or a docstring mentions is there; import anything else in the function.
 
 # %% setup=true
@@ -19,7 +19,7 @@ import minitorch as torch
 # %% [markdown] exercise="init_predict_vanishing" kind="predict" points=1
 # ### Exercise 1 · Where does the gradient vanish?
 # Twenty layers `h = (h @ w.T).relu()`, all 256 wide, each `w` from `xavier_normal_`, no biases. The lesson showed that the
-# gradient of what goes *into the ReLUs* shrinks by √½ a layer on its way back: at layer 1 it is about 1/700 of that at
+# gradient of what goes *into the ReLUs* shrinks by √½ a layer in the backward pass: at layer 1 it is about 1/700 of that at
 # layer 20. Now compare the gradients of the **weights**: `w.grad` of layer 1 with `w.grad` of layer 20. The first is
 #
 # - `"a"` about 1/700 of the last,
@@ -74,6 +74,15 @@ prediction = "c"
 #
 # The check uses scores in the thousands, rows with −∞, rows of nothing else (nan, as in PyTorch), and every dimension. It
 # also takes the gradient of a gradient.
+
+
+# %% docstrings="init_softmax"
+def softmax():
+    """Positive numbers that sum to 1 along `dim`: exp(x) / Σ exp(x).
+
+    The largest number is subtracted first. That changes no result, and exp never sees a number above 0.
+    """
+
 
 # %% check="init_softmax"
 generator = check.rng()
@@ -171,6 +180,12 @@ def softmax(x, dim):
 # A sigmoid's derivative
 # y (1 - y) is only the diagonal: what each probability does to its own score. Every score moves all probabilities of its row.
 derivative("softmax", x=lambda g, result, dim: g * result * (1 - result))
+
+
+# %% mutant="init_softmax"
+# Sums the gradient by itself
+# Sum the products g_j y_j. Here g is summed without its y_j, and the sum is multiplied by y_i twice.
+derivative("softmax", x=lambda g, result, dim: result * g - result * result * g.sum(dim, keepdim=True))
 
 
 # %% mutant="init_softmax"
@@ -285,7 +300,7 @@ derivative("log_softmax", x=lambda g, result, dim: g - result.detach().exp() * g
 
 # %% mutant="init_softmax"
 # Forgets keepdim
-# The sum has one dimension fewer than `result`, so it doesn't stand beside its row any more: `sum(dim, keepdim=True)`.
+# The sum has one dimension fewer than `result`, so it no longer broadcasts along its row: `sum(dim, keepdim=True)`.
 derivative("softmax", x=lambda g, result, dim: result * (g - (g * result).sum(dim)))
 
 
@@ -314,6 +329,48 @@ def softmax(x, dim):
 # ### Exercise 3 · Fans, gains and standard deviations
 # Write four small functions, and `xavier_normal_`, `kaiming_uniform_` and the others work. Then the twenty layers of the
 # lesson learn on your numbers. `math` is there. A weight may have any number of dimensions from two on.
+
+
+# %% docstrings="init_fans_and_gains"
+def calculate_gain():
+    """By what factor weights must be larger so that numbers keep their size through this nonlinearity.
+
+    1 for "linear", "conv1d", "conv2d" and "sigmoid", 5/3 for "tanh", √2 for "relu", and
+    √(2 / (1 + slope²)) for "leaky_relu", whose slope is `param`, or 0.01 if that is None.
+
+    Raises:
+        ValueError: another name: "Unsupported nonlinearity softmax".
+    """
+
+
+def _calculate_fan_in_and_fan_out():
+    """(fan_in, fan_out) of a weight (out, in, ...): the inputs of an output, and the outputs of an input.
+
+    Of a convolution's weight (out, in, height, width), each of the in · height · width numbers under the
+    window is an input of an output.
+
+    Raises:
+        ValueError: "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions".
+    """
+
+
+def xavier_std():
+    """gain · √(2 / (fan_in + fan_out)).
+
+    Source: Glorot and Bengio 2010, https://proceedings.mlr.press/v9/glorot10a.html
+    """
+
+
+def kaiming_std():
+    """gain / √fan: the gain of the nonlinearity, whose parameter is `a`, and the fan that `mode` names.
+
+    Raises:
+        ValueError: the mode is neither "fan_in" nor "fan_out": "Mode fan not supported, please use one of
+            ['fan_in', 'fan_out']".
+
+    Source: He et al. 2015, https://arxiv.org/abs/1502.01852
+    """
+
 
 # %% check="init_fans_and_gains"
 generator = check.rng()
@@ -409,7 +466,7 @@ def calculate_gain(nonlinearity, param=None):
 
 # %% mutant="init_fans_and_gains"
 # Doesn't square the slope
-# The mean square of the negative half is multiplied by slope², so that is what stands in the gain.
+# The mean square of the negative half is multiplied by slope², so that is what the gain contains.
 def calculate_gain(nonlinearity, param=None):
     if nonlinearity in ("linear", "conv1d", "conv2d", "sigmoid"):
         return 1
@@ -541,6 +598,24 @@ def calculate_gain(nonlinearity, param=None):
 #
 # A norm of nan isn't a special case: the factor is nan too, and then so are all gradients. Only `error_if_nonfinite` refuses
 # it.
+
+
+# %% docstrings="init_clip_norm"
+def clip_grad_norm_():
+    """Shrink all gradients by the same factor, in place, if together they are longer than `max_norm`.
+
+    Their norm is that of all their numbers, as of one vector: (Σ |g|^norm_type)^(1 / norm_type), or the
+    largest |g| if `norm_type` is infinite. The factor is max_norm / (norm + 1e-6), but at most 1.
+    `gradients_of(parameters)` lists the gradients. It runs under `no_grad`, so nothing is recorded.
+
+    Returns:
+        The norm before clipping, a tensor without dimensions; 0 if there are no gradients.
+
+    Raises:
+        RuntimeError: the norm is inf or nan, and `error_if_nonfinite` (by
+            `refuse_nonfinite(norm, norm_type)`).
+    """
+
 
 # %% check="init_clip_norm"
 generator = check.rng()
@@ -1028,8 +1103,8 @@ def loss_and_gradients(x, w1, b1, w2, b2, labels):
 
 
 # %% mutant="init_backward_by_hand"
-# Leaves out the bend
-# The forward pass has a ReLU; the way back has none, so units that were off get gradients.
+# Leaves out the nonlinearity
+# The forward pass has a ReLU; the backward pass has none, so units that were off get gradients.
 def loss_and_gradients(x, w1, b1, w2, b2, labels):
     batch = np.arange(len(x))
     hidden = np.maximum(x @ w1.T + b1, 0)
@@ -1265,7 +1340,7 @@ for layer in layers:
 check.show(
     {
         "widths of the first layers": widths[:4],
-        "bounds of the first weights": [layer.weight.abs().amax().item() for layer in layers[:3]],
+        "bounds of the initial weights": [layer.weight.abs().amax().item() for layer in layers[:3]],
         "largest bias": max(layer.bias.abs().amax().item() for layer in layers),
         "sizes after layers 1, 10, 20, 30": [sizes[place] for place in (0, 9, 19, 29)],
     },
@@ -1336,7 +1411,7 @@ def initialize(layers):
 
 # %% mutant="init_repair_flat"
 # Draws normal numbers
-# These keep their size too: √(2 / fan_in) is a standard deviation, as normal numbers want it. The task keeps `uniform_`.
+# These keep the root mean square too: √(2 / fan_in) is a standard deviation, which is what `normal_` takes. The task keeps `uniform_`.
 def initialize(layers):
     for layer in layers:
         torch.nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
@@ -1374,25 +1449,25 @@ def initialize(layers):
 
 # %% [markdown] exercise="init_measure_gain" kind="measure" points=2
 # ### Exercise 7 · The gain of GELU
-# `calculate_gain("gelu")` raises. Measure it, for any function `bend`: by what factor must normal numbers with mean square
-# 1 be multiplied *after* the bend so that their mean square is 1 again? Use at least a million numbers, so that the second
+# `calculate_gain("gelu")` raises. Measure it, for any function `nonlinearity`: by what factor must normal numbers with mean square
+# 1 be multiplied *after* the nonlinearity so that their mean square is 1 again? Use at least a million numbers, so that the second
 # decimal is right; `torch.manual_seed(0)` first makes the answer the same each time.
 
 
 # %% solution="init_measure_gain"
-def measured_gain(bend) -> float:
-    """By what factor a layer's weights must be larger if `bend` comes before them."""
+def measured_gain(nonlinearity) -> float:
+    """By what factor a layer's weights must be larger if `nonlinearity` comes before them."""
     ### BEGIN SOLUTION
     torch.manual_seed(0)
-    bent = bend(torch.randn(1_000_000))
-    return bent.square().mean().item() ** -0.5
+    values = nonlinearity(torch.randn(1_000_000))
+    return values.square().mean().item() ** -0.5
     ### END SOLUTION
 
 
 # %% check="init_measure_gain"
 at = float(check.rng().integers(2, 8)) / 10
 F = torch.nn.functional
-bends = {
+nonlinearities = {
     "relu": torch.relu,
     "gelu": F.gelu,
     "silu": F.silu,
@@ -1400,85 +1475,253 @@ bends = {
     f"clamp at {-at} and {at}": lambda x: x.clamp(-at, at),
 }
 check.show(
-    {name: float(measured_gain(bend)) for name, bend in bends.items()},
+    {name: float(measured_gain(nonlinearity)) for name, nonlinearity in nonlinearities.items()},
     rtol=0.008,
     text="The gain of each function.",
 )
 
 # %% [markdown] hint="init_measure_gain"
-# A million normal numbers, bent. What is their mean square? What would it be without the bend?
+# Take a million normal numbers through the nonlinearity. What is their mean square? What was it before?
 
 # %% [markdown] hint="init_measure_gain"
 # Multiplying numbers by c multiplies their mean square by c². So c is one over the root of the mean square.
 
 # %% [markdown] hint="init_measure_gain"
-# `torch.randn(1_000_000)`, then `bend`, then `square().mean().item()`, to the power of -0.5.
+# `torch.randn(1_000_000)`, then `nonlinearity`, then `square().mean().item()`, to the power of -0.5.
 
 
 # %% mutant="init_measure_gain"
 # Divides by the standard deviation
 # The mean of what a ReLU gives isn't 0, and the next layer sums squares, mean and all. `std` and `var` subtract the mean:
 # take the root of the mean square.
-def measured_gain(bend) -> float:
+def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
-    return 1 / bend(torch.randn(1_000_000)).std().item()
+    return 1 / nonlinearity(torch.randn(1_000_000)).std().item()
 
 
 # %% mutant="init_measure_gain"
 # Takes the mean of the absolute values
 # A layer sums squares, so what counts is the root of the mean square. The mean of |x| is another number.
-def measured_gain(bend) -> float:
+def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
-    return 1 / bend(torch.randn(1_000_000)).abs().mean().item()
+    return 1 / nonlinearity(torch.randn(1_000_000)).abs().mean().item()
 
 
 # %% mutant="init_measure_gain"
 # Says what is left
-# This is the root of the mean square after the bend. The gain makes up for it: one over that.
-def measured_gain(bend) -> float:
+# This is the root of the mean square after the nonlinearity. The gain makes up for it: one over that.
+def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
-    return bend(torch.randn(1_000_000)).square().mean().item() ** 0.5
+    return nonlinearity(torch.randn(1_000_000)).square().mean().item() ** 0.5
 
 
 # %% mutant="init_measure_gain"
 # Says what is left, without the mean
 # The standard deviation subtracts the mean, and the next layer sums squares, mean and all: take the root of the mean
 # square. And the gain makes up for it: one over that.
-def measured_gain(bend) -> float:
+def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
-    return bend(torch.randn(1_000_000)).std().item()
+    return nonlinearity(torch.randn(1_000_000)).std().item()
 
 
 # %% mutant="init_measure_gain"
 # Forgets the root
 # That is the factor for the mean square, or the variance of the weights. The gain multiplies their standard deviation.
-def measured_gain(bend) -> float:
+def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
-    return 1 / bend(torch.randn(1_000_000)).square().mean().item()
+    return 1 / nonlinearity(torch.randn(1_000_000)).square().mean().item()
 
 
 # %% mutant="init_measure_gain"
 # Draws uniform numbers
-# Sums of many products are normally distributed, uniform numbers in ±√3 aren't: a bend that treats large numbers in its own way has another gain.
-def measured_gain(bend) -> float:
+# Sums of many products are normally distributed, uniform numbers in ±√3 aren't: a nonlinearity that treats large numbers in its own way has another gain.
+def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
     numbers = (torch.rand(1_000_000) * 2 - 1) * 3**0.5
-    return bend(numbers).square().mean().item() ** -0.5
+    return nonlinearity(numbers).square().mean().item() ** -0.5
 
 
 # %% mutant="init_measure_gain"
-# Multiplies before the bend
-# With numbers twice as large the answer is another one, but for ReLU: most bends have no gain for all sizes. Measure at mean square 1.
-def measured_gain(bend) -> float:
+# Multiplies before the nonlinearity
+# With numbers twice as large the answer is another one, except for ReLU: most nonlinearities have a different gain at each scale. Measure at mean square 1.
+def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
-    return 2 * bend(2 * torch.randn(1_000_000)).square().mean().item() ** -0.5
+    return 2 * nonlinearity(2 * torch.randn(1_000_000)).square().mean().item() ** -0.5
 
 
 # %% mutant="init_measure_gain"
 # Asks for the slope
-# How much of a gradient gets through is another question: this is the mean square of the slopes.
-def measured_gain(bend) -> float:
+# How much of a gradient gets through is another question. This is computed from the slopes, not from the results.
+def measured_gain(nonlinearity) -> float:
     torch.manual_seed(0)
     x = torch.randn(1_000_000).requires_grad_()
-    bend(x).sum().backward()
+    nonlinearity(x).sum().backward()
     return x.grad.square().mean().item() ** -0.5
+
+
+# %% [markdown] exercise="init_smooth" kind="core" points="2 1" part="mytorch.nn.activation:gelu mytorch.nn.activation:silu | mytorch.nn.utils:gradients_of mytorch.nn.utils:clip_grad_value_"
+# ### Exercise 8 · Smooth activations, and clipping by value
+# GELU and SiLU are made of operations that have derivatives already, so you write no backward formula. `erf(x)` is the error
+# function. Clipping by value is the other way to keep gradients small: each number by itself, which changes the direction.
+
+
+# %% docstrings="init_smooth"
+def gelu():
+    """x·Φ(x): each number times the probability that a normal one is smaller, Φ(x) = (1 + erf(x / √2)) / 2.
+
+    With "tanh", Φ(x) is (1 + tanh(√(2/π) · (x + 0.044715·x³))) / 2.
+
+    Raises:
+        RuntimeError: "approximate argument must be either none or tanh."
+
+    Source: Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415
+    """
+
+
+def silu():
+    """x·σ(x), with the logistic function σ(x) = 1 / (1 + exp(-x))."""
+
+
+def gradients_of():
+    """The gradients of one tensor or of several, as a list, leaving out those that have none.
+
+    Several come as anything that can be gone through once, such as `model.parameters()`.
+    """
+
+
+def clip_grad_value_():
+    """Bring each number of each gradient, by itself, into [-clip_value, clip_value], in place.
+
+    Nothing is recorded, also where a gradient has a history. `copy_(x, source)` overwrites a tensor.
+    """
+
+
+# %% check="init_smooth"
+generator = check.rng()
+x = mytorch.tensor(generator.normal(0, 3, 6).round(2))
+limit = round(float(generator.uniform(0.5, 2)), 2)
+F = mytorch.nn.functional
+
+
+def both(function):
+    """Values and gradients of an activation; or the error."""
+    leaf, made = x.clone().requires_grad_(), []
+    problem = check.error(lambda: made.append(function(leaf)))
+    if problem is not None:
+        return problem
+    made[0].sum().backward()
+    return made[0], leaf.grad
+
+
+def leaf_with(gradient):
+    made = mytorch.zeros(3, requires_grad=True)
+    made.grad = gradient if gradient is None else mytorch.tensor(gradient)
+    return made
+
+
+numbers = [[float(each) for each in generator.normal(0, 3, 3).round(2)] for _ in range(3)]
+numbers[0][0], numbers[1][1], numbers[2][2] = -9.0, 8.0, -7.0
+leaves = [leaf_with(each) for each in (numbers[0], None, numbers[1])]
+memory = leaves[0].grad.data_ptr()
+mytorch.nn.utils.clip_grad_value_(iter(leaves), limit)
+alone = leaf_with(numbers[2])
+mytorch.nn.utils.clip_grad_value_(alone, limit)
+with_history = leaf_with(numbers[2])
+with_history.grad = with_history.grad.requires_grad_() * 2
+problem = check.error(mytorch.nn.utils.clip_grad_value_, [with_history], limit)
+check.show(
+    {
+        "x": x,
+        "gelu": both(lambda x: F.gelu(x)),
+        "gelu, tanh": both(lambda x: F.gelu(x, approximate="tanh")),
+        "gelu, another": both(lambda x: F.gelu(x, approximate="sigmoid")),
+        "silu": both(lambda x: F.silu(x)),
+        "gradients": numbers,
+        "limit": limit,
+        "clipped": [each.grad for each in leaves],
+        "in place": leaves[0].grad.data_ptr() == memory,
+        "one tensor": alone.grad,
+        "a gradient with a history": problem or (with_history.grad.detach(), with_history.grad.grad_fn.name()),
+    },
+    rtol=1e-4,
+    atol=1e-5,
+    text="Values and gradients of activations, then gradients that were clipped.",
+)
+
+# %% [markdown] hint="init_smooth"
+# `x / √2` is `input * 0.5**0.5`. Refuse an unknown `approximate` before anything is computed.
+
+# %% [markdown] hint="init_smooth"
+# `gradients_of`: `isinstance(parameters, Tensor)` tells one from several. A tensor can be gone through as well: by rows!
+
+# %% [markdown] hint="init_smooth"
+# `clip_grad_value_` is decorated with `@no_grad()`, and for each gradient calls
+# `copy_(grad, grad.clamp(-clip_value, clip_value))`.
+
+
+# %% mutant="init_smooth"
+# The whole tanh
+# tanh goes from −1 to 1, a probability from 0 to 1: add 1 and halve.
+def gelu(input, approximate="none"):
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    if approximate == "none":
+        return input * (erf(input * 0.5**0.5) + 1) * 0.5
+    return input * ((input + input**3 * 0.044715) * (2 / np.pi) ** 0.5).tanh()
+
+
+# %% mutant="init_smooth"
+# Without √2
+# erf belongs to a normal distribution with variance ½. For variance 1 its argument is x / √2.
+def gelu(input, approximate="none"):
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    if approximate == "none":
+        return input * (erf(input) + 1) * 0.5
+    inner = (input + input**3 * 0.044715) * (2 / np.pi) ** 0.5
+    return input * (inner.tanh() + 1) * 0.5
+
+
+# %% mutant="init_smooth"
+# Takes any approximation
+# A word with a typing error would choose the other formula without a sign. PyTorch refuses it.
+def gelu(input, approximate="none"):
+    if approximate != "tanh":
+        return input * (erf(input * 0.5**0.5) + 1) * 0.5
+    inner = (input + input**3 * 0.044715) * (2 / np.pi) ** 0.5
+    return input * (inner.tanh() + 1) * 0.5
+
+
+# %% mutant="init_smooth"
+# Scales all alike
+# That is clipping by norm. By value, a number within the limits stays as it is.
+def clip_grad_value_(parameters, clip_value):
+    for grad in gradients_of(parameters):
+        largest = grad.detach().abs().amax().item()
+        if largest > clip_value:
+            copy_(grad.detach(), grad.detach() * (clip_value / largest))
+
+
+# %% mutant="init_smooth"
+# Cuts off above alone
+# Gradients have both signs, and −100 is as large as 100.
+def clip_grad_value_(parameters, clip_value):
+    for grad in gradients_of(parameters):
+        copy_(grad.detach(), grad.detach().clamp(max=clip_value))
+
+
+# %% mutant="init_smooth"
+# Records the clipping
+# Whoever made the gradients with `create_graph=True` wants *their* history, not that of the clipping.
+def clip_grad_value_(parameters, clip_value):
+    for grad in gradients_of(parameters):
+        copy_(grad, grad.clamp(-clip_value, clip_value))
+
+
+# %% mutant="init_smooth"
+# Gives the parameter another tensor
+# In place means that who holds the gradient sees the clipped numbers.
+def clip_grad_value_(parameters, clip_value):
+    for each in [parameters] if isinstance(parameters, Tensor) else parameters:
+        if each.grad is not None:
+            each.grad = each.grad.detach().clamp(-clip_value, clip_value)

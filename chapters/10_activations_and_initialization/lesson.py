@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Activations and initialization
-# You'll find out why a deep network with PyTorch's own defaults may not train at all, and what its first weights should
-# be. At the end twenty layers learn on your library, with your Kaiming and your clipping, and it has a softmax, too. Plan
-# 50 minutes for the lesson and 75 for the exercises.
+# You'll find out why a deep network with PyTorch's own defaults may not train at all, and what its initial weights
+# should be. At the end twenty layers learn on your library, with your Kaiming and your clipping, and it has a softmax,
+# too.
 
 # %% hidden=true
 from course import lesson
 
 mytorch = lesson.mytorch(10)  # your library after this chapter, with the parts that you solved
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## Twenty layers that don't train
 # Two moons again, now with layers from `nn`. Only the depth differs.
 
@@ -58,7 +58,7 @@ for depth in (3, 20):
 # network gives all 200 points nearly the same score: the input gets lost on the way. At each layer two things happen to
 # it, a product with weights and a ReLU. Take the ReLU first.
 #
-# ## Why a nonlinearity · 3.6 ReLU与非线性的理解
+# ## Why a nonlinearity
 # Could you just leave out the ReLUs?
 
 # %% tags=["proof-collapse"]
@@ -67,7 +67,8 @@ first, second = torch.nn.Linear(2, 32), torch.nn.Linear(32, 1)
 weight = second.weight @ first.weight
 bias = second.weight @ first.bias + second.bias
 x = torch.randn(5, 2)
-print("two layers are one:", torch.allclose(second(first(x)), x @ weight.T + bias, atol=1e-6))
+difference = (second(first(x)) - (x @ weight.T + bias)).abs().amax().item()
+print(f"two layers against one: the results differ by at most {difference:.4f}")
 inputs = torch.tensor(points.astype("float32"))
 for name, kinds in {"without": torch.nn.Linear, "with": torch.nn.Module}.items():
     model = torch.nn.Sequential(*[each for each in network(torch, 3) if isinstance(each, kinds)])
@@ -77,12 +78,12 @@ for name, kinds in {"without": torch.nn.Linear, "with": torch.nn.Module}.items()
 
 # %% [markdown] given="mytorch.nn.activation:relu mytorch.nn.activation:derivative.relu"
 # A linear map of a linear map is linear again: however many you stack, they draw one straight line between the moons. A
-# bend between the layers, an *activation*, changes that, and the simplest bend will do. From this chapter on, an
+# nonlinearity between the layers, an *activation*, changes that, and the simplest one will do. From this chapter on, an
 # operation's derivative is written beside it:
 
 # %% [markdown]
 # The gradient passes where the result is positive and stops where it is 0. At an input of exactly 0 ReLU has no slope;
-# PyTorch picks 0. Other bends differ in their slopes. Autograd draws them:
+# PyTorch picks 0. Other activations differ in their slopes. Autograd draws them:
 
 # %% tags=["proof-slopes"]
 from course import pictures
@@ -111,7 +112,7 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
     activation(unit(inputs)).sum().backward()
     print(f"{activation!s:31} gradient of the bias {unit.bias.grad.item():.1f}")
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # **Interview · Why does a network need a nonlinearity, and why ReLU?**
 #
 # - *Thirty seconds:* Without one, all layers together are one linear map. ReLU is cheap, and where it is active its slope
@@ -122,64 +123,75 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
 # - *The trap:* "With ReLU, gradients can't vanish." They do in the twenty layers above.
 # - *Proof:* `proof-collapse`, `proof-slopes`, `proof-dead`; for the trap `proof-gradients`, below.
 #
+# **Interview · Why do transformers use GELU or SiLU where older networks use ReLU?**
+#
+# - *Thirty seconds:* They are smooth, and their slope isn't 0 as soon as the input is negative, so a unit that is off can come
+#   back. The gain is small and was found by experiment, not derived.
+# - *Longer:* GELU is $x \cdot \Phi(x)$ and SiLU is $x \cdot \sigma(x)$: the input times a gate that it opens itself. In
+#   SwiGLU, a second linear map opens the gate ([chapter 24b](24b_llama.ipynb)).
+# - *They ask next:* Can their units die, too? Yes, far enough out. GELU's slope is −0.0005 at −4 and almost nothing at −8,
+#   where some kernels round it to exactly 0.
+# - *The trap:* "Their slope lies between 0 and 1." GELU's goes up to 1.13, and for some negative inputs it is below 0.
+# - *Proof:* `proof-slopes`, `proof-dead`.
+#
 # ## How large is a number after twenty layers?
 # Now the weights. Leave training, biases and ReLU aside. Send normal numbers through random matrices whose entries have
-# standard deviation $s/\sqrt n$, where $n$ is the width. After each layer, note the **size** of the numbers: the root of
-# their mean square.
+# standard deviation $s/\sqrt n$, where $n$ is the width. After each layer, note the **root mean square** (RMS) of the
+# numbers.
 
 
 # %% tags=["proof-scale"]
-def through(scale, bend=lambda h: h, depth=20, n=128):
+def through(scale, activation=lambda h: h, depth=20, n=128):
     torch.manual_seed(0)
     h, found = torch.randn(200, n), []
     for _ in range(depth):
-        h = bend(h @ (torch.randn(n, n) * scale / n**0.5))
+        h = activation(h @ (torch.randn(n, n) * scale / n**0.5))
         found.append(h.square().mean().sqrt().item())
     return found
 
 
 for scale in (0.5, 1.0, 2.0):
-    print(f"scale {scale}: size {through(scale)[-1]:.1g} after 20 layers, s ** 20 = {scale**20:.1g}")
+    print(f"scale {scale}: RMS {through(scale)[-1]:.1g} after 20 layers, s ** 20 = {scale**20:.1g}")
 
 # %% [markdown]
 # Each new number is a sum of $n$ products. Their variances add up to $n \cdot s^2/n = s^2$ times the mean square that came
-# in. So each layer multiplies the size by about $s$, and twenty layers by about $s^{20}$. The slider puts a bend after each
-# layer. Which scale keeps the size?
+# in. So each layer multiplies the RMS by about $s$, and twenty layers by about $s^{20}$. The slider puts an activation
+# after each layer. Which scale keeps the RMS?
 
 
 # %%
-def draw(bend):
-    bends = {"none": lambda h: h, "relu": torch.relu, "tanh": torch.tanh}
-    lines = {f"scale {scale:g}": through(scale, bends[bend]) for scale in (0.5, 1.0, 1.4, 2.0)}
-    return pictures.curves(lines, xlabel="layer", ylabel="size of the numbers", log="y")
+def draw(activation):
+    activations = {"none": lambda h: h, "relu": torch.relu, "tanh": torch.tanh}
+    lines = {f"scale {scale:g}": through(scale, activations[activation]) for scale in (0.5, 1.0, 1.4, 2.0)}
+    return pictures.curves(lines, xlabel="layer", ylabel="root mean square", log="y")
 
 
-pictures.slider(draw, start={"bend": "relu"}, bend=["none", "relu", "tanh"])
+pictures.slider(draw, start={"activation": "relu"}, activation=["none", "relu", "tanh"])
 
 # %% [markdown]
 # ### Break it
-# The picture starts with ReLU, and there scale 1 doesn't keep the size. ReLU throws away half of the mean square, in every
+# The picture starts with ReLU, and there scale 1 doesn't keep the RMS. ReLU throws away half of the mean square in every
 # layer.
 
 # %% tags=["proof-gain"]
 torch.manual_seed(0)
 z = torch.randn(1_000_000)
 for name in ("linear", "relu", "leaky_relu", "tanh", "sigmoid"):
-    bent = z if name == "linear" else getattr(torch.nn.functional, name)(z)
-    kept = bent.square().mean().item()
+    after = z if name == "linear" else getattr(torch.nn.functional, name)(z)
+    kept = after.square().mean().item()
     needed, table = kept**-0.5, torch.nn.init.calculate_gain(name)
     print(f"{name:10} keeps {kept:.2f} of the mean square; needs {needed:.2f}, the table says {table:.2f}")
 
-# %% [markdown]
-# ### Gains · E nn.init.calculate_gain
-# The weights must compensate for the variance the nonlinearity removes: multiply their standard deviation by the **gain**, which
-# `calculate_gain` looks up. ReLU halves the mean square, so its gain is $\sqrt 2$. For tanh and sigmoid the table has other
-# numbers than those measured: 5/3 is a bit more than tanh needs here, and 1 makes up for nothing of what a sigmoid removes.
+# %% [markdown] tags=["short"]
+# ### Gains
+# The weights must make up for what the nonlinearity takes away: multiply their standard deviation by the **gain**, which
+# `calculate_gain` looks up. ReLU halves the mean square, so its gain is $\sqrt 2$. For tanh and sigmoid the table differs
+# from what was measured: 5/3 is a bit more than tanh needs here, and 1 doesn't make up for anything that a sigmoid removes.
 # GELU has no entry; you'll measure its gain in an exercise.
 #
-# ## Forwards and backwards · 3.17 Xavier初始化
+# ## Forwards and backwards
 # A gradient goes the other way, through the same matrix transposed. Forwards, each number is a sum over the **fan-in**,
-# the inputs of a unit. Backwards, it is a sum over the **fan-out**, the units that an input goes to. To keep sizes forwards
+# the inputs of a unit. Backwards, it is a sum over the **fan-out**, the units that an input goes to. To keep the RMS forwards
 # the weights need variance $1/\text{fan}_{in}$, backwards $1/\text{fan}_{out}$. **Xavier** divides by the mean of both fans,
 # which makes $2/(\text{fan}_{in} + \text{fan}_{out})$. **Kaiming** takes one of them, and the gain:
 # $\text{gain}^2/\text{fan}$. What if the layers aren't square? Each line below starts with the first two widths.
@@ -209,11 +221,12 @@ for widths in ([128] * 21, [128, 512] * 10 + [128], [512, *[128] * 20]):
 #
 # **Interview · Xavier or Kaiming?**
 #
-# - *Thirty seconds:* Both keep the size of numbers through the layers. Xavier: variance 2 / (fan_in + fan_out), for
-#   tanh-like layers. Kaiming: gain² / fan, which makes up for what ReLU cuts off.
+# - *Thirty seconds:* Both are meant to keep the RMS of the numbers through the layers. Xavier: variance gain² · 2 / (fan_in +
+#   fan_out), for layers without an activation or with tanh, whose gain is 5/3. Kaiming: gain² / fan, which makes up for
+#   what ReLU cuts off.
 # - *Longer:* ReLU halves the mean square, hence variance 2 / fan_in. With Xavier, a ReLU network with square layers shrinks
 #   its numbers by √½ a layer.
-# - *They ask next:* `fan_in` or `fan_out`? The first keeps the size of activations, the second that of gradients. The
+# - *They ask next:* `fan_in` or `fan_out`? The first keeps the RMS of activations, the second that of gradients. The
 #   difference doesn't grow with depth.
 # - *The trap:* taking the standard deviation for the bound of a uniform draw. The bound is √3 times as large.
 # - *Proof:* `proof-gain`, `proof-fans`, `proof-four-starts`.
@@ -226,8 +239,8 @@ for widths in ([128] * 21, [128, 512] * 10 + [128], [512, *[128] * 20]):
 
 # %% [markdown]
 # ### Four ways to start
-# Here are twenty layers on your library, 256 wide and without biases. Look at what goes into each ReLU. The gradients that
-# come back there are kept for later.
+# Here are twenty layers on your library, 256 wide and without biases. Look at what goes into each ReLU. Its gradient is
+# kept, too, for the section after this one.
 
 # %% tags=["proof-four-starts"]
 init = mytorch.nn.init
@@ -239,13 +252,13 @@ starts = {
 }
 
 
-def watch(start, bend=mytorch.relu, depth=20, width=256):
+def watch(start, activation=mytorch.relu, depth=20, width=256):
     mytorch.manual_seed(0)
     h, inputs = mytorch.randn(200, width), []
     for _ in range(depth):
         inputs.append(h @ start(mytorch.empty(width, width)).requires_grad_().T)
         inputs[-1].retain_grad()
-        h = bend(inputs[-1])
+        h = activation(inputs[-1])
     h.backward(mytorch.randn(h.shape))
     return inputs
 
@@ -253,7 +266,7 @@ def watch(start, bend=mytorch.relu, depth=20, width=256):
 seen = {name: watch(start) for name, start in starts.items()}
 for name, inputs in seen.items():
     sizes = [(inputs[place] ** 2).mean().sqrt().item() for place in (0, 4, 9, 19)]
-    print(f"{name:20} size at layers 1, 5, 10, 20:", *(f"{size:7.1g}" for size in sizes))
+    print(f"{name:20} RMS at layers 1, 5, 10, 20:", *(f"{size:7.1g}" for size in sizes))
 
 # %%
 figure = pictures.axes(7, 4.6).get_figure()
@@ -270,12 +283,12 @@ alt = """Histograms at layers 1, 5, 10 and 20. Default: a spike at 0 from layer 
 with each layer. Kaiming: the same width everywhere. Std 0.2: wider, then all beyond 5."""
 pictures.publish(figure, alt=alt)
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # Kaiming's histograms look alike at every depth. The default's collapse to a spike at 0. `nn.Linear` adds biases to it, and
 # next to them nearly nothing is left of the input: all points get the same score. That was the surprise.
 #
-# ## Vanishing and exploding gradients · 2.7 梯度消失与梯度爆炸
-# On the way back the same factors apply again. A fifth line has sigmoids instead of ReLUs. Their results stay between 0
+# ## Vanishing and exploding gradients
+# In the backward pass the same factors apply again. A fifth line has sigmoids instead of ReLUs. Their results stay between 0
 # and 1, but the gradients vanish even faster.
 
 # %% tags=["proof-gradients"]
@@ -283,7 +296,7 @@ seen["sigmoid, Xavier"] = watch(starts["Xavier"], mytorch.sigmoid)
 sizes = {name: [(h.grad**2).mean().sqrt().item() for h in inputs] for name, inputs in seen.items()}
 for name, line in sizes.items():
     print(f"{name:20} gradient at layer 20: {line[-1]:.1g}, at layer 1: {line[0]:.1g}")
-pictures.curves(sizes, xlabel="layer", ylabel="size of the gradient", log="y")
+pictures.curves(sizes, xlabel="layer", ylabel="RMS of the gradient", log="y")
 
 # %% [markdown]
 # Gradients **vanish** or **explode**, as a product of many factors does unless the factors are near 1.
@@ -334,8 +347,8 @@ for clip in (None, 1.0):
     losses = train(mytorch, kaiming(network(mytorch, 20)), rate=0.5, clip=clip)
     finite = [loss for loss in losses if loss < float("inf")]  # nan isn't
     if len(finite) < 250:
-        print(f"clip {clip}: losses", *(f"{loss:.2f}" for loss in finite[:3]), end="; ")
-        print(f"nan before step 10: {len(finite) < 10}")
+        print(f"clip {clip}: losses", *(f"{loss:.2f}" for loss in finite[:3]), end=" … ")
+        print("and nan", "before step 10" if len(finite) < 10 else "later")
     else:
         print(f"clip {clip}:  no nan in 250 steps, the median of the last 50 losses is {median(losses[-50:]):.1f}")
 w = torch.zeros(2, requires_grad=True)
@@ -345,7 +358,7 @@ for way in ("norm", "value"):
     print(f"by {way:5}: {w.grad}; ratio {(w.grad[0] / w.grad[1]).item():.2f}")
 
 # %% [markdown]
-# One step in a steep region throws the weights so far that everything overflows. **Clipping by norm** treats all
+# One step in a steep region moves the weights so far that everything overflows. **Clipping by norm** treats all
 # gradients of the model as one long vector and shortens it if it is longer than the limit. Its direction stays: the ratio
 # of 3 to 0.4 is still 7.5. Clipping by value cuts each number by itself, and here that changes the direction.
 #
@@ -378,8 +391,19 @@ print("clipping inf:", torch.nn.utils.clip_grad_norm_([w], 1.0).item(), w.grad.t
 torch.nn.init.kaiming_normal_(torch.zeros(8))  # a bias
 
 # %% [markdown]
-# A row of finite scores becomes probabilities that sum to 1. A row that is masked throughout is 0/0, which is nan. And a
+# A row of finite scores becomes probabilities that sum to 1. A row that is masked throughout becomes nan. And a
 # bias has no fans. It usually starts at zero, or with small uniform numbers.
+#
+# **Interview · Why does softmax subtract the largest score first?**
+#
+# - *Thirty seconds:* So that nothing overflows. Softmax sees differences only, so moving all scores by the same amount
+#   changes nothing. After the move the largest is 0, every power is at most 1, and their sum is at least 1.
+# - *Longer:* A loss needs the logarithm, and there a power that underflows to 0 hurts, too. `log_softmax` never forms the
+#   probabilities: [chapter 16](16_losses_and_optimizers.ipynb) shows it.
+# - *They ask next:* What if all scores of a row are −inf? The largest is −inf as well, and −inf − (−inf) is nan. A mask has
+#   to leave something.
+# - *The trap:* a small number in the divisor. What overflows is inf / inf, and that stays nan.
+# - *Proof:* `proof-edges`.
 #
 # ## The real one
 # Why does PyTorch's `Linear` start so small? This is minitorch's, which draws the same numbers:
@@ -396,16 +420,17 @@ print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 # %% [markdown]
 # Nobody puts a leaky ReLU with slope √5 behind this layer. The √5 is there because it makes the bound
 # $1/\sqrt{\text{fan}_{in}}$, which Torch, PyTorch's predecessor in Lua, used before Kaiming's paper. The variance is a sixth
-# of what ReLU wants, so a layer with its ReLU multiplies sizes by $1/\sqrt 6 \approx 0.41$. Two or three layers can live
-# with that, and normalization ([chapter 12](12_norm_dropout_and_modes.ipynb)) hides it.
+# of what ReLU wants, so a layer with its ReLU multiplies the RMS by $1/\sqrt 6 \approx 0.41$, biases aside. Two or three
+# layers can live with that, and normalization ([chapter 12](12_norm_dropout_and_modes.ipynb)) hides it.
 #
 # **Interview · How does `nn.Linear` initialize its weights?**
 #
 # - *Thirty seconds:* Uniform in ±1/√fan_in, weight and bias. For the weight it's written as `kaiming_uniform_(a=√5)`.
-# - *Longer:* Variance 1 / (3 fan_in), where ReLU wants 2 / fan_in. A deep plain network shrinks by 0.41 a layer.
-# - *They ask next:* Why not start at zero? All units of a layer would get the same gradient and stay equal.
+# - *Longer:* Variance 1 / (3 fan_in), where ReLU wants 2 / fan_in. In a deep plain network the signal shrinks by 0.41 a layer.
+# - *They ask next:* Does it matter in practice? In a deep plain network, yes. Normalization makes up for it
+#   ([chapter 12](12_norm_dropout_and_modes.ipynb)).
 # - *The trap:* "It's Kaiming, so it suits ReLU." With a = √5 it doesn't.
-# - *Proof:* `proof-default`, `proof-symmetry`, `proof-twenty-layers`.
+# - *Proof:* `proof-default`, `proof-twenty-layers`.
 #
 # ## A claim you'll hear
 # *"Start all weights at zero, or at one small number: training will sort it out."*
@@ -419,9 +444,24 @@ for start in (0.0, 0.1):
     rows = {tuple(row) for row in model[0].weight.tolist()}
     print(f"all {start}: loss {loss:.2f}, different units in the first layer: {len(rows)} of 4")
 
-# %% [markdown]
-# Equal units get equal gradients, so they stay equal: four units do the work of one. Random numbers **break the
-# symmetry**. Zeros are worse still: going back, a gradient is multiplied by the weights of the next layer, which are 0.
+# %% [markdown] tags=["short"]
+# Units whose weights are equal, those that come in and those that go out, get equal gradients. So they stay equal, and four
+# units do the work of one. Random numbers **break the symmetry**. Zeros are worse still: in the backward pass, a gradient
+# is multiplied by the weights of the next layer, which are 0.
+#
+# **Interview · Why not start all weights at zero?**
+#
+# - *Thirty seconds:* Units whose incoming and outgoing weights are equal compute the same and get the same gradient. They
+#   stay equal, and a layer of any width does the work of one unit. Random numbers break the symmetry.
+# - *Longer:* With zeros even less is learned. The gradient of a hidden layer is multiplied by the weights after it, which
+#   are 0, and a ReLU's results are 0 as well, so only the last bias learns. (After a sigmoid, which gives ½, the last
+#   weights learn too.)
+# - *They ask next:* Is zero ever right? For biases, and for one of two factors whose other is random: LoRA starts one
+#   matrix at 0, so that the adapted network starts as the old one
+#   ([chapter 21](21_features_and_visualization.ipynb)).
+# - *The trap:* "Any small random numbers will do." They break the symmetry, but in twenty layers their scale decides
+#   whether anything gets through.
+# - *Proof:* `proof-symmetry`; the trap: `proof-four-starts`.
 #
 # ## Rapid fire
 # - *What is ReLU's gradient at 0?* 0, PyTorch's choice.
@@ -431,11 +471,11 @@ for start in (0.0, 0.1):
 # - *Clip before or after `backward`?* After, and before `step`.
 #
 # ## The card
-# 1. Layers without a bend between them are one layer.
+# 1. Linear layers without a nonlinearity between them are one layer.
 # 2. Weights multiply the mean square by fan-in times their variance.
 # 3. ReLU halves it: gain √2. Kaiming: gain²/fan. Xavier: 2/(fan-in + fan-out).
 # 4. Twenty layers raise a factor to the twentieth power: keep it at 1.
-# 5. fan_in keeps the size of activations, fan_out that of gradients; either is fine.
+# 5. fan_in keeps the RMS of activations, fan_out that of gradients; either is fine.
 # 6. `nn.Linear` starts with variance 1/(3 fan-in), too small for a deep plain ReLU network.
 # 7. A sigmoid's slope is at most 1/4; a dead ReLU's is 0.
 # 8. Weights start at random so that units differ; biases may start at 0.
@@ -444,5 +484,5 @@ for start in (0.0, 0.1):
 #
 # ## You try
 # `exercises/10_activations_and_initialization.ipynb`: predict where a gradient vanishes; write softmax, the fans and the
-# gains, and clipping; do a backward pass by hand; repair a deep network that stays flat; measure GELU's gain.
+# gains, clipping and GELU; do a backward pass by hand; repair a deep network that stays flat; measure GELU's gain.
 # Chapter 11 builds the convolution.

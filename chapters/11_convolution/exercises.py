@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exercises · Convolution
-# Seven exercises, 18 points. Three of them add to your library: im2col, the way back, and the product between them.
-# Once you have solved them, LeNet runs on your code from the first pixel to the last gradient. These three run inside a
-# file of `mytorch`: what a task or a docstring mentions is there, `np` too. Import anything else in the cell.
+# Eight exercises, 21 points. Four of them add to your library: im2col, its backward pass, the product between them, and pools.
+# Once you have solved them, LeNet runs on your code from the first pixel to the last gradient. What you write for
+# `mytorch` runs inside its files: what a task or a docstring mentions is there, `np` too. Import anything else in the cell.
 
 # %% setup=true
 from __future__ import annotations
@@ -73,7 +73,11 @@ prediction = [[4, 6, 6], [6, 9, 9], [6, 9, 9]]
 ### END STUB
 
 # %% check="conv_predict_counts"
-check.show({"prediction": [[int(each) for each in row] for row in prediction]}, secret=True)
+check.show(
+    {"prediction": [[int(each) for each in row] for row in prediction]},
+    text="How many pixels each window sees.",
+    secret=True,
+)
 
 # %% [markdown] hint="conv_predict_counts"
 # Rows and columns behave alike. So look at one dimension: where does each window begin, and how many pixels does it see?
@@ -115,6 +119,35 @@ prediction = [[4, 6, 6, 2], [6, 9, 9, 3], [6, 9, 9, 3], [2, 3, 3, 1]]
 # first two functions `self` is such a tuple. The lesson went from window to window. Here, go from place to place of the
 # kernel: what one place sees, in all windows of all images, is one slice. That makes kh · kw slices to copy, however large
 # the image is. A loop over the windows gets no points.
+
+
+# %% docstrings="conv_im2col"
+def counts():
+    """How many windows there are along each dimension of an image of this size (H, W).
+
+    A kernel of k places with a dilation of d reaches over d·(k - 1) + 1 places of the image, which
+    padding has made 2p longer. The first window starts at its first place, the next ones a stride
+    further, as long as they fit in whole. A number below 1 means that none does.
+    """
+
+
+def seen():
+    """What the kernel's place (i, j) sees as the windows slide: a slice of the rows, one of the columns.
+
+    Both count in the padded image. In the first window the place sees row i·d, and in each next one the
+    row a stride further, as many rows as there are windows. The same goes for the columns.
+    """
+
+
+def im2col():
+    """What each window sees, as a column: (N, C, H, W) → (N, C · kh · kw, L), for L windows, row by row.
+
+    A column lists channel after channel, and of each channel the kernel's places row by row. `fill` is
+    what lies in the padding. Here `images` and the result are arrays; `pad(images, padding, fill)` adds
+    the padding, `np.empty_like(images, shape=…)` makes room for the result, with the images' type and on
+    their device.
+    """
+
 
 # %% check="conv_im2col"
 rng = check.rng()
@@ -185,7 +218,7 @@ check.show(values, text="The number of windows, what a place sees of the image, 
 
 
 # %% mutant="conv_im2col"
-# Forgets what dilation does to the reach
+# Forgets the dilation
 # A kernel with dilation d reaches over d(k − 1) + 1 rows, not over k. So too many windows seem to fit.
 def counts(self, size):
     high, wide = (
@@ -369,10 +402,21 @@ def im2col(images, windows, fill=0.0):
 
 
 # %% [markdown] exercise="conv_col2im" kind="core" points=3 part="mytorch.nn.convolution:col2im"
-# ### Exercise 3 · The way back
+# ### Exercise 3 · Backward: `col2im`
 # Add each number of the columns to the pixel that it came from. `windows.counts(size)` and `windows.seen(place, counts)`
 # are there. Go place by place again: in each window, the same place of the kernel sees another pixel, so a whole slice can
 # be added at once. A loop over the windows gets no points.
+
+
+# %% docstrings="conv_col2im"
+def col2im():
+    """The columns of `im2col` summed where they came from: (N, C · kh · kw, L) → (N, C, H, W), of `size`.
+
+    A pixel that several windows saw gets the sum of what they bring; one that none saw gets 0. What falls
+    into the padding is dropped. `columns` and the result are arrays; `np.zeros_like(columns, shape=…)`
+    makes room.
+    """
+
 
 # %% check="conv_col2im"
 rng = check.rng()
@@ -420,7 +464,7 @@ values["a loop over the windows"] = loops
 check.show(values, rtol=1e-5, text="Images made of columns, and a convolution's gradient.")
 
 # %% [markdown] hint="conv_col2im"
-# Turn `im2col` around. Its last step was a reshape; here it's the first: to (N, C, kh, kw, rows, columns).
+# Do the steps of `im2col` in reverse. Its last step was a reshape; here it's the first: to (N, C, kh, kw, rows, columns).
 
 # %% [markdown] hint="conv_col2im"
 # Make zeros of the *padded* size, add slice by slice with `+=`, and cut the margin off at the end.
@@ -569,6 +613,22 @@ def col2im(columns, windows, size):
 #
 # With groups, a batch of matrix products does it: (groups, O / groups, depth) @ (N, groups, depth, L), where depth is the
 # number of weights in a kernel, and L the number of windows.
+
+
+# %% docstrings="conv_product"
+def convolve():
+    """The kernels times what they see: (N, C, H, W) and (O, C / groups, kh, kw) → (N, O, rows, columns).
+
+    The first C / groups channels meet the first O / groups kernels, the next ones the next.
+    """
+
+
+def convolve_back():
+    """The gradient of `convolve` with respect to its images: (N, O, rows, columns) → (N, C, H, W), of `size`.
+
+    Each number of `grad` adds its kernel, times the number, to what the kernel saw.
+    """
+
 
 # %% check="conv_product"
 rng = check.rng()
@@ -723,7 +783,7 @@ def convolve(images, weight, windows, groups):
 
 
 # %% mutant="conv_product"
-# Forgets the groups on the way back
+# Forgets the groups in the backward pass
 # All kernels met all numbers of `grad`. Those of a group belong to its own outputs, and go to its own channels.
 def convolve_back(grad, weight, windows, groups, size):
     count, outputs = grad.shape[:2]
@@ -743,7 +803,7 @@ def convolve_back(grad, weight, windows, groups, size):
 
 
 # %% mutant="conv_product"
-# Records half of the way back
+# Records half of the backward pass
 # The numbers are right, but the weight gets no gradient: `detach` and arrays leave the graph. Work on tensors.
 def convolve_back(grad, weight, windows, groups, size):
     count, outputs, *counts = grad.shape
@@ -895,7 +955,7 @@ def field(layers, size, place):
 
 # %% mutant="conv_field"
 # Forgets dilation in the sizes
-# The number of windows depends on the kernel's reach, d(k − 1) + 1. With k in its place, the levels between are too long,
+# The number of windows depends on the effective kernel size, d(k − 1) + 1. With k in its place, the levels between are too long,
 # and rows of padding count as rows.
 def field(layers, size, place):
     sizes = [size]
@@ -1013,7 +1073,7 @@ values["the result comes from the transforms of np.fft"] = not np.allclose(from_
 check.show(values, rtol=1e-6, atol=1e-9, text="The blurred spot; a random image with three kernels.")
 
 # %% [markdown] hint="conv_repair_fourier"
-# The spectrum of a signal of n numbers belongs to a signal that repeats: after the last number comes the first again.
+# A discrete Fourier transform treats its n numbers as a signal that repeats: the first number follows the last.
 
 # %% [markdown] hint="conv_repair_fourier"
 # So to the right of the right edge the kernel sees the left edge again. It should see zeros there.
@@ -1189,7 +1249,7 @@ check.show(values, text="Kernel size, stride, padding and dilation of five unkno
 
 
 # %% mutant="conv_measure_geometry"
-# Takes the reach for the size
+# Takes the effective kernel size for the kernel size
 # From the first to the last row is d(k − 1) + 1. Count the rows that matter.
 def geometry(layer) -> tuple[int, int, int, int]:
     def rows_of(place):
@@ -1259,3 +1319,210 @@ def geometry(layer) -> tuple[int, int, int, int]:
     rows = [row for row in range(48) if grad[0, 0, row].abs().sum() > 0]
     stride = 48 // y.shape[2]
     return len(rows), stride, 6 * stride - rows[0], rows[1] - rows[0]
+
+
+# %% [markdown] exercise="conv_transposed_and_pools" kind="core" points="1 1 1" part="mytorch.nn.convolution:conv_transpose2d | mytorch.nn.pooling:pooled mytorch.nn.pooling:max_pool2d mytorch.nn.pooling:avg_pool2d | mytorch.nn.pooling:bounds mytorch.nn.pooling:adaptive_avg_pool2d"
+# ### Exercise 8 · Four layers from the same columns
+# A transposed convolution is the backward pass of a convolution, run forwards; a pool is an `im2col` with a maximum or a mean
+# in place of the product. In the files are: `windows_of(weight.shape[2:], stride, padding, dilation)` and `windows_on(input, kernel_size, stride, padding,
+# dilation)`, which check and make `Windows`; `convolve_back` of exercise 4; `plus_bias(images, bias)`; `as_batch(name, images)`,
+# the images with a batch dimension, added if it was missing; and `seen(input, windows, fill)`, what each window of each plane sees: (…, H, W) →
+# (planes, kh · kw, windows).
+
+
+# %% docstrings="conv_transposed_and_pools"
+def conv_transpose2d():
+    """The gradient of a convolution with this weight: (N, O, h, w) and (O, C / groups, kh, kw) → (N, C, H, W).
+
+    H = t·(h - 1) - 2p + d·(kh - 1) + 1 + output_padding, for a stride t, a padding p and a dilation d, and W alike:
+    of the sizes that a convolution maps to h, the smallest, or with `output_padding` a larger one. A single
+    image (O, h, w) gives a single image.
+
+    Check in this order: `as_batch("conv_transpose2d", input)`, `windows_of`, `pair(output_padding,
+    "output_padding")`, `check_channels(images, weight, groups, weight.shape[0], "transposed=1")`,
+    `check_output_padding(extra, windows)`.
+    """
+
+
+def pooled():
+    """The shape of the result: that of the input, with the numbers of windows (`windows.counts`) for H and W."""
+
+
+def max_pool2d():
+    """The largest number of each window, of equal ones the first: (…, H, W) → (…, rows, columns).
+
+    The stride is the kernel's size if there is none. The padding counts as smaller than any number. The
+    gradient goes to one place of each window: `x.max(dim)` gives values and indices, and does that.
+    """
+
+
+def avg_pool2d():
+    """The mean of each window: (…, H, W) → (…, rows, columns). The padding counts as zeros. There is no dilation."""
+
+
+def bounds():
+    """Where each of `count` windows on a line of this size starts and ends: together they cover it, and may overlap.
+
+    A list of pairs. Window i starts at i·size / count, rounded down, and ends before (i + 1)·size / count,
+    rounded up.
+    """
+
+
+def adaptive_avg_pool2d():
+    """The means of as many windows as `output_size` says, one number or a pair (`pair`), on the last two dimensions.
+
+    `bounds` gives the windows of each dimension.
+    """
+
+
+# %% check="conv_transposed_and_pools"
+rng = check.rng()
+F = mytorch.nn.functional
+n, high, wide, stride = whole(rng, 2, 3), whole(rng, 5, 6), whole(rng, 7, 8), whole(rng, 2, 3)
+
+
+def array(*size):
+    return mytorch.tensor(rng.normal(size=size).round(1))
+
+
+def both(function, *tensors, **options):
+    """A result and the gradients of the tensors, or the error."""
+    leaves, made = [each.clone().requires_grad_() for each in tensors], []
+    problem = check.error(lambda: made.append(function(*leaves, **options)))
+    if problem is not None:
+        return problem
+    weights = mytorch.arange(made[0].numel()).reshape(made[0].shape)
+    problem = check.error((made[0] * weights).sum().backward)
+    return made[0], problem or [each.grad for each in leaves]
+
+
+small, weight, bias = array(n, 4, 3, 2), array(4, 1, 3, 2), array(2)
+images = array(n, 2, high, wide)
+ties = mytorch.tensor(rng.integers(0, 2, (1, 1, 4, 6)).astype(float))
+cases = {
+    "transposed": both(F.conv_transpose2d, small, array(4, 3, 3, 2)),
+    "transposed, groups and bias": both(F.conv_transpose2d, small, weight, bias, groups=2),
+    "transposed, all options": both(
+        F.conv_transpose2d,
+        small,
+        weight,
+        bias,
+        stride=(stride, 2),
+        padding=1,
+        output_padding=(1, 0),
+        groups=2,
+        dilation=2,
+    ),
+    "transposed, one image": both(F.conv_transpose2d, small[0], weight, groups=2),
+    "transposed, too much output padding": tried(F.conv_transpose2d, small, weight, None, 2, 0, 2),
+    "transposed, channels": tried(F.conv_transpose2d, images, weight),
+    "max": both(F.max_pool2d, images, kernel_size=2),
+    "max, all options": both(F.max_pool2d, images - 3, kernel_size=(3, 2), stride=(1, 2), padding=1, dilation=(1, 2)),
+    "max of equal numbers": both(F.max_pool2d, ties, kernel_size=2),
+    "max of one image": both(F.max_pool2d, images[0], kernel_size=3, stride=stride),
+    "max, too much padding": tried(F.max_pool2d, images, 2, 2, 2),
+    "mean": both(F.avg_pool2d, images, kernel_size=2),
+    "mean, padding": both(F.avg_pool2d, images, kernel_size=(2, 3), stride=stride, padding=1),
+    "bounds": [
+        mytorch.nn.pooling.bounds(size, count) for size, count in ((high, 2), (wide, 3), (3, 3), (2, 5), (7, 1))
+    ],
+    "adaptive": both(F.adaptive_avg_pool2d, images, output_size=(2, 3)),
+    "adaptive, one number": both(F.adaptive_avg_pool2d, images[0], output_size=1),
+    "adaptive, more than there are": both(F.adaptive_avg_pool2d, ties, output_size=5),
+}
+check.show(cases, rtol=1e-4, atol=1e-5, text="Results of the four layers, and the gradients of what they were given.")
+
+# %% [markdown] hint="conv_transposed_and_pools"
+# Pools: make the windows, look with `seen`, reduce dimension −2, and `reshape` to `pooled(input, windows)`. What must the
+# padding hold so that it is never the largest?
+
+# %% [markdown] hint="conv_transposed_and_pools"
+# `conv_transpose2d`: `size` is a tuple of two numbers, from `zip(images.shape[2:], extra, *windows, strict=True)`, which gives
+# (s, e, k, t, p, d) for each dimension. Then `convolve_back(images, weight, windows, groups, size)`.
+
+# %% [markdown] hint="conv_transposed_and_pools"
+# Rounded up, a / b is `-(-a // b)`. `adaptive_avg_pool2d`: the mean of `input[..., top:end, left:right]` for each pair of
+# bounds, put together by `stack(…, -1)` for the columns and `stack(…, -2)` for the rows.
+
+
+# %% mutant="conv_transposed_and_pools"
+# Forgets the dilation
+# A kernel of 3 with a dilation of 2 covers 5 pixels: d·(kh − 1) + 1.
+def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    images = as_batch("conv_transpose2d", input)
+    windows = windows_of(weight.shape[2:], stride, padding, dilation)
+    extra = pair(output_padding, "output_padding")
+    check_channels(images, weight, groups, weight.shape[0], "transposed=1")
+    check_output_padding(extra, windows)
+    size = tuple(
+        t * (s - 1) - 2 * p + k + e for s, e, k, t, p, _d in zip(images.shape[2:], extra, *windows, strict=True)
+    )
+    result = plus_bias(convolve_back(images, weight, windows, groups, size), bias)
+    return result if input.ndim == 4 else result.squeeze(0)
+
+
+# %% mutant="conv_transposed_and_pools"
+# Forgets the bias
+# The bias is added to each channel of the result, as in a convolution.
+def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    images = as_batch("conv_transpose2d", input)
+    windows = windows_of(weight.shape[2:], stride, padding, dilation)
+    extra = pair(output_padding, "output_padding")
+    check_channels(images, weight, groups, weight.shape[0], "transposed=1")
+    check_output_padding(extra, windows)
+    size = tuple(
+        t * (s - 1) - 2 * p + d * (k - 1) + 1 + e
+        for s, e, k, t, p, d in zip(images.shape[2:], extra, *windows, strict=True)
+    )
+    result = convolve_back(images, weight, windows, groups, size)
+    return result if input.ndim == 4 else result.squeeze(0)
+
+
+# %% mutant="conv_transposed_and_pools"
+# The padding is zero
+# Where all numbers of a window are negative, a zero from the padding would be the largest.
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1):
+    windows = windows_on(input, kernel_size, stride, padding, dilation)
+    return seen(input, windows, 0.0).max(-2)[0].reshape(pooled(input, windows))
+
+
+# %% mutant="conv_transposed_and_pools"
+# Shares the gradient out
+# Of equal numbers the first one gets the whole gradient. `amax` would share it among them.
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1):
+    windows = windows_on(input, kernel_size, stride, padding, dilation)
+    return seen(input, windows, float("-inf")).amax(-2).reshape(pooled(input, windows))
+
+
+# %% mutant="conv_transposed_and_pools"
+# A stride of 1
+# A pool without a stride moves by its own size, so that windows don't overlap. A convolution moves by 1.
+def avg_pool2d(input, kernel_size, stride=None, padding=0):
+    windows = windows_on(input, kernel_size, 1 if stride is None else stride, padding, 1)
+    return seen(input, windows, 0.0).mean(-2).reshape(pooled(input, windows))
+
+
+# %% mutant="conv_transposed_and_pools"
+# Windows of one size
+# Where the size isn't a multiple of the count, windows of one size leave pixels out. These overlap instead.
+def bounds(size, count):
+    length = max(size // count, 1)
+    return [(min(i * length, size - 1), min(i * length, size - 1) + length) for i in range(count)]
+
+
+# %% mutant="conv_transposed_and_pools"
+# Rows and columns exchanged
+# The first number of `output_size` counts rows.
+def adaptive_avg_pool2d(input, output_size):
+    across, down = (bounds(size, count) for size, count in zip(input.shape[:-3:-1], pair(output_size), strict=True))
+    rows = [stack([input[..., top:end, left:right].mean((-2, -1)) for left, right in across], -1) for top, end in down]
+    return stack(rows, -2)
+
+
+# %% mutant="conv_transposed_and_pools"
+# Delegates to minitorch
+# mytorch stands on NumPy alone.
+def avg_pool2d(input, kernel_size, stride=None, padding=0):
+    from minitorch.nn.functional import avg_pool2d as theirs
+
+    return theirs(input, kernel_size, stride, padding)

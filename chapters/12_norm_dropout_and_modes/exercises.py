@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Normalization, dropout and modes
-# Seven exercises, 18 points. Three of them add to your library: batch norm, layer norm and dropout. These functions run
+# Eight exercises, 20 points. Four of them add to your library: batch norm twice, layer norm and RMS norm, and dropout. They run
 # inside a file of `mytorch`. The names that a task or a docstring mentions are there; import anything else in the cell.
 
 # %% setup=true
@@ -103,6 +103,26 @@ prediction = [0.0, 1.0]
 #
 # The backward pass comes from autograd, if you let the gradient through the batch's mean and variance. The statistics
 # record no history and stay in the memory that they have.
+
+
+# %% docstrings="norm_batch_norm"
+def batch_norm():
+    """Normalize each channel of (N, C, ...): (input - mean) / √(var + eps) · weight + bias.
+
+    In training, mean and variance are the batch's, the variance with correction 0. The running
+    statistics, if there are any, move towards the batch's: `update(running, new, momentum)`. There the
+    new variance has correction 1. `batch_statistics(input)` gives all three.
+    In evaluation the running statistics are used, and stay as they are.
+    Weight and bias may be None, each by itself. `per_channel(v, input.ndim)` makes (C,) broadcast along
+    the channels.
+
+    Raises:
+        ValueError, RuntimeError: the arguments don't fit together (by `check_channels`, which gets all
+            but the last two).
+
+    Source: Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167
+    """
+
 
 # %% check="norm_batch_norm"
 generator = check.rng()
@@ -228,7 +248,7 @@ def batch_statistics(input):
 
 # %% mutant="norm_batch_norm"
 # Adds eps to the standard deviation
-# eps stands under the root: √(var + eps). Outside it hardly shows at 1e-5, but it does where eps is large or the
+# eps is under the root: √(var + eps). Outside it hardly shows at 1e-5, but it does where eps is large or the
 # variance small.
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     check_channels(input, running_mean, running_var, weight, bias, training)
@@ -388,15 +408,46 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     return functional.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
-# %% [markdown] exercise="norm_layer_norm" kind="core" points=3 part="mytorch.nn.normalization:layer_norm"
-# ### Exercise 3 · Layer norm
+# %% [markdown] exercise="norm_layer_norm" kind="core" points="2 1" part="mytorch.nn.normalization:layer_norm mytorch.nn.normalization:rms_norm"
+# ### Exercise 3 · Layer norm and RMS norm
 # Write the same formula within each sample: mean and variance go over the last dimensions, those of `normalized_shape`.
-# Start with `check_ending(input, normalized_shape)`.
+# `rms_norm` leaves out the mean and the bias, and divides by the root mean square. Start both with
+# `check_ending(input, normalized_shape)`. The machine epsilon of an input's type is `float(np.finfo(input.dtype.numpy).eps)`.
+
+
+# %% docstrings="norm_layer_norm"
+def layer_norm():
+    """Normalize each sample over its last dimensions: (input - mean) / √(var + eps) · weight + bias.
+
+    `normalized_shape` is the shape of these dimensions. Weight and bias have it too; each may be None.
+    The variance has correction 0. Training and evaluation are the same.
+
+    Raises:
+        RuntimeError: the input doesn't end with these dimensions (by
+            `check_ending(input, normalized_shape)`).
+
+    Source: Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450
+    """
+
+
+def rms_norm():
+    """Divide each sample by its root mean square over the last dimensions: input / √(mean(input²) + eps) · weight.
+
+    `normalized_shape` is the shape of these dimensions. The weight has it too, or is None. An `eps` of None is
+    the machine epsilon of the input's type. (PyTorch and the solution convert 16-bit inputs to float32 first, and
+    take its epsilon. You don't have to.)
+
+    Raises:
+        RuntimeError: the input doesn't end with these dimensions.
+
+    Source: Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467
+    """
+
 
 # %% check="norm_layer_norm"
 generator = check.rng()
 a, b, c = (int(size) for size in generator.permutation([2, 3, 4]))
-over_the_end = mytorch.nn.functional.layer_norm  # not under its own name, which is yours
+over_the_end, by_size = mytorch.nn.functional.layer_norm, mytorch.nn.functional.rms_norm  # their own names are yours
 x = generator.normal(2, 3, (a, b, c)).astype(np.float32)
 
 
@@ -412,6 +463,16 @@ def normalized(shape, weight=True, bias=True, eps=1e-5):
     return [y.detach()[0], gradients if problem is None else repr(problem)]
 
 
+def divided(shape, weight=True, eps=None, dtype=mytorch.float32, size=1.0):
+    """The first sample that RMS norm gives, or the error, and sums of the gradients of its input and weight."""
+    given = mytorch.tensor(x * size, dtype=dtype).requires_grad_()
+    scale, results = mytorch.tensor(generator.normal(1, 1, shape), dtype=dtype).requires_grad_(), []
+    problem = check.error(lambda: results.append(by_size(given, shape, scale if weight else None, eps)))
+    check.error(lambda: (results[0] * mytorch.linspace(-1, 1, x.size, dtype=dtype).reshape(x.shape)).sum().backward())
+    gradients = [None if each.grad is None else each.grad.sum(0) for each in (given, scale)]
+    return [results[0].detach()[0] if problem is None else f"{type(problem).__name__}: {problem}", gradients]
+
+
 check.show(
     {
         "x": x,
@@ -423,6 +484,14 @@ check.show(
         "neither weight nor bias": normalized((c,), weight=False, bias=False),
         "eps 0.5": normalized((b, c), eps=0.5),
         "another ending": check.error(over_the_end, mytorch.tensor(x), (b + 1, c)),
+        f"RMS norm over {(c,)}": divided((c,)),
+        f"RMS norm over {(b, c)}": divided((b, c)),
+        "RMS norm without a weight": divided((c,), weight=False),
+        "RMS norm with an eps of 0.5": divided((c,), eps=0.5),
+        "RMS norm with an eps of 0": divided((c,), eps=0.0, size=1e-4),
+        "RMS norm of small numbers": divided((c,), size=1e-4),
+        "RMS norm of small numbers in float64": divided((c,), dtype=mytorch.float64, size=1e-4),
+        "RMS norm of another ending": check.error(by_size, mytorch.tensor(x), (b + 1, c)),
     },
     rtol=1e-3,
     atol=1e-4,
@@ -468,7 +537,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 # %% mutant="norm_layer_norm"
 # Takes the statistics for constants
-# The output is right, but mean and variance were detached: the gradient of the input lacks the two ways that lead through them.
+# The output is right, but mean and variance were detached: the gradient of the input lacks the two paths through them.
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     check_ending(input, normalized_shape)
     dims, plain = tuple(range(-len(normalized_shape), 0)), input.detach()
@@ -560,6 +629,69 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 
 # %% mutant="norm_layer_norm"
+# RMS norm subtracts the mean
+# That is layer norm without a bias. RMS norm divides by the root mean square of the numbers as they are.
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    check_ending(input, normalized_shape)
+    dims = tuple(range(-len(normalized_shape), 0))
+    distance = input - input.mean(dims, keepdim=True)
+    square = (distance * distance).mean(dims, keepdim=True)
+    result = distance * (square + (float(np.finfo(input.dtype.numpy).eps) if eps is None else eps)).rsqrt()
+    return result if weight is None else result * weight
+
+
+# %% mutant="norm_layer_norm"
+# Divides by the norm
+# The sum of the squares grows with the number of features. RMS norm takes their mean.
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    check_ending(input, normalized_shape)
+    square = (input * input).sum(tuple(range(-len(normalized_shape), 0)), keepdim=True)
+    result = input * (square + (float(np.finfo(input.dtype.numpy).eps) if eps is None else eps)).rsqrt()
+    return result if weight is None else result * weight
+
+
+# %% mutant="norm_layer_norm"
+# One eps for all types
+# The default is the machine epsilon of the input's type: 1.2e-7 for float32, 2.2e-16 for float64.
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    check_ending(input, normalized_shape)
+    square = (input * input).mean(tuple(range(-len(normalized_shape), 0)), keepdim=True)
+    result = input * (square + (1.1920929e-07 if eps is None else eps)).rsqrt()
+    return result if weight is None else result * weight
+
+
+# %% mutant="norm_layer_norm"
+# Takes an eps of 0 for none
+# `eps or ...` replaces 0, too. Ask `is None`.
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    check_ending(input, normalized_shape)
+    square = (input * input).mean(tuple(range(-len(normalized_shape), 0)), keepdim=True)
+    result = input * (square + (eps or float(np.finfo(input.dtype.numpy).eps))).rsqrt()
+    return result if weight is None else result * weight
+
+
+# %% mutant="norm_layer_norm"
+# Takes the root mean square for a constant
+# The output is right, but the divisor was detached: the gradient lacks the path through it.
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    check_ending(input, normalized_shape)
+    plain = input.detach()
+    square = (plain * plain).mean(tuple(range(-len(normalized_shape), 0)), keepdim=True)
+    result = input * (square + (float(np.finfo(input.dtype.numpy).eps) if eps is None else eps)).rsqrt()
+    return result if weight is None else result * weight
+
+
+# %% mutant="norm_layer_norm"
+# RMS norm over the last dimension only
+# With two dimensions in normalized_shape, each sample has one root mean square over both.
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    check_ending(input, normalized_shape)
+    square = (input * input).mean(-1, keepdim=True)
+    result = input * (square + (float(np.finfo(input.dtype.numpy).eps) if eps is None else eps)).rsqrt()
+    return result if weight is None else result * weight
+
+
+# %% mutant="norm_layer_norm"
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
@@ -577,6 +709,21 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 # 1.5".
 #
 # To draw PyTorch's random numbers, ask `bernoulli` for what is *kept*.
+
+
+# %% docstrings="norm_dropout"
+def dropout():
+    """In training, zero each number with probability p and divide the others by 1 - p.
+
+    In evaluation, or if p is 0, the input itself is returned. Nothing is drawn if p is 0 or 1.
+    `inplace` writes the result into the input and returns it.
+
+    Raises:
+        ValueError: p isn't between 0 and 1.
+
+    Source: Srivastava et al. 2014, https://jmlr.org/papers/v15/srivastava14a.html
+    """
+
 
 # %% check="norm_dropout"
 generator = check.rng()
@@ -789,7 +936,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 # %% mutant="norm_dropout"
 # Draws first, looks at the mode later
-# Whoever evaluates between two steps must not change the random numbers of the next. Return before anything is drawn.
+# Evaluating between two steps must not change the random numbers of the next step. Return before anything is drawn.
 def dropout(input, p=0.5, training=True, inplace=False):
     if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -1044,7 +1191,7 @@ check.show(
 )
 
 # %% [markdown] hint="norm_repair_leak"
-# Print `layer.running` after one call, all of it. What does a buffer of numbers have at its end that it shouldn't have?
+# Print `layer.running` after one call. What stands at the end of the output that a plain buffer doesn't have?
 
 # %% [markdown] hint="norm_repair_leak"
 # It has a `grad_fn`: the running mean depends on the mean, the mean on x, and so on to all earlier batches. The update is
@@ -1074,7 +1221,7 @@ class Centre(torch.nn.Module):
 
 # %% mutant="norm_repair_leak"
 # Makes a new tensor
-# No history any more, but the name gets a new tensor at each step: who held the buffer, such as a state dict, keeps the old numbers.
+# No history any more, but the name gets a new tensor at each step, and a state dict that was taken before keeps the old one.
 class Centre(torch.nn.Module):
     def __init__(self, features: int, momentum: float = 0.1) -> None:
         super().__init__()
@@ -1276,7 +1423,7 @@ def growth(dropout, x: torch.Tensor, p: float) -> float:
 
 # %% mutant="norm_measure_dropout"
 # Takes other numbers
-# Of dropout this is the same for any numbers, but not of every function. Measure with the x that you are given.
+# For dropout the factor is the same for any numbers, but not for every function. Measure with the x that you are given.
 def growth(dropout, x: torch.Tensor, p: float) -> float:
     return dropout(torch.ones_like(x), p).square().mean().item()
 
@@ -1290,6 +1437,157 @@ def growth(dropout, x: torch.Tensor, p: float) -> float:
 
 # %% mutant="norm_measure_dropout"
 # Upside down
-# What comes after dropout stands above what comes before it.
+# The mean square after dropout is divided by the one before it.
 def growth(dropout, x: torch.Tensor, p: float) -> float:
     return (x.square().mean() / dropout(x, p).square().mean()).item()
+
+
+# %% [markdown] exercise="norm_module_state" kind="core" points=2 part="mytorch.nn.normalization:BatchNorm.__init__"
+# ### Exercise 8 · What a batch norm has
+# A layer with two parameters, three buffers, and options that leave some of them out. Make them: their names are the keys in
+# the state dict of every saved batch norm, and a name that is registered with None stays free for a tensor that is loaded later.
+# Begin with `super().__init__()`. `tensor(0, dtype=int64)` is a whole number as a tensor.
+
+
+# %% docstrings="norm_module_state"
+def __init__():
+    """The options become attributes of the same names, and then:
+
+    | name | kind | at first | None unless |
+    |---|---|---|---|
+    | `weight` | parameter | ones | `affine` |
+    | `bias` | parameter | zeros | `affine` |
+    | `running_mean` | buffer | zeros | `track_running_stats` |
+    | `running_var` | buffer | ones | `track_running_stats` |
+    | `num_batches_tracked` | buffer | 0, int64, without dimensions | `track_running_stats` |
+
+    All but the last have `num_features` numbers. What isn't there is registered, too, as None.
+    """
+
+
+# %% check="norm_module_state"
+generator = check.rng()
+features = int(generator.integers(3, 7))
+nn = mytorch.nn
+
+
+def told(make):
+    """All that a layer has: tensors by name, what requires gradients, empty names, and how it prints."""
+    made = []
+    problem = check.error(lambda: made.append(make()))
+    if problem is not None:
+        return problem
+    layer = made[0]
+    return {
+        "state": dict(layer.state_dict()),
+        "parameters": [name for name, _ in layer.named_parameters()],
+        "buffers": [(name, each.requires_grad) for name, each in layer.named_buffers()],
+        "empty names": sorted(
+            name for table in (layer._parameters, layer._buffers) for name, each in table.items() if each is None
+        ),
+        "options": (layer.num_features, layer.eps, layer.momentum, layer.affine, layer.track_running_stats),
+        "printed": repr(layer),
+        "training": layer.training,
+    }
+
+
+def loaded():
+    """A layer without statistics that is given some."""
+    layer = nn.BatchNorm1d(features, track_running_stats=False)
+    layer.running_mean = mytorch.ones(features)
+    return list(layer.state_dict()), check.error(setattr, layer, "weight", mytorch.ones(features))
+
+
+def trained():
+    layer = nn.BatchNorm1d(features, momentum=0.5)
+    before = layer.running_mean
+    layer(mytorch.tensor(generator.normal(size=(8, features)).astype(np.float32)))
+    return layer.running_mean is before, layer.num_batches_tracked, layer.running_var.shape
+
+
+check.show(
+    {
+        "plain": told(lambda: nn.BatchNorm1d(features)),
+        "options by name": told(lambda: nn.BatchNorm2d(features, eps=0.1, momentum=None)),
+        "options by place": told(lambda: nn.BatchNorm2d(features, 0.01, 0.3, False, True)),
+        "no weight and bias": told(lambda: nn.BatchNorm1d(features, affine=False)),
+        "no statistics": told(lambda: nn.BatchNorm1d(features, track_running_stats=False)),
+        "a buffer that comes later": check.error(loaded) or loaded(),
+        "after a batch": check.error(trained) or trained(),
+    },
+    text="What batch norms with several options have.",
+)
+
+# %% [markdown] hint="norm_module_state"
+# Attributes can only be assigned after `super().__init__()`. Which of the five tensors does an optimizer have to see?
+
+# %% [markdown] hint="norm_module_state"
+# `self.register_parameter(name, Parameter(ones(num_features)) if affine else None)` and `self.register_buffer(name, …)`.
+# `self.weight = None` would make an ordinary attribute.
+
+# %% [markdown] hint="norm_module_state"
+# Five calls: parameters "weight" and "bias"; buffers "running_mean" (zeros), "running_var" (ones) and "num_batches_tracked",
+# `tensor(0, dtype=int64) if track_running_stats else None`.
+
+
+# %% mutant="norm_module_state"
+# Statistics as parameters
+# An optimizer moves parameters. Running statistics aren't trained: they are buffers.
+def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True):
+    super().__init__()
+    self.num_features, self.eps, self.momentum = num_features, eps, momentum
+    self.affine, self.track_running_stats = affine, track_running_stats
+    self.register_parameter("weight", Parameter(ones(num_features)) if affine else None)
+    self.register_parameter("bias", Parameter(zeros(num_features)) if affine else None)
+    tracks = track_running_stats
+    self.register_parameter("running_mean", Parameter(zeros(num_features)) if tracks else None)
+    self.register_parameter("running_var", Parameter(ones(num_features)) if tracks else None)
+    self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if tracks else None)
+
+
+# %% mutant="norm_module_state"
+# Leaves names out
+# A name that isn't registered is an ordinary attribute: a tensor that is assigned to it later isn't saved.
+def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True):
+    super().__init__()
+    self.num_features, self.eps, self.momentum = num_features, eps, momentum
+    self.affine, self.track_running_stats = affine, track_running_stats
+    self.weight = Parameter(ones(num_features)) if affine else None
+    self.bias = Parameter(zeros(num_features)) if affine else None
+    self.running_mean = self.running_var = self.num_batches_tracked = None
+    if track_running_stats:
+        for name in ("running_mean", "running_var", "num_batches_tracked"):
+            del self.__dict__[name]
+        self.register_buffer("running_mean", zeros(num_features))
+        self.register_buffer("running_var", ones(num_features))
+        self.register_buffer("num_batches_tracked", tensor(0, dtype=int64))
+
+
+# %% mutant="norm_module_state"
+# Starts at variance 0
+# In evaluation, a variance of 0 would blow up everything that a layer without training sees: the running variance starts at 1.
+def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True):
+    super().__init__()
+    self.num_features, self.eps, self.momentum = num_features, eps, momentum
+    self.affine, self.track_running_stats = affine, track_running_stats
+    self.register_parameter("weight", Parameter(ones(num_features)) if affine else None)
+    self.register_parameter("bias", Parameter(zeros(num_features)) if affine else None)
+    tracks = track_running_stats
+    self.register_buffer("running_mean", zeros(num_features) if tracks else None)
+    self.register_buffer("running_var", zeros(num_features) if tracks else None)
+    self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if tracks else None)
+
+
+# %% mutant="norm_module_state"
+# Counts in floating-point numbers
+# The number of batches is a whole number, int64: PyTorch saves and loads it as one.
+def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True):
+    super().__init__()
+    self.num_features, self.eps, self.momentum = num_features, eps, momentum
+    self.affine, self.track_running_stats = affine, track_running_stats
+    self.register_parameter("weight", Parameter(ones(num_features)) if affine else None)
+    self.register_parameter("bias", Parameter(zeros(num_features)) if affine else None)
+    tracks = track_running_stats
+    self.register_buffer("running_mean", zeros(num_features) if tracks else None)
+    self.register_buffer("running_var", ones(num_features) if tracks else None)
+    self.register_buffer("num_batches_tracked", zeros(1) if tracks else None)

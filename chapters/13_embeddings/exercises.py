@@ -94,6 +94,18 @@ prediction = [0, 5, 0, 2, 8]
 # - the error that `wrong_type(input.dtype)` makes, which is given, if the indices are neither int64 nor int32;
 # - `IndexError`, "index out of range in self", also for negative indices. An empty array is in range.
 
+
+# %% docstrings="embedding_lookup"
+def embedding():
+    """The rows of a table that `input` names: (...) and (rows, width) to (..., width). Arrays, here.
+
+    `check_rows` raises the errors. The row `padding_idx` gets no gradient.
+
+    Raises:
+        IndexError: there is no such row.
+    """
+
+
 # %% check="embedding_lookup"
 rng = check.rng()
 rows, width = int(rng.integers(4, 8)), int(rng.integers(2, 4))
@@ -171,7 +183,7 @@ def check_rows(input, weight, padding_idx):
 
 # %% mutant="embedding_lookup"
 # Takes the number of rows for an index
-# Rows are counted from 0, so the last index is the number of rows less one.
+# Rows are counted from 0, so the last index is the number of rows minus 1.
 def check_rows(input, weight, padding_idx):
     check_padding(padding_idx, len(weight))
     if weight.ndim != 2:
@@ -236,7 +248,7 @@ def check_rows(input, weight, padding_idx):
 
 # %% mutant="embedding_lookup"
 # Zeros for padding
-# The row of padding is looked up like any other. It holds zeros only as long as nobody writes to it.
+# The row of padding is looked up like any other. It holds zeros only until something writes to it.
 def embedding(input, weight, padding_idx=None):
     check_rows(input, weight, padding_idx)
     found = weight[input]
@@ -251,9 +263,19 @@ def embedding(input, weight, padding_idx=None):
 # over the words or the rows, and no matrix of one-hot vectors: the check counts the instructions that Python runs for 10
 # and for 1000 different words in a table with as many rows, and the memory that a table of 200,000 rows takes.
 #
-# `without_padding` is the derivative of that. It gets tensors, and is made of operations, so that it can be derived again:
+# `without_padding` is the derivative of that. It gets tensors and is made of operations, so that autograd can differentiate it:
 # `embedding(indices, g)` is a lookup, and `x.masked_fill(mask, 0.0)` puts zeros where the mask is true. A `padding_idx`
 # may be negative in both functions.
+
+
+# %% docstrings="embedding_gradient"
+def embedding_backward():
+    """The gradient of a table: for each of its `rows` rows, the sum over the places that used it.
+
+    `g` has shape (..., width) and `indices` (...), both arrays; the result has shape (rows, width) and
+    the type of `g`. A row that nobody used is zero, and so is the row `padding_idx`.
+    """
+
 
 # %% check="embedding_gradient"
 rng = check.rng()
@@ -324,7 +346,7 @@ check.show(values, text="Gradients of the table, for the words and the gradients
 
 # %% [markdown] hint="embedding_gradient"
 # Make zeros of shape (rows, width) with the type of `g`: `np.zeros_like(g, shape=…)`. `np.add.at(result, indices, g)` adds
-# all of them, whatever the shape of `indices`. At last, set the row of padding to 0.
+# all of them, whatever the shape of `indices`. Finally, set the row of padding to 0.
 
 # %% [markdown] hint="embedding_gradient"
 # `without_padding`: the gradient of a sum at row i goes to each place that added to row i, which is a lookup. Places of
@@ -355,7 +377,7 @@ def embedding_backward(g, indices, rows, padding_idx):
 
 
 # %% mutant="embedding_gradient"
-# Walks over the words
+# Loops over the words
 # The values are right, but Python takes each word by itself. `np.add.at` goes over all of them in one call.
 def embedding_backward(g, indices, rows, padding_idx):
     result = np.zeros_like(g, shape=(rows, g.shape[-1]))
@@ -378,7 +400,7 @@ def embedding_backward(g, indices, rows, padding_idx):
 
 
 # %% mutant="embedding_gradient"
-# Walks over the different words
+# Loops over the different words
 # The values are right, but Python takes each word by itself, if only once. `np.add.at` goes over all of them in one call.
 def embedding_backward(g, indices, rows, padding_idx):
     result = np.zeros_like(g, shape=(rows, g.shape[-1]))
@@ -435,7 +457,7 @@ def embedding_backward(g, indices, rows, padding_idx):
 
 
 # %% mutant="embedding_gradient"
-# Forgets padding on the way back
+# Forgets padding in the backward pass
 # Places of padding added nothing to the gradient, so nothing comes back to them.
 def without_padding(g, indices, rows, padding_idx):
     return embedding(indices, g)
@@ -552,7 +574,7 @@ def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
 
 # %% mutant="embedding_layer"
 # Copies the table
-# The layer shares its memory with the tensor; a table of a gigabyte is not copied in passing.
+# The layer shares its memory with the tensor. Copying a table of a gigabyte takes time and another gigabyte.
 @classmethod
 def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
     layer = cls.__new__(cls)
@@ -631,8 +653,8 @@ def reset_parameters(self):
 # %% [markdown] exercise="embedding_nearest" kind="build" points=3
 # ### Exercise 5 · Neighbours for a whole batch
 # For each word of `words`, give the numbers of the `count` rows of `table` with the largest cosines, best first: from (rows,
-# width) and (batch,) to (batch, count). A word is no neighbour of its own, even if another row is exactly the same. A row of
-# zeros, as padding has, is nobody's neighbour; if a word itself is such a row, its result is −1 throughout.
+# width) and (batch,) to (batch, count). A word isn't its own neighbour, even if another row is exactly the same. A row of
+# zeros, as padding has, is never a neighbour; if a word itself is such a row, all of its results are −1.
 
 
 # %% solution="embedding_nearest"
@@ -776,7 +798,7 @@ def nearest(table, words, count):
 
 
 # %% [markdown] exercise="embedding_repair_init" kind="repair" points=3
-# ### Exercise 6 · Longer company, another score
+# ### Exercise 6 · A score that depends on the batch
 # A model scores sentences by the sum of their vectors, so places that are filled up should add nothing. `init_weights` is
 # applied to every module with `model.apply(init_weights)`, as GPT-2 does. Its users report:
 #
@@ -784,13 +806,13 @@ def nearest(table, words, count):
 # - Training for a hundred epochs doesn't cure it. The difference is just as large afterwards.
 # - Without `model.apply(init_weights)` all is well, but then the vectors are fifty times too large.
 #
-# Repair it. New vectors of all words must still have a spread of 0.02, and the model's parameters must stay the same
+# Repair it. New vectors of all words must still have a standard deviation of 0.02, and the model's parameters must stay the same
 # objects: an optimizer or another layer may hold them.
 
 
 # %% solution="embedding_repair_init"
 def init_weights(module: nn.Module) -> None:
-    """First values: normal numbers with a spread of 0.02, and biases of 0."""
+    """Initial values: normal numbers with a standard deviation of 0.02, and biases of 0."""
     ### BEGIN SOLUTION
     if isinstance(module, (nn.Linear, nn.Embedding)):
         nn.init.normal_(module.weight, std=0.02)
@@ -810,17 +832,17 @@ def init_weights(module: nn.Module) -> None:
 
 # %% check="embedding_repair_init"
 rng = check.rng()
-rows, padding = 40, int(rng.integers(1, 40))
+rows, padding = 60, int(rng.integers(1, 60))
 
 
 class Scores(nn.Module):
     def __init__(self):
         super().__init__()
         self.words = nn.Embedding(rows, 8, padding_idx=padding)
-        self.kinds = nn.Embedding(3, 8)
-        self.places = nn.Embedding(4, 8, padding_idx=0)
-        self.out = nn.Linear(8, 1)
-        self.scale = nn.Linear(1, 1, bias=False)
+        self.kinds = nn.Embedding(60, 8)
+        self.places = nn.Embedding(60, 8, padding_idx=0)
+        self.out = nn.Linear(8, 60)
+        self.scale = nn.Linear(60, 1, bias=False)
 
     def forward(self, ids):
         kind = self.kinds(torch.zeros(len(ids), dtype=torch.int64))
@@ -835,27 +857,28 @@ sentence = [each for each in rng.integers(0, rows, 8).tolist() if each != paddin
 alone = torch.tensor([sentence])
 filled = torch.tensor([sentence + [padding] * 9])
 others = torch.arange(rows) != padding
+vectors = {"words": model.words.weight[others], "kinds": model.kinds.weight, "places": model.places.weight[1:]}
+spreads = {name: round(50 * each.std().item()) for name, each in {**vectors, "out": model.out.weight}.items()}
 check.show(
     {
         "padding": padding,
         "sentence": sentence,
-        "alone and filled up": (1e4 * model(alone).item(), 1e4 * model(filled).item()),
+        "change of its score when it is filled up": round(1e4 * abs(model(filled) - model(alone)).item(), 2),
         "row of padding": model.words.weight[padding],
-        "spread of the other vectors": model.words.weight[others].std(),
-        "first row of kinds": model.kinds.weight[0],
-        "places, whose padding is 0": model.places.weight,
+        "standard deviations, in units of 0.02": spreads,
+        "row 0 of places, whose padding is 0": model.places.weight[0],
         "bias": model.out.bias,
         "replaced": [name for name, each in model.named_parameters() if each is not parameters[name]],
         "are trained": [name for name, each in model.named_parameters() if each.requires_grad],
     },
-    text="A model after `apply(init_weights)`, and 10,000 times its scores of a sentence, alone and filled up.",
+    text="A model after `apply(init_weights)`. The change of the score is multiplied by 10,000.",
 )
 
 # %% [markdown] hint="embedding_repair_init"
 # What does a place that is filled up add to the sum? What did it add before `init_weights`?
 
 # %% [markdown] hint="embedding_repair_init"
-# The layer's own first values have something that `normal_` overwrites. Training can't bring it back: which rows get a
+# The layer's own initial values have something that `normal_` overwrites. Training can't bring it back: which rows get a
 # gradient?
 
 # %% [markdown] hint="embedding_repair_init"
@@ -890,7 +913,7 @@ def init_weights(module):
 
 # %% mutant="embedding_repair_init"
 # Leaves tables with padding alone
-# The row stays zero, but all other vectors keep the spread of 1 that they had.
+# The row stays zero, but all other vectors keep the standard deviation of 1 that they had.
 def init_weights(module):
     padded = isinstance(module, nn.Embedding) and module.padding_idx is not None
     if isinstance(module, (nn.Linear, nn.Embedding)) and not padded:

@@ -1,15 +1,14 @@
 # %% [markdown]
 # # Embeddings
-# You'll write the layer that turns words into vectors, and the gradient that finds its way back to the rows that were
-# used. Then it reads Python's own documentation, and words that belong together move together. Plan 50 minutes for the
-# lesson and 75 for the exercises.
+# You'll write the layer that turns words into vectors, and the gradient that reaches only the rows that were used. Then
+# it reads *Alice's Adventures in Wonderland*, and words that belong together move together.
 
 # %% hidden=true
 from course import lesson
 
-mytorch = lesson.mytorch(13)  # your library after this chapter, with your solved parts
+mytorch = lesson.mytorch(13)  # as of this chapter, using your code wherever you've solved the exercise
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## Three votes, one counted
 # Four votes: three for row 2, one for row 0. Count them in two ways, by adding 1 to the rows and by asking autograd for
 # the slope of a sum.
@@ -26,18 +25,18 @@ table[votes].sum().backward()
 print("written: ", counted.tolist())
 print("gradient:", table.grad.flatten().tolist())
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # `counted[votes] += 1` reads four numbers, adds 1 to each, and writes four numbers back. Row 2 is written three times,
 # with the same 1. The gradient has to be better than that: whatever was used three times gets three gradients, and they
 # add up. An embedding is this lookup with its gradient, and little else.
 #
-# ## A table of vectors · 3.28 词嵌入的理解
+# ## A table of vectors
 # Number your words. The numbers themselves mean nothing: word 7 isn't half of word 14. So give each word a vector, a row
 # of a table, and let training find the rows.
 #
 # ### The smallest model
-# Write word 2 of 4 as the vector 0 0 1 0, which is called **one-hot**. One-hot vectors times the table pick its rows. It's
-# a matrix product, so you know its gradient from [chapter 06](06_computation_graph.ipynb).
+# Write word 2 of 4 as the vector 0 0 1 0, which is called **one-hot**. The product of one-hot vectors and the table picks
+# rows. It's a matrix product, so you know its gradient from [chapter 06](06_computation_graph.ipynb).
 
 
 # %% tags=["proof-one-hot"]
@@ -57,10 +56,11 @@ weight = torch.from_numpy(values).requires_grad_()
 result = F.embedding(torch.from_numpy(words), weight)
 result.backward(torch.from_numpy(g))
 slopes = weight.grad.tolist()
-print("equal:", result.tolist() == found.tolist(), slopes == gradient.tolist())
+print("words", words.tolist(), " by one-hot:", found[:, 0].tolist(), " by lookup:", result[:, 0].tolist())
+print("row 2 of the gradient, by one-hot:", gradient[2].tolist(), " by lookup:", slopes[2])
 torch.manual_seed(0)
 for layer in (torch.nn.Linear(1000, 64), torch.nn.Embedding(1000, 64)):
-    print(layer, tuple(layer.weight.shape), f"spread {layer.weight.std().item():.2f}")
+    print(layer, tuple(layer.weight.shape), f"std {layer.weight.std().item():.2f}")
 
 # %%
 from course import pictures
@@ -96,7 +96,7 @@ print(f"one-hot: {1024 * 50257 * 4 / 1e6:.0f} MB, indices: {1024 * 8 / 1e6:.3f} 
 #   one-hot vector times the table would give, without the vector and without the product.
 # - *Longer:* The cost of a lookup doesn't depend on the number of rows, and rows that nobody asks for take no part.
 # - *They ask next:* Is it the same as a linear layer without bias? It's the same map, but `nn.Linear` holds the transpose
-#   of the table and wants one-hot vectors. It also starts differently: `nn.Embedding` with a spread of 1.
+#   of the table and wants one-hot vectors. It also starts differently: `nn.Embedding` with a standard deviation of 1.
 # - *The trap:* Feeding the numbers of words to a linear layer. Their order and distance mean nothing.
 # - *Proof:* `proof-one-hot`, `proof-one-hot-breaks`.
 #
@@ -139,7 +139,7 @@ print("gradient:", mytorch.autograd.gradcheck(cubed, [rows]))
 print("gradient of the gradient:", mytorch.autograd.gradgradcheck(cubed, [rows]))
 
 # %% [markdown]
-# Frequent words get long gradients, and rare words hardly move. `scale_grad_by_freq=True` divides each
+# Frequent words get large gradients, and rare words hardly move. `scale_grad_by_freq=True` divides each
 # row's sum by the number of places. It is off by default, and `mytorch` leaves it out.
 
 # %% tags=["proof-repeats"]
@@ -150,7 +150,7 @@ print("index_add_        ", torch.zeros(4).index_add_(0, votes, ones).tolist())
 counted = torch.zeros(4).index_put_((votes,), ones, accumulate=True)
 print("index_put_        ", counted.tolist())
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # **Interview · A word occurs three times in a batch. What gradient does its row get?**
 #
 # - *Thirty seconds:* The sum of the three. The backward pass of a lookup is a scatter-add.
@@ -161,8 +161,8 @@ print("index_put_        ", counted.tolist())
 # - *Proof:* `proof-lost-votes`, `proof-repeats`.
 #
 # ## Padding
-# Sentences have different lengths, and a batch is a rectangle. So short ones are filled up with a word that means
-# nothing, often number 0. `padding_idx=0` does two things for it.
+# Sentences have different lengths, and a batch is a rectangle. So short ones are **padded**: filled up with a word that
+# means nothing, often number 0. `padding_idx=0` does two things for it.
 
 
 # %% tags=["proof-padding"]
@@ -203,7 +203,7 @@ pictures.assign({"filled": "index", "mean": "gradient", "sum / count": "result"}
 wrong = ("mean", means, [[1, 1], [0, 0]])
 pictures.grids(("filled", filled, padding), "→", wrong, ("sum / count", right))
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # **Interview · What does `padding_idx` do, and what doesn't it do?**
 #
 # - *Thirty seconds:* The row starts at zero, and lookups give it no gradient. It isn't a mask: the zeros take part in
@@ -240,7 +240,7 @@ pictures.curves(paths, xlabel="step", ylabel="the vector of word 0")
 
 # %% [markdown]
 # Plain SGD, RMSprop and Adagrad leave it alone: their step is a multiple of the gradient. Momentum and Adam remember
-# earlier gradients ([chapter 16](16_losses_and_optimizers.ipynb)) and go on pushing; weight decay pulls the vector back to
+# earlier gradients ([chapter 16](16_losses_and_optimizers.ipynb)) and keep pushing; weight decay pulls the vector back to
 # zero. In a table that is mostly rare words, a lot of rows move without any data.
 #
 # **Interview · A word isn't in the batch. Does its vector move?**
@@ -287,43 +287,54 @@ print(f"{len(used)} of 50257 rows, {sparse / 1e6:.1f} MB; dense: {dense / 1e6:.1
 # - *The trap:* Expecting a faster forward pass. That is a lookup either way.
 # - *Proof:* `proof-sparse`; what it avoids: `proof-unused-rows`.
 #
-# ## Milestone: vectors from Python's documentation
-# "Raise" and "except" keep the same company: they stand beside the same words. So train a table to predict company: from
-# the vector of a word, a linear layer says which words stand within four places of it. (Word2vec's skip-gram, with all neighbours of a word at once.) Words
-# with the same neighbours need the same prediction, and get similar vectors. Python brings its reference along as text:
+# **Interview · The vocabulary has a million words. What gets expensive, and what do you do?**
+#
+# - *Thirty seconds:* Memory: at a width of 300 the table takes 1.2 GB in float32, its dense gradient as much again, and Adam's
+#   two means twice that. And the output layer, which computes a million scores for each position.
+# - *Longer:* For the table: sparse gradients, or rows spread over several machines. For the output: negative sampling, which
+#   compares the right word with a few random ones instead of all, or one table for input and output.
+# - *They ask next:* What do language models do? They cut words into subwords, such as byte pairs, so that some 50,000 to
+#   250,000 rows are enough for any text.
+# - *The trap:* Trying to make the lookup faster. Its cost doesn't depend on the number of rows.
+# - *Proof:* `proof-sparse`, `proof-one-hot-breaks`; a table that is shared: `proof-padding`.
+#
+# ## Milestone: vectors from a book
+# "King" and "queen" occur in the same contexts: "the" often comes before them, and "said" before that. So train a table to
+# predict the context of a word: from its vector, a linear layer predicts the two words before it and the two after it.
+# (This is word2vec's skip-gram, with all four neighbours of a word at once.) Words in the same contexts need the same
+# prediction, so they get similar vectors. The book is *Alice's Adventures in Wonderland*:
 
 # %%
 import re
 from collections import Counter
-from pydoc_data.topics import topics
+from pathlib import Path
 
-text = re.findall("[a-z_]{2,}", " ".join(topics.values()).lower())
-often = [word for word, count in Counter(text).most_common() if count >= 20]
-vocabulary = often[25:]  # the most frequent ones, such as "the", keep company with all
-number = {word: place for place, word in enumerate(vocabulary)}
-ids, size = np.array([number[word] for word in text if word in number]), len(vocabulary)
-both = (ids[:-d] * size + ids[d:] for d in range(1, 5))
-pairs = sum(np.bincount(each, minlength=size**2) for each in both)
-pairs = pairs.reshape(size, size) + pairs.reshape(size, size).T
-shares = (pairs / pairs.sum(1, keepdims=True)).astype("float32")
+text = re.findall("[a-z]+", Path("files/alice.txt").read_text().lower())
+vocabulary = [word for word, count in Counter(text).most_common() if count >= 20]
+number, size = {word: place for place, word in enumerate(vocabulary)}, len(vocabulary)
+ids = np.array([number.get(word, size) for word in text])  # one number for all rare words
+pairs = [ids * (size + 1) + np.roll(ids, -distance) for distance in (-2, -1, 1, 2)]
+counts = [np.bincount(each, minlength=(size + 1) ** 2).reshape(size + 1, -1)[:size, :150] for each in pairs]
+shares = np.concatenate(counts, 1) / np.concatenate(counts, 1).sum(1, keepdims=True)  # of the 150 most frequent words
 
 # %% tags=["proof-milestone"]
 nn = mytorch.nn
 mytorch.manual_seed(0)
-model = nn.Sequential(nn.Embedding(size, 24), nn.Linear(24, size))
-company, losses = mytorch.from_numpy(shares), []
+model = nn.Sequential(nn.Embedding(size, 24), nn.Linear(24, 4 * 150))
+context, losses = mytorch.from_numpy(shares.astype("float32")), []
 fresh = model[0].weight.detach().clone()
 for _ in range(100):
     for batch in mytorch.randperm(size).split(64):
         scores = nn.functional.log_softmax(model(batch), 1)
-        loss = -(company[batch] * scores).sum(1).mean()
+        loss = -(context[batch] * scores).sum(1).mean()
         model.zero_grad()
         loss.backward()
         with mytorch.no_grad():
             for parameter, rate in zip(model.parameters(), (50, 5, 5), strict=True):
                 parameter -= rate * parameter.grad
     losses.append(loss.item())
-print("the loss fell by more than half a nat:", losses[-1] < losses[0] - 0.5)
+choices = np.exp(np.mean(losses[-10:]))  # the perplexity
+print(f"like a guess among {4 * 150} before, among fewer than {np.ceil(choices / 100) * 100:.0f} after training")
 
 # %% [markdown]
 # ### Nearest neighbours
@@ -340,9 +351,9 @@ def nearest(table, word, count):
 
 
 trained = model[0].weight.detach()
-for word, other in (("true", "false"), ("left", "right"), ("try", "finally")):
-    before, after = (other in nearest(table, word, 10) for table in (fresh, trained))
-    print(f"{other} is among {word}'s nearest ten: fresh {before}, trained {after}")
+for word, other in (("king", "queen"), ("he", "she"), ("down", "up")):
+    before, after = ([*nearest(table, word, size)].index(other) // 10 * 10 + 10 for table in (fresh, trained))
+    print(f"'{other}' is among the {before} words nearest to '{word}' before training, among the {after} nearest after")
 
 
 # %%
@@ -354,12 +365,11 @@ def neighbours(word):
     return pictures.publish(axes, alt=f"The words nearest to '{word}', with cosines.")
 
 
-chosen = [each for each in ("false", "left", "try", "float", "list") if each in number]
-pictures.slider(neighbours, word=chosen)
+pictures.slider(neighbours, word=["king", "he", "down", "could", "his"])
 
 # %% [markdown]
-# Move the slider. Nobody told the table what these words mean. (The exact neighbours depend on your version of Python,
-# whose text this is.) Why the cosine, and not the dot product alone?
+# Move the slider. The table got nothing but contexts, and yet characters are near characters, and pronouns near pronouns.
+# Why the cosine, and not the dot product alone?
 
 # %% tags=["proof-cosine"]
 points = torch.tensor([[1.0, 0.0], [0.9, 0.2], [4.0, 4.0]])
@@ -394,6 +404,19 @@ for name, case in (cases | {"too large": 4, "negative": -1, "a float": 1.0}).ite
     print(f"{name:9} equal {shown[0] == shown[1]}  {shown[0]}")
 
 # %% [markdown]
+# **Interview · "CUDA error: device-side assert triggered". What is it, and how do you find the line?**
+#
+# - *Thirty seconds:* A kernel met something impossible, most often an index out of range: in an embedding, in `gather`, or
+#   as a class number in the loss. Run the same batch on the CPU, and the call itself raises: an IndexError, or from `gather`
+#   a RuntimeError.
+# - *Longer:* Kernels run asynchronously ([chapter 05](05_devices.ipynb)), so a later call reports the error, and the
+#   traceback points there. With `CUDA_LAUNCH_BLOCKING=1` each call waits. After the error nothing on the GPU works in this
+#   process: start it again.
+# - *They ask next:* What do you check first? The smallest and the largest index against the number of rows. Typical causes
+#   are tokens that were added to the tokenizer but not to the table, labels that count from 1, and padding of −1.
+# - *The trap:* "−1 is the last row." In square brackets it is; a lookup refuses it.
+# - *Proof:* `proof-edges`, `proof-rapid-fire`.
+#
 # ## The real one
 # NumPy has a function that adds row by row. minitorch sorts instead, so that the places of each row become neighbours,
 # a *run*. It adds the first values of all runs at once, then the second ones, and so on:
@@ -408,18 +431,18 @@ print(source[source.index("    size = int") :])
 
 # %% [markdown]
 # `combine` is addition here, `target` the gradient, `fresh` says that it holds nothing yet. `held` and `given` pick rows of
-# `target` and `values`. `left` are the runs that have values to come; the last loop finishes a few long runs one by one.
+# `target` and `values`. `left` holds the runs with values still to come; the last loop finishes a few long runs one by one.
 #
 # ## Myths
 # ### "A forward pass doesn't change the weights"
-# With `max_norm`, it does: rows that are used and too long are shortened, in the table itself.
+# With `max_norm`, it does: rows that are used and longer than that are scaled down, in the table itself.
 
 # %% tags=["proof-max-norm"]
 layer = torch.nn.Embedding.from_pretrained(torch.tensor([[3.0, 4], [6, 8]]), max_norm=1)
 layer(torch.tensor([0]))
 print(layer.weight.data)
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## Rapid fire
 # 1. Embedding of a (32, 128) batch, width 64: which shape? (32, 128, 64).
 # 2. Does the result of a frozen table require grad? No.
@@ -433,7 +456,7 @@ layer = torch.nn.Embedding.from_pretrained(torch.ones(3, 2), padding_idx=0)
 print("2.", layer(votes).requires_grad, " 3.", layer.weight.requires_grad)
 print("4.", layer.weight[0].tolist(), " 5.", layer.weight[torch.tensor([-1])].tolist())
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## To remember
 # 1. An embedding is a table; looking up a row is a one-hot product without the product.
 # 2. Its gradient is a scatter-add: repeated words add up, unused rows get zero.
@@ -444,7 +467,7 @@ print("4.", layer.weight[0].tolist(), " 5.", layer.weight[torch.tensor([-1])].to
 # 7. Momentum, Adam and weight decay also move rows that weren't used; plain SGD, RMSprop and Adagrad don't.
 # 8. `sparse=True` stores a gradient for the used rows only; most optimizers refuse it.
 # 9. Nearest neighbours go by the cosine, without the word itself.
-# 10. Indices are int64 or int32, from 0 to the number of rows less one.
+# 10. Indices are int64 or int32, from 0 to the number of rows minus 1.
 #
 # ## You try
 # [The exercises](../exercises/13_embeddings.ipynb): predict a gradient; write the lookup, its gradient and the layer;

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises · Attention
-# Seven exercises, 18 points, about 80 minutes. Three of them add to your library: with them solved, a GPT runs on
-# attention of yours, and writes with tokens that you drew.
+# Eight exercises, 21 points, about 90 minutes. Four of them add to your library: with them solved, a GPT runs on your
+# attention, and writes with your sampling.
 
 # %% setup=true
 from __future__ import annotations
@@ -99,6 +99,23 @@ prediction = [3, 6, 0]
 # nothing but −inf is nan, and nan times 0 is nan, in the backward pass as well. Find these rows *before* softmax and put
 # harmless numbers there. A mask of numbers may be learned, so it gets a gradient too.
 
+
+# %% docstrings="attention_scaled_dot_product"
+def scaled_dot_product_attention():
+    """softmax(query keyᵀ · scale + mask) value: (..., L, E), (..., S, E) and (..., S, V) to (..., L, V).
+
+    `scale` is 1/√E if it is None. A boolean mask, broadcast to (..., L, S), is True where a query may
+    look; the other scores become -inf. A mask of numbers is added to the scores. `additive(mask, dtype)`
+    turns either kind into numbers to add.
+    With `is_causal`, query i may look at keys 0 to i: `ones(L, S, dtype=boolean, device=query.device).tril()`.
+    A query whose scores are all -inf has weights of 0 and gradients of 0, not nan. The last step before
+    the values is `dropout(weights, dropout_p)`.
+
+    `check_attention(query, key, value, attn_mask, is_causal)` raises the errors.
+    Source: Vaswani et al. 2017, arXiv:1706.03762
+    """
+
+
 # %% check="attention_scaled_dot_product"
 generator = check.rng()
 L, S, E, V = (int(each) for each in generator.permutation([2, 3, 4, 5]))
@@ -140,6 +157,8 @@ shown = {
     "two masks": check.error(attended, attn_mask=given, is_causal=True),
     "error on a GPU": check.error(on_a_gpu),
 }
+bias[0], bias[0, 0] = np.finfo(np.float32).min, -np.inf  # low, but only the first key is hidden
+shown["a very low mask"] = attended(attn_mask=mytorch.tensor(bias))
 mytorch.manual_seed(check.seed())
 shown["dropout"] = attended(dropout_p=0.5)
 shown["dropout and a causal mask"] = attended((2,), dropout_p=0.5, is_causal=True)
@@ -289,6 +308,21 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
     if attn_mask is not None and attn_mask.dtype is boolean:
         weights = weights.masked_fill(~attn_mask, 0.0)
+    return dropout(weights, dropout_p) @ value
+
+
+# %% mutant="attention_scaled_dot_product"
+# Not low enough
+# A mask of numbers may be lower than -10000, and then what is hidden takes all the weight. −inf is below every score.
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    check_attention(query, key, value, attn_mask, is_causal)
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    hidden = scores.detach() == -math.inf
+    weights = softmax(scores.masked_fill(hidden, -1e4), -1).masked_fill(hidden.all(-1, keepdim=True), 0.0)
     return dropout(weights, dropout_p) @ value
 
 
@@ -444,6 +478,30 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 # given: it takes care of layouts and masks, and calls your `attend`. The file has `linear`, `softmax`, `dropout`, `math` and
 # your `scaled_dot_product_attention`.
 
+
+# %% docstrings="attention_heads"
+def split_heads():
+    """Each position's width in equal parts, one for each head: (N, L, E) to (N, heads, L, E / heads).
+
+    Head 0 gets the first numbers of each position.
+    """
+
+
+def attend():
+    """The output (N, L, E), and the weights of each head (N, heads, L, S) if they are needed, else None.
+
+    Inputs are (N, L, E), (N, S, E), (N, S, E). `in_proj_weight` and `in_proj_bias` hold three linear
+    maps, one above the other: for queries, keys and values (`chunk(3)` takes them apart; the bias may
+    be None). The results are split into heads, the heads attend, are merged, and go through
+    `out_proj`. The mask, if there is one, holds numbers that are added to the scores.
+    In training, and only then, the weights are dropped with probability `self.dropout`.
+
+    If no weights are needed, `scaled_dot_product_attention` does the middle. Otherwise compute them here,
+    with no special care for a query that may look nowhere: its weights are nan, as in PyTorch.
+    Return the weights as they are after dropout.
+    """
+
+
 # %% check="attention_heads"
 generator = check.rng()
 heads, size = (int(each) for each in generator.permutation([2, 3]))
@@ -565,7 +623,7 @@ def attend(self, query, key, value, mask, need_weights):
 
 # %% mutant="attention_heads"
 # Keys and values swapped
-# The three maps lie in the order query, key, value; with weights of others this reads keys as values.
+# The three maps are in the order query, key, value; with PyTorch's weights this reads keys as values.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -611,7 +669,7 @@ def attend(self, query, key, value, mask, need_weights):
 
 # %% mutant="attention_heads"
 # Forgets the last map
-# The heads' results stand side by side; out_proj, which mixes them, is missing.
+# The heads' results are side by side; out_proj, which mixes them, is missing.
 def attend(self, query, key, value, mask, need_weights):
     weights_in = self.in_proj_weight.chunk(3)
     biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
@@ -780,7 +838,7 @@ def split_heads(x, heads):
 
 
 # %% [markdown] exercise="attention_draw_tokens" kind="core" points=2 part="mytorch.random:multinomial"
-# ### Exercise 4 · Drawing tokens
+# ### Exercise 4 · Sampling tokens
 # A language model gives a weight for each token, and `generate` draws one. Here you draw as PyTorch does, number for
 # number, in two ways. Say the weights are 3, 0 and 1.
 #
@@ -793,6 +851,23 @@ def split_heads(x, heads):
 #
 # The file has `np` and `default_generator`. In the docstring, `source` is the generator to draw from: the caller's, or else
 # `default_generator`; `dtype` is the NumPy type of the weights. The caller's weights stay as they are.
+
+
+# %% docstrings="attention_draw_tokens"
+def multinomial():
+    """Places drawn with these weights, whatever their sum: (n,) to (num_samples,), or (m, n) row by row.
+
+    Without replacement, and for one sample, each place draws an exponential number
+    (`exponential(source, count, dtype)` gives `count` of them), and the places with the largest quotients
+    weight / number win, the largest first; of equal ones the first place. (Which places of weight 0
+    PyTorch takes, where others don't suffice, is up to its sorting.)
+    With replacement each sample is a uniform number (`source.uniform(count, 53)`, row by row), looked up
+    in the running sum of the weights over the whole sum: the first place whose share is at least that
+    large.
+
+    `check_weights(input, num_samples, replacement)` raises the errors. `on_host(input)` is a NumPy array,
+    and `new(array, input.device)` makes a tensor of one.
+    """
 
 
 # %% check="attention_draw_tokens"
@@ -859,7 +934,7 @@ check.show(
 
 # %% mutant="attention_draw_tokens"
 # The likeliest place
-# That is no drawing: the largest weight would win every time. Its quotient with a random number decides.
+# That isn't sampling: the largest weight would win every time. Its quotient with a random number decides.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     places = np.argsort(-on_host(input), -1, kind="stable")[..., :num_samples]
@@ -906,7 +981,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # Ignores the generator
-# Whoever passes a generator wants its stream, and wants the default one left alone.
+# The numbers have to come from the generator that was passed, and the default one must not move.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = default_generator, on_host(input)
@@ -942,7 +1017,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # The smallest first
-# The largest quotient comes first. Sort minus the quotients, or turn the order round along the last dimension.
+# The largest quotient comes first. Sort minus the quotients, or reverse the order along the last dimension.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -1071,7 +1146,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 # %% mutant="attention_draw_tokens"
 # Ignores the generator with replacement
-# Whoever passes a generator wants its stream, with replacement and without.
+# The numbers have to come from the generator that was passed, with replacement and without.
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
@@ -1328,7 +1403,7 @@ class CachedAttention:
 
 # %% mutant="attention_kv_cache"
 # Forgets the last map
-# The heads' results stand side by side; c_proj, which mixes them, is missing.
+# The heads' results are side by side; c_proj, which mixes them, is missing.
 class CachedAttention:
     def __init__(self, layer):
         self.layer, self.keys, self.values = layer, None, None
@@ -1791,3 +1866,200 @@ def takes_over(width, heads):
         if cost[4] > cost[3]:
             return length
         length += 1
+
+
+# %% [markdown] exercise="attention_module" kind="core" points="1 2" part="mytorch.nn.attention:MultiheadAttention.__init__ | mytorch.nn.attention:MultiheadAttention.forward"
+# ### Exercise 8 · The module around the heads
+# Write what `MultiheadAttention` has and how it takes its inputs in three layouts. `self.merged(attn_mask, key_padding_mask,
+# dtype)` makes one mask to be added of the two, and `self.attend(query, key, value, mask, need_weights)` of exercise 3 works on
+# (N, L, E) alone and returns the weights of each head.
+
+
+# %% docstrings="attention_module"
+def __init__():
+    """The options become attributes of the same names (but `bias`), and then:
+
+    - `in_proj_weight`, a parameter (3 · embed_dim, embed_dim): the weights of query, key and value in one, with initial
+      weights by `xavier_uniform_`;
+    - `in_proj_bias`, a parameter (3 · embed_dim) of zeros, registered as None without `bias`;
+    - `out_proj`, a `Linear` from embed_dim to embed_dim, whose bias begins at zero if there is one.
+
+    The random numbers are PyTorch's, so `out_proj` is made before `in_proj_weight` draws. `constant_(tensor, value)`
+    fills a tensor and isn't recorded.
+
+    Raises:
+        AssertionError: "embed_dim must be divisible by num_heads".
+    """
+
+
+def forward():
+    """(L, N, E), or (N, L, E) with `self.batch_first`, or (L, E), to the same; and the weights, averaged over the heads.
+
+    Boolean masks are True where a query may *not* look. `key_padding_mask` is (N, S), or (S,) for a single
+    sequence; `attn_mask` is (L, S) or (N · heads, L, S). The weights are (N, L, S); (N, heads, L, S) unless
+    `average_attn_weights`; without N for a single sequence; and None unless `need_weights`. For (L, E),
+    `batch_first` doesn't matter.
+    """
+
+
+# %% check="attention_module"
+generator = check.rng()
+N, L, S, heads = (int(each) for each in generator.permutation([2, 3, 5, 4]))
+E = 2 * heads
+
+
+def numbers(*size):
+    return mytorch.tensor(generator.normal(size=size).astype(np.float32))
+
+
+def made(*arguments, **options):
+    """A layer's tensors, names and options; or the error."""
+    mytorch.manual_seed(check.seed())
+    layers = []
+    problem = check.error(lambda: layers.append(mytorch.nn.MultiheadAttention(*arguments, **options)))
+    if problem is not None:
+        return problem
+    layer = layers[0]
+    options = layer.embed_dim, layer.num_heads, layer.dropout, layer.batch_first
+    return dict(layer.state_dict()), [name for name, _ in layer.named_parameters()], options, mytorch.rand(1)
+
+
+def looked(query, key, value, batch_first=False, **options):
+    mytorch.manual_seed(check.seed())
+    layer = mytorch.nn.MultiheadAttention(E, heads, batch_first=batch_first)
+    results = []
+    problem = check.error(lambda: results.append(layer(query, key, value, **options)))
+    return problem or [each if each is None else each.detach() for each in results[0]]
+
+
+query, key, value = numbers(L, N, E), numbers(S, N, E), numbers(S, N, E)
+turned = [each.transpose(0, 1) for each in (query, key, value)]
+single = [each[:, 0] for each in (query, key, value)]
+padding = generator.random((N, S)) < 0.5
+padding[:, 0] = False
+causal = mytorch.tensor(np.triu(np.ones((L, S), dtype=bool), 1))
+check.show(
+    {
+        "a layer": made(E, heads),
+        "no bias": made(E, heads, 0.25, False, batch_first=True),
+        "heads that don't divide": made(E + 1, heads),
+        "(L, N, E)": looked(query, key, value),
+        "(N, L, E)": looked(*turned, batch_first=True),
+        "(L, E)": looked(*single),
+        "(L, E), batch_first": looked(*single, batch_first=True),
+        "each head": looked(query, key, value, average_attn_weights=False),
+        "each head of (L, E)": looked(*single, average_attn_weights=False),
+        "no weights": looked(query, key, value, need_weights=False),
+        "no weights of (L, E)": looked(*single, need_weights=False),
+        "padding": looked(query, key, value, key_padding_mask=mytorch.tensor(padding)),
+        "padding of (L, E)": looked(*single, key_padding_mask=mytorch.tensor(padding[0])),
+        "both masks": looked(*turned, True, key_padding_mask=mytorch.tensor(padding), attn_mask=causal),
+    },
+    rtol=1e-3,
+    atol=1e-4,
+    text="What layers have; then outputs and weights for inputs in three layouts.",
+)
+
+# %% [markdown] hint="attention_module"
+# `forward` in three steps: bring the inputs to (N, L, E), attend, and bring output and weights back. What has to be done to the
+# padding mask of a single sequence?
+
+# %% [markdown] hint="attention_module"
+# A single sequence gets a batch dimension by `unsqueeze(0)`, and loses it by `squeeze(0)` at the end, the weights too. (L, N, E)
+# is transposed both ways unless `self.batch_first`; weights always come with N first.
+
+# %% [markdown] hint="attention_module"
+# `mask = self.merged(attn_mask, key_padding_mask, query.dtype)`, `output, weights = self.attend(query, key, value, mask,
+# need_weights)`, `weights.mean(1)` averages over the heads. In `__init__`: `self.register_parameter("in_proj_bias", …)`.
+
+
+# %% mutant="attention_module"
+# Draws in another order
+# The same seed gives PyTorch's weights only if they are drawn in PyTorch's order: first those of `out_proj`.
+def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, batch_first=False):
+    super().__init__()
+    if embed_dim % num_heads:
+        raise AssertionError("embed_dim must be divisible by num_heads")
+    self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+    self.in_proj_weight = xavier_uniform_(Parameter(empty(3 * embed_dim, embed_dim)))
+    self.register_parameter("in_proj_bias", Parameter(zeros(3 * embed_dim)) if bias else None)
+    self.out_proj = Linear(embed_dim, embed_dim, bias=bias)
+    if bias:
+        constant_(self.out_proj.bias, 0.0)
+
+
+# %% mutant="attention_module"
+# Three weights
+# The three projections are one matrix: saved models know it as `in_proj_weight`.
+def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, batch_first=False):
+    super().__init__()
+    if embed_dim % num_heads:
+        raise AssertionError("embed_dim must be divisible by num_heads")
+    self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+    self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim))
+    self.register_parameter("in_proj_bias", Parameter(zeros(3 * embed_dim)) if bias else None)
+    self.out_proj = Linear(embed_dim, embed_dim, bias=bias)
+    for part in self.in_proj_weight.chunk(3):
+        xavier_uniform_(part.detach())
+
+
+# %% mutant="attention_module"
+# A batch in front, always
+# Without `batch_first` the first dimension of a batch is time, in inputs and output alike.
+def forward(
+    self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True
+):
+    batched, inputs = query.ndim == 3, (query, key, value)
+    if not batched:
+        inputs = tuple(each.unsqueeze(0) for each in inputs)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    mask = self.merged(attn_mask, key_padding_mask, inputs[0].dtype)
+    output, weights = self.attend(*inputs, mask, need_weights)
+    if weights is not None and average_attn_weights:
+        weights = weights.mean(1)
+    if not batched:
+        return output.squeeze(0), None if weights is None else weights.squeeze(0)
+    return output, weights
+
+
+# %% mutant="attention_module"
+# Leaves the batch dimension on the weights
+# A single sequence has no batch dimension, in the weights either.
+def forward(
+    self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True
+):
+    batched, inputs = query.ndim == 3, (query, key, value)
+    if not batched:
+        inputs = tuple(each.unsqueeze(0) for each in inputs)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    elif not self.batch_first:
+        inputs = tuple(each.transpose(0, 1) for each in inputs)
+    mask = self.merged(attn_mask, key_padding_mask, inputs[0].dtype)
+    output, weights = self.attend(*inputs, mask, need_weights)
+    if weights is not None and average_attn_weights:
+        weights = weights.mean(1)
+    if not batched:
+        return output.squeeze(0), weights
+    return (output if self.batch_first else output.transpose(0, 1)), weights
+
+
+# %% mutant="attention_module"
+# Turns the weights as well
+# The weights are (N, L, S) in every layout. Only the output goes back to (L, N, E).
+def forward(
+    self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True
+):
+    batched, inputs = query.ndim == 3, (query, key, value)
+    if not batched:
+        inputs = tuple(each.unsqueeze(0) for each in inputs)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    elif not self.batch_first:
+        inputs = tuple(each.transpose(0, 1) for each in inputs)
+    mask = self.merged(attn_mask, key_padding_mask, inputs[0].dtype)
+    output, weights = self.attend(*inputs, mask, need_weights)
+    if weights is not None and average_attn_weights:
+        weights = weights.mean(1)
+    if not batched:
+        return output.squeeze(0), None if weights is None else weights.squeeze(0)
+    turn = (lambda x: x) if self.batch_first else (lambda x: None if x is None else x.transpose(0, 1))
+    return turn(output), turn(weights)

@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Recurrent networks
-# Seven exercises, 18 points. Three of them add to your library: the loop over time, the LSTM's step and the GRU's.
+# Eight exercises, 21 points. Four of them add to your library: the loop over time, two steps, and the layers around them.
 
 # %% setup=true
 from __future__ import annotations
@@ -72,7 +72,7 @@ prediction = [[6, 7, 5], [4, 6, 5], [4, 6, 5]]
 # With `batch_first` the batch comes first: 6 sequences of 7 steps.
 prediction = [[7, 6, 10], [4, 7, 5], [4, 7, 5]]
 
-# %% [markdown] exercise="rnn_walk" kind="core" points=3 part="mytorch.nn.recurrent:walk"
+# %% [markdown] exercise="rnn_unroll" kind="core" points=3 part="mytorch.nn.recurrent:unroll"
 # ### Exercise 2 · The loop over time
 # Unroll a step over time, forwards or backwards. `inputs` is a list of tensors, one for each moment. In a packed batch,
 # later ones have fewer rows: the short sequences have ended, and keep the state they had. Backwards, it is the other way
@@ -80,7 +80,21 @@ prediction = [[7, 6, 10], [4, 7, 5], [4, 7, 5]]
 #
 # Don't write into the state's tensors: the graph needs the old ones.
 
-# %% check="rnn_walk"
+
+# %% docstrings="rnn_unroll"
+def unroll():
+    """Go through time: `state = step(x, state, weight, bias)` for each x in `inputs`, or backwards.
+
+    The tensors of `state` have a row for each of N sequences. An x may have fewer rows than that, where
+    short sequences have ended already (or, in reverse, not begun): then only the first rows of the state
+    make the step, and the others stay as they are. `cat` is there.
+
+    Returns the step's outputs, which are the first tensors of the new states, x by x in the order of
+    `inputs`, with as many rows as x has; and the last state, with N rows.
+    """
+
+
+# %% check="rnn_unroll"
 rng = check.rng()
 recurrent = mytorch.nn.recurrent
 sizes = [*sorted((whole(rng, 1, 4) for _ in range(4)), reverse=True), 1]
@@ -100,11 +114,11 @@ def step(x, state, weight, bias):
 values = {"rows of the inputs": sizes}
 
 
-def walked(name: str, steps: list, bias=None, reverse: bool = False) -> None:
+def unrolled(name: str, steps: list, bias=None, reverse: bool = False) -> None:
     shown = "outputs", "last states", "gradient of the weight", "gradient of the first state"
     values.update({f"{name}: {each}": None for each in shown})
     weight.grad = first.grad = None
-    outputs, last = recurrent.walk(step, steps, start, weight, bias, reverse)
+    outputs, last = recurrent.unroll(step, steps, start, weight, bias, reverse)
     values.update({f"{name}: outputs": list(outputs), f"{name}: last states": list(last)})
     (sum((each * each).sum() for each in outputs) + last[0].sum()).backward()
     values.update({f"{name}: {shown[2]}": weight.grad, f"{name}: {shown[3]}": first.grad})
@@ -119,32 +133,32 @@ def gru() -> None:
     values.update({"a GRU's packed output": found.data.detach(), "its states": states.detach()})
 
 
-walked("full rows", [mytorch.tensor(rng.normal(size=(4, 3)).round(2)) for _ in range(3)])
-walked("packed", inputs, mytorch.tensor([0.1, 0.2, 0.3], dtype=mytorch.float64))
-# Here a wrong walk may raise. What it found before still says what is wrong with it.
-values["packed, backwards: error"] = check.error(walked, "packed, backwards", inputs, reverse=True)
+unrolled("full rows", [mytorch.tensor(rng.normal(size=(4, 3)).round(2)) for _ in range(3)])
+unrolled("packed", inputs, mytorch.tensor([0.1, 0.2, 0.3], dtype=mytorch.float64))
+# Here a wrong loop may raise. What it found before still says what is wrong with it.
+values["packed, backwards: error"] = check.error(unrolled, "packed, backwards", inputs, reverse=True)
 values["a GRU: error"] = check.error(gru)
 values["the first state, afterwards"] = first.detach()
 values["rows of the inputs, afterwards"] = [len(each) for each in inputs]
-check.show(values, rtol=1e-4, text="Walks with a step that has two states, the second of which counts; then a GRU.")
+check.show(values, rtol=1e-4, text="Loops with a step that has two states, the second of which counts; then a GRU.")
 
-# %% [markdown] hint="rnn_walk"
+# %% [markdown] hint="rnn_unroll"
 # First the simple case, all rows at every step: a loop that calls `step`, keeps the new state, and appends its first
-# tensor to a list. `reversed(inputs)` goes backwards; turn the list of outputs round at the end.
+# tensor to a list. `reversed(inputs)` goes backwards; reverse the list of outputs at the end.
 
-# %% [markdown] hint="rnn_walk"
+# %% [markdown] hint="rnn_unroll"
 # Now fewer rows: let `rows = len(x)`. The step gets `each[:rows]` of each tensor in the state. Its result has only these
 # rows.
 
-# %% [markdown] hint="rnn_walk"
+# %% [markdown] hint="rnn_unroll"
 # The other rows stay: the new state is `cat([new, old[rows:]])` for each pair of new and old tensors. That is right for
 # both directions, and also when no row is left over.
 
 
-# %% mutant="rnn_walk"
+# %% mutant="rnn_unroll"
 # Lets the short sequences go
 # The state lost the rows of the sequences that have ended. In the end it has only the longest one's.
-def walk(step, inputs, state, weight, bias, reverse=False):
+def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     for x in reversed(inputs) if reverse else inputs:
         state = step(x, tuple(each[: len(x)] for each in state), weight, bias)
@@ -152,10 +166,10 @@ def walk(step, inputs, state, weight, bias, reverse=False):
     return outputs[::-1] if reverse else outputs, state
 
 
-# %% mutant="rnn_walk"
+# %% mutant="rnn_unroll"
 # The outputs stay backwards
-# Backwards, the first output that is computed belongs to the last input. The list has to be turned round.
-def walk(step, inputs, state, weight, bias, reverse=False):
+# Backwards, the first output that is computed belongs to the last input. The list has to be reversed.
+def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     for x in reversed(inputs) if reverse else inputs:
         rows = len(x)
@@ -165,10 +179,10 @@ def walk(step, inputs, state, weight, bias, reverse=False):
     return outputs, state
 
 
-# %% mutant="rnn_walk"
+# %% mutant="rnn_unroll"
 # Outputs of all rows
 # An output has as many rows as its input. Those of sequences that have ended don't belong in a packed batch.
-def walk(step, inputs, state, weight, bias, reverse=False):
+def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     for x in reversed(inputs) if reverse else inputs:
         rows = len(x)
@@ -178,10 +192,10 @@ def walk(step, inputs, state, weight, bias, reverse=False):
     return outputs[::-1] if reverse else outputs, state
 
 
-# %% mutant="rnn_walk"
+# %% mutant="rnn_unroll"
 # Freezes only the first state
 # A step may have several states, an LSTM two. All of them have to be kept for the sequences that have ended.
-def walk(step, inputs, state, weight, bias, reverse=False):
+def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     for x in reversed(inputs) if reverse else inputs:
         rows = len(x)
@@ -192,10 +206,36 @@ def walk(step, inputs, state, weight, bias, reverse=False):
     return outputs[::-1] if reverse else outputs, state
 
 
-# %% mutant="rnn_walk"
+# %% mutant="rnn_unroll"
+# Zeros for what has ended
+# A sequence that has ended keeps the state that it had. Here its state becomes 0.
+def unroll(step, inputs, state, weight, bias, reverse=False):
+    outputs = []
+    for x in reversed(inputs) if reverse else inputs:
+        rows = len(x)
+        new = step(x, tuple(each[:rows] for each in state), weight, bias)
+        outputs.append(new[0])
+        state = tuple(cat([each, 0 * old[rows:]]) for each, old in zip(new, state, strict=True))
+    return outputs[::-1] if reverse else outputs, state
+
+
+# %% mutant="rnn_unroll"
+# Detaches what has ended
+# The values are right. But the state that a short sequence keeps is part of its result, so the gradient has to reach it.
+def unroll(step, inputs, state, weight, bias, reverse=False):
+    outputs = []
+    for x in reversed(inputs) if reverse else inputs:
+        rows = len(x)
+        new = step(x, tuple(each[:rows] for each in state), weight, bias)
+        outputs.append(new[0])
+        state = tuple(cat([each, old[rows:].detach()]) for each, old in zip(new, state, strict=True))
+    return outputs[::-1] if reverse else outputs, state
+
+
+# %% mutant="rnn_unroll"
 # Cuts the first state off
 # The gradient goes on into the first state: an encoder may have made it, or the piece of text before this one.
-def walk(step, inputs, state, weight, bias, reverse=False):
+def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     state = tuple(each.detach() for each in state)
     for x in reversed(inputs) if reverse else inputs:
@@ -206,10 +246,10 @@ def walk(step, inputs, state, weight, bias, reverse=False):
     return outputs[::-1] if reverse else outputs, state
 
 
-# %% mutant="rnn_walk"
+# %% mutant="rnn_unroll"
 # Turns the caller's list round
 # `inputs.reverse()` changes the list of whoever called. `reversed(inputs)` goes backwards without that.
-def walk(step, inputs, state, weight, bias, reverse=False):
+def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     if reverse:
         inputs.reverse()
@@ -221,10 +261,10 @@ def walk(step, inputs, state, weight, bias, reverse=False):
     return outputs[::-1] if reverse else outputs, state
 
 
-# %% mutant="rnn_walk"
+# %% mutant="rnn_unroll"
 # Writes into the state
 # A write in place changes tensors that belong to the caller: the first state isn't what it was.
-def walk(step, inputs, state, weight, bias, reverse=False):
+def unroll(step, inputs, state, weight, bias, reverse=False):
     outputs = []
     state = tuple(each.detach() for each in state)
     for x in reversed(inputs) if reverse else inputs:
@@ -236,19 +276,38 @@ def walk(step, inputs, state, weight, bias, reverse=False):
     return outputs[::-1] if reverse else outputs, state
 
 
-# %% mutant="rnn_walk"
+# %% mutant="rnn_unroll"
 # Delegates to minitorch
 # mytorch stands on NumPy alone: minitorch cannot be imported from it.
-def walk(step, inputs, state, weight, bias, reverse=False):
-    from minitorch.ops.nn.recurrent import _walk
+def unroll(step, inputs, state, weight, bias, reverse=False):
+    from minitorch.ops.nn.recurrent import _unroll
 
-    return _walk(step, inputs, None, state, {"weight_hh": weight, "bias_hh": bias}, reverse)
+    return _unroll(step, inputs, None, state, {"weight_hh": weight, "bias_hh": bias}, reverse)
 
 
 # %% [markdown] exercise="rnn_lstm_step" kind="core" points=3 part="mytorch.nn.recurrent:lstm_step"
 # ### Exercise 3 · The LSTM's step
 # `linear(h, weight, bias)` is $U h + b$, and `chunk(4, -1)` cuts a tensor into four along its last dimension. The order of
 # the parts is PyTorch's, so that its weights load.
+
+
+# %% docstrings="rnn_lstm_step"
+def lstm_step():
+    """The next state (h', c') of an LSTM; `state` is (h, c), both (N, hidden).
+
+    x + U h + b, for U = `weight` of shape (4 · hidden, hidden), has four parts along the last dimension,
+    in this order:
+
+        i = σ(part 0)       how much of the candidate goes in
+        f = σ(part 1)       how much of the memory stays
+        g = tanh(part 2)    the candidate
+        o = σ(part 3)       how much of the memory is shown
+
+    c' = f · c + i · g and h' = o · tanh(c'). `x` has shape (N, 4 · hidden).
+    Source: Hochreiter and Schmidhuber 1997, https://doi.org/10.1162/neco.1997.9.8.1735, with the forget
+    gate of Gers et al. 2000.
+    """
+
 
 # %% check="rnn_lstm_step"
 rng = check.rng()
@@ -339,6 +398,23 @@ def lstm_step(x, state, weight, bias):
 # %% [markdown] exercise="rnn_gru_step" kind="core" points=3 part="mytorch.nn.recurrent:gru_step"
 # ### Exercise 4 · The GRU's step
 # Now the input's share and the state's are cut up separately, since the reset gate multiplies only one of them.
+
+
+# %% docstrings="rnn_gru_step"
+def gru_step():
+    """The next state (h',) of a GRU; `state` is (h,), h of shape (N, hidden).
+
+    `x` and u = U h + b, for U = `weight` of shape (3 · hidden, hidden), have three parts each along the
+    last dimension:
+
+        r = σ(x₀ + u₀)         the reset gate: how much of the past the candidate sees
+        z = σ(x₁ + u₁)         the update gate: how much of the past stays
+        n = tanh(x₂ + r · u₂)  the candidate; r multiplies after the product with U
+
+    h' = (1 - z) · n + z · h.
+    Source: Cho et al. 2014, https://arxiv.org/abs/1406.1078, in the form of cuDNN.
+    """
+
 
 # %% check="rnn_gru_step"
 rng = check.rng()
@@ -853,3 +929,464 @@ def half_life(layer: torch.nn.Module) -> int:
     layer(x)[0][-1].sum().backward()
     influence = x.grad.flatten().abs().flip((0,)).tolist()
     return next((steps for steps in range(1, 40) if influence[steps] <= influence[steps - 1] / 2), 40)
+
+
+# %% [markdown] exercise="rnn_layers" kind="core" points="1 1 1" part="mytorch.nn.recurrent:RNNBase.run | mytorch.nn.recurrent:RNNBase.forward mytorch.nn.recurrent:RNNBase.packed mytorch.nn.recurrent:RNNBase.padded mytorch.nn.recurrent:RNNBase.first_states | mytorch.nn.packing:filled_up mytorch.nn.packing:pad_sequence mytorch.nn.packing:pack_padded_sequence mytorch.nn.packing:pad_packed_sequence"
+# ### Exercise 8 · Layers and directions
+# `unroll` is one layer in one direction. Write what RNN, LSTM and GRU share: layer upon layer, both directions, and the way from
+# a batch to packed rows and back. `self.directions` is `("",)` or `("", "_reverse")`, and the weights of layer 1 backwards are
+# called `weight_ih_l1_reverse`, `weight_hh_l1_reverse`, `bias_ih_l1_reverse` and `bias_hh_l1_reverse`; without biases the last two
+# don't exist.
+#
+# `pad_sequence` makes one batch of sequences, `pack_padded_sequence` the packed rows of a padded batch, and `pad_packed_sequence` the
+# padded batch of packed rows. `filled_up` helps them. All stand in `packing.py`, which has `cat`, `stack`, `full`, `tensor` and
+# `index_select(x, 0, order)`.
+
+
+# %% docstrings="rnn_layers"
+def run():
+    """All layers over packed rows, of which step t has `sizes[t]`: the last layer's rows, and all last states.
+
+    `state` has a tensor (num_layers · directions, N, hidden) for each state of the step: layer 0 forwards, layer 0
+    backwards, layer 1 forwards … The last states come back in the same order and shape. In each direction,
+    `linear(data, weight_ih, bias_ih)` is computed for all rows at once and split into steps for
+    `unroll(self.step, inputs, first, weight_hh, bias_hh, reverse)`. The outputs of two directions stand side by side:
+    (rows, 2 · hidden). Between two layers there is `dropout(data, self.dropout, self.training)`.
+    """
+
+
+def forward():
+    """The outputs and the last states, for a batch, one sequence (T, input_size), or a `PackedSequence`.
+
+    `self.packed(input, given)` or `self.padded(input, given)` computes both; `given` is a tuple of states or None. Where
+    `self.names` has one name, `hx` and the last states are a tensor; where it has two, tuples.
+    """
+
+
+def packed():
+    """What `forward` does with a packed batch: a `PackedSequence` of the last layer's rows, and the last states.
+
+    `self.run` takes a list of sizes, and states for as many sequences as the first step has. States come, and are
+    returned, in the order that the sequences had before they were sorted: `each.index_select(1, order)` puts a state
+    into another order.
+    """
+
+
+def padded():
+    """What `forward` does with a batch or with one sequence: as if packed, with all sequences at every step.
+
+    (T, N, input_size), or (N, T, input_size) with `self.batch_first`; `given` are the first states or None. One
+    sequence (T, input_size) is a batch of one, its states (num_layers · directions, hidden). `self.run` takes the
+    rows of all steps, one step after the other. Returns the output in the input's layout, and the last states.
+
+    Raises:
+        ValueError: another number of dimensions: "LSTM: Expected input to be 2D or 3D, got 4D instead", where
+            RNN says "got 4D tensor instead".
+        RuntimeError: "input.size(-1) must be equal to input_size. Expected 3, got 5".
+    """
+
+
+def first_states():
+    """The states at the start, (num_layers · directions, count, hidden): zeros if none are given.
+
+    Zeros have the type and device of `data`. There is one tensor for each of `self.names`.
+
+    Raises:
+        RuntimeError: another shape: "Expected hidden size (2, 4, 3), got [1, 4, 3]"; where there are two states,
+            "Expected hidden[1] size …".
+    """
+
+
+def filled_up():
+    """The tensor with rows of one number added at its end, up to `length` rows; type and device stay."""
+
+
+def pad_sequence():
+    """Sequences (Tₙ, …) in one batch (T, N, …), or (N, T, …), filled up to the longest with `padding_value`."""
+
+
+def pack_padded_sequence():
+    """The rows of a padded batch (T, N, …), or (N, T, …), that belong to its sequences: a `PackedSequence`.
+
+    `lengths` is a list or a tensor of N integers. `data` has the first rows of all sequences, then the second rows of
+    those that have one, and so on; `batch_sizes` says how many there are at each step. The longest sequence comes
+    first. With `enforce_sorted=False` the sequences are sorted here: `sorted_indices` says where each came from, and
+    `unsorted_indices` where each has gone. Otherwise both are None.
+
+    Raises:
+        RuntimeError: not one length for each sequence: "Expected `len(lengths)` to be equal to batch_size, but got 3
+            (batch_size=4)"; a length below 1: "Length of all samples has to be greater than 0, but found an element
+            in 'lengths' that is <= 0"; an order that isn't decreasing: "`lengths` array must be sorted in decreasing
+            order when `enforce_sorted` is True. …" (what follows is free).
+    """
+
+
+def pad_packed_sequence():
+    """The padded batch (T, N, …), or (N, T, …), of a packed sequence, and the lengths of its sequences, a tensor.
+
+    T is the longest length, and what is missing is `padding_value`. Sequences that were sorted are in the order of
+    before.
+    """
+
+
+# %% check="rnn_layers"
+rng = check.rng()
+nn = mytorch.nn
+count, length, width, hidden = (int(each) for each in rng.permutation([2, 3, 4, 5]))
+
+
+def numbers(*size):
+    return mytorch.tensor(rng.normal(size=size).round(2))
+
+
+def went(kind, x, state=None, **options):
+    """The output, the last states and the gradient of the input; or the error."""
+    mytorch.manual_seed(check.seed())
+    layer = getattr(nn, kind)(width, hidden, dtype=mytorch.float64, **options)
+    x, results = x.clone().requires_grad_(), []
+    problem = check.error(lambda: results.append(layer(x, state)))
+    if problem is not None:
+        return problem
+    output, last = results[0]
+    last = last if isinstance(last, tuple) else (last,)
+    total = (output * output).sum() + sum((each * each).sum() for each in last)
+    problem = check.error(total.backward)
+    return output.detach(), [each.detach() for each in last], problem or x.grad
+
+
+def went_packed(kind="GRU", lengths=(5, 3, 2), state=None, **options):
+    """The rows, and the last states, of a packed batch; or the error."""
+    mytorch.manual_seed(check.seed())
+    layer = getattr(nn, kind)(width, hidden, dtype=mytorch.float64, **options)
+    rnn, results = nn.utils.rnn, []
+    sequences = rnn.pack_padded_sequence(numbers(5, len(lengths), width), lengths, enforce_sorted=False)
+    problem = check.error(lambda: results.append(layer(sequences, state)))
+    if problem is not None:
+        return problem
+    rows, last = results[0]
+    return rows.data.detach(), last, list(rows[1:])
+
+
+cycle = [[2, 5, 4, 3], [4, 3, 2, 5]][int(rng.integers(2))]
+ragged = numbers(6, 4, 2)
+
+
+def packing(x, lengths, **options):
+    """The four fields of a packed sequence, or the error, of a long one the first sentence."""
+    found = []
+    problem = check.error(lambda: found.append(nn.utils.rnn.pack_padded_sequence(x, lengths, **options)))
+    return str(problem).split(". ")[0] if problem else list(found[0])
+
+
+def padding(lengths, batch_first=False, padding_value=0.0):
+    """A batch that is packed and padded again, and its lengths."""
+    order = sorted(range(4), key=lambda n: -lengths[n])
+    data = [ragged[step, n] for step in range(5) for n in order if step < lengths[n]]
+    sizes = [sum(step < each for each in lengths) for step in range(5)]
+    fields = mytorch.stack(data), mytorch.tensor(sizes)
+    if lengths != sorted(lengths, reverse=True):
+        fields += mytorch.tensor(order), mytorch.tensor(np.argsort(order).tolist())
+    sequence = mytorch.nn.packing.PackedSequence(*fields)
+    return list(nn.utils.rnn.pad_packed_sequence(sequence, batch_first, padding_value))
+
+
+batch = numbers(length, count, width)
+check.show(
+    {
+        "one layer": went("RNN", batch),
+        "three layers": went("GRU", batch, num_layers=3),
+        "both directions": went("LSTM", batch, bidirectional=True),
+        "two layers, both directions": went("LSTM", batch, num_layers=2, bidirectional=True),
+        "batch_first": went("GRU", batch.transpose(0, 1), batch_first=True, bidirectional=True),
+        "no biases": went("RNN", batch, bias=False),
+        "dropout": went("GRU", batch, num_layers=2, dropout=0.5),
+        "with states": went("LSTM", batch, (numbers(2, count, hidden), numbers(2, count, hidden)), num_layers=2),
+        "one sequence": went("GRU", batch[:, 0], num_layers=2),
+        "one sequence, batch_first": went("GRU", batch[:, 0], batch_first=True),
+        "one sequence with a state": went("RNN", batch[:, 0], numbers(1, hidden)),
+        "packed": went_packed(num_layers=2, bidirectional=True),
+        "packed, to be sorted": went_packed(lengths=(2, 5, 4, 3)),
+        "packed, to be sorted, with states": went_packed(
+            "LSTM", (2, 5, 4, 3), (numbers(1, 4, hidden), numbers(1, 4, hidden))
+        ),
+        "what forward returns": [
+            type(nn.LSTM(2, 3)(mytorch.ones(4, 1, 2))[1]).__name__,
+            nn.GRU(2, 3)(mytorch.ones(4, 1, 2))[1].shape,
+        ],
+        "four dimensions": went("LSTM", batch.unsqueeze(0)),
+        "four dimensions, RNN": went("RNN", batch.unsqueeze(0)),
+        "another width": went("GRU", numbers(length, count, width + 1)),
+        "a state of another shape": went("RNN", batch, numbers(2, count, hidden)),
+        "the second state": went("LSTM", batch, (numbers(1, count, hidden), numbers(1, count + 1, hidden))),
+        "a batch to pack": ragged,
+        "packed in its order": packing(ragged, [5, 4, 2, 2]),
+        "packed in another order": packing(ragged, mytorch.tensor(cycle), enforce_sorted=False),
+        "packed with batch_first": packing(ragged.transpose(0, 1), [6, 3, 2, 1], batch_first=True),
+        "packed, three lengths for four": packing(ragged, [3, 2, 1]),
+        "packed, a length of 0": packing(ragged, [3, 2, 1, 0]),
+        "packed, not sorted": packing(ragged, cycle),
+        "three sequences, padded": nn.utils.rnn.pad_sequence([ragged[:2, 0], ragged[:4, 1], ragged[:1, 2]]),
+        "with batch_first and a number": nn.utils.rnn.pad_sequence([ragged[:2, 0], ragged[:3, 1]], True, 7.0),
+        "filled up": mytorch.nn.packing.filled_up(mytorch.tensor([[1, 2], [3, 4]]), 3, 9),
+        "padded again": padding([5, 4, 2, 2]),
+        "padded again in another order": padding(cycle),
+        "padded again with batch_first and a number": padding(cycle, True, -1.0),
+    },
+    rtol=1e-4,
+    text="Outputs, last states, and the gradient of the input. Then what packing and padding give.",
+)
+
+# %% [markdown] hint="rnn_layers"
+# `run`: two loops, over layers and over directions. The place of a direction's states is `layer * len(self.directions) + number`.
+# What one layer gives is the next one's `data`; the last states go into a list.
+
+# %% [markdown] hint="rnn_layers"
+# `getattr(self, f"{name}_l{layer}{direction}", None)` gives a weight or None. `inputs = linear(data, weight_ih,
+# bias_ih).split(sizes)`; afterwards `cat(output)` makes rows again, and `cat(outputs, -1)` puts the directions side by side.
+
+# %% [markdown] hint="rnn_layers"
+# `padded`: one sequence calls `self.padded` again with `input.unsqueeze(1)` (or 0 with `batch_first`) and takes that dimension
+# off at the end. A batch: `steps.reshape(length * count, width)` with `[count] * length` as sizes. In `run`, the last states are
+# `tuple(stack(each) for each in zip(*last))`.
+
+
+# %% [markdown] hint="rnn_layers"
+# Packing: `sizes = [sum(count > step for count in counts) for step in range(counts[0])]` for sorted lengths, and the rows of a step are
+# `batch[:size, step]` of a batch (N, T, …). `order = tensor(counts).argsort(descending=True)` sorts, and `order.argsort()` leads back.
+# Padding: `sequence.data.split(sizes)` gives the steps again, each of which is filled up to the first one's rows; sequence n has as many rows
+# as there are steps with more than n.
+
+
+# %% mutant="rnn_layers"
+# Packs sequence by sequence
+# A layer takes a step of all sequences at once, so the rows of one step stand together.
+def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+    batch = input if batch_first else input.transpose(0, 1)
+    counts = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
+    order = back = None
+    if not enforce_sorted:
+        order = tensor(counts).argsort(descending=True)
+        back = order.argsort()
+        batch, counts = index_select(batch, 0, order), sorted(counts, reverse=True)
+    sizes = [sum(count > step for count in counts) for step in range(max(counts))]
+    return PackedSequence(
+        cat([each[:count] for each, count in zip(batch, counts, strict=True)]), tensor(sizes), order, back
+    )
+
+
+# %% mutant="rnn_layers"
+# Takes the way there for the way back
+# `unsorted_indices` are the inverse of `sorted_indices`: where each sequence of before has gone.
+def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+    batch = input if batch_first else input.transpose(0, 1)
+    counts = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
+    found = f"{len(counts)} (batch_size={len(batch)})"
+    refuse(len(counts) != len(batch), f"Expected `len(lengths)` to be equal to batch_size, but got {found}")
+    found = "an element in 'lengths' that is <= 0"
+    refuse(min(counts) <= 0, f"Length of all samples has to be greater than 0, but found {found}")
+    order = None
+    if not enforce_sorted:
+        order = tensor(counts).argsort(descending=True)
+        batch, counts = index_select(batch, 0, order), sorted(counts, reverse=True)
+    rule = "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True"
+    refuse(counts != sorted(counts, reverse=True), f"{rule}. ")
+    sizes = [sum(count > step for count in counts) for step in range(counts[0])]
+    return PackedSequence(cat([batch[:size, step] for step, size in enumerate(sizes)]), tensor(sizes), order, order)
+
+
+# %% mutant="rnn_layers"
+# Puts the batch first
+# The layers take (T, N, …) unless they are told otherwise: `batch_first=True` asks for the other layout.
+def pad_sequence(sequences, batch_first=False, padding_value=0.0):
+    longest = max(len(each) for each in sequences)
+    return stack([filled_up(each, longest, padding_value) for each in sequences])
+
+
+# %% mutant="rnn_layers"
+# Fills up with floating-point numbers
+# Indices of words stay integers when they are padded: the new rows have the type of the others.
+def filled_up(x, length, value):
+    return cat([x, full((length - len(x), *x.shape[1:]), float(value))])
+
+
+# %% mutant="rnn_layers"
+# Leaves the batch sorted
+# Whoever packed the sequences wants them back in their own order: `unsorted_indices` leads there.
+def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0):
+    sizes = sequence.batch_sizes.tolist()
+    rows = [filled_up(part, sizes[0], padding_value) for part in sequence.data.split(sizes)]
+    batch, lengths = stack(rows, 1), tensor([sum(size > n for size in sizes) for n in range(sizes[0])])
+    return batch if batch_first else batch.transpose(0, 1), lengths
+
+
+# %% mutant="rnn_layers"
+# Always fills up with zeros
+# Zero may mean something, as a token's number does. The padding is `padding_value`.
+def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0):
+    sizes = sequence.batch_sizes.tolist()
+    rows = [filled_up(part, sizes[0], 0.0) for part in sequence.data.split(sizes)]
+    batch, lengths = stack(rows, 1), tensor([sum(size > n for size in sizes) for n in range(sizes[0])])
+    if sequence.unsorted_indices is not None:
+        batch = index_select(batch, 0, sequence.unsorted_indices)
+        lengths = index_select(lengths, 0, sequence.unsorted_indices)
+    return batch if batch_first else batch.transpose(0, 1), lengths
+
+
+# %% mutant="rnn_layers"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0):
+    from minitorch.nn.utils.rnn import pad_packed_sequence as original
+
+    return original(sequence, batch_first, padding_value)
+
+
+# %% mutant="rnn_layers"
+# The first layer's weights for all
+# Each layer has weights of its own, `_l0`, `_l1`, …
+def run(self, data, sizes, state):
+    last = []
+    for layer in range(self.num_layers):
+        outputs = []
+        for number, direction in enumerate(self.directions):
+            place = layer * len(self.directions) + number
+            own = layer if layer < 2 else 1
+            weights = [
+                getattr(self, f"{name}_l{own}{direction}", None)
+                for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            ]
+            inputs = linear(data, weights[0], weights[2]).split(sizes)
+            output, final = unroll(
+                self.step, inputs, tuple(each[place] for each in state), weights[1], weights[3], number == 1
+            )
+            outputs.append(cat(output))
+            last.append(final)
+        data = outputs[0] if len(outputs) == 1 else cat(outputs, -1)
+        if layer < self.num_layers - 1:
+            data = dropout(data, self.dropout, self.training)
+    return data, tuple(stack(each) for each in zip(*last, strict=True))
+
+
+# %% mutant="rnn_layers"
+# Dropout after the last layer, too
+# Dropout stands between layers. What the last one gives is the result.
+def run(self, data, sizes, state):
+    last = []
+    for layer in range(self.num_layers):
+        outputs = []
+        for number, direction in enumerate(self.directions):
+            place = layer * len(self.directions) + number
+            names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            weight_ih, weight_hh, bias_ih, bias_hh = (
+                getattr(self, f"{name}_l{layer}{direction}", None) for name in names
+            )
+            inputs = linear(data, weight_ih, bias_ih).split(sizes)
+            first = tuple(each[place] for each in state)
+            output, final = unroll(self.step, inputs, first, weight_hh, bias_hh, number == 1)
+            outputs.append(cat(output))
+            last.append(final)
+        data = dropout(outputs[0] if len(outputs) == 1 else cat(outputs, -1), self.dropout, self.training)
+    return data, tuple(stack(each) for each in zip(*last, strict=True))
+
+
+# %% mutant="rnn_layers"
+# All forwards first
+# The states are ordered by layer: layer 0 forwards, layer 0 backwards, then layer 1.
+def run(self, data, sizes, state):
+    last = {}
+    for layer in range(self.num_layers):
+        outputs = []
+        for number, direction in enumerate(self.directions):
+            place = number * self.num_layers + layer
+            names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            weight_ih, weight_hh, bias_ih, bias_hh = (
+                getattr(self, f"{name}_l{layer}{direction}", None) for name in names
+            )
+            inputs = linear(data, weight_ih, bias_ih).split(sizes)
+            first = tuple(each[place] for each in state)
+            output, last[place] = unroll(self.step, inputs, first, weight_hh, bias_hh, number == 1)
+            outputs.append(cat(output))
+        data = outputs[0] if len(outputs) == 1 else cat(outputs, -1)
+        if layer < self.num_layers - 1:
+            data = dropout(data, self.dropout, self.training)
+    return data, tuple(stack(each) for each in zip(*(last[place] for place in sorted(last)), strict=True))
+
+
+# %% mutant="rnn_layers"
+# Rows of sequences, not of steps
+# The rows of one step stand together: of (N, T, width) the first two dimensions have to be exchanged first.
+def padded(self, input, given):
+    if input.ndim not in (2, 3):
+        kind = "D tensor" if isinstance(self, RNN) else "D"
+        raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}{kind} instead")
+    if input.ndim == 2:
+        given = None if given is None else tuple(each.unsqueeze(1) for each in given)
+        output, state = self.padded(input.unsqueeze(int(not self.batch_first)), given)
+        return output.squeeze(int(not self.batch_first)), tuple(each.squeeze(1) for each in state)
+    count, length, width = input.shape if self.batch_first else (input.shape[1], input.shape[0], input.shape[2])
+    if width != self.input_size:
+        raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {width}")
+    first = self.first_states(given, input, count)
+    output, state = self.run(input.reshape(length * count, width), [count] * length, first)
+    return output.reshape(*input.shape[:2], output.shape[1]), state
+
+
+# %% mutant="rnn_layers"
+# Leaves the states sorted
+# The states come in the order that the sequences had before they were sorted, and are returned in it.
+def packed(self, input, given):
+    data, sizes, order, back = input
+    output, state = self.run(data, sizes.tolist(), self.first_states(given, data, sizes[0].item()))
+    return PackedSequence(output, sizes, order, back), state
+
+
+# %% mutant="rnn_layers"
+# Always a tuple
+# An LSTM has two states, `h` and `c`. The others have one, which is a tensor, not a tuple.
+def forward(self, input, hx=None):
+    given = None if hx is None else tuple(hx) if len(self.names) > 1 else (hx,)
+    run = self.packed if isinstance(input, PackedSequence) else self.padded
+    return run(input, given)
+
+
+# %% mutant="rnn_layers"
+# The states of one sequence keep the batch
+# One sequence has states without a batch dimension, those that it gives as well as those that it takes.
+def padded(self, input, given):
+    if input.ndim not in (2, 3):
+        kind = "D tensor" if isinstance(self, RNN) else "D"
+        raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}{kind} instead")
+    if input.ndim == 2:
+        given = None if given is None else tuple(each.unsqueeze(1) for each in given)
+        output, state = self.padded(input.unsqueeze(int(not self.batch_first)), given)
+        return output.squeeze(int(not self.batch_first)), state
+    steps = input.transpose(0, 1) if self.batch_first else input
+    length, count, width = steps.shape
+    if width != self.input_size:
+        raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {width}")
+    first = self.first_states(given, input, count)
+    output, state = self.run(steps.reshape(length * count, width), [count] * length, first)
+    output = output.reshape(length, count, output.shape[1])
+    return output.transpose(0, 1) if self.batch_first else output, state
+
+
+# %% mutant="rnn_layers"
+# Zeros of the default type
+# A float64 layer needs float64 states: zeros with the type of the data.
+def first_states(self, given, data, count):
+    size = (self.num_layers * len(self.directions), count, self.hidden_size)
+    if given is None:
+        return tuple(zeros(size) for _ in self.names)
+    for number, each in enumerate(given):
+        if each.shape != size:
+            name = f"hidden[{number}]" if len(given) > 1 else "hidden"
+            raise RuntimeError(f"Expected {name} size {size}, got {list(each.shape)}")
+    return given
+
+
+# %% mutant="rnn_layers"
+# Takes any state
+# A state for another number of sequences would be cut, or fail somewhere below. Say which one is wrong.
+def first_states(self, given, data, count):
+    size = (self.num_layers * len(self.directions), count, self.hidden_size)
+    return given or tuple(zeros(size, dtype=data.dtype, device=data.device) for _ in self.names)

@@ -1,15 +1,14 @@
 # %% [markdown]
 # # Recurrent networks
 # You'll write the loop over time, and the two steps that made it useful: LSTM and GRU. You'll see what a network
-# remembers, measure why it forgets, and keep padding out of its memory. Plan 50 minutes for the lesson and 75 for the
-# exercises.
+# remembers, measure why it forgets, and keep padding out of its memory.
 
 # %% hidden=true
 from course import lesson
 
-mytorch = lesson.mytorch(15)  # your library after this chapter, with the parts that you solved
+mytorch = lesson.mytorch(15)  # your library as of this chapter, using your code wherever you've solved the exercises
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## The first word of a hundred
 # Feed 100 word vectors to a recurrent network. Then replace the first word with a very different one, and feed them again.
 
@@ -26,7 +25,7 @@ for kind in ("RNN", "GRU", "LSTM"):
     shown = ", ".join(f"{moved[after - 1].item():.4f} after {after}" for after in (1, 10, 100))
     print(f"{kind:4} outputs differ by {shown} words")
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # All three forgot it, even the LSTM, which is famous for its memory: after a hundred words, what is left of the first
 # doesn't show in four decimals. A network that can't see a word can't learn from it either. What decides how far back it
 # sees?
@@ -86,7 +85,7 @@ def over_time(w):
 pictures.slider(over_time, start={"w": 1.2}, w=[0.5, 0.8, 1.0, 1.2, 1.5, 2.0])
 
 # %% [markdown]
-# ## Through time · 2.7 梯度消失与梯度爆炸
+# ## Through time
 # With vectors, $w$ becomes a matrix $U$, the same one at every step. Unrolled, a recurrent network is a deep network with
 # shared weights:
 
@@ -134,8 +133,8 @@ for name in ("norm of all gradients", "the same, clipped"):
 # - *Proof:* `proof-vanishing`, `proof-explodes`, `proof-gradient-over-time`.
 #
 # ### Cutting the past off
-# A text of a million words is too long to unroll. So it is read in pieces. The *state* goes on from piece to piece, the
-# gradient doesn't: **truncated backpropagation through time**.
+# A text of a million words is too long to unroll, so it is read in pieces. The *state* is passed on from piece to piece, and the
+# gradient isn't. That is **truncated backpropagation through time**.
 
 # %% tags=["proof-truncated"]
 from course import check
@@ -147,8 +146,8 @@ for name, h in {"kept": kept, "detached": kept.detach(), "zeros": None}.items():
     first.grad = None
     output, _ = layer(second, h)
     output.sum().backward(retain_graph=True)
-    reached = first.grad is not None
-    print(f"{name:9} first output {output[0, 0, 0].item():.4f}, gradient goes on: {reached}")
+    reached = 0 if first.grad is None else int((first.grad != 0).sum())
+    print(f"{name:9} first output {output[0, 0, 0].item():.4f}, inputs of the first piece with a gradient: {reached}")
 for retain in (False, True):
     state = layer(first)[1]
     state.sum().backward(retain_graph=retain)
@@ -157,7 +156,7 @@ for retain in (False, True):
     error = check.error(layer(second, state)[1].sum().backward)
     print(f"retain_graph={retain}:", str(error).partition(" (")[0].partition(" by an")[0])
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # **Interview · What is truncated backpropagation through time?**
 #
 # - *Thirty seconds:* Read the sequence in pieces. Pass the state on, but `detach` it, so each backward pass stays within
@@ -174,14 +173,14 @@ for retain in (False, True):
 #
 # $$ c' = f \cdot c + i \cdot g \qquad h' = o \cdot \tanh(c') $$
 #
-# $f$ says how much stays, $i$ how much of the candidate $g$ goes in, $o$ how much is shown. Straight
-# along the cell, the derivative is a product of forget gates: no matrix, no tanh. If they are near 1, it survives.
+# $f$ says how much stays, $i$ how much of the candidate $g$ goes in, $o$ how much is shown. Along
+# the cell, the derivative is a product of forget gates, without a matrix or a tanh. If the gates are near 1, it survives.
 
 # %% [markdown] given="mytorch.nn.recurrent:rnn_step"
 # In `mytorch` a **step** takes the input's share of the sums, $W x + b$, and the state, a tuple. This is the plain one:
 
 # %% [markdown]
-# You'll write `lstm_step`, `gru_step` and `walk`, which unrolls a step over time, forwards or backwards. The input's
+# You'll write `lstm_step`, `gru_step` and `unroll`, which unrolls a step over time, forwards or backwards. The input's
 # share doesn't depend on the state, so the layer computes it for all steps in one product; only $U h$ has to wait.
 #
 # Now measure. Differentiate the last output with respect to every input, on your layers:
@@ -207,7 +206,7 @@ pictures.curves(lines, range(60), xlabel="steps back", ylabel="gradient norm", l
 # %% [markdown]
 # As PyTorch initializes it, the LSTM forgets fast, too: its biases are near 0, so its forget gates are
 # near $\sigma(0) = 0.5$ and halve the memory at each step. With a forget bias of 3, a share of $\sigma(3) = 0.95$ stays.
-# The bias has to fit the horizon. Over 30 steps $\sigma(1)^{30}$ leaves 0.00008. With $\ln 29 = 3.4$ the gate is 29/30,
+# The bias has to fit the horizon. Over 30 steps, a bias of 1 leaves $\sigma(1)^{30} = 0.00008$. With $\ln 29 = 3.4$ the gate is 29/30,
 # and $(29/30)^{30} = 0.36$ is left: for $T$ steps, take $\ln(T - 1)$.
 #
 # **Interview · How does an LSTM help against vanishing gradients?**
@@ -215,7 +214,7 @@ pictures.curves(lines, range(60), xlabel="steps back", ylabel="gradient norm", l
 # - *Thirty seconds:* Its cell changes by $f \cdot c + i \cdot g$. The derivative from cell to cell is the forget gate,
 #   which can stay near 1; there is no matrix and no tanh on that path.
 # - *Longer:* The network learns when to keep and when to forget. Let it begin by keeping: for a horizon of T steps, start
-#   with a forget bias of about ln(T − 1). The usual 1 is for about four.
+#   with a forget bias of about ln(T − 1). The usual bias of 1 fits about four steps.
 # - *They ask next:* And exploding? It's still possible, through $h$ and $U$. Clip.
 # - *The trap:* "LSTMs don't have vanishing gradients." As PyTorch initializes them, they do.
 # - *Proof:* `proof-gradient-over-time`, `proof-recall`.
@@ -258,9 +257,22 @@ about = "The loss stays near 1; with a bias of ln 29, GRU and LSTM bring it to 0
 pictures.curves(lines, range(10, 121, 10), xlabel="step", ylabel="loss, mean of three seeds", alt=about)
 
 # %% [markdown]
-# In these 120 steps, neither gates alone nor a bias of 1 helps: only what begins by keeping for 30 steps learns it. The
-# others may with patience. On PyTorch, four GRUs of four learned it in 400 steps at a rate of 0.03 (no LSTM did), and one
+# In these 120 steps, neither gates alone nor a bias of 1 helps: only the layers that start by keeping for 30 steps learn
+# the task. The others may learn it in more steps. On PyTorch, four GRUs of four learned it in 400 steps at a rate of 0.03 (no LSTM did), and one
 # plain RNN of four was at 0.3 after 1,000 steps at 0.01, the other three still at about 1.
+#
+# **Interview · RNN or transformer?**
+#
+# - *Thirty seconds:* An RNN takes one step for each token, and each step waits for the one before it, in training, too. What
+#   it knows has to fit into a state of fixed size. Attention reads all tokens of a training text at once, and any two of
+#   them are one step apart.
+# - *Longer:* So gradients don't pass through a factor for each token between them. The price is work that grows with the
+#   square of the length, and a cache that grows with the length ([chapter 14](14_attention.ipynb)). An RNN's step costs the
+#   same after a million tokens.
+# - *They ask next:* Are RNNs gone? No. They run on streams and small devices, and state space models such as Mamba are
+#   recurrences again. Theirs are linear in the state, so all steps can be computed in parallel.
+# - *The trap:* "LSTMs solved long memory." Gates have to start out near 1, or the far past gets no gradient.
+# - *Proof:* `proof-gradient-over-time`, `proof-recall`.
 #
 # ## GRU: one state instead of two
 # A GRU has no cell. Its update gate $z$ mixes old and new, $h' = (1 - z) n + z h$, and its reset gate $r$ says how much of
@@ -278,7 +290,7 @@ for kind, parts in {"RNN": "h", "LSTM": "ifgo", "GRU": "rzn"}.items():
     print(f"{kind:4} {count} parameters; the two biases get different gradients in: {differ}")
 
 # %% [markdown]
-# In RNN and LSTM they only occur as a sum: one of them is there because cuDNN wants it. In the GRU, $n = \tanh(W x + b +
+# In RNN and LSTM the two only occur as a sum, and one of them is there because cuDNN wants it. In the GRU, $n = \tanh(W x + b +
 # r \cdot (U h + c))$: the second bias of the candidate passes through the gate.
 #
 # **Interview · LSTM or GRU?**
@@ -299,9 +311,9 @@ for kind, parts in {"RNN": "h", "LSTM": "ifgo", "GRU": "rzn"}.items():
 layer = torch.nn.LSTM(8, 16, num_layers=2, batch_first=True, bidirectional=True)
 output, (h, c) = layer(torch.randn(5, 7, 8))
 print("output", tuple(output.shape), " h", tuple(h.shape), " c", tuple(c.shape))
-print("forward:  output[:, -1] ends with h[2]:", torch.equal(output[:, -1, :16], h[2]))
-print("backward: output[:, -1] ends with h[3]:", torch.equal(output[:, -1, 16:], h[3]), end="; ")
-print("output[:, 0] does:", torch.equal(output[:, 0, 16:], h[3]))
+ends = {"output[:, -1], forward, and h[2]": output[:, -1, :16] - h[2]}
+ends |= {f"output[:, {t}], backward, and h[3]": output[:, t, 16:] - h[3] for t in (-1, 0)}
+print(*(f"{name} differ by {gap.abs().max().item():.1f}" for name, gap in ends.items()), sep="\n")
 
 # %% [markdown]
 # `output` holds the last layer's $h$ at every step; `h` and `c` hold the last states of all layers and directions.
@@ -312,7 +324,7 @@ print("output[:, 0] does:", torch.equal(output[:, 0, 16:], h[3]))
 #   without N for an unbatched input; with `proj_size`, `output` and `h` are that wide and only `c` has H.
 # - *Longer:* With `batch_first` the batch comes first in inputs and outputs. The states stay (layers · directions, N, H).
 # - *They ask next:* What represents a whole sentence in a bidirectional layer? `cat([h[-2], h[-1]], -1)`.
-# - *The trap:* `output[:, -1]`: its backward half has made only one step.
+# - *The trap:* `output[:, -1]`. Its backward half is from a direction that has made only one step.
 # - *Proof:* `proof-outputs`.
 #
 # ## Padding gets into the memory
@@ -328,15 +340,15 @@ padded = rnn.pad_sequence(sentences)
 packed = rnn.pack_padded_sequence(padded, [1, 3, 2], enforce_sorted=False)
 alone = torch.stack([layer(each)[1][0] for each in sentences])
 for name, state in {"padded": layer(padded)[1], "packed": layer(packed)[1]}.items():
-    right = (state[0] - alone).abs().sum(1) < 1e-6
-    print(f"{name}: last state as if alone, sentence by sentence: {right.tolist()}")
+    moved = (state[0] - alone).abs().amax(1)
+    print(f"{name}: last states differ from those alone by", [round(each, 1) for each in moved.tolist()])
 print("batch sizes", packed.batch_sizes.tolist(), " order", packed.sorted_indices.tolist())
 table = padded[:, packed.sorted_indices, 0].int()
 pictures.grids(("sorted, padded (T, N)", table, table > 0), "→", ("packed data", packed.data.T.int()))
 
 # %% [markdown]
 # A **packed sequence** has the rows step by step, without padding. At step t only the first `batch_sizes[t]` sequences take
-# part; the state of the others stays as it was when they ended. `walk` does that when a step has fewer rows than the state.
+# part; the state of the others stays as it was when they ended. `unroll` does that when a step has fewer rows than the state.
 #
 # **Interview · Why pack sequences?**
 #
@@ -384,7 +396,7 @@ print(inspect.getsource(recurrent.step))
 for kind in ("RNN", "GRU", "LSTM"):
     print(kind, "ends in", getattr(torch.nn, kind)(8, 16)(words)[0].grad_fn.name())
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # `gates` is the input's share, `weights` a dict of the layer's parameters, `_gru` what you write in exercise 4, and
 # `lstm_formula` what you write in exercise 3; `lstm_cell` is the same as a single operation, so that a step leaves one
 # node instead of many. `weight_hr` is PyTorch's `proj_size`: the LSTM's output and `h` are a projection of its memory.
@@ -400,9 +412,9 @@ for kind in ("RNN", "GRU", "LSTM"):
 #
 # ## Rapid fire
 # 1. How many parameters does `LSTM(8, 16)` have? 4 · (16 · 8 + 16 · 16) and 2 · 4 · 16 biases: 1,664.
-# 2. Does that depend on the sequence's length? No, the weights are shared by all steps.
-# 3. Where does `dropout=` act? Between layers. With one layer nowhere, and PyTorch warns.
-# 4. Is the initial state learned? No, it is zeros unless you pass one.
+# 2. Does an LSTM's number of parameters depend on the sequence's length? No, the weights are shared by all steps.
+# 3. Where does an LSTM's `dropout=` act? Between layers. With one layer nowhere, and PyTorch warns.
+# 4. Is an LSTM's initial state learned? No, it is zeros unless you pass one.
 # 5. What is the order of an LSTM's gates in the weights? i, f, g, o.
 
 # %% tags=["proof-rapid-fire"]
@@ -421,7 +433,7 @@ with torch.no_grad():
     layer.bias_hh_l0[16:32] = -100.0  # the second part: nothing stays
 print("5. without memory:", torch.equal(layer(words)[1][1], layer(words, (zeros, zeros + 9))[1][1]))
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## The card
 # 1. A recurrent network is a loop: one step, shared weights, a state.
 # 2. Back through k steps: k times the same matrix, k slopes of tanh.
@@ -435,6 +447,6 @@ print("5. without memory:", torch.equal(layer(words)[1][1], layer(words, (zeros,
 # 10. Padding is read like words, unless you pack.
 #
 # ## You try
-# [The exercises](../exercises/15_recurrent_networks.ipynb): predict shapes; write the loop over time, the LSTM's step and
-# the GRU's; backpropagate through time by hand; repair a classifier whose answer depends on its neighbours; measure how far a layer
+# [The exercises](../exercises/15_recurrent_networks.ipynb): predict shapes; write the loop over time, the LSTM's step,
+# the GRU's, and the layers around them; backpropagate through time by hand; repair a classifier whose answer depends on its neighbours; measure how far a layer
 # sees. [Chapter 16](16_losses_and_optimizers.ipynb) trains what you have built.

@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Losses and optimizers
-# Seven exercises, 18 points, about 80 minutes. Three of them add to your library: once you have solved them, networks
+# Eight exercises, 21 points, about 90 minutes. Four of them add to your library: once you have solved them, networks
 # train with your loss and your optimizers. They run inside files of `mytorch`: what a task or a docstring mentions is
 # there; import anything else in the cell.
 
@@ -81,6 +81,36 @@ prediction = "e"
 # What is $-\log(1 - \sigma(x))$?
 #
 # The file has no `where`, but tensors have `gather`, `masked_fill`, `clamp(min=0)`, `exp()` and `log()`.
+
+
+# %% docstrings="loss_nll_and_binary"
+def nll_loss():
+    """Minus the log-probability of the right class, times the weight of that class.
+
+    `input` holds log-probabilities (N, C), or (N, C, ...) with more dimensions: the classes stand in
+    dimension 1, or 0 if there is only one. `target` holds the numbers of the right classes, (N, ...), and
+    `weight` (C,) a factor for each class. Where the target is `ignore_index`, the loss is 0, also where
+    the input is -inf there, and no gradient flows.
+
+    The mean is over the weights: the sum of the losses, divided by the sum of the weights of the targets
+    that count.
+    If none counts, it is nan. `reduced(losses, reduction)` does the other two reductions.
+    `check_classes(input, target, weight, ignore_index)` raises the errors.
+    """
+
+
+def binary_cross_entropy_with_logits():
+    """-y · log σ(x) - (1 - y) · log(1 - σ(x)), for logits x (`input`) and probabilities y (`target`).
+
+    σ is the sigmoid, and -log σ(x) = log(1 + exp(-x)) = log(exp(0) + exp(-x)). For large x, σ(x) is
+    rounded to 0 or 1, so its logarithm is not taken, and exp is given no number above 0: loss and gradient
+    are finite for finite logits.
+    `reduced(losses, reduction)` gives the result.
+
+    Raises:
+        ValueError: "Target size (torch.Size([3])) must be the same as input size (torch.Size([2, 3]))".
+    """
+
 
 # %% check="loss_nll_and_binary"
 generator = check.rng()
@@ -278,6 +308,19 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
 # `x -= ...` and `b *= ...` write in place, which is what you want for `x` and for the velocity. `g` is the parameter's
 # `.grad`: leave it as it is.
 
+
+# %% docstrings="optim_sgd"
+def sgd():
+    """Move a parameter `x` with the gradient `g` in place, by one step.
+
+    `group` has the options "lr", "momentum", "dampening", "weight_decay" and "nesterov".
+    Weight decay adds weight_decay · x to the gradient. With a momentum other than 0 the velocity is kept
+    in state["momentum_buffer"]: the first is the gradient itself, a copy of it; dampening begins with the
+    second.
+    Nesterov moves along g + momentum · b, with the new b. `g` is not changed.
+    """
+
+
 # %% check="optim_sgd"
 generator = check.rng()
 start = generator.normal(size=4).astype(np.float32).round(2)
@@ -461,6 +504,21 @@ def sgd(x, g, state, group):
 # `zeros_like` are there, and so is `float32`: the step count is a tensor of that type without dimensions, as in
 # PyTorch, so that it is saved like the rest. `.item()` makes a Python number of it.
 
+
+# %% docstrings="optim_adam"
+def adam():
+    """Move a parameter `x` with the gradient `g` in place, by one step.
+
+    `group` has the options "lr", "betas" (β₁, β₂), "eps", "weight_decay" and "decoupled_weight_decay".
+    m ← β₁ m + (1 - β₁) g and v ← β₂ v + (1 - β₂) g² start at zero. After t steps m̂ = m / (1 - β₁ᵗ), v̂
+    likewise, and x ← x - lr · m̂ / (√v̂ + eps). `state` has "exp_avg" (m), "exp_avg_sq" (v), and "step"
+    (t), a float32 tensor without dimensions. At the first call it is empty.
+
+    Weight decay adds weight_decay · x to the gradient; where "decoupled_weight_decay" is set, x is first
+    multiplied by 1 - lr · weight_decay instead. `g` is not changed.
+    """
+
+
 # %% check="optim_adam"
 generator = check.rng()
 start = generator.normal(size=4).astype(np.float32).round(2)
@@ -630,6 +688,48 @@ def adam(x, g, state, group):
 
 
 # %% mutant="optim_adam"
+# Decays after the step
+# AdamW multiplies x by 1 - lr * weight_decay before the step: here the step is shrunk as well.
+def adam(x, g, state, group):
+    if not state:
+        state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
+    lr, decay, (beta1, beta2) = group["lr"], group["weight_decay"], group["betas"]
+    if decay and not group["decoupled_weight_decay"]:
+        g = g + decay * x
+    step, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
+    step += 1
+    t = step.item()
+    m *= beta1
+    m += (1 - beta1) * g
+    v *= beta2
+    v += (1 - beta2) * g * g
+    x -= lr * (m / (1 - beta1**t)) / ((v / (1 - beta2**t)).sqrt() + group["eps"])
+    if group["decoupled_weight_decay"]:
+        x *= 1 - lr * decay
+
+
+# %% mutant="optim_adam"
+# Decays without the learning rate
+# The factor is 1 - lr * weight_decay: the learning rate, and with it a schedule, scales the decay, too.
+def adam(x, g, state, group):
+    if not state:
+        state.update(step=zeros((), dtype=float32), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
+    lr, decay, (beta1, beta2) = group["lr"], group["weight_decay"], group["betas"]
+    if group["decoupled_weight_decay"]:
+        x *= 1 - decay
+    elif decay:
+        g = g + decay * x
+    step, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
+    step += 1
+    t = step.item()
+    m *= beta1
+    m += (1 - beta1) * g
+    v *= beta2
+    v += (1 - beta2) * g * g
+    x -= lr * (m / (1 - beta1**t)) / ((v / (1 - beta2**t)).sqrt() + group["eps"])
+
+
+# %% mutant="optim_adam"
 # New means in each step
 # The numbers are right, but each step makes new tensors: whoever holds the state, such as a saved dict, sees old means.
 def adam(x, g, state, group):
@@ -687,16 +787,17 @@ class Tied(nn.Module):
     def __init__(self):
         super().__init__()
         self.embedding = nn.Embedding(9, width)
-        self.norm = nn.LayerNorm(width)
+        self.ln = nn.LayerNorm(width)
         self.hidden = nn.Linear(width, width)
         self.bilinear = nn.Bilinear(width, width, 2)
         self.scale = nn.Parameter(torch.ones(width))
+        self.places = nn.Parameter(torch.ones(3, width))
         self.head = nn.Linear(width, 9, bias=False)
         self.head.weight = self.embedding.weight
 
 
 model = Tied()
-frozen = str(generator.choice(["hidden.weight", "hidden.bias", "norm.bias"]))
+frozen = str(generator.choice(["hidden.weight", "hidden.bias", "ln.bias"]))
 model.get_parameter(frozen).requires_grad_(False)
 names = {id(parameter): name for name, parameter in model.named_parameters(remove_duplicate=False)}
 decay = round(float(generator.uniform(0.05, 0.2)), 3)
@@ -763,6 +864,19 @@ def decay_groups(model, weight_decay):
     return [
         {"params": [each for _, each in trained if all(each is not x for x in alone)], "weight_decay": weight_decay},
         {"params": alone, "weight_decay": 0.0},
+    ]
+
+
+# %% mutant="optim_decay_groups"
+# Goes by the words weight and norm
+# A norm may be called `ln`, and a matrix of a module's own may be called anything. The number of dimensions decides, not
+# the name.
+def decay_groups(model, weight_decay):
+    trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
+    chosen = [name for name in trained if name.endswith("weight") and "norm" not in name]
+    return [
+        {"params": [trained[name] for name in chosen], "weight_decay": weight_decay},
+        {"params": [each for name, each in trained.items() if name not in chosen], "weight_decay": 0.0},
     ]
 
 
@@ -1161,3 +1275,312 @@ def fewest_steps(condition, momentum, limit=400):
         far = [step for step, distance in enumerate(distances) if not distance < 0.01 * distances[0]]
         found.append(far[-1])
     return min(*found, limit)
+
+
+# %% [markdown] exercise="optim_groups_and_state" kind="core" points="1 2" part="mytorch.optim.optimizer:Optimizer.add_param_group mytorch.optim.optimizer:Optimizer.zero_grad | mytorch.optim.optimizer:Optimizer.state_dict mytorch.optim.optimizer:Optimizer.load_state_dict"
+# ### Exercise 8 · Groups, and a training that goes on
+# `self.param_groups` is a list of dicts: "params" lists parameters, the other entries are their options. `self.state` has a dict
+# for each parameter. Both are saved, and a training that is resumed with them goes on as if it had never stopped. The saved form
+# holds no parameters, since those of the next program are other objects; it holds numbers in their place.
+
+
+# %% docstrings="optim_groups_and_state"
+def add_param_group():
+    """Add a group: a dict whose "params" is a tensor, or several; options that it doesn't state are `self.defaults`.
+
+    What is given stays as it is: the group is a new dict, and its "params" a list.
+
+    Raises:
+        TypeError: "optimizer can only optimize Tensors, but one of the params is int".
+        ValueError: "can't optimize a non-leaf Tensor", or "some parameters appear in more than one parameter
+            group".
+    """
+
+
+def zero_grad():
+    """Forget the gradients: `.grad` becomes None, or zeros in its memory where `set_to_none` is false.
+
+    A gradient that has a history gets none (`detach`). None stays None.
+    """
+
+
+def state_dict():
+    """What a resumed training needs: {"state": ..., "param_groups": ...}, with numbers in place of the parameters.
+
+    The parameters are numbered through all groups, from 0. A parameter of which nothing is remembered
+    has no entry in "state". Nothing in "state" is copied: later steps show in it. The groups are new
+    dicts.
+    """
+
+
+def load_state_dict():
+    """Take over what `state_dict` gave: the options, and for each parameter what was remembered of it.
+
+    Numbers mean places: parameter 3 is the fourth of all groups. Tensors get the type and device of
+    their parameter (`value.to(x.dtype).to(x.device)`), but for "step". The given dict is not changed,
+    then or by later steps, but its tensors may be: those that fit are used as they are.
+
+    Raises:
+        ValueError: "loaded state dict has a different number of parameter groups", or "loaded state dict
+            contains a parameter group that doesn't match the size of optimizer's group".
+    """
+
+
+# %% check="optim_groups_and_state"
+generator = check.rng()
+optim = mytorch.optim
+momentum = float(generator.integers(5, 10)) / 10
+start = [generator.normal(size=size).astype(np.float32) for size in ((2,), (3,), (2, 2))]
+
+
+def leaves():
+    return [mytorch.tensor(each).requires_grad_() for each in start]
+
+
+def steps(optimizer, parameters, count):
+    for number in range(count):
+        optimizer.zero_grad()
+        sum(((each - number) ** 2).sum() for each in parameters).backward()
+        optimizer.step()
+
+
+def groups_of(optimizer):
+    return [
+        {name: value if name != "params" else [list(each.shape) for each in value] for name, value in group.items()}
+        for group in optimizer.param_groups
+    ]
+
+
+def told(make):
+    made = []
+    problem = check.error(lambda: made.append(make()))
+    return problem or made[0]
+
+
+def added(*groups):
+    """The groups of an SGD that begins with the first group and gets the others."""
+    optimizer = optim.SGD([groups[0]], lr=0.1, momentum=momentum)
+    for each in groups[1:]:
+        optimizer.add_param_group(each)
+    return groups_of(optimizer), [list(each) for each in groups]
+
+
+def saved(kind, **options):
+    """The saved form after two steps, and whether its tensors are the optimizer's own."""
+    a, b, c = leaves()
+    optimizer = getattr(optim, kind)([{"params": [a]}, {"params": [b, c], "lr": 0.5}], lr=0.1, **options)
+    empty = optimizer.state_dict()
+    steps(optimizer, [a, c], 2)
+    found = optimizer.state_dict()
+    numbered = {f"parameter {number}": values for number, values in found["state"].items()}
+    shared = all(value is optimizer.state[a][name] for name, value in found["state"].get(0, {}).items())
+    mine = found["param_groups"][0] is optimizer.param_groups[0]
+    return numbered, found["param_groups"], list(empty["state"]), shared, mine
+
+
+def resumed(kind, convert=None, **options):
+    """The parameters after five steps in one go, and with a stop after the second one."""
+    whole, parts = leaves(), leaves()
+    steps(getattr(optim, kind)(whole, **options), whole, 2)
+    first = getattr(optim, kind)(parts, **options)
+    steps(first, parts, 2)
+    kept = first.state_dict()
+    before = repr(kept["param_groups"])
+    later = [
+        each.detach().requires_grad_() if convert is None else each.detach().to(convert).requires_grad_()
+        for each in parts
+    ]
+    second = getattr(optim, kind)(later, lr=9.0)
+    problem = check.error(second.load_state_dict, kept)
+    if problem is not None:
+        return problem
+    steps(second, later, 3)
+    types = sorted({(name, str(value.dtype)) for each in second.state.values() for name, value in each.items()})
+    return [each.detach() for each in later], types, repr(kept["param_groups"]) == before, groups_of(second)
+
+
+def zeroed():
+    a, b, _ = leaves()
+    a.grad = mytorch.ones(2, requires_grad=True) * 2
+    memory = a.grad.data_ptr()
+    optimizer = optim.SGD([{"params": a}, {"params": [b]}], lr=0.1)
+    optimizer.zero_grad(set_to_none=False)
+    kept = a.grad, a.grad.requires_grad, a.grad.data_ptr() == memory, b.grad
+    optimizer.zero_grad()
+    return kept, a.grad
+
+
+def loaded(*shapes):
+    """What loading the state of three parameters in one group does to groups of other sizes."""
+    source = optim.SGD(leaves(), lr=0.1).state_dict()
+    groups = [{"params": [mytorch.zeros(2, requires_grad=True) for _ in range(count)]} for count in shapes]
+    return optim.SGD(groups, lr=0.1).load_state_dict(source)
+
+
+a, b, c = leaves()
+check.show(
+    {
+        "groups": told(lambda: added({"params": a}, {"params": (b, c), "lr": 0.5, "name": "slow"})),
+        "a generator": told(lambda: added({"params": (each for each in [a, b])})[0]),
+        "no tensor": told(lambda: added({"params": [a, 3]})),
+        "no leaf": told(lambda: added({"params": a}, {"params": b * 2})),
+        "in two groups": told(lambda: added({"params": [a, b]}, {"params": [c, b]})),
+        "zeros, then none": told(zeroed),
+        "saved, SGD": told(lambda: saved("SGD", momentum=momentum)),
+        "saved, plain SGD": told(lambda: saved("SGD")),
+        "saved, Adam": told(lambda: saved("Adam")),
+        "resumed, SGD": told(lambda: resumed("SGD", lr=0.1, momentum=momentum)),
+        "resumed, Adam": told(lambda: resumed("Adam", lr=0.1)),
+        "resumed in float64": told(lambda: resumed("Adam", mytorch.float64, lr=0.1)),
+        "another number of groups": told(lambda: loaded(2, 1)),
+        "a group of another size": told(lambda: loaded(2)),
+    },
+    rtol=1e-4,
+    atol=1e-6,
+    text="Groups, saved forms, and trainings that were resumed.",
+)
+
+# %% [markdown] hint="optim_groups_and_state"
+# `add_param_group`: `self.defaults | param_group | {"params": parameters}` is a new dict. Which parameters are known is a question
+# of identity (`id`): `in` would compare tensors element by element.
+
+# %% [markdown] hint="optim_groups_and_state"
+# `state_dict`: list all parameters of all groups, and number them: `{id(x): number for number, x in enumerate(parameters)}`.
+# `self.state` makes an entry when it is asked for one that it lacks, so ask by `self.state.get(x)`.
+
+# %% [markdown] hint="optim_groups_and_state"
+# `load_state_dict`: check lengths, begin with `self.state = defaultdict(dict)`, then for each pair of a saved and an own group:
+# `own.update(…)` with all entries but "params", and `zip(new["params"], own["params"])` gives pairs of a number and a parameter.
+
+
+# %% mutant="optim_groups_and_state"
+# Writes into what was given
+# The caller's dict has the defaults in it now. Make a new one.
+def add_param_group(self, param_group):
+    given = param_group["params"]
+    parameters = [given] if isinstance(given, Tensor) else list(given)
+    for parameter in parameters:
+        if not isinstance(parameter, Tensor):
+            name = type(parameter).__name__
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {name}")
+        if not parameter.is_leaf:
+            raise ValueError("can't optimize a non-leaf Tensor")
+    known = {id(each) for group in self.param_groups for each in group["params"]}
+    if any(id(parameter) in known for parameter in parameters):
+        raise ValueError("some parameters appear in more than one parameter group")
+    param_group["params"] = parameters
+    for name, value in self.defaults.items():
+        param_group.setdefault(name, value)
+    self.param_groups.append(param_group)
+
+
+# %% mutant="optim_groups_and_state"
+# The defaults win
+# What a group states itself comes before the defaults.
+def add_param_group(self, param_group):
+    given = param_group["params"]
+    parameters = [given] if isinstance(given, Tensor) else list(given)
+    for parameter in parameters:
+        if not isinstance(parameter, Tensor):
+            name = type(parameter).__name__
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {name}")
+        if not parameter.is_leaf:
+            raise ValueError("can't optimize a non-leaf Tensor")
+    known = {id(each) for group in self.param_groups for each in group["params"]}
+    if any(id(parameter) in known for parameter in parameters):
+        raise ValueError("some parameters appear in more than one parameter group")
+    self.param_groups.append(param_group | self.defaults | {"params": parameters})
+
+
+# %% mutant="optim_groups_and_state"
+# Only the first group
+# All groups have gradients.
+def zero_grad(self, set_to_none=True):
+    for x in self.param_groups[0]["params"]:
+        if set_to_none:
+            x.grad = None
+        elif x.grad is not None:
+            x.grad = x.grad.detach() * 0
+
+
+# %% mutant="optim_groups_and_state"
+# Counts anew in each group
+# The numbers go through all groups, or parameter 0 of the second group would get the memory of the first one's.
+def state_dict(self):
+    groups = [group | {"params": list(range(len(group["params"])))} for group in self.param_groups]
+    state = {
+        number: self.state[x]
+        for group in self.param_groups
+        for number, x in enumerate(group["params"])
+        if self.state.get(x)
+    }
+    return {"state": state, "param_groups": groups}
+
+
+# %% mutant="optim_groups_and_state"
+# An entry for everybody
+# Asking `self.state[x]` makes an entry, and a parameter of which nothing is remembered has none.
+def state_dict(self):
+    parameters = [x for group in self.param_groups for x in group["params"]]
+    numbers = {id(x): number for number, x in enumerate(parameters)}
+    groups = [group | {"params": [numbers[id(x)] for x in group["params"]]} for group in self.param_groups]
+    return {"state": {number: self.state[x] for number, x in enumerate(parameters)}, "param_groups": groups}
+
+
+# %% mutant="optim_groups_and_state"
+# Uses the saved dicts themselves
+# The next step writes into the dict that the caller still has: here, its learning rate and its numbers.
+def load_state_dict(self, state_dict):
+    saved = state_dict["param_groups"]
+    if len(saved) != len(self.param_groups):
+        raise ValueError("loaded state dict has a different number of parameter groups")
+    if any(len(new["params"]) != len(own["params"]) for new, own in zip(saved, self.param_groups, strict=True)):
+        raise ValueError(
+            "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+        )
+    self.state = defaultdict(dict)
+    for new, own in zip(saved, self.param_groups, strict=True):
+        for number, x in zip(new["params"], own["params"], strict=True):
+            for name, value in state_dict["state"].get(number, {}).items():
+                moves = isinstance(value, Tensor) and name != "step"
+                self.state[x][name] = value.to(x.dtype).to(x.device) if moves else value
+        new["params"] = own["params"]
+    self.param_groups = saved
+
+
+# %% mutant="optim_groups_and_state"
+# Keeps its own options
+# A schedule may have lowered the learning rate. The saved options come back, too.
+def load_state_dict(self, state_dict):
+    saved = state_dict["param_groups"]
+    if len(saved) != len(self.param_groups):
+        raise ValueError("loaded state dict has a different number of parameter groups")
+    if any(len(new["params"]) != len(own["params"]) for new, own in zip(saved, self.param_groups, strict=True)):
+        raise ValueError(
+            "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+        )
+    self.state = defaultdict(dict)
+    for new, own in zip(saved, self.param_groups, strict=True):
+        for number, x in zip(new["params"], own["params"], strict=True):
+            for name, value in state_dict["state"].get(number, {}).items():
+                moves = isinstance(value, Tensor) and name != "step"
+                self.state[x][name] = value.to(x.dtype).to(x.device) if moves else value
+
+
+# %% mutant="optim_groups_and_state"
+# Converts the step, too
+# The number of steps is no moment: it stays float32 on the CPU, whatever the parameters are.
+def load_state_dict(self, state_dict):
+    saved = state_dict["param_groups"]
+    if len(saved) != len(self.param_groups):
+        raise ValueError("loaded state dict has a different number of parameter groups")
+    if any(len(new["params"]) != len(own["params"]) for new, own in zip(saved, self.param_groups, strict=True)):
+        raise ValueError(
+            "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+        )
+    self.state = defaultdict(dict)
+    for new, own in zip(saved, self.param_groups, strict=True):
+        own.update({name: value for name, value in new.items() if name != "params"})
+        for number, x in zip(new["params"], own["params"], strict=True):
+            for name, value in state_dict["state"].get(number, {}).items():
+                self.state[x][name] = value.to(x.dtype).to(x.device) if isinstance(value, Tensor) else value

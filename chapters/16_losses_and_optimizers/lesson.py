@@ -1,15 +1,14 @@
 # %% [markdown]
 # # Losses and optimizers
 # After this chapter your own library trains: it has cross-entropy, SGD with momentum, Adam and AdamW, and it reads
-# handwritten digits. You'll be able to say what each number in `Adam(lr, betas, eps)` does. The lesson takes about 60
-# minutes, the exercises another 80.
+# handwritten digits. You'll be able to say what each number in `Adam(lr, betas, eps)` does.
 
 # %% hidden=true
 from course import lesson
 
-mytorch = lesson.mytorch(16)  # your library as it is after this chapter, with your parts where you solved them
+mytorch = lesson.mytorch(16)  # your library as of this chapter, using your code wherever you've solved the exercises
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## A perfect classifier with a bad loss
 # Five images, ten classes, and a classifier that puts all of its probability on the right class. What is its loss?
 
@@ -22,7 +21,7 @@ certain = F.one_hot(labels, 10).float()
 print(f"right answers: {(certain.argmax(1) == labels).float().mean().item():.0%}")
 print(f"cross_entropy: {F.cross_entropy(certain, labels).item():.2f}")
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # Not 0. You can train a ten-class classifier that ends in softmax for a week, and this loss won't go below that number.
 # Nothing warns you, and the accuracy may even be fine.
 #
@@ -57,8 +56,7 @@ print("mine:", repr(check.error(cross_entropy, [1000.0, 0.0], 0)))
 x = torch.tensor([[0.0, 60.0, 120.0]], requires_grad=True)
 for name, logs in {"softmax, then log": x.softmax(1).log(), "log_softmax": x.log_softmax(1)}.items():
     loss = -logs[0, 0]
-    (gradient,) = torch.autograd.grad(loss, x)
-    print(f"{name:18} loss {loss.item():5}  gradient {gradient}")
+    print(f"{name:18} loss {loss.item():5}  gradient {torch.autograd.grad(loss, x)[0]}")
 
 # %% [markdown]
 # In float32, `exp(-120)` is 0. Its logarithm is −inf, and the gradient is `nan`: after one step the weights are `nan`
@@ -80,25 +78,16 @@ def log_sum_exp(scores):
 for each in ([1000.0, 0.0], [0.0, 1000.0], scores):
     print(each, f"loss {log_sum_exp(each) - each[0]:.4f}")
 
-# %%
-import numpy as np
-
-margins = torch.arange(-140.0, 41.0, 4.0)
-pairs = torch.stack([margins, torch.zeros(len(margins))], 1)  # the right score, and a wrong one
-lines = {"log_softmax": -pairs.log_softmax(1)[:, 0], "softmax, log": -pairs.softmax(1).log()[:, 0]}
-print("infinite:", {name: margins[loss.isinf()].tolist()[-1:] for name, loss in lines.items()})
-about = "Both lines fall to 0; that of softmax and log is missing left of -100, where it is infinite."
-pictures.curves(lines, margins, xlabel="right logit minus wrong logit", ylabel="loss (nats)", alt=about)
-
 # %% [markdown] given="mytorch.nn.loss:cross_entropy"
-# To the right, the answer is confident and correct. To the left, it is confident and wrong, and there `softmax`
-# followed by `log` fails, just where you need the gradient most.
+# `softmax` followed by `log` fails where the answer is confident and wrong, just where you need the gradient most.
 #
 # ### In `mytorch`
 # `log_softmax` is from [chapter 10](10_activations_and_initialization.ipynb). `nll_loss` picks one log-probability
 # from each row: you write it, with class weights and targets to ignore.
 
 # %% tags=["proof-pick"]
+import numpy as np
+
 logits = mytorch.tensor([[2.0, 1.0, -1.0], [0.0, 3.0, 1.0], [1.0, 1.0, 1.0], [0.5, 0.0, 2.0]])
 targets = mytorch.tensor([0, 1, -100, 0])
 losses = mytorch.nn.functional.cross_entropy(logits, targets, reduction="none")
@@ -111,14 +100,14 @@ pictures.grids(("logits", logits), "→", ("log_softmax", rows, chosen), "→", 
 # The third target is −100, PyTorch's default `ignore_index`: padding. It adds nothing, and the mean leaves it out: the
 # divisor is the number of targets that count, or the sum of their class weights.
 #
-# What flows back? Each logit gets its probability, minus 1 at the right class, over the number of rows:
+# What flows back? A logit's gradient is its probability, minus 1 at the right class, over the number of rows:
 
 # %% tags=["proof-ce-gradient"]
 logits = torch.tensor([[2.0, 1.0, -1.0], [0.0, 300.0, 1.0]], requires_grad=True)
 targets = torch.tensor([0, 2])
 F.cross_entropy(logits, targets).backward()
 print(logits.grad)
-print(torch.allclose(logits.grad, (logits.softmax(1) - F.one_hot(targets, 3)) / 2))
+print((logits.detach().softmax(1) - F.one_hot(targets, 3)) / 2)
 for weight, label in ((None, [0, 2]), (torch.tensor([1.0, 1.0, 3.0]), [0, 2]), (None, [-100, -100])):
     print(weight, label, f"{F.cross_entropy(logits.detach(), torch.tensor(label), weight):.2f}")
 
@@ -144,7 +133,90 @@ print(check.error(F.cross_entropy, guesses, tokens))
 print(f"swapped: {F.cross_entropy(guesses.transpose(1, 2), tokens).item():.4f}, log 5 = {math.log(5):.4f}")
 
 # %% [markdown]
-# ## SGD with momentum · B 优化器
+# **Interview · What should the loss be before the first step?**
+#
+# - *Thirty seconds:* With K classes and no preference each gets 1/K, so the loss is ln K: 2.30 for ten classes, 10.82 for
+#   GPT-2's 50,257 tokens. Look at it before you train.
+# - *Longer:* If it is far above, the network starts out confident and wrong: its logits are too large, because of the
+#   initial weights or of inputs that weren't scaled. If it
+#   stays at ln K, nothing is learned: no gradient arrives, or the input is lost on its way
+#   ([chapter 10](10_activations_and_initialization.ipynb)). If it soon falls
+#   below what is possible, look for a leak ([chapter 14](14_attention.ipynb)).
+# - *They ask next:* And if 95 % of the rows are of one class? Set the last bias to the logarithms of the classes' shares, and
+#   training starts from there instead of learning them first.
+# - *The trap:* "0.69 isn't bad." It is ln 2: a coin toss between two classes.
+# - *Proof:* `proof-class-dimension`, where all scores are 0.
+#
+# ## Soft targets
+# A target can also be a distribution: `cross_entropy` takes a row of probabilities for each example. **Label smoothing**
+# makes such rows. It takes ε from the right class and spreads it over all K classes, so the right one keeps
+# $1 - \varepsilon + \varepsilon / K$. How far the model's distribution $q$ is from the target's $p$ is the **KL
+# divergence**:
+#
+# $$KL(p \,\|\, q) = \sum_k p_k \, (\log p_k - \log q_k) = \text{cross-entropy} - \text{entropy of } p$$
+
+# %% tags=["proof-kl"]
+import warnings
+
+warnings.simplefilter("ignore")  # two calls below would warn; the answers say why
+right, logits = torch.tensor([0, 1]), torch.tensor([[2.0, 1.0, -1.0], [0.5, 0.0, 2.0]])
+target, logs = 0.9 * F.one_hot(right, 3) + 0.1 / 3, logits.log_softmax(1)
+kl, entropy = F.kl_div(logs, target, reduction="batchmean"), -(target * target.log()).sum(1).mean()
+print("targets smoothed by 0.1:", target)
+print(f"losses: {F.cross_entropy(logits, right, label_smoothing=0.1):.3f} and {F.cross_entropy(logits, target):.3f}")
+print(f"KL + entropy: {kl:.3f} + {entropy:.3f}; by default, KL is {F.kl_div(logs, target):.3f}")
+print(f"KL of probabilities, not logarithms: {F.kl_div(logs.exp(), target, reduction='batchmean'):.3f}")
+for lead in (2.0, 3.33, 10.0):
+    print(f"a lead of {lead}: {F.cross_entropy(lead * F.one_hot(right, 3), right, label_smoothing=0.1):.3f}")
+
+# %% [markdown]
+# With hard targets, the loss falls as long as the right logit's lead over the others grows. With smoothed ones there is a
+# best lead, here $\ln 28 = 3.33$, and even there the loss is not 0 but the entropy of the targets.
+#
+# **Interview · What does label smoothing do, and what is the KL divergence?**
+#
+# - *Thirty seconds:* Smoothing takes ε from the right class and spreads it over all classes. So the best lead of the right
+#   logit is finite, and the model is less sure of itself. KL(p‖q) is the cross-entropy minus the entropy of p: 0 where the
+#   two are equal, and positive elsewhere.
+# - *Longer:* The entropy of the targets doesn't depend on the model, so cross-entropy and KL have the same gradients. With
+#   one-hot targets it is 0, and the losses are the same, too.
+# - *They ask next:* How is `kl_div` called? The model's *log*-probabilities come first, then the target's probabilities,
+#   with `reduction="batchmean"`. The default, `"mean"`, also divides by the number of classes.
+# - *The trap:* Passing probabilities as the first argument. Nothing raises, and the result can be negative.
+# - *Proof:* `proof-kl`.
+#
+# ## Losses for numbers
+# If the target is a number, the loss depends on the error. **MSE** squares it, **L1** takes its absolute value, and
+# **Huber** squares it up to δ and grows linearly from there. Which constant would each choose for five numbers?
+
+# %% tags=["proof-regression"]
+data, errors = torch.tensor([0.0, 1.0, 1.5, 3.0, 100.0]).double(), torch.linspace(-3, 3, 31)
+guesses, zeros, curves = torch.linspace(0, 30, 3001).double(), torch.zeros(31), {}
+for name, loss in {"MSE": F.mse_loss, "L1": F.l1_loss, "Huber": F.huber_loss}.items():
+    table = loss(guesses[:, None].expand(-1, 5), data.expand(3001, -1), reduction="none")
+    curves[name] = loss(errors, zeros, reduction="none")
+    print(f"{name:5} is least at {guesses[table.sum(1).argmin()]:.2f}")
+print(f"Huber / SmoothL1: {F.huber_loss(errors, zeros, delta=2.0) / F.smooth_l1_loss(errors, zeros, beta=2.0):.2f}")
+print(f"perfect, but (5, 1) and (5): {F.mse_loss(data[:, None], data):.0f}")
+pictures.curves(curves, errors, xlabel="prediction minus target", ylabel="loss")
+
+# %% [markdown]
+# MSE chooses the **mean**, and the one outlier drags it to 21.1. L1 chooses the **median**, since every error pulls with the
+# same force. Huber pulls with the error up to δ = 1 and with force 1 from there, so it ends near the median, and its curve
+# has no corner at 0.
+#
+# **Interview · MSE, L1 or Huber?**
+#
+# - *Thirty seconds:* MSE is least at the mean and follows outliers. L1 is least at the median and ignores how far out they
+#   are. Huber is MSE for small errors and L1 for large ones.
+# - *Longer:* MSE's gradient grows with the error. L1's is ±1 until the error is 0, so its steps don't shrink near the
+#   target.
+# - *They ask next:* And `SmoothL1Loss`? With `beta` = δ it is Huber divided by δ. At 1, the default of both, they are equal.
+# - *The trap:* Predictions of shape (N, 1) and targets of shape (N) broadcast to N × N. A perfect prediction then has a
+#   loss far above 0, and all you get is a warning.
+# - *Proof:* `proof-regression`.
+#
+# ## SGD with momentum
 # Now the parameters have gradients. Gradient descent is one line, `w -= lr * g`. Let it run in a valley, $f(x, y) =
 # (x^2 + 20 y^2) / 2$: flat one way, steep the other.
 
@@ -182,16 +254,21 @@ pictures.slider(draw, start={"lr": 0.09, "momentum": 0.0}, lr=[0.04, 0.09, 0.11]
 # 0.04 with 0.9 is a good pair. In PyTorch the velocity isn't an average, so on a constant slope the steps grow to
 # $1 / (1 - 0.9) = 10$ times the plain one:
 
+
 # %% tags=["proof-momentum"]
+def places(kind, gradients, start=0.0, **options):
+    w = torch.tensor([start], dtype=torch.float64, requires_grad=True)
+    optimizer, path = getattr(torch.optim, kind)([w], **options), [start]
+    for gradient in gradients:
+        w.grad = torch.full_like(w, gradient)
+        optimizer.step()
+        path.append(w.item())
+    return np.array(path)
+
+
 for name, lr, momentum in (("plain", 0.04, 0.0), ("momentum", 0.04, 0.9), ("too large", 0.11, 0.0)):
     print(f"{name:9} after 40 steps, x and y:", *(f"{each:8.2f}" for each in descend(lr, momentum)[-1]))
-w = torch.zeros(1, requires_grad=True)
-optimizer, positions = torch.optim.SGD([w], lr=0.01, momentum=0.9), [0.0]
-for _ in range(60):
-    w.grad = torch.ones(1)
-    optimizer.step()
-    positions.append(w.item())
-print("steps 1, 2, 3 and 60 on a constant slope:", (-np.diff(positions).round(4))[[0, 1, 2, 59]])
+print("steps 1, 2, 3, 60:", -np.diff(places("SGD", [1.0] * 60, lr=0.01, momentum=0.9))[[0, 1, 2, 59]].round(4))
 
 # %% [markdown] given="mytorch.optim.optimizer:Optimizer.step"
 # **Interview · What does momentum do?**
@@ -201,8 +278,9 @@ print("steps 1, 2, 3 and 60 on a constant slope:", (-np.diff(positions).round(4)
 # - *Longer:* It helps in narrow valleys, where the learning rate is capped by the steepest direction.
 # - *They ask next:* You switch from plain SGD to momentum 0.9. What about `lr`? Lower it: steps get up to ten times
 #   longer.
-# - *The trap:* Reading $b$ as a running mean. PyTorch has no factor $1 - \mu$ there, unless you set `dampening`.
-# - *Proof:* `proof-momentum`.
+# - *The trap:* Calling the 0.9 a step size, or reading $b$ as a running mean. PyTorch has no factor $1 - \mu$ there, unless
+#   you set `dampening`.
+# - *Proof:* `proof-momentum`, `proof-myth-6`.
 #
 # ### What all optimizers share
 # `Optimizer` holds the parameters in *groups* with options, and a dict of *state* for each parameter. Its `step` runs
@@ -215,26 +293,21 @@ print("steps 1, 2, 3 and 60 on a constant slope:", (-np.diff(positions).round(4)
 
 
 # %% tags=["proof-zero-grad"]
-def run(steps, clear=True, **options):
+def run(steps, calls="backward step zero_grad", **options):
     w = torch.ones(1, requires_grad=True)
     optimizer, path = torch.optim.SGD([w], **options), []
+    do = {"backward": lambda: (w * w).sum().backward(), "step": optimizer.step, "zero_grad": optimizer.zero_grad}
     for _ in range(steps):
-        if clear:
-            optimizer.zero_grad()
-        (w * w).sum().backward()
-        optimizer.step()
+        for call in calls.split():
+            do[call]()
         path.append(round(w.item(), 4))
     return path
 
 
-print("cleared  ", run(10, lr=0.1))
-print("forgotten", run(10, clear=False, lr=0.1))
-(w * w).sum().backward()
-optimizer.zero_grad()
-optimizer.step()
-print("cleared too early: w moved by", w.item() - positions[-1])
+for calls in ("backward step zero_grad", "backward step", "backward zero_grad step"):
+    print(f"{calls:23}", run(10, calls, lr=0.1))
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # The sum of all gradients is a velocity with momentum 1. Nothing slows it down, so $w$ swings. The first steps look
 # fine, which makes this bug hard to see.
 #
@@ -247,30 +320,41 @@ print("cleared too early: w moved by", w.item() - positions[-1])
 # - *The trap:* Calling it between `backward` and `step`. Then nothing is left to step with, and nothing complains.
 # - *Proof:* `proof-zero-grad`.
 #
-# ## Adam · 3.5 Adam相关面试题
-# Some parameters get gradients of 1000, others of 0.001, and no single `lr` suits both. Adam divides by the size of
-# each gradient: $m$ is a running mean of $g$, $v$ of $g^2$, and the step is $lr \cdot m / \sqrt{v}$. Both start at 0.
+# ## Adagrad, RMSprop, Adam
+# Some parameters get gradients of 1000, others of 0.001, and no single `lr` suits both. So divide by the size of each
+# gradient. Three optimizers do that, and each repairs a fault of the one before:
+#
+# 1. **Adagrad** divides by the root of the sum of all squares so far, $v \leftarrow v + g^2$. The sum never shrinks, so the
+#    steps die out.
+# 2. **RMSprop** takes a running mean, $v \leftarrow 0.99\, v + 0.01\, g^2$, which forgets. But $v$ starts at 0, so the first
+#    steps are too long.
+# 3. **Adam** corrects for that start, and steps along a running mean $m$ of the gradients: $lr \cdot m / \sqrt{v}$.
+#
+# On a constant slope, a step should be one `lr` long, however steep it is:
 
 
-# %%
-def adam_steps(gradients, corrected, beta1=0.9, beta2=0.999):
+# %% tags=["proof-lineage"]
+def uncorrected(gradients, beta1=0.9, beta2=0.999):
     m = v = 0.0
-    for t, g in enumerate(gradients, 1):
+    for g in gradients:
         m = beta1 * m + (1 - beta1) * g
         v = beta2 * v + (1 - beta2) * g * g
-        yield m / (1 - beta1**t) / math.sqrt(v / (1 - beta2**t)) if corrected else m / math.sqrt(v)
+        yield m / math.sqrt(v)
 
 
-lengths = {name: [*adam_steps([1000.0] * 3000, name == "corrected")] for name in ("corrected", "as it is")}
+slope, counts = [1000.0] * 3000, np.array([1, 2, 3, 5, 8, 12, 20, 40, 80, 200, 500, 1000, 3000])
+lengths = {name: -np.diff(places(name, slope, lr=1.0)) for name in ("Adagrad", "RMSprop", "Adam")}
+lengths["uncorrected"] = np.array([*uncorrected(slope)])
 for name, values in lengths.items():
-    print(f"{name:9} steps 1, 2, 3: {[round(each, 2) for each in values[:3]]}, longest {max(values):.2f}")
-counts = [1, 2, 3, 5, 8, 12, 20, 40, 80, 200, 500, 1000, 3000]
-curves = {name: [values[count - 1] for count in counts] for name, values in lengths.items()}
-pictures.curves(curves, counts, xlabel="step", ylabel="length (lr)", log="x")
+    print(f"{name:11} steps 1, 10, 100, 3000: {values[[0, 9, 99, 2999]].round(2)}, longest {values.max():.2f}")
+rare = -np.diff(places("Adagrad", ([1.0] + [0.0] * 99) * 10, lr=1.0))
+print(f"Adagrad, step 901: {lengths['Adagrad'][900]:.2f}, and {rare[900]:.2f} for a feature seen once in 100 steps")
+curves = {name: values[counts - 1] for name, values in lengths.items()}
+pictures.curves(curves, counts, xlabel="step", ylabel="length (lr)", log="xy")
 
 # %% [markdown]
-# On a constant slope every step should be one `lr` long, whatever the slope. Without correction the first is
-# $0.1 / \sqrt{0.001} = 3.2$ times too long, and it gets worse before it gets better: $v$ forgets its start at 0 a hundred
+# Adagrad's step $t$ is $1 / \sqrt t$ long. RMSprop's first is $1 / \sqrt{0.01} = 10$. Adam without correction starts with
+# $0.1 / \sqrt{0.001} = 3.2$, and it gets worse before it gets better: $v$ forgets its start at 0 a hundred
 # times more slowly than $m$. In a mean over $t$ gradients their weights add up to only $1 - \beta^t$; the remaining
 # $\beta^t$ is still on the initial zero. Dividing by $1 - \beta^t$ removes this **bias**.
 #
@@ -283,25 +367,26 @@ for library in (torch, mytorch):
     w.grad = library.tensor(gradients)
     library.optim.Adam([w], lr=0.1).step()
     print([round(-each, 4) for each in w.tolist()])
-*_, noise = adam_steps([(-1.0) ** t for t in range(1000)], True)
-*_, burst = adam_steps([1e-6] * 999 + [1.0], True)
-print(f"step 1000 of 1, -1, 1, ... is {abs(noise):.2f} lr, of 999 times 1e-6 and a 1 {burst:.2f} lr")
+noise, burst = (np.diff(places("Adam", each, lr=1.0))[-1] for each in ([1.0, -1.0] * 500, [1e-6] * 999 + [1.0]))
+print(f"step 1000 of 1, -1, 1, ... is {abs(noise):.2f} lr, of 999 times 1e-6 and a 1 {abs(burst):.2f} lr")
 print("in float16:", torch.tensor(gradients).half())
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # A gradient of 1000 and one of 0.001 give the same first step. One as small as `eps` gives half of it. Where the sign
 # keeps changing, $m$ is small while $v$ isn't: Adam takes short steps where the gradient is mostly noise. And after many
 # tiny gradients a large one makes a step longer than `lr`, because $m$ follows faster than $v$.
 #
-# **Interview · Explain Adam. What does bias correction do?**
+# **Interview · Explain Adam, from Adagrad on. What does bias correction do?**
 #
 # - *Thirty seconds:* A step is a running mean of the gradient over the root of a running mean of its square, so about
 #   `lr` in each coordinate, whatever the scale. Both means start at 0; dividing by $1 - \beta^t$ corrects that.
-# - *Longer:* Without it, and with the default betas, early steps are 3 to 7 times too long.
+# - *Longer:* Adagrad divides by the root of the sum of squares, so its steps die out, more slowly for rare features. RMSprop's
+#   running mean forgets, but starts at 0: its first step is 10 `lr`. Adam adds $m$ and the correction. Without it, and
+#   with the default betas, early steps on a constant slope are 3 to 7 times too long.
 # - *They ask next:* What is `eps` for? It avoids 0 / 0, and it shortens the steps of gradients that are as small as
 #   `eps`. In float16 the default, 1e-8, is rounded to 0.
 # - *The trap:* "Adam needs no learning rate." `lr` sets the length of its steps.
-# - *Proof:* `proof-adam`; the picture above it shows the correction.
+# - *Proof:* `proof-lineage`, `proof-adam`.
 #
 # ## Weight decay: Adam or AdamW?
 # L2 regularization adds $\lambda w$ to the gradient, and in plain SGD that multiplies $w$ by $1 - lr \cdot \lambda$
@@ -310,13 +395,8 @@ print("in float16:", torch.tensor(gradients).half())
 
 
 # %% tags=["proof-adamw"]
-def left_after(kind, scale, steps=200):
-    w = mytorch.ones(1, requires_grad=True)
-    optimizer = getattr(mytorch.optim, kind)([w], lr=0.01, weight_decay=0.1)
-    for t in range(steps):
-        w.grad = mytorch.tensor([scale * (-1) ** t])
-        optimizer.step()
-    return w.item()
+def left_after(kind, scale):
+    return places(kind, [scale, -scale] * 100, 1.0, lr=0.01, weight_decay=0.1)[-1]
 
 
 scales = [0.01, 0.1, 1.0, 10.0]
@@ -328,7 +408,7 @@ pictures.curves(shares, scales, xlabel="size of the gradients", ylabel="what is 
 # %% [markdown]
 # SGD comes to $(1 - lr \cdot \lambda)^{200} = 0.82$. With Adam, the weights with large gradients hardly decay, and
 # those with small ones vanish. **AdamW** shrinks $w$ by itself, $w \leftarrow (1 - lr \cdot \lambda) w$, so all weights
-# decay alike. (The other 0.02 went in the first steps, before the gradients cancel.)
+# decay alike. (The other 0.02 are from the first steps, in which the gradients don't cancel yet.)
 #
 # **Interview · Adam with `weight_decay`, or AdamW?**
 #
@@ -342,7 +422,7 @@ pictures.curves(shares, scales, xlabel="size of the gradients", ylabel="what is 
 #
 # ## Milestone: handwritten digits
 # Everything below is `mytorch`: layers, loss and optimizers. 397 of the 1,797 digits are held out, drawn with seed 0. With
-# another draw it may be up to three points less; the first weights matter little.
+# another draw it may be up to three points less; the initial weights matter little.
 
 # %% tags=["proof-milestone"]
 from sklearn.datasets import load_digits
@@ -367,36 +447,28 @@ def train(kind, *options):
     return losses, right / 397, optimizer
 
 
-runs = {"SGD": ("SGD", 0.1), "momentum": ("SGD", 0.1, 0.9), "Adam": ("Adam", 0.01)}
-trained = {name: train(*options) for name, options in runs.items()}
-print("97 % of 397 new digits right:", {name: trained[name][1] >= 0.97 for name in ("momentum", "Adam")})
-curves = {name: losses for name, (losses, _, _) in trained.items()}
+trained = {"SGD": train("SGD", 0.1), "momentum": train("SGD", 0.1, 0.9), "Adam": train("Adam", 0.01)}
+print("new digits right, at least:", {name: f"{min(trained[name][1], 0.97):.0%}" for name in ("momentum", "Adam")})
 about = "Training loss over 15 epochs: SGD falls slowest; SGD with momentum and Adam get close to 0."
-pictures.curves(curves, xlabel="epoch", ylabel="loss (nats)", log="y", alt=about)
+shown = {name: run[0] for name, run in trained.items()}
+pictures.curves(shown, xlabel="epoch", ylabel="loss (nats)", log="y", alt=about)
 
 # %% [markdown]
 # ## What an optimizer remembers
 # `optimizer.state_dict()` is what you save beside the weights. In it each parameter is a number, its place in the
-# groups.
+# groups. The model has $64 \cdot 64 + 64 + 64 \cdot 10 + 10 = 4810$ weights and biases, in four parameters.
 
 # %% tags=["proof-state"]
-import copy
-
-weights = sum(each.numel() for group in trained["Adam"][2].param_groups for each in group["params"])
 for name, (_, _, optimizer) in trained.items():
-    state = optimizer.state_dict()["state"]
-    kept = sum(each.numel() for entry in state.values() for each in entry.values())
-    print(f"{name:9} remembers {kept / weights:.1f} numbers for each weight:", list(state.get(0, {})))
-w = mytorch.ones(2, requires_grad=True)
-first = mytorch.optim.Adam([w], lr=0.1)
-w.grad = mytorch.tensor([1.0, 2.0])
-first.step()
-saved, snapshot = first.state_dict(), copy.deepcopy(first.state_dict())
-first.step()
-print("steps, saved and copied:", *(each["state"][0]["step"].item() for each in (saved, snapshot)))
-again = mytorch.optim.Adam([w], lr=7.0)
-again.load_state_dict(snapshot)
-print("loaded: lr", again.param_groups[0]["lr"], " means", again.state[w]["exp_avg"])
+    saved = optimizer.state_dict()
+    kept = sum(each.numel() for entry in saved["state"].values() for each in entry.values())
+    print(f"{name:9} remembers {kept} numbers, for each parameter:", list(saved["state"].get(0, {})))
+before = saved["state"][0]["step"].item()
+optimizer.step()
+print("step in what was saved:", before, " after one more step:", saved["state"][0]["step"].item())
+again = mytorch.optim.Adam(optimizer.param_groups[0]["params"], lr=7.0)
+again.load_state_dict(saved)
+print("loaded: lr", again.param_groups[0]["lr"], " step", again.state_dict()["state"][0]["step"].item())
 
 # %% [markdown]
 # **Interview · Why save the optimizer, and what is in its `state_dict`?**
@@ -428,19 +500,16 @@ print(inspect.getsource(inspect.unwrap(adam_step)).partition("beta1, beta2 = bet
 #
 # ## Myths
 # ### Myth 6 · "Learning rate 0.01 and step size 0.9"
-# The notes say this of `SGD(params, lr=1e-2, momentum=0.9)`. The step size *is* the learning rate; 0.9 is the momentum.
+# This is sometimes said of `SGD(params, lr=1e-2, momentum=0.9)`. But the step size *is* the learning rate, and 0.9 is the
+# momentum.
 
 # %% tags=["proof-myth-6"]
 for options in ({"lr": 0.01}, {"lr": 0.01, "momentum": 0.9}, {"lr": 0.9}):
     print(options, run(3, **options))
 
-# %% [markdown]
-# The first step is the same with and without momentum; it has nothing to remember yet.
-#
-# **Interview · In `SGD(params, lr=1e-2, momentum=0.9)`, what are the two numbers?**
-#
-# - *Thirty seconds:* `lr` scales each step. `momentum` says how much of the last velocity is kept.
-# - *The trap:* Calling 0.9 a step size. *Proof:* `proof-myth-6`.
+# %% [markdown] tags=["short"]
+# `lr` scales each step, and `momentum` says how much of the last velocity is kept. The first step is the same with and
+# without momentum, because there is no earlier velocity yet.
 #
 # ## Rapid fire
 # 1. The loss of an untrained classifier of 10 classes? About $\log 10 = 2.30$.
@@ -460,7 +529,7 @@ print("4.", [kind([w]).defaults["weight_decay"] for kind in (torch.optim.Adam, t
 far = torch.tensor([120.0]), torch.zeros(1)
 print("5.", F.binary_cross_entropy(far[0].sigmoid(), far[1]), F.binary_cross_entropy_with_logits(*far))
 
-# %% [markdown]
+# %% [markdown] tags=["short"]
 # ## To remember
 # 1. `cross_entropy` takes logits. No softmax before it.
 # 2. Log-sum-exp: subtract the largest score, and no `exp` overflows.
@@ -475,6 +544,6 @@ print("5.", F.binary_cross_entropy(far[0].sigmoid(), far[1]), F.binary_cross_ent
 #
 # ## You try
 # [The exercises](../exercises/16_losses_and_optimizers.ipynb): predict which weight moves furthest; write `nll_loss`, a
-# binary loss, SGD and Adam; sort parameters into groups; repair a training that depends on how a batch is cut; and
-# measure what momentum is worth. Chapter 17, in which `lr` changes while the training runs, is still to come; [chapter
-# 19](19_training_loop.ipynb) takes the loop apart.
+# binary loss, SGD, Adam, and what an optimizer saves; sort parameters into groups; repair a training that depends on how a batch is cut; and
+# measure what momentum is worth. In [chapter 17](17_learning_rate_schedules.ipynb) `lr` changes while the
+# training runs; [chapter 19](19_training_loop.ipynb) takes the loop apart.

@@ -1,30 +1,29 @@
 # %% [markdown]
 # # Exercises · The training loop
-# Eight exercises, 21 points, about 90 minutes. Your versions of `SGD.step` and `cross_entropy` run inside minitorch.
+# Seven exercises, 18 points, about 90 minutes. Two of them are the trainer of your library: its step, and how it goes on after an
+# interruption. They run inside a file of `mytorch`: what a task or a docstring mentions is there.
+
+# %% setup=true
+from __future__ import annotations
+
+from course import check
 
 # %% setup=true
 import copy
 import gc
 import math
 import weakref
-from contextlib import ExitStack
 from itertools import pairwise
 
 import numpy as np
 from sklearn.datasets import load_digits
 
 import minitorch as torch
-from course import check
 from minitorch import nn
 from minitorch.nn import functional as F
 
 # %% setup=true
 DIGITS = load_digits()
-
-
-def random_tensor(generator, *shape):
-    """Normally distributed float32 numbers."""
-    return torch.tensor(generator.normal(size=shape).astype(np.float32))
 
 
 def digits_batches(generator, *sizes):
@@ -196,746 +195,493 @@ def steps_per_epoch(images, batch_size, drop_last):
     return math.ceil(images / batch_size)
 
 
-# %% [markdown] exercise="training_sgd_step" kind="build" points=4 replaces="minitorch.optim.sgd:SGD.step"
-# ### Exercise 2 · The optimizer's step
-# Write what `SGD.step` does with one parameter. `group` holds its options; another group may have others. `self.state[parameter]` is a dict that belongs
-# to the parameter and is still there at the next step. PyTorch computes, in this order:
+# %% [markdown] exercise="training_trainer_step" kind="core" points="2 1" part="mytorch.training:Trainer.accumulate | mytorch.training:Trainer.step"
+# ### Exercise 2 · The step of a trainer
+# A `Trainer` has `model`, `optimizer`, `scheduler`, `loader`, a function `loss`, `micro_batches`, `max_norm`, and `losses`, the
+# list of what it reports. `self.loss(self.model, batch)` runs the model on one batch, and gives two things: the **sum** of the
+# losses in it, as a tensor, and how many losses were added up, an int. In a batch of sentences, that is the number of tokens that
+# count.
 #
-# 1. $g$ is the gradient, negated if `maximize`.
-# 2. $g \leftarrow g + \text{weight decay} \cdot w$.
-# 3. With momentum $\mu \neq 0$: the buffer is $b = g$ at the first step, and $b \leftarrow \mu b + (1 -
-#    \text{dampening})\, g$ from then on; keep it in the state as `"momentum_buffer"`. The step's direction is $b$, or
-#    $g + \mu b$ with `nesterov`.
-# 4. $w \leftarrow w - \text{lr} \cdot$ direction, in place.
-#
-# Don't write into the gradient, and don't keep its tensor for later: the next `backward` may write into it.
-# The check steps with each option, then trains a digits network on your code.
+# A step may use several batches. Its gradient is the one that a single large batch would have given.
 
 
-# %% solution="training_sgd_step"
-@torch.no_grad()
-def step(self, closure=None):
-    """Update every parameter that has a gradient; return the closure's loss, if there is one."""
-    loss = None
-    if closure is not None:
-        with torch.enable_grad():
-            loss = closure()
-    for group in self.param_groups:
-        for parameter in group["params"]:
-            if parameter.grad is None:
-                continue
-            ### BEGIN SOLUTION
-            grad = -parameter.grad if group["maximize"] else parameter.grad
-            if group["weight_decay"]:
-                grad = grad + group["weight_decay"] * parameter
-            if group["momentum"]:
-                state = self.state[parameter]
-                if state.get("momentum_buffer") is None:
-                    state["momentum_buffer"] = grad.clone()
-                else:
-                    state["momentum_buffer"].mul_(group["momentum"]).add_(grad * (1 - group["dampening"]))
-                buffer = state["momentum_buffer"]
-                grad = grad + group["momentum"] * buffer if group["nesterov"] else buffer
-            parameter.sub_(group["lr"] * grad)
-            ### END SOLUTION
-    return loss
+# %% docstrings="training_trainer_step"
+def accumulate():
+    """Leave in `.grad` the gradient of the mean over all losses in `batches`, and return that mean, a Python float.
+
+    Gradients that were there before don't count. Each batch goes through the model by itself, and its
+    graph is gone before the next one comes: nobody knows in advance how many losses there will be. A
+    parameter that isn't used keeps None as its gradient.
+    """
 
 
-# %% check="training_sgd_step"
+def step():
+    """Make one update from these batches, in training mode, and append their mean loss to `self.losses`.
+
+    All gradients together are clipped to the length `self.max_norm`, as `clip_grad_norm_(parameters, length)`
+    does, which is there. Then comes the optimizer, then the schedule.
+    """
+
+
+# %% check="training_trainer_step"
 generator = check.rng()
-start, grads = random_tensor(generator, 3), [random_tensor(generator, 3) for _ in range(4)]
-settings = {
-    "plain": {},
-    "weight decay": {"weight_decay": 0.5},
-    "momentum": {"momentum": 0.9},
-    "momentum and weight decay": {"momentum": 0.9, "weight_decay": 0.5},
-    "dampening": {"momentum": 0.9, "dampening": 0.5},
-    "nesterov": {"momentum": 0.9, "nesterov": True},
-    "maximize": {"momentum": 0.9, "weight_decay": 0.5, "maximize": True},
-}
-values = {}
-with check.install(step, "minitorch.optim.sgd:SGD.step"):
-    for name, options in settings.items():
-        weight = start.clone().requires_grad_()
-        weight.grad = torch.zeros(3)
-        held = weight.detach()  # the same memory
-        optimizer = torch.optim.SGD([weight], lr=0.1, **options)
-        for grad in grads:
-            weight.grad.zero_().add_(grad)  # the same tensor, filled anew
-            optimizer.step()
-        values[name] = weight
-        values[f"{name}: gradient afterwards"] = weight.grad
-        values[f"{name}: buffer"] = optimizer.state[weight].get("momentum_buffer")
-        values[f"{name}: in place"] = torch.equal(held, weight)
-    groups = [{"params": [start.clone().requires_grad_()], "lr": lr, "momentum": lr} for lr in (0.1, 0.5)]
-    optimizer = torch.optim.SGD(groups)
-    for grad in grads:
-        for group in groups:
-            group["params"][0].grad = grad.clone()
-        optimizer.step()
-    values["two groups, lr and momentum 0.1 and 0.5"] = [group["params"][0] for group in groups]
-    model, losses = digits_model(), []
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-3)
-    for inputs, targets in digits_batches(generator, *[32] * 30):
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(inputs), targets)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    values["losses of the digits network"] = losses[::5]
+mytorch.manual_seed(check.seed())
+layers, events = mytorch.nn, []
+sizes = [int(each) for each in generator.permutation([2, 4, 5, 7])]
+batches = [(mytorch.randn(size, 3), mytorch.arange(float(size)) >= size // 2 - 1) for size in sizes]
+
+
+def token_loss(model, batch):
+    """The sum of the squares of the outputs of those rows that count, and how many rows these are."""
+    inputs, counts = batch
+    events.append(f"forward of {len(inputs)}")
+    loss = ((model(inputs) ** 2).sum(1) * counts).sum()
+    loss.register_hook(lambda _: events.append("backward"))
+    return loss, int(counts.sum().item())
+
+
+class Part(layers.Module):
+    """A layer, and another one that isn't used."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.unused, self.modes = layers.Linear(3, 2), layers.Linear(2, 2), []
+
+    def forward(self, x):
+        self.modes.append("train" if self.training else "eval")
+        return self.layer(x)
+
+
+class Noted:
+    """Stands for an optimizer or a schedule: notes its steps, and the gradient that there is."""
+
+    def __init__(self, name, model):
+        self.name, self.model = name, model
+
+    def zero_grad(self, set_to_none=True):
+        for each in self.model.parameters():
+            each.grad = None if set_to_none or each.grad is None else 0 * each.grad
+
+    def step(self):
+        grads = [each.grad for each in self.model.parameters() if each.grad is not None]
+        length = sum((each**2).sum() for each in grads).item() ** 0.5 if grads else 0.0
+        events.append(f"{self.name}, gradient {'at most 0.5' if length < 0.501 else 'longer'}")
+
+
+def a_trainer(max_norm=float("inf"), noted=False):
+    model = Part()
+    optimizer = Noted("optimizer", model) if noted else mytorch.optim.SGD(model.parameters(), lr=0.1)
+    schedule = Noted("schedule", model) if noted else mytorch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    return mytorch.Trainer(model, optimizer, schedule, [], token_loss, len(batches), max_norm)
+
+
+trainer, shown = a_trainer(), {"sizes": sizes, "rows that count": [int(each.sum().item()) for _, each in batches]}
+trainer.model.layer.weight.grad = mytorch.ones(2, 3)
+for name, chosen in {"all four": batches, "then the first": batches[:1]}.items():
+    events.clear()
+    mean = trainer.accumulate(iter(chosen))
+    shown[f"{name}: loss"], shown[f"{name}: its type"] = float(mean), type(mean).__name__
+    shown[f"{name}: gradient"] = trainer.model.layer.weight.grad
+    shown[f"{name}: order"] = list(events)
+shown["unused layer"] = trainer.model.unused.weight.grad
+short, calls = a_trainer(0.5, noted=True), []
+short.accumulate = lambda given: calls.append(len(list(given))) or mytorch.Trainer.accumulate(short, batches)
+short.model.eval()
+events.clear()
+short.step(batches)
+shown["one step: order"] = [each for each in events if not each.startswith(("forward", "back"))]
+shown["one step: modes, losses reported, batches in each call of accumulate"] = (
+    short.model.modes,
+    len(short.losses),
+    calls,
+)
+stepping = a_trainer(0.5)
+stepping.accumulate = lambda given: mytorch.Trainer.accumulate(stepping, given)
+for _ in range(2):
+    stepping.step(batches)
+shown["two steps: bias"], shown["two steps: losses"] = stepping.model.layer.bias, list(stepping.losses)
+shown["two steps: rate"] = stepping.optimizer.param_groups[0]["lr"]
+shown["two steps: largest change by clipping"] = round((stepping.model.layer.weight.grad**2).sum().item() ** 0.5, 4)
 check.show(
-    values,
+    shown,
     rtol=1e-4,
     atol=1e-5,
-    text="A weight after four steps with lr 0.1, for each set of options; then the losses of every fifth batch.",
+    text="Gradients of four batches of different sizes, and what a step does in which order.",
 )
 
-# %% [markdown] hint="training_sgd_step"
-# Start with the last line, `parameter.sub_(group["lr"] * grad)`, which is plain SGD, and add one option at a time. The
-# values that the check shows have one entry for each.
+# %% [markdown] hint="training_trainer_step"
+# Write `accumulate` for one batch first. Then take two batches with 12 and 4 losses. What is the gradient of the mean over 16, in
+# terms of the gradients of the two sums?
 
-# %% [markdown] hint="training_sgd_step"
-# Weight decay comes before the buffer. At the first step there is no buffer in the state: store a *copy* of `grad`,
-# without dampening.
+# %% [markdown] hint="training_trainer_step"
+# Gradients of sums add up by themselves, if you call `backward` for each batch. What is missing at the end is one division. For
+# `step`, the docstring has the order.
 
-# %% [markdown] hint="training_sgd_step"
-# First step: `state["momentum_buffer"] = grad.clone()`. Later:
-# `state["momentum_buffer"].mul_(momentum).add_(grad * (1 - dampening))`. Then the direction is the buffer, or
-# `grad + momentum * buffer` with nesterov. Make new tensors from `parameter.grad` (`grad + …`, `-grad`), never
-# `grad.add_`.
-
-
-# %% mutant="training_sgd_step"
-# Takes the defaults
-# `self.defaults` are the options that a group has unless it names others. Ask the group.
-@torch.no_grad()
-def step(self, closure=None):
-    for group in self.param_groups:
-        for parameter in group["params"]:
-            grad = -parameter.grad if self.defaults["maximize"] else parameter.grad
-            grad = grad + self.defaults["weight_decay"] * parameter
-            if self.defaults["momentum"]:
-                state = self.state[parameter]
-                if state.get("momentum_buffer") is None:
-                    state["momentum_buffer"] = grad.clone()
-                else:
-                    state["momentum_buffer"].mul_(self.defaults["momentum"]).add_(
-                        grad * (1 - self.defaults["dampening"])
-                    )
-                buffer = state["momentum_buffer"]
-                grad = grad + self.defaults["momentum"] * buffer if self.defaults["nesterov"] else buffer
-            parameter.sub_(self.defaults["lr"] * grad)
+# %% [markdown] hint="training_trainer_step"
+# After the loop, `parameter.grad /= count` for each parameter whose gradient isn't None, with the count of all batches. Return
+# `total / count`, where `total` adds up `loss.item()`. In `step`: `self.model.train()`, append what `accumulate` gives,
+# `clip_grad_norm_(self.model.parameters(), self.max_norm)`, two steps.
 
 
-# %% mutant="training_sgd_step"
-# A name of its own in the state
-# A state dict that is saved here must load in PyTorch, which looks for "momentum_buffer".
-@torch.no_grad()
-def step(self, closure=None):
-    for group in self.param_groups:
-        for parameter in group["params"]:
-            grad = -parameter.grad if group["maximize"] else parameter.grad
-            grad = grad + group["weight_decay"] * parameter
-            if group["momentum"]:
-                state = self.state[parameter]
-                if state.get("velocity") is None:
-                    state["velocity"] = grad.clone()
-                else:
-                    state["velocity"].mul_(group["momentum"]).add_(grad * (1 - group["dampening"]))
-                buffer = state["velocity"]
-                grad = grad + group["momentum"] * buffer if group["nesterov"] else buffer
-            parameter.sub_(group["lr"] * grad)
+# %% mutant="training_trainer_step"
+# Averages the means
+# Each batch counts the same, however many losses it has, so a token of a short sentence counts more than one of a long sentence.
+def accumulate(self, batches):
+    self.optimizer.zero_grad()
+    batches, total = list(batches), 0.0
+    for batch in batches:
+        loss, added = self.loss(self.model, batch)
+        (loss / added / len(batches)).backward()
+        total += loss.item() / added
+    return total / len(batches)
 
 
-# %% mutant="training_sgd_step"
-# A new tensor for the weights
-# Whoever shares the parameter's memory keeps the old weights. Write into the tensor that is there.
-@torch.no_grad()
-def step(self, closure=None):
-    for group in self.param_groups:
-        for parameter in group["params"]:
-            grad = -parameter.grad if group["maximize"] else parameter.grad
-            grad = grad + group["weight_decay"] * parameter
-            if group["momentum"]:
-                state = self.state[parameter]
-                if state.get("momentum_buffer") is None:
-                    state["momentum_buffer"] = grad.clone()
-                else:
-                    state["momentum_buffer"].mul_(group["momentum"]).add_(grad * (1 - group["dampening"]))
-                buffer = state["momentum_buffer"]
-                grad = grad + group["momentum"] * buffer if group["nesterov"] else buffer
-            parameter.data = parameter.data - group["lr"] * grad
+# %% mutant="training_trainer_step"
+# Divides by the rows
+# The rows of a batch aren't the losses in it: some don't count. `loss` says how many were added up.
+def accumulate(self, batches):
+    self.optimizer.zero_grad()
+    total = count = 0
+    for batch in batches:
+        loss, _ = self.loss(self.model, batch)
+        loss.backward()
+        total, count = total + loss.item(), count + len(batch[0])
+    for parameter in self.model.parameters():
+        if parameter.grad is not None:
+            parameter.grad /= count
+    return total / count
 
 
-# %% mutant="training_sgd_step"
-# Averages like Adam
-# Your buffer takes (1 - momentum) * g, like Adam's running mean. SGD adds g times (1 - dampening), and dampening is 0 by
-# default: in a steady direction its steps grow up to 1 / (1 - momentum) times.
-@torch.no_grad()
-def step(self, closure=None):
-    for group in self.param_groups:
-        for parameter in group["params"]:
-            grad = -parameter.grad if group["maximize"] else parameter.grad
-            grad = grad + group["weight_decay"] * parameter
-            if group["momentum"]:
-                state = self.state[parameter]
-                if state.get("momentum_buffer") is None:
-                    state["momentum_buffer"] = grad.clone()
-                else:
-                    state["momentum_buffer"].mul_(group["momentum"]).add_(grad * (1 - group["momentum"]))
-                buffer = state["momentum_buffer"]
-                grad = grad + group["momentum"] * buffer if group["nesterov"] else buffer
-            parameter.sub_(group["lr"] * grad)
+# %% mutant="training_trainer_step"
+# Doesn't divide the gradients
+# The loss is right, and the gradient is that of the sum. A step gets longer with each token.
+def accumulate(self, batches):
+    self.optimizer.zero_grad()
+    total = count = 0
+    for batch in batches:
+        loss, added = self.loss(self.model, batch)
+        loss.backward()
+        total, count = total + loss.item(), count + added
+    return total / count
 
 
-# %% mutant="training_sgd_step"
-# Dampens the first gradient
-# Your buffer starts at zero, so its first value is (1 - dampening) * g. PyTorch's starts as the first g itself. Dampening
-# applies from the second step on.
-@torch.no_grad()
-def step(self, closure=None):
-    for group in self.param_groups:
-        for parameter in group["params"]:
-            grad = -parameter.grad if group["maximize"] else parameter.grad
-            grad = grad + group["weight_decay"] * parameter
-            if group["momentum"]:
-                state = self.state[parameter]
-                if state.get("momentum_buffer") is None:
-                    state["momentum_buffer"] = torch.zeros_like(parameter)
-                state["momentum_buffer"].mul_(group["momentum"]).add_(grad * (1 - group["dampening"]))
-                buffer = state["momentum_buffer"]
-                grad = grad + group["momentum"] * buffer if group["nesterov"] else buffer
-            parameter.sub_(group["lr"] * grad)
+# %% mutant="training_trainer_step"
+# One backward pass at the end
+# The numbers are right, but the graphs of all batches are in memory at once. The large batch was split because it didn't fit.
+def accumulate(self, batches):
+    self.optimizer.zero_grad()
+    found = [self.loss(self.model, batch) for batch in batches]
+    mean = sum(loss for loss, _ in found) / sum(added for _, added in found)
+    mean.backward()
+    return mean.item()
 
 
-# %% mutant="training_sgd_step"
-# Decays past the buffer
-# You add the weight decay to the direction, after the momentum. PyTorch's SGD adds it to the gradient first, so the buffer
-# contains it too.
-@torch.no_grad()
-def step(self, closure=None):
-    for group in self.param_groups:
-        for parameter in group["params"]:
-            grad = -parameter.grad if group["maximize"] else parameter.grad
-            if group["momentum"]:
-                state = self.state[parameter]
-                if state.get("momentum_buffer") is None:
-                    state["momentum_buffer"] = grad.clone()
-                else:
-                    state["momentum_buffer"].mul_(group["momentum"]).add_(grad * (1 - group["dampening"]))
-                buffer = state["momentum_buffer"]
-                grad = grad + group["momentum"] * buffer if group["nesterov"] else buffer
-            parameter.sub_(group["lr"] * (grad + group["weight_decay"] * parameter))
+# %% mutant="training_trainer_step"
+# Clears for each batch
+# `zero_grad` inside the loop throws away what the batches before have left.
+def accumulate(self, batches):
+    total = count = 0
+    for batch in batches:
+        self.optimizer.zero_grad()
+        loss, added = self.loss(self.model, batch)
+        loss.backward()
+        total, count = total + loss.item(), count + added
+    for parameter in self.model.parameters():
+        if parameter.grad is not None:
+            parameter.grad /= count
+    return total / count
 
 
-# %% mutant="training_sgd_step"
-# Keeps the gradient as its buffer
-# Without weight decay your buffer is `parameter.grad` itself, not a copy: the next backward pass writes into it, and your
-# update writes into the gradient. Clone it.
-@torch.no_grad()
-def step(self, closure=None):
-    for group in self.param_groups:
-        for parameter in group["params"]:
-            grad = -parameter.grad if group["maximize"] else parameter.grad
-            if group["weight_decay"]:
-                grad = grad + group["weight_decay"] * parameter
-            if group["momentum"]:
-                state = self.state[parameter]
-                if state.get("momentum_buffer") is None:
-                    state["momentum_buffer"] = grad
-                else:
-                    state["momentum_buffer"].mul_(group["momentum"]).add_(grad * (1 - group["dampening"]))
-                buffer = state["momentum_buffer"]
-                grad = grad + group["momentum"] * buffer if group["nesterov"] else buffer
-            parameter.sub_(group["lr"] * grad)
+# %% mutant="training_trainer_step"
+# Keeps what was there
+# Gradients of an earlier step are added to yours: clear them first.
+def accumulate(self, batches):
+    total = count = 0
+    for parameter in self.model.parameters():
+        if parameter.grad is None:
+            continue
+    for batch in batches:
+        loss, added = self.loss(self.model, batch)
+        loss.backward()
+        total, count = total + loss.item(), count + added
+    for parameter in self.model.parameters():
+        if parameter.grad is not None:
+            parameter.grad /= count
+    return total / count
 
 
-# %% mutant="training_sgd_step"
-# Delegates
-# This calls the package's own step, which is locked while yours is installed. Write the update yourself.
-original_step = torch.optim.SGD.step
+# %% mutant="training_trainer_step"
+# Clips each parameter by itself
+# The gradients of all parameters are one vector. Clipping each by itself changes its direction, and lets it be longer than
+# `max_norm`.
+def step(self, batches):
+    self.model.train()
+    self.losses.append(self.accumulate(batches))
+    for parameter in self.model.parameters():
+        clip_grad_norm_([parameter], self.max_norm)
+    self.optimizer.step()
+    self.scheduler.step()
 
 
-def step(self, closure=None):
-    return original_step(self, closure)
+# %% mutant="training_trainer_step"
+# Clips before there is a gradient
+# At that point the gradients are those of the last step, or None.
+def step(self, batches):
+    self.model.train()
+    clip_grad_norm_(self.model.parameters(), self.max_norm)
+    self.losses.append(self.accumulate(batches))
+    self.optimizer.step()
+    self.scheduler.step()
 
 
-# %% [markdown] exercise="training_cross_entropy" kind="build" points=3 replaces="minitorch.nn.functional:cross_entropy"
-# ### Exercise 3 · Cross-entropy from logits
-# For logits `input` of shape (N, C) and class numbers `target` of shape (N,), give $-\ln
-# \text{softmax}(\text{input}_n)_{\text{target}_n}$:
+# %% mutant="training_trainer_step"
+# The schedule goes first
+# The optimizer then skips the first rate. PyTorch warns about that.
+def step(self, batches):
+    self.model.train()
+    self.losses.append(self.accumulate(batches))
+    clip_grad_norm_(self.model.parameters(), self.max_norm)
+    self.scheduler.step()
+    self.optimizer.step()
+
+
+# %% mutant="training_trainer_step"
+# Stays in eval mode
+# Somebody evaluated the model, and from then on its dropout does nothing. Each step sets the mode.
+def step(self, batches):
+    self.losses.append(self.accumulate(batches))
+    clip_grad_norm_(self.model.parameters(), self.max_norm)
+    self.optimizer.step()
+    self.scheduler.step()
+
+
+# %% [markdown] exercise="training_trainer_resume" kind="core" points="1 2" part="mytorch.training:Trainer.state_dict mytorch.training:Trainer.load_state_dict | mytorch.training:Trainer.rest_of_epoch"
+# ### Exercise 3 · A trainer that goes on where it stopped
+# A run is interrupted after any step, also in the middle of an epoch. Resumed from its state, it must take the same steps as a
+# run that was never interrupted: the same batches, the same dropout, the same losses to the last bit.
 #
-# - stable: logits of ±1000 give finite losses and gradients;
-# - rows whose target is `ignore_index` cost 0 and get no gradient;
-# - `reduction` is `"none"` (a loss per row), `"sum"`, or `"mean"`: the sum divided by the number of rows that are *not*
-#   ignored (0 / 0, which is nan, if all are).
+# This is what calls your method, and it is there:
 #
-# Write it with `exp`, `log`, `sum`, `max` and indexing. minitorch's own softmaxes, `logsumexp` and losses are locked while
-# the check runs. Bad targets and rarer arguments go to minitorch's version; that line is written for you. The check calls
-# your function through `nn.CrossEntropyLoss`, forwards and backwards.
-
-# %% setup=true
-package_cross_entropy = F.cross_entropy
-
-
-def is_common(input, target, ignore_index, reduction, *others):
-    """Whether these are logits (N, C) and N class numbers that exist, a known reduction, and no other arguments."""
-    if input.dim() != 2 or input.shape[:1] != target.shape or target.dtype != torch.int64:
-        return False
-    exists = (target >= 0) & (target < input.shape[1]) | (target == ignore_index)
-    return bool(exists.all()) and reduction in ("none", "sum", "mean") and all(each is None for each in others)
-
-
-# %% solution="training_cross_entropy"
-def cross_entropy(
-    input,
-    target,
-    weight=None,
-    size_average=None,
-    ignore_index=-100,
-    reduce=None,
-    reduction="mean",
-    label_smoothing=0.0,
-):
-    """The negative logarithm of the probability that softmax gives to the target class."""
-    if not is_common(input, target, ignore_index, reduction, weight, size_average, reduce, label_smoothing or None):
-        return package_cross_entropy(
-            input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing
-        )
-    ### BEGIN SOLUTION
-    shifted = input - input.max(1, keepdim=True).values
-    log_probabilities = shifted - shifted.exp().sum(1, keepdim=True).log()
-    kept = target != ignore_index
-    chosen = target.masked_fill(~kept, 0)
-    losses = (-log_probabilities[torch.arange(len(target)), chosen]).masked_fill(~kept, 0.0)
-    if reduction == "none":
-        return losses
-    return losses.sum() if reduction == "sum" else losses.sum() / kept.sum()
-    ### END SOLUTION
+# ```python
+# def fit(self, steps):
+#     while len(self.losses) < steps:
+#         self.epoch = self.epoch or self.rest_of_epoch()
+#         if batches := list(islice(self.epoch, self.micro_batches)):
+#             self.step(batches)
+#             self.seen += len(batches)
+#         else:
+#             self.epoch, self.seen = None, 0
+# ```
+#
+# The order of the data is drawn when an epoch begins. So `self.began` keeps what `get_rng_state()` gave at that moment, and
+# `set_rng_state` goes back to it. Both are there.
 
 
-# %% check="training_cross_entropy"
-def locked(*_, **__):
-    raise AssertionError("the package's own version is locked in this exercise")
+# %% docstrings="training_trainer_resume"
+def state_dict():
+    """A copy of all that the next steps depend on, as a dict; later steps change nothing in it.
+
+    Its entries are the state dicts of "model", "optimizer" and "scheduler", the attributes "losses", "seen"
+    and "began", and "random", the present state of the random numbers. `deepcopy` is there.
+    """
 
 
+def load_state_dict():
+    """Go on from where `state_dict` was called. The dict may be used again: steps change nothing in it.
+
+    An epoch that is running here is given up: `self.epoch` is None then, so that `fit` asks for the rest of the
+    saved one.
+    """
+
+
+def rest_of_epoch():
+    """An iterator over the batches of `self.loader` that this epoch still has.
+
+    If none has been seen, a new epoch begins, and `self.began` is set. If `self.seen` is above 0, the epoch
+    was interrupted: begin again with the random numbers of `self.began`, take the batches that were seen, and go on
+    with the random numbers that there were when you were called.
+    """
+
+
+# %% check="training_trainer_resume"
 generator = check.rng()
-logits = generator.normal(size=(6, 4)).astype(np.float32)
-logits[0] *= 1000
-logits[1] += 500
-logits[2] -= 500
-target = torch.tensor(generator.integers(0, 4, size=6))
-target[0] = int(logits[0].argmin())
-target[4] = -100
-values = {"target": target}
-with ExitStack() as stack:
-    stack.enter_context(check.install(cross_entropy, "minitorch.nn.functional:cross_entropy"))
-    for op in ("_log_softmax", "_softmax", "logsumexp", "negative_log_likelihood"):
-        stack.enter_context(check.install(locked, f"minitorch.dispatch.declaration:OPS.{op}.kernel"))
-    for reduction in ("none", "sum", "mean"):
-        leaf = torch.tensor(logits, requires_grad=True)
-        loss = nn.CrossEntropyLoss(reduction=reduction)(leaf, target)
-        (loss * torch.arange(1.0, 7.0)).sum().backward() if reduction == "none" else loss.backward()
-        values[reduction], values[f"{reduction}: gradient"] = loss, leaf.grad
-    values["ignoring class 2"] = nn.CrossEntropyLoss(ignore_index=2)(
-        torch.tensor(logits[1:]), torch.tensor([2, 0, 1, 2, 3])
-    )
-    values["ignoring all"] = nn.CrossEntropyLoss()(torch.tensor(logits), torch.full((6,), -100))
-check.show(values, rtol=1e-4, atol=1e-5)
-
-# %% [markdown] hint="training_cross_entropy"
-# Write it first for small logits, as $a - \ln \sum e^z$ with $a$ the logit of the right class. What overflows when a
-# logit is 1000, and what may you subtract from a row without changing its softmax?
-
-# %% [markdown] hint="training_cross_entropy"
-# Subtract each row's maximum (`keepdim=True`), then $\ln \text{softmax}$ is `shifted - shifted.exp().sum(1,
-# keepdim=True).log()`. A target of -100 can't be used as an index: replace it by 0 first, and its loss by 0 afterwards.
-
-# %% [markdown] hint="training_cross_entropy"
-# `kept = target != ignore_index`; `losses = (-log_probabilities[torch.arange(len(target)), target.masked_fill(~kept,
-# 0)]).masked_fill(~kept, 0.0)`; the mean is `losses.sum() / kept.sum()`.
+layers, total = mytorch.nn, int(generator.integers(11, 15))
+rows = int(generator.integers(9, 12))
 
 
-# %% mutant="training_cross_entropy"
-# Hides an empty mean
-# The mean of no rows is 0 / 0. PyTorch says nan, so that a batch without a target is noticed.
-def cross_entropy(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
-):
-    shifted = input - input.max(1, keepdim=True).values
-    log_probabilities = shifted - shifted.exp().sum(1, keepdim=True).log()
-    kept = target != ignore_index
-    losses = (-log_probabilities[torch.arange(len(target)), target.masked_fill(~kept, 0)]).masked_fill(~kept, 0.0)
-    if reduction == "none":
-        return losses
-    return losses.sum() if reduction == "sum" else losses.sum() / kept.sum().clamp(min=1)
+class Noisy:
+    """Items with noise that is drawn when they are loaded."""
+
+    def __len__(self):
+        return rows
+
+    def __getitem__(self, index):
+        seen.append(index)
+        return mytorch.ones(3) * index / 10 + mytorch.rand(3)
 
 
-# %% mutant="training_cross_entropy"
-# Overflows
-# The exponential of a large logit is infinite in float32, and so is its logarithm. Subtract each row's maximum before
-# `exp`.
-def cross_entropy(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
-):
-    log_probabilities = input - input.exp().sum(1, keepdim=True).log()
-    kept = target != ignore_index
-    losses = (-log_probabilities[torch.arange(len(target)), target.masked_fill(~kept, 0)]).masked_fill(~kept, 0.0)
-    if reduction == "none":
-        return losses
-    return losses.sum() if reduction == "sum" else losses.sum() / kept.sum()
+def a_trainer():
+    mytorch.manual_seed(check.seed())
+    model = layers.Sequential(layers.Linear(3, 4), layers.Dropout(0.5), layers.Tanh(), layers.Linear(4, 1))
+    optimizer = mytorch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    schedule = mytorch.optim.lr_scheduler.StepLR(optimizer, 3, 0.5)
+    loader = mytorch.utils.data.DataLoader(Noisy(), 2, shuffle=True, drop_last=True)
+    return mytorch.Trainer(model, optimizer, schedule, loader, lambda m, x: ((m(x) ** 2).sum(), len(x)), 2)
 
 
-# %% mutant="training_cross_entropy"
-# Divides by the whole batch
-# Your mean divides by all rows. Rows with `ignore_index` don't count: divide by the number of the others.
-def cross_entropy(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
-):
-    shifted = input - input.max(1, keepdim=True).values
-    log_probabilities = shifted - shifted.exp().sum(1, keepdim=True).log()
-    kept = target != ignore_index
-    losses = (-log_probabilities[torch.arange(len(target)), target.masked_fill(~kept, 0)]).masked_fill(~kept, 0.0)
-    if reduction == "none":
-        return losses
-    return losses.sum() if reduction == "sum" else losses.sum() / len(target)
+def rounded(run):
+    return [round(each, 3) for each in run.losses]
 
 
-# %% mutant="training_cross_entropy"
-# Adds a small number to the probability
-# `log(p + 1e-8)` hides the infinity and caps the loss near 18: a sure and wrong answer costs too little, and its gradient
-# vanishes. Compute the logarithm of the probability without the probability itself.
-def cross_entropy(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
-):
-    exponentials = (input - input.max(1, keepdim=True).values).exp()
-    probabilities = exponentials / exponentials.sum(1, keepdim=True)
-    kept = target != ignore_index
-    picked = probabilities[torch.arange(len(target)), target.masked_fill(~kept, 0)]
-    losses = (-(picked + 1e-8).log()).masked_fill(~kept, 0.0)
-    if reduction == "none":
-        return losses
-    return losses.sum() if reduction == "sum" else losses.sum() / kept.sum()
+seen, straight, shown = [], a_trainer(), {"rows": rows, "steps": total}
+straight.fit(total)
+order = list(seen)
+shown["losses in one go"] = rounded(straight)
+for stop in (1, 2, 5):
+    seen.clear()
+    stopped = a_trainer()
+    stopped.fit(stop)
+    state = stopped.state_dict()
+    names, kept = sorted(state), repr(state)
+    stopped.fit(total)
+    shown[f"stopped after {stop}: what is saved"] = names
+    shown[f"stopped after {stop}: unchanged by later steps"] = repr(state) == kept
+    shown[f"stopped after {stop}: losses if it goes on"] = rounded(stopped)
+    resumed = a_trainer()
+    resumed.fit(3)
+    for attempt in ("first", "second"):
+        seen.clear()
+        resumed.load_state_dict(state)
+        shown[f"stopped after {stop}, {attempt} load: losses, batches seen"] = rounded(resumed), resumed.seen
+        resumed.fit(total)
+        shown[f"stopped after {stop}, {attempt} load: losses after more steps"] = rounded(resumed)
+        shown[f"stopped after {stop}, {attempt} load: items that it loaded last"] = seen[-8:]
+    shown[f"stopped after {stop}: unchanged by loading"] = repr(state) == kept
+for begun in (0, 2):
+    alone = a_trainer()
+    alone.began = mytorch.get_rng_state()
+    mytorch.rand(5)
+    alone.seen = begun
+    seen.clear()
+    left = [len(each) for each in alone.rest_of_epoch()]
+    shown[f"{begun} seen: batches left, items"] = left, list(seen)
+    shown[f"{begun} seen: next number"] = mytorch.rand(1)
+check.show(shown, rtol=1e-4, atol=2e-3, text="A run in one go, and runs that stopped after 1, 2 and 5 steps.")
+
+# %% [markdown] hint="training_trainer_resume"
+# For each of model, optimizer, schedule and random numbers, ask what the next step takes from it. Then ask which of the values
+# that you put into the dict are the run's own objects.
+
+# %% [markdown] hint="training_trainer_resume"
+# `deepcopy` the whole dict in `state_dict`, and again in `load_state_dict`: an optimizer uses the tensors that it is given.
+# In `rest_of_epoch`, the order of the data is drawn at `iter(self.loader)` and at the first `next`.
+
+# %% [markdown] hint="training_trainer_resume"
+# `now = get_rng_state()`. If nothing was seen, `self.began = now`. Then `set_rng_state(self.began)`, `batches = iter(self.loader)`,
+# `next(batches)` for each one that was seen, and, only if there were any, `set_rng_state(now)`.
 
 
-# %% mutant="training_cross_entropy"
-# Delegates
-# This calls the package's own loss, which is locked while yours is installed. Write it with exp, log, sum and max.
-def cross_entropy(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
-):
-    return package_cross_entropy(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing)
+# %% mutant="training_trainer_resume"
+# Saves without copying
+# A state dict shares its tensors with the run. By the time you load it, it is the state of the last step.
+def state_dict(self):
+    own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
+    parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scheduler")}
+    return own | parts | {"random": get_rng_state()}
 
 
-# %% [markdown] exercise="training_one_epoch" kind="build" points=2
-# ### Exercise 4 · An epoch of large batches in small pieces
-# A batch that doesn't fit into memory comes in pieces. Train `model` once over `loader`, an iterable of pieces
-# `(inputs, targets)`, not all of one size. Update after every `pieces` pieces, and once more at the end if some are left
-# over. Each update must be what it would be for one large batch made of its pieces: the gradient of the mean over all
-# samples in them. Return the mean training loss *per sample*, as a Python float.
-#
-# `criterion(outputs, targets)` gives the **mean** loss of a piece. The model may arrive in eval mode and with gradients
-# left over; neither may affect the result. Don't join the pieces: each goes through the network by itself, and then the
-# graph of at most one earlier piece may still be in memory. The network has dropout, so don't draw random numbers yourself.
+def load_state_dict(self, state_dict):
+    state = deepcopy(state_dict)
+    for name in ("model", "optimizer", "scheduler"):
+        getattr(self, name).load_state_dict(state[name])
+    self.losses, self.seen, self.began, self.epoch = state["losses"], state["seen"], state["began"], None
+    set_rng_state(state["random"])
 
 
-# %% solution="training_one_epoch"
-def train_one_epoch(model, loader, criterion, optimizer, pieces: int) -> float:
-    ### BEGIN SOLUTION
-    def update():
-        for parameter in model.parameters():
-            parameter.grad /= waiting
-        optimizer.step()
-        optimizer.zero_grad()
-
-    model.train()
-    optimizer.zero_grad()
-    total = count = waiting = 0
-    for number, (inputs, targets) in enumerate(loader, start=1):
-        loss = criterion(model(inputs), targets) * len(inputs)
-        loss.backward()
-        total += loss.item()
-        count += len(inputs)
-        waiting += len(inputs)
-        if number % pieces == 0:
-            update()
-            waiting = 0
-    if waiting:
-        update()
-    return total / count
-    ### END SOLUTION
+# %% mutant="training_trainer_resume"
+# Loads without copying
+# The first resume works on the tensors of the dict itself. A second one from the same dict begins where the first one ended.
+def state_dict(self):
+    own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
+    parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scheduler")}
+    return deepcopy(own | parts | {"random": get_rng_state()})
 
 
-# %% check="training_one_epoch"
-loader = digits_batches(check.rng(), 12, 4, 16, 7, 5)
-values = {}
-for pieces in (1, 2, 3):
-    model, sizes = digits_model(dropout=0.5), []
-    F.cross_entropy(model(loader[0][0]), loader[0][1]).backward()
-    model.eval()
-    model.register_forward_pre_hook(lambda _, arguments, sizes=sizes: sizes.append(len(arguments[0])))
-    graphs = Graphs()
-    model.register_forward_hook(graphs)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    means = [train_one_epoch(model, iter(loader), nn.CrossEntropyLoss(), optimizer, pieces) for _ in range(2)]
-    values[f"pieces={pieces}: samples in each forward pass"] = sizes
-    values[f"pieces={pieces}: holds the graphs of several pieces"] = graphs.most > 1
-    values[f"pieces={pieces}: mean losses"] = means
-    values[f"pieces={pieces}: bias of the last layer"] = model[3].bias
-check.show(values, rtol=1e-4, atol=1e-5, text="Two epochs over pieces of 12, 4, 16, 7 and 5 samples.")
-
-# %% [markdown] hint="training_one_epoch"
-# First write it for `pieces = 1`: that is the lesson's loop. Then think about two pieces of 12 and 4 samples: what is the
-# mean over 16 samples, in terms of the two means?
-
-# %% [markdown] hint="training_one_epoch"
-# Let gradients add up over the pieces of an update: multiply each piece's mean by its size before `backward`. What is still
-# missing before `step`? And when do you call `zero_grad`?
-
-# %% [markdown] hint="training_one_epoch"
-# Before each `step`, divide every `.grad` by the number of samples that are in it. Clear gradients once before the first
-# piece and after every `step`. After the loop, update again if samples are waiting.
+def load_state_dict(self, state_dict):
+    for name in ("model", "optimizer", "scheduler"):
+        getattr(self, name).load_state_dict(state_dict[name])
+    self.losses, self.seen, self.began = state_dict["losses"], state_dict["seen"], state_dict["began"]
+    self.epoch = None
+    set_rng_state(state_dict["random"])
 
 
-# %% mutant="training_one_epoch"
-# One backward pass for all pieces
-# The values are right, but the graphs of all pieces are in memory at once, and the large batch didn't fit. Call `backward`
-# after each piece.
-def train_one_epoch(model, loader, criterion, optimizer, pieces):
-    model.train()
-    optimizer.zero_grad()
-    loader = list(loader)
-    total = 0.0
-    for start in range(0, len(loader), pieces):
-        group = loader[start : start + pieces]
-        loss = sum(criterion(model(inputs), targets) * len(inputs) for inputs, targets in group)
-        (loss / sum(len(inputs) for inputs, _ in group)).backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        total += loss.item()
-    return total / sum(len(inputs) for inputs, _ in loader)
+# %% mutant="training_trainer_resume"
+# Goes on with the epoch that was running
+# The trainer that loads may be in an epoch of its own, with other batches. Set `self.epoch` to None.
+def state_dict(self):
+    own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
+    parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scheduler")}
+    return deepcopy(own | parts | {"random": get_rng_state()})
 
 
-# %% mutant="training_one_epoch"
-# Adds up losses with their graphs
-# The values are right, but the sum is a tensor that holds the graph of each piece until the end. Add `loss.item()`.
-def train_one_epoch(model, loader, criterion, optimizer, pieces):
-    model.train()
-    optimizer.zero_grad()
-    loader = list(loader)
-    total = 0.0
-    for start in range(0, len(loader), pieces):
-        group = loader[start : start + pieces]
-        samples = sum(len(inputs) for inputs, _ in group)
-        for inputs, targets in group:
-            loss = criterion(model(inputs), targets) * len(inputs) / samples
-            loss.backward()
-            total += loss * samples
-        optimizer.step()
-        optimizer.zero_grad()
-    return float(total) / sum(len(inputs) for inputs, _ in loader)
+def load_state_dict(self, state_dict):
+    state = deepcopy(state_dict)
+    for name in ("model", "optimizer", "scheduler"):
+        getattr(self, name).load_state_dict(state[name])
+    self.losses, self.seen, self.began = state["losses"], state["seen"], state["began"]
+    set_rng_state(state["random"])
 
 
-# %% mutant="training_one_epoch"
-# Gives each piece the same weight
-# Dividing by the number of pieces is right when all have one size. A piece of 12 samples counts three times as much as
-# one of 4.
-def train_one_epoch(model, loader, criterion, optimizer, pieces):
-    model.train()
-    optimizer.zero_grad()
-    loader = list(loader)
-    total = count = 0
-    for number, (inputs, targets) in enumerate(loader, start=1):
-        loss = criterion(model(inputs), targets)
-        (loss / pieces).backward()
-        total += loss.item() * len(inputs)
-        count += len(inputs)
-        if number % pieces == 0 or number == len(loader):
-            optimizer.step()
-            optimizer.zero_grad()
-    return total / count
+# %% mutant="training_trainer_resume"
+# Forgets the random numbers
+# The order of the next epoch and its dropout are drawn anew, so the losses are other ones.
+def state_dict(self):
+    own = {name: getattr(self, name) for name in ("losses", "seen", "began")}
+    parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scheduler")}
+    return deepcopy(own | parts | {"random": get_rng_state()})
 
 
-# %% mutant="training_one_epoch"
-# Doesn't divide
-# The gradients of an update are sums over its samples: as many times too large as it has samples. Divide them before `step`.
-def train_one_epoch(model, loader, criterion, optimizer, pieces):
-    model.train()
-    optimizer.zero_grad()
-    loader = list(loader)
-    total = count = 0
-    for number, (inputs, targets) in enumerate(loader, start=1):
-        loss = criterion(model(inputs), targets) * len(inputs)
-        loss.backward()
-        total += loss.item()
-        count += len(inputs)
-        if number % pieces == 0 or number == len(loader):
-            optimizer.step()
-            optimizer.zero_grad()
-    return total / count
+def load_state_dict(self, state_dict):
+    state = deepcopy(state_dict)
+    for name in ("model", "optimizer", "scheduler"):
+        getattr(self, name).load_state_dict(state[name])
+    self.losses, self.seen, self.began, self.epoch = state["losses"], state["seen"], state["began"], None
 
 
-# %% mutant="training_one_epoch"
-# Adds up the means
-# Each piece's mean has the same weight, and their sum isn't divided: with three pieces the step is about three times too long.
-def train_one_epoch(model, loader, criterion, optimizer, pieces):
-    model.train()
-    optimizer.zero_grad()
-    loader = list(loader)
-    total = count = 0
-    for number, (inputs, targets) in enumerate(loader, start=1):
-        loss = criterion(model(inputs), targets)
-        loss.backward()
-        total += loss.item() * len(inputs)
-        count += len(inputs)
-        if number % pieces == 0 or number == len(loader):
-            optimizer.step()
-            optimizer.zero_grad()
-    return total / count
+# %% mutant="training_trainer_resume"
+# Begins the epoch anew
+# What was seen in this epoch is seen again, in another order.
+def rest_of_epoch(self):
+    self.began, self.seen = get_rng_state(), 0
+    return iter(self.loader)
 
 
-# %% mutant="training_one_epoch"
-# Clears before each piece
-# `zero_grad` before each piece throws away the pieces before it. An update then knows its last piece alone: clear after `step`.
-def train_one_epoch(model, loader, criterion, optimizer, pieces):
-    model.train()
-    loader = list(loader)
-    total = count = 0
-    for number, (inputs, targets) in enumerate(loader, start=1):
-        optimizer.zero_grad()
-        loss = criterion(model(inputs), targets)
-        loss.backward()
-        total += loss.item() * len(inputs)
-        count += len(inputs)
-        if number % pieces == 0 or number == len(loader):
-            optimizer.step()
-    return total / count
+# %% mutant="training_trainer_resume"
+# Stays with the old random numbers
+# After the batches that were seen, the random numbers are those of the epoch's beginning: dropout repeats what it drew then.
+def rest_of_epoch(self):
+    self.began = self.began if self.seen else get_rng_state()
+    set_rng_state(self.began)
+    batches = iter(self.loader)
+    for _ in range(self.seen):
+        next(batches)
+    return batches
 
 
-# %% mutant="training_one_epoch"
-# Updates after each piece
-# One step for each piece is the lesson's loop. Here `pieces` of them share a step: call `step` after every `pieces` pieces.
-def train_one_epoch(model, loader, criterion, optimizer, pieces):
-    model.train()
-    total = count = 0
-    for inputs, targets in loader:
-        optimizer.zero_grad()
-        loss = criterion(model(inputs), targets)
-        loss.backward()
-        optimizer.step()
-        total += loss.item() * len(inputs)
-        count += len(inputs)
-    return total / count
-
-
-# %% mutant="training_one_epoch"
-# Forgets the pieces at the end
-# When the number of pieces isn't a multiple of `pieces`, some gradients are left over. They need an update of their own.
-def train_one_epoch(model, loader, criterion, optimizer, pieces):
-    model.train()
-    optimizer.zero_grad()
-    total = count = waiting = 0
-    for number, (inputs, targets) in enumerate(loader, start=1):
-        loss = criterion(model(inputs), targets) * len(inputs)
-        loss.backward()
-        total += loss.item()
-        count += len(inputs)
-        waiting += len(inputs)
-        if number % pieces == 0:
-            for parameter in model.parameters():
-                parameter.grad /= waiting
-            optimizer.step()
-            optimizer.zero_grad()
-            waiting = 0
-    return total / count
-
-
-# %% mutant="training_one_epoch"
-# Trains in eval mode
-# The model came in eval mode and stayed there, so its dropout did nothing: call `model.train()` at the start of the epoch.
-def train_one_epoch(model, loader, criterion, optimizer, pieces):
-    optimizer.zero_grad()
-    total = count = waiting = 0
-    loader = list(loader)
-    for number, (inputs, targets) in enumerate(loader, start=1):
-        loss = criterion(model(inputs), targets) * len(inputs)
-        loss.backward()
-        total += loss.item()
-        count += len(inputs)
-        waiting += len(inputs)
-        if number % pieces == 0 or number == len(loader):
-            for parameter in model.parameters():
-                parameter.grad /= waiting
-            optimizer.step()
-            optimizer.zero_grad()
-            waiting = 0
-    return total / count
-
-
-# %% mutant="training_one_epoch"
-# Keeps what was left over
-# The model came with gradients of something else, and your first update contains them: clear them before the first piece.
-def train_one_epoch(model, loader, criterion, optimizer, pieces):
-    model.train()
-    total = count = waiting = 0
-    loader = list(loader)
-    for number, (inputs, targets) in enumerate(loader, start=1):
-        loss = criterion(model(inputs), targets) * len(inputs)
-        loss.backward()
-        total += loss.item()
-        count += len(inputs)
-        waiting += len(inputs)
-        if number % pieces == 0 or number == len(loader):
-            for parameter in model.parameters():
-                parameter.grad /= waiting
-            optimizer.step()
-            optimizer.zero_grad()
-            waiting = 0
-    return total / count
-
-
-# %% mutant="training_one_epoch"
-# Joins the pieces
-# You join the pieces of an update into one batch. Its graph needs the memory that the pieces were meant to save.
-def train_one_epoch(model, loader, criterion, optimizer, pieces):
-    model.train()
-    loader = list(loader)
-    total = count = 0
-    for first in range(0, len(loader), pieces):
-        inputs, targets = (torch.cat(parts) for parts in zip(*loader[first : first + pieces], strict=True))
-        optimizer.zero_grad()
-        loss = criterion(model(inputs), targets)
-        loss.backward()
-        optimizer.step()
-        total += loss.item() * len(inputs)
-        count += len(inputs)
-    return total / count
-
-
-# %% mutant="training_one_epoch"
-# Averages the means of the pieces
-# The updates are right, and the loss that you return counts a piece of 4 samples as much as one of 16.
-def train_one_epoch(model, loader, criterion, optimizer, pieces):
-    model.train()
-    optimizer.zero_grad()
-    losses, waiting = [], 0
-    loader = list(loader)
-    for number, (inputs, targets) in enumerate(loader, start=1):
-        loss = criterion(model(inputs), targets)
-        (loss * len(inputs)).backward()
-        losses.append(loss.item())
-        waiting += len(inputs)
-        if number % pieces == 0 or number == len(loader):
-            for parameter in model.parameters():
-                parameter.grad /= waiting
-            optimizer.step()
-            optimizer.zero_grad()
-            waiting = 0
-    return sum(losses) / len(losses)
+# %% mutant="training_trainer_resume"
+# Skips batches of another order
+# The batches that are left out are those of a new order. So some items come twice in this epoch, and others don't come at all.
+def rest_of_epoch(self):
+    if not self.seen:
+        self.began = get_rng_state()
+    batches = iter(self.loader)
+    for _ in range(self.seen):
+        next(batches)
+    return batches
 
 
 # %% [markdown] exercise="training_confusion_matrix" kind="build" points=2
-# ### Exercise 5 · What the confusion matrix says
+# ### Exercise 4 · What the confusion matrix says
 # Write `report(confusion)`. Entry `[i, j]` of the int64 matrix counts the samples of class `i` that were taken for class
 # `j`. Return four things:
 #
@@ -1040,7 +786,7 @@ def report(confusion):
 
 
 # %% [markdown] exercise="training_repair_loop" kind="repair" points=3
-# ### Exercise 6 · It runs, and it is wrong four times
+# ### Exercise 5 · It runs, and it is wrong four times
 # `fit` trains for some epochs. It returns a pair for each: the mean of the batch losses (all batches have one size), and the
 # validation loss. A colleague reports:
 #
@@ -1240,7 +986,7 @@ def fit(model, batches, validation, optimizer, epochs):
 
 
 # %% [markdown] exercise="training_early_stopping" kind="build" points=3
-# ### Exercise 7 · Early stopping
+# ### Exercise 6 · Early stopping
 # Write the class that ends training when the validation loss hasn't improved for a while.
 #
 # - `EarlyStopping(patience, min_delta=0.0)`
@@ -1280,6 +1026,7 @@ low = float(falling[-1])
 worse = low + generator.uniform(0.1, 0.5, size=patience - 1)  # one fewer than it takes
 better = low - 0.2
 flat = better - generator.uniform(0.005, 0.045, size=patience + 2)  # lower, but by less than min_delta
+flat[1::2] += 0.4  # so that some are far below the epoch before, and still no better than the best
 losses = [round(float(loss), 4) for loss in (*falling, *worse, better, *flat)]
 model = nn.BatchNorm1d(1)
 stopping = EarlyStopping(patience, min_delta)
@@ -1464,8 +1211,28 @@ class EarlyStopping:
         model.load_state_dict(self.state)
 
 
+# %% mutant="training_early_stopping"
+# Compares with the epoch before
+# A loss that goes up and down is often lower than the one before it, and still no better than the best so far. Compare with the best.
+class EarlyStopping:
+    def __init__(self, patience, min_delta=0.0):
+        self.patience, self.min_delta = patience, min_delta
+        self.best_loss = self.previous = math.inf
+        self.waited, self.state = 0, None
+
+    def stop(self, loss, model):
+        self.waited = 0 if loss < self.previous - self.min_delta else self.waited + 1
+        self.previous = loss
+        if loss < self.best_loss - self.min_delta:
+            self.best_loss, self.state = loss, copy.deepcopy(model.state_dict())
+        return self.waited >= self.patience
+
+    def restore(self, model):
+        model.load_state_dict(self.state)
+
+
 # %% [markdown] exercise="training_divergence" kind="measure" points=2
-# ### Exercise 8 · Where does training break?
+# ### Exercise 7 · Where does training break?
 # `train(lr)` fits a line through digits (64 pixels to the digit's value) with 25 full-batch steps of SGD. It returns the 26
 # losses, from before the first step to after the last. Here training **diverges** if the last loss isn't below the first
 # one, or isn't a number.
@@ -1473,7 +1240,8 @@ class EarlyStopping:
 # Find by experiment the smallest integer `k` from -12 to 4 for which `train(2.0**k)` diverges. The check asks for four
 # problems on the same 100 images. The second differs from the first in momentum alone, the third in brightness alone
 # (pixels three times as bright), the fourth in both. What does each factor do to your numbers? This loss is a parabola in
-# the weights: its curvature grows with the square of the brightness, and momentum $\mu$ multiplies the limit by $1 + \mu$.
+# the weights. Its curvature would grow with the square of the brightness if there were no bias, and momentum $\mu$ multiplies
+# the limit by $1 + \mu$.
 # Two more `train` aren't networks: one's last loss is `nan` from some rate on, the other's is its first at the highest rate.
 
 

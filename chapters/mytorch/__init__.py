@@ -2,138 +2,44 @@
 
 # 01 · Global settings
 from . import printing
-from .settings import (
-    bfloat16,
-    device,
-    dtype,
-    float16,
-    float32,
-    float64,
-    get_default_device,
-    get_default_dtype,
-    int8,
-    int16,
-    int32,
-    int64,
-    set_default_device,
-    set_default_dtype,
-    set_printoptions,
-    uint8,
-)
-from .settings import bool_ as bool
-from .settings import float16 as half
-from .settings import float32 as float
-from .settings import float64 as double
-from .settings import int32 as int
-from .settings import int64 as long
+from .settings import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
+from .settings import bool_ as bool, float16 as half, float32 as float, float64 as double, int32 as int, int64 as long
+from .settings import device, dtype, get_default_device, get_default_dtype
+from .settings import set_default_device, set_default_dtype, set_printoptions
 
 # 02 · Tensors and storage
-from .creation import (
-    arange,
-    as_tensor,
-    clone,
-    empty,
-    empty_like,
-    eye,
-    from_numpy,
-    full,
-    full_like,
-    linspace,
-    ones,
-    ones_like,
-    tensor,
-    zeros,
-    zeros_like,
-)
-from .pointwise import (
-    abs,
-    bitwise_not,
-    ceil,
-    clamp,
-    cos,
-    div,
-    eq,
-    exp,
-    floor,
-    floor_divide,
-    ge,
-    gt,
-    isfinite,
-    isnan,
-    le,
-    log,
-    log1p,
-    lt,
-    masked_fill,
-    maximum,
-    minimum,
-    mul,
-    ne,
-    neg,
-    pow,
-    reciprocal,
-    remainder,
-    round,
-    rsqrt,
-    sigmoid,
-    sign,
-    sin,
-    sqrt,
-    square,
-    tanh,
-    where,
-)
-from .promotion import promote_types, result_type
+from .creation import arange, empty, empty_like, eye, from_numpy, full, full_like, linspace
+from .creation import ones, ones_like, tensor, zeros, zeros_like
 from .random import Generator, manual_seed, rand, rand_like, randint, randn, randn_like, randperm
-from .reduction import (
-    all,
-    allclose,
-    amax,
-    amin,
-    any,
-    argmax,
-    argmin,
-    argsort,
-    cumsum,
-    equal,
-    matmul,
-    mean,
-    prod,
-    std,
-    sum,
-    var,
-)
 from .strides import Size
 from .tensor import Tensor
 
+# 02b · Types and dispatch
+from . import pointwise, reduction
+from .creation import as_tensor
+from .dispatch import FUNCTIONS, Function
+from .promotion import promote_types, result_type
+
 add, sub = Tensor.add, Tensor.sub
 
+
+def __getattr__(name: str) -> Function:
+    """Whatever tensors have as a method is a function of the package, too: `mytorch.exp`."""
+    if name not in FUNCTIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return FUNCTIONS[name]
+
+
 # 03 · Views and layout
-from .views import (
-    as_strided,
-    contiguous,
-    copy_,
-    expand,
-    flatten,
-    permute,
-    repeat,
-    reshape,
-    select,
-    squeeze,
-    transpose,
-    unsqueeze,
-    view,
-)
+from . import views
 
 # 04 · Broadcasting, indexing and joining
-from .broadcasting import broadcast_shapes, broadcast_tensors, broadcast_to
-from .gathering import gather, max, min, scatter, scatter_add, sort, topk
-from .indexing import index_put, index_select, masked_select, nonzero
-from .joining import cat, chunk, flip, split, stack, tril, triu, unbind
+from . import gathering, indexing
+from .broadcasting import broadcast_shapes, broadcast_tensors
+from .joining import stack
 
 # 05 · Devices
-from . import cuda
-from .devices import to_device
+from . import cuda, devices
 
 # 06 · The computation graph
 from . import autograd
@@ -142,16 +48,34 @@ from . import autograd
 from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 
 # 08 · Static and dynamic graphs
-from . import graph
+from . import graph, utils
 
 # 09 · Modules and parameters
 from . import nn
 
 # 10 · Activations and initialization
-from .nn.activation import erf, log_softmax, relu, softmax
-
-# 14 · Attention
-from .random import multinomial
+from .nn.activation import relu
 
 # 16 · Losses and optimizers
 from . import optim
+
+# 19 · The training loop
+from .random import get_rng_state, set_rng_state
+from .training import Trainer
+
+# 20 · Saving and loading
+from . import safetensors
+from .serialization import load, save
+
+# 20b · Export
+from . import onnx
+
+# 22 · Mixed precision
+from . import amp
+from .amp import autocast
+
+# 23 · Several GPUs
+from . import distributed
+
+# 24b · Four swaps
+from . import generation

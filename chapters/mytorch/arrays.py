@@ -16,35 +16,25 @@ CPU = device("cpu")
 
 @dataclass
 class Library:
-    """What must be known about a kind of array.
+    """What must be known about a kind of array."""
 
-    Args:
-        as_strided: `as_strided(array, shape, strides)`: the same memory with other strides, in bytes.
-        device_of: where such an array lies.
-        to_numpy: the array as NumPy's, copied if it lies elsewhere.
-        pointer: the address of its first element.
-    """
-
-    as_strided: Callable[..., Any]
+    as_strided: Callable[..., Any]  # (array, shape, strides): the same memory with other strides, in bytes
     device_of: Callable[[Any], device]
-    to_numpy: Callable[[Any], Any]
-    pointer: Callable[[Any], int]
+    to_numpy: Callable[[Any], Any]  # copies what isn't in the CPU's memory
+    pointer: Callable[[Any], int]  # the address of the first element
 
 
 def as_strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    """The memory of a flat array with another shape and other strides, in bytes.
-
-    As `np.lib.stride_tricks.as_strided`, which takes fifteen times as long.
-    """
+    """The memory of a flat array with other strides: `np.lib.stride_tricks.as_strided` takes fifteen times as long."""
     return np.ndarray(shape, array.dtype, array, 0, strides)
 
 
 LIBRARIES: dict[type, Library] = {
     np.ndarray: Library(as_strided, lambda array: CPU, lambda array: array, lambda array: int(array.ctypes.data))
 }
-"""By the class of an array."""
+"""What is known about each kind of array, by its class. Chapter 05 adds those of GPUs."""
 
-FROM_NUMPY: dict[str, Callable[[Any, device], Any]] = {"cpu": lambda array, where: array}
+TO_DEVICE: dict[str, Callable[[Any, device], Any]] = {"cpu": lambda array, where: array}
 """How a NumPy array gets to a device, by the device's type."""
 
 
@@ -56,9 +46,4 @@ def library_of(array: Any) -> Library:
 def move(array: Any, where: device) -> Any:
     """The array on another device, by way of NumPy; itself if it is there."""
     library = library_of(array)
-    return array if library.device_of(array) == where else FROM_NUMPY[where.type](library.to_numpy(array), where)
-
-
-def as_array(result: Any) -> Any:
-    """An array, also where NumPy gave a number of its own for a result without dimensions."""
-    return np.asarray(result) if isinstance(result, np.generic) else result
+    return array if library.device_of(array) == where else TO_DEVICE[where.type](library.to_numpy(array), where)

@@ -1,8 +1,4 @@
-"""`mytorch.cuda`: which GPUs there are, which is the current one, and how much of their memory is in use.
-
-As the CPU's arrays are NumPy's, those of GPUs are minitorch's: CuPy's on real GPUs (`use_cupy()`), or simulated
-ones that do what CuPy's do (`simulate(2)` makes two GPUs). A simulated GPU says so in its name.
-"""
+"""`mytorch.cuda`: GPUs with minitorch's arrays, real ones by CuPy (`use_cupy()`) or simulated (`simulate(2)`)."""
 
 # 05 · Devices
 from __future__ import annotations
@@ -13,8 +9,7 @@ from contextlib import contextmanager
 from itertools import takewhile
 from typing import Any
 
-from .arrays import FROM_NUMPY, LIBRARIES, Library
-from .dispatch import Function, Operation, layer, tensors_in
+from .arrays import LIBRARIES, TO_DEVICE, Library
 from .settings import device as device_type
 
 
@@ -26,10 +21,7 @@ class State:
 
 
 def simulate(count: int, visible: str | None = None, memory: int = 8 << 30) -> None:
-    """Have `count` simulated GPUs of so many bytes each from now on.
-
-    The program may use those that `visible_devices` gives.
-    """
+    """Have `count` simulated GPUs of so many bytes each; the program may use those that `visible_devices` gives."""
     from minitorch.arrays.simulated_gpus import SimulatedGPUs  # loads minitorch
 
     use(SimulatedGPUs(visible_devices(visible, count), memory))
@@ -71,11 +63,9 @@ def computing_on(index: int) -> Iterator[None]:
         with State.gpus.on(index):
             yield
     except MemoryError:
-        memory = State.gpus.memory(index)
-        raise OutOfMemoryError(
-            f"CUDA out of memory. GPU {index} has a total capacity of {memory['total']} bytes of which "
-            f"{memory['free']} bytes is free."
-        ) from None
+        total, free = (State.gpus.memory(index)[name] for name in ("total", "free"))
+        capacity = f"GPU {index} has a total capacity of {total} bytes of which {free} bytes is free."
+        raise OutOfMemoryError(f"CUDA out of memory. {capacity}") from None
 
 
 def to_gpu(array: Any, where: device_type) -> Any:
@@ -84,31 +74,11 @@ def to_gpu(array: Any, where: device_type) -> Any:
         return State.gpus.xp.asarray(array)
 
 
-FROM_NUMPY["cuda"] = to_gpu
-
-
-@layer
-def on_its_gpu(op: Operation, args: tuple[Any, ...], below: Function) -> Any:
-    """Run an operation on the GPU of its first tensor that is on one."""
-    for each in tensors_in(args):
-        if each.device.index is not None:
-            with computing_on(each.device.index):
-                return below(op, args)
-    return below(op, args)
+TO_DEVICE["cuda"] = to_gpu
 
 
 def visible_devices(text: str | None, count: int) -> list[int]:
-    """Which of a machine's `count` GPUs a program may use, in its own order, by `CUDA_VISIBLE_DEVICES`.
-
-    `visible_devices("2,0", 3)` is `[2, 0]`: the program's GPU 0 is the machine's GPU 2.
-
-    Args:
-        text: what the variable holds: numbers with commas between them, and perhaps spaces around them.
-            None if it isn't set; then all GPUs are visible. The list ends before the first entry that is
-            not a plain number. If a number is then in it twice, nothing is visible. Otherwise it ends
-            before the first number that no GPU has.
-        count: the machine's GPUs have the numbers from 0 to `count - 1`.
-    """
+    """Which of a machine's `count` GPUs a program may use, in its own order, by `CUDA_VISIBLE_DEVICES`."""
     if text is None:
         return list(range(count))
     numbers = [int(entry) for entry in takewhile(str.isdecimal, map(str.strip, text.split(",")))]
@@ -133,11 +103,7 @@ def is_initialized() -> bool:
 
 
 def init() -> None:
-    """Begin to use GPUs. What needs one calls this.
-
-    Raises:
-        RuntimeError: there is none.
-    """
+    """Begin to use GPUs. What needs one calls this."""
     if not is_available():
         raise RuntimeError("No CUDA GPUs are available")
     State.initialized = True
@@ -157,8 +123,7 @@ def set_device(where: Any) -> None:
 
 def get_device_name(where: Any = None) -> str:
     """What a GPU is called. A simulated one has the machine's number in its name."""
-    index = check_index(index_of(where))
-    return str(State.gpus.properties(index)["name"])
+    return str(State.gpus.properties(check_index(index_of(where)))["name"])
 
 
 def memory_allocated(where: Any = None) -> int:
@@ -184,11 +149,7 @@ class device:
 
 
 def index_of(where: Any) -> int:
-    """The number of a GPU, from a number, a device, its text, or None for the current one.
-
-    Raises:
-        ValueError: another kind of device.
-    """
+    """The number of a GPU, from a number, a device, its text, or None for the current one."""
     if where is None:
         return current_device()
     if isinstance(where, (str, device_type)):
@@ -200,12 +161,19 @@ def index_of(where: Any) -> int:
 
 
 def check_index(index: int) -> int:
-    """The number of a GPU, if there is such a one.
-
-    Raises:
-        RuntimeError: there is none of this number, or none at all.
-    """
+    """The number of a GPU, if there is such a one."""
     init()
     if not 0 <= index < device_count():
         raise RuntimeError("CUDA error: invalid device ordinal")
     return index
+
+
+# 22b · Where the memory goes
+def max_memory_allocated(where: Any = None) -> int:
+    """The most bytes that were occupied at once, since the start or `reset_peak_memory_stats`."""
+    return int(State.gpus.memory(check_index(index_of(where)))["max_allocated"])
+
+
+def reset_peak_memory_stats(where: Any = None) -> None:
+    """Let the peak begin again, at what is occupied now."""
+    State.gpus.reset_peak(check_index(index_of(where)))

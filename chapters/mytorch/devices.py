@@ -5,27 +5,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import cuda
+from . import cuda, device, dtype
 from .arrays import CPU, move
 from .creation import _to_copy, clone
-from .dispatch import Function, Operation, layer, method, operation, tensors_in
-from .pointwise import run_in_common_type
-from .settings import device, dtype
-from .tensor import Tensor
+from .dispatch import Function, Operation, layer, method, operation, replace, tensors_in
+from .tensor import Tensor, extend
 
 ACROSS = ("copy_", "to_device")
 """The operations that go from one device to another."""
 
 
-@layer
-def one_device(op: Operation, args: tuple[Any, ...], below: Function) -> Any:
-    """Run an operation on tensors of one device.
+@layer("device")
+def on_its_device(op: Operation, args: tuple[Any, ...], below: Function) -> Any:
+    """Run an operation on the GPU of its first tensor that is on one, and on tensors of one device."""
+    for each in tensors_in(args) if cuda.State.gpus else ():
+        if (index := each.device.index) is not None:  # only GPUs have one
+            with cuda.computing_on(index):
+                return one_device(op, args, below)
+    return below(op, args)
 
-    The operations in `ACROSS` pass as they are, and so does a call whose tensors (`tensors_in(args)`) are
-    all on one device, or that has no tensor: `below(op, args)`. Otherwise the device is the
-    `common_device` of the tensors that can't be brought along (`may_be_brought`); it raises if there are
-    two. Then `bring(argument, where)` is what goes below, for each argument.
-    """
+
+def one_device(op: Operation, args: tuple[Any, ...], below: Function) -> Any:
+    """Run an operation on tensors of one device."""
     tensors = tensors_in(args)
     if op.name in ACROSS or len({each.device for each in tensors}) < 2:
         return below(op, args)
@@ -34,13 +35,7 @@ def one_device(op: Operation, args: tuple[Any, ...], below: Function) -> Any:
 
 
 def may_be_brought(op: Operation, args: tuple[Any, ...], x: Tensor) -> bool:
-    """Whether a call of `op` with `args` takes its tensor `x` along to the others' GPU.
-
-    Only CPU tensors are taken along. An operation on elements (`on_elements(op)`) takes those without
-    dimensions: they count as numbers. The operations named `index` and `index_put` take their indices,
-    which are in the tuple `args[1]`; `index_put` also takes the value to be written, `args[2]`, if it has no
-    dimensions.
-    """
+    """Whether a call of `op` with `args` takes its tensor `x` along to the others' GPU."""
     if x.device != CPU:
         return False
     if op.name in ("index", "index_put"):
@@ -50,34 +45,22 @@ def may_be_brought(op: Operation, args: tuple[Any, ...], x: Tensor) -> bool:
 
 def on_elements(op: Operation) -> bool:
     """Whether an operation works on each element by itself, as `add` and `exp` do."""
-    return getattr(op.run, "func", None) is run_in_common_type
+    return op.elementwise
 
 
 def common_device(tensors: list[Tensor]) -> device:
-    """The one device of all these tensors.
-
-    Raises:
-        RuntimeError: there are two. "Expected all tensors to be on the same device, but found at least two
-            devices, cuda:0 and cpu!" The first one named is the first that is not the CPU; the second, the
-            first other one.
-    """
+    """The one device of all these tensors."""
     where = next((each.device for each in tensors if each.device != CPU), CPU)
     for each in tensors:
         if each.device != where:
-            raise RuntimeError(
-                "Expected all tensors to be on the same device, but found at least two devices, "
-                f"{where} and {each.device}!"
-            )
+            found = f"found at least two devices, {where} and {each.device}!"
+            raise RuntimeError(f"Expected all tensors to be on the same device, but {found}")
     return where
 
 
 def bring(argument: Any, where: device) -> Any:
     """An argument with its tensors on this device."""
-    if isinstance(argument, Tensor):
-        return argument if argument.device == where else to_device(argument, where)
-    if type(argument) in (list, tuple):
-        return type(argument)(bring(each, where) for each in argument)
-    return argument
+    return replace(argument, lambda x: to_device(x, where) if isinstance(x, Tensor) and x.device != where else x)
 
 
 @operation
@@ -96,16 +79,7 @@ def to(
     *,
     device: Any = None,
 ) -> Tensor:
-    """The tensor on another device, of another type, or both. Itself if nothing changes, unless `copy`.
-
-    `x.to("cuda:1")`, `x.to(torch.float64)`, `x.to("cuda", torch.float16)`, `x.to(device="cuda")`,
-    `x.to(other)`.
-    `destination(x, target, dtype)` says which device and which type. `to_device(x, where)` and
-    `_to_copy(x, type_)` make new tensors, and so does `clone(x)`; `copy` wants a new one, but not two of
-    them.
-    `non_blocking` is accepted and changes nothing: copies between these devices are finished when the call
-    returns.
-    """
+    """The tensor on another device, of another type, or both. Itself if nothing changes, unless `copy`."""
     where, type_ = destination(x, device if target is None else target, dtype)
     result = x
     if result.device != where:
@@ -116,12 +90,7 @@ def to(
 
 
 def destination(x: Tensor, target: Any, type_: dtype | None) -> tuple[device, dtype]:
-    """The device and the type that `to` leads to. What is not named stays as it is in `x`.
-
-    Args:
-        target: a tensor, whose device and type are meant; a dtype; a device, its text or number; or None.
-        type_: the type, if `target` is a device or None.
-    """
+    """The device and the type that `to` leads to. What is not named stays as it is in `x`."""
     if isinstance(target, Tensor):
         return target.device, target.dtype
     if isinstance(target, dtype):
@@ -130,18 +99,17 @@ def destination(x: Tensor, target: Any, type_: dtype | None) -> tuple[device, dt
 
 
 def with_index(where: Any) -> device:
-    """A device, its text, or a GPU's number, as a tensor has it in `x.device`.
-
-    `cuda` without an index is the current GPU: `cuda.index_of(named)` is its number, and
-    `cuda.check_index` raises if there is no such GPU. Every `cpu:0` is the one CPU, `device("cpu")`.
-    """
+    """A device, its text, or a GPU's number, as a tensor has it in `x.device`."""
     named = device(where)
     if named.type == "cuda":
         return device("cuda", cuda.check_index(cuda.index_of(named)))
     return CPU
 
 
-Tensor.cpu = lambda x: x.to("cpu")
-Tensor.cuda = lambda x, where=None: x.to(device("cuda", cuda.index_of(where)))
-Tensor.is_cuda = property(lambda x: x.device.type == "cuda")
-Tensor.get_device = lambda x: -1 if x.device.index is None else x.device.index
+extend(
+    Tensor,
+    cpu=lambda x: x.to("cpu"),
+    cuda=lambda x, where=None: x.to(device("cuda", cuda.index_of(where))),
+    is_cuda=property(lambda x: x.device.type == "cuda"),
+    get_device=lambda x: -1 if x.device.index is None else x.device.index,
+)

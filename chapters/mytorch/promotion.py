@@ -1,6 +1,6 @@
 """Which type the result of an operation on several types has."""
 
-# 02 · Tensors and storage
+# 02b · Types and dispatch
 from __future__ import annotations
 
 from typing import Any
@@ -15,12 +15,9 @@ def category(d: dtype) -> int:
 
 
 def promote_types(one: dtype, other: dtype) -> dtype:
-    """The smallest type that holds the values of both, as PyTorch sees it.
-
-    Of two categories (`category(one)`) the higher wins, whatever its size: int64 and float16 give
-    float16. Within a category the larger (`one.itemsize`) wins, with two exceptions: uint8 with int8
-    gives int16, float16 with bfloat16 gives float32.
-    """
+    """The smallest type that holds the values of both, as PyTorch sees it."""
+    if one is other:
+        return one
     if category(one) != category(other):
         return max(one, other, key=category)
     if {one, other} == {uint8, int8}:
@@ -31,24 +28,17 @@ def promote_types(one: dtype, other: dtype) -> dtype:
 
 
 def result_type(*operands: Any) -> dtype:
-    """The type in which tensors and Python numbers meet.
-
-    Three groups are looked at in this order: tensors with dimensions, tensors without, Python numbers.
-    A group decides only if its category is higher than that of the groups before it, so that
-    `x * 2.5` keeps the type of a float16 `x`, and an integer `x` becomes the default type.
-    `type_of_number(2.5)` is the type that stands for a Python number.
-    """
+    """The type in which tensors and Python numbers meet."""
     groups: list[dtype | None] = [None, None, None]
     for operand in operands:
         if isinstance(operand, Tensor):
-            place, type_ = (0 if operand.ndim else 1), operand.dtype
+            place, type_ = (0 if operand.shape else 1), operand.dtype
         else:
             place, type_ = 2, type_of_number(operand)
         before = groups[place]
         groups[place] = type_ if before is None else promote_types(before, type_)
-    found = [group for group in groups if group is not None]
-    decided = found[0]
-    for group in found[1:]:
+    decided, *others = filter(None, groups)
+    for group in others:
         if category(group) > category(decided):
             decided = group
     return decided

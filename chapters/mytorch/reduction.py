@@ -1,14 +1,15 @@
 """Operations that bring many elements together: sums, extremes, statistics, matrix products."""
 
-# 02 · Tensors and storage
+# 02b · Types and dispatch
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
+from .checks import refuse
 from .creation import _to_copy
-from .dispatch import method, operation
+from .dispatch import Function, Operation, method, operation, run_on_arrays
 from .settings import TYPE_NAMES
 from .strides import count_of, normalize_dim, normalize_dims
 from .tensor import Tensor
@@ -18,44 +19,50 @@ Dims = int | tuple[int, ...] | list[int] | None
 
 @operation
 def sum(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
-    """The sum along the dimensions `dim` (all of them). Sums of booleans and integers are int64.
-
-    Those of 16-bit floating-point numbers are made in float32 and rounded once.
-    """
-    dtype = np.int64 if x.dtype.kind in "biu" else x.dtype
-    wide = np.float32 if x.dtype.kind not in "biu" and x.dtype.itemsize == 2 else dtype
-    return np.sum(x, normalize_dims(dim, x.ndim), dtype=wide, keepdims=keepdim).astype(dtype)
+    """The sum along the dimensions `dim` (all of them), int64 for booleans and integers. 16-bit types round once."""
+    dtype = total_type(x)
+    return np.sum(x, normalize_dims(dim, x.ndim), dtype=wide_type(dtype), keepdims=keepdim).astype(dtype, copy=False)
 
 
 @operation
 def prod(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The product along one dimension, or of all elements."""
-    dtype = np.int64 if x.dtype.kind in "biu" else x.dtype
-    return np.prod(x, normalize_dims(dim, x.ndim), dtype=dtype, keepdims=keepdim)
+    return np.prod(x, normalize_dims(dim, x.ndim), dtype=total_type(x), keepdims=keepdim)
 
 
-@operation
-def amax(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
-    """The largest element along the dimensions `dim` (all of them)."""
-    return np.max(x, normalize_dims(dim, x.ndim), keepdims=keepdim)
+def total_type(x: Any) -> Any:
+    """The type of a sum or product: int64 for booleans and integers."""
+    return np.dtype(np.int64) if x.dtype.kind in "biu" else x.dtype
 
 
-@operation
-def amin(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
-    """The smallest element along the dimensions `dim` (all of them)."""
-    return np.min(x, normalize_dims(dim, x.ndim), keepdims=keepdim)
+def wide_type(type: Any) -> Any:
+    """The type in which numbers are added up: float32 for those of 16 bits, so that the result is rounded once."""
+    return np.float32 if type.kind not in "biu" and type.itemsize == 2 else type
 
 
-@operation
-def argmax(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Where the largest element is: the first of them, in row-major order if `dim` is None."""
-    return np.argmax(x, None if dim is None else normalize_dim(dim, x.ndim), keepdims=keepdim)
+def along_dims(function: Function, name: str) -> Operation:
+    """The operation that reduces the dimensions `dim`, or all of them, by one of NumPy's functions."""
+
+    def kernel(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+        return function(x, normalize_dims(dim, x.ndim), keepdims=keepdim)
+
+    return Operation(kernel, run_on_arrays, name)
 
 
-@operation
-def argmin(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Where the smallest element is: the first of them, in row-major order if `dim` is None."""
-    return np.argmin(x, None if dim is None else normalize_dim(dim, x.ndim), keepdims=keepdim)
+amax, amin = along_dims(np.max, "amax"), along_dims(np.min, "amin")
+all, any = along_dims(np.all, "all"), along_dims(np.any, "any")
+
+
+def first_place(function: Function, name: str) -> Operation:
+    """The operation that says where the largest or smallest element is: the first, in row-major order without `dim`."""
+
+    def kernel(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        return function(x, None if dim is None else normalize_dim(dim, x.ndim), keepdims=keepdim)
+
+    return Operation(kernel, run_on_arrays, name)
+
+
+argmax, argmin = first_place(np.argmax, "argmax"), first_place(np.argmin, "argmin")
 
 
 @operation
@@ -68,30 +75,14 @@ def argsort(x: Any, dim: int = -1, descending: bool = False) -> Any:
 
 
 @operation
-def all(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
-    """Whether no element is zero or False."""
-    return np.all(x, normalize_dims(dim, x.ndim), keepdims=keepdim)
-
-
-@operation
-def any(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
-    """Whether an element is other than zero or False."""
-    return np.any(x, normalize_dims(dim, x.ndim), keepdims=keepdim)
-
-
-@operation
 def cumsum(x: Any, dim: int) -> Any:
     """The sums of the first one, two, three … elements along a dimension."""
-    return np.cumsum(x, normalize_dim(dim, x.ndim), dtype=np.int64 if x.dtype.kind in "biu" else x.dtype)
+    return np.cumsum(x, normalize_dim(dim, x.ndim), dtype=total_type(x))
 
 
 @operation
 def matmul(x: Any, y: Any) -> Any:
-    """The matrix product of the last two dimensions; a vector counts as a row on the left, as a column on the right.
-
-    Raises:
-        RuntimeError: other lengths than the product allows, or two types.
-    """
+    """The matrix product of the last two dimensions; a vector counts as a row on the left, as a column on the right."""
     if x.dtype != y.dtype:
         names = {"float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long", "int32": "int"}
         found = [names.get(each.dtype.name, each.dtype.name) for each in (x, y)]
@@ -99,8 +90,9 @@ def matmul(x: Any, y: Any) -> Any:
     if x.ndim == 2 and y.ndim == 2 and x.shape[1] != y.shape[0]:
         shapes = " and ".join("x".join(map(str, each.shape)) for each in (x, y))
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({shapes})")
+    wide = wide_type(x.dtype)
     try:
-        return np.matmul(x, y)
+        return np.matmul(x.astype(wide, copy=False), y.astype(wide, copy=False)).astype(x.dtype, copy=False)
     except ValueError:
         raise RuntimeError(f"matmul: shapes {list(x.shape)} and {list(y.shape)} do not fit") from None
 
@@ -110,26 +102,15 @@ Tensor.__matmul__ = matmul
 
 def check_floating(x: Tensor, name: str) -> None:
     """Refuse integers and booleans, in the words of `mean` or `var`."""
-    if x.is_floating_point():
-        return
-    if name == "var":
-        raise RuntimeError("std and var only support floating point and complex dtypes")
-    raise RuntimeError(
-        "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-        f"Got: {TYPE_NAMES[x.dtype.name]}"
-    )
+    if not x.is_floating_point():
+        refuse(name == "var", "std and var only support floating point and complex dtypes")
+        wanted = "Input dtype must be either a floating point or complex dtype."
+        raise RuntimeError(f"mean(): could not infer output dtype. {wanted} Got: {TYPE_NAMES[x.dtype.name]}")
 
 
 @method
 def mean(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The sum along `dim`, divided by how many elements went into it: `elements_along(x, dim)`.
-
-    The result has the type of `x`. Types of 16 bits are computed in float32, `x.float()`, and converted
-    at the end, `_to_copy(result, x.dtype)`, so that a sum above 65504 doesn't become inf.
-
-    Raises:
-        RuntimeError: the elements are not floating-point numbers (by `check_floating(x, "mean")`).
-    """
+    """The sum along `dim`, divided by how many elements went into it: `elements_along(x, dim)`."""
     check_floating(x, "mean")
     wide = x.float() if x.dtype.itemsize == 2 else x
     result = wide.sum(dim, keepdim) / elements_along(x, dim)
@@ -138,15 +119,7 @@ def mean(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 
 @method
 def var(x: Tensor, dim: Dims = None, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The mean squared distance from the mean along `dim`, over n - correction instead of n elements.
-
-    The default, 1, estimates the variance of what the elements were drawn from (Bessel's correction);
-    0 is that of the elements themselves. A divisor below 0 counts as 0: the result is nan or inf.
-    Types of 16 bits are computed in float32 and converted at the end, as in `mean`.
-
-    Raises:
-        RuntimeError: the elements are not floating-point numbers (by `check_floating(x, "var")`).
-    """
+    """The mean squared distance from the mean along `dim`, over n - correction instead of n elements."""
     check_floating(x, "var")
     wide = x.float() if x.dtype.itemsize == 2 else x
     distance = wide - wide.mean(dim, keepdim=True)

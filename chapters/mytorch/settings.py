@@ -15,17 +15,14 @@ class dtype:
     """An element type: PyTorch's name for one of NumPy's types."""
 
     def __init__(self, name: str, numpy_type: Any, *, is_floating_point: bool = False) -> None:
-        self.name = name
-        self.numpy = np.dtype(numpy_type)
-        self.is_floating_point = is_floating_point
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return self.numpy.itemsize
+        self.name, self.numpy, self.is_floating_point = name, np.dtype(numpy_type), is_floating_point
+        self.itemsize = self.numpy.itemsize  # bytes of one element
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
+
+    def __deepcopy__(self, memo: Any) -> dtype:
+        return self  # there is one object for each type
 
 
 bool_ = dtype("bool", np.bool_)
@@ -47,22 +44,11 @@ TYPE_NAMES |= {"float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "f
 
 
 class device:
-    """Where a tensor's numbers lie: a type such as "cpu" or "cuda", and which one of that type.
-
-    Accepts `device("cuda:1")`, `device("cuda", 1)` and another device; an old spelling, `device(1)`, means
-    GPU 1.
-    An index is None where none was named.
-    As a context, it is the default device of what is created inside: `with device("cuda:1"): ...`
-
-    Raises:
-        RuntimeError: a text that names no device, or a negative index.
-    """
+    """Where numbers are: a type, "cpu" or "cuda", and which one (None if not named); as a context, the default."""
 
     TYPES = ("cpu", "cuda")
 
     def __init__(self, type: str | int | device, index: int | None = None) -> None:
-        self.type: str
-        self.index: int | None
         if isinstance(type, device):
             self.type, self.index = type.type, type.index
         elif isinstance(type, int):
@@ -87,11 +73,7 @@ class device:
         return f"device(type='{self.type}'{index})"
 
     def __enter__(self) -> device:
-        """Become the default device (`settings.default_device`), and return the device itself.
-
-        The same device may be entered again inside its own block. The list `self.outer` is there to
-        remember what `__exit__` has to restore.
-        """
+        """Become the default device (`settings.default_device`), and return the device itself."""
         self.outer.append(settings.default_device)
         settings.default_device = self
         return self
@@ -102,19 +84,10 @@ class device:
 
 
 def parse_device(text: str) -> tuple[str, int | None]:
-    """Split a device's text into its type and index.
-
-    "cuda:1" is ("cuda", 1), and "cpu" is ("cpu", None). The type is a word of letters. The
-    index, if there is a colon, is a number without leading zeros.
-
-    Raises:
-        RuntimeError: "Device string must not be empty"; for a text of another form "Invalid
-            device string: 'cuda:01'"; for a type that isn't in `device.TYPES` "Expected one
-            of cpu, cuda device type at start of device string: gpu".
-    """
+    """Split a device's text into its type and index."""
     if not text:
         raise RuntimeError("Device string must not be empty")
-    match = re.fullmatch(r"([A-Za-z]+)(?::(0|[1-9]\d*))?", text)
+    match = re.fullmatch(r"([A-Za-z]+)(?::(0|[1-9][0-9]*))?", text)
     if match is None:
         raise RuntimeError(f"Invalid device string: '{text}'")
     if match[1] not in device.TYPES:
@@ -148,12 +121,7 @@ settings = Settings(float32, device("cpu"), PrintOptions())
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Make `d` the type of new floating-point tensors (`settings.default_dtype`).
-
-    Raises:
-        TypeError: "only floating-point types are supported as the default type" for another
-            dtype; the same after "invalid dtype object: " for what isn't a `dtype` at all.
-    """
+    """Make `d` the type of new floating-point tensors (`settings.default_dtype`)."""
     if not isinstance(d, dtype):
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if not d.is_floating_point:
@@ -176,11 +144,9 @@ def get_default_device() -> device:
     return settings.default_device
 
 
-PROFILES: dict[str, dict[str, Any]] = {
-    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
-    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
-    "full": {"precision": 4, "threshold": float("inf"), "edgeitems": 3, "linewidth": 80},
-}
+_usual: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
+PROFILES = {"default": _usual, "short": _usual | {"precision": 2, "edgeitems": 2}}
+PROFILES["full"] = _usual | {"threshold": float("inf")}
 
 
 def set_printoptions(
@@ -191,19 +157,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Change how tensors are printed, in `settings.print`. What is None stays as it is.
-
-    With one exception: `sci_mode` is set by every call, and None lets the numbers decide.
-
-    Args:
-        precision: digits after the decimal point.
-        threshold: the number of elements above which the middle is left out.
-        edgeitems: how many are then shown at each end of a dimension.
-        linewidth: characters in a line.
-        profile: a name in `PROFILES`, whose values are set first, so that the other arguments
-            win. An unknown name does nothing, as in PyTorch.
-        sci_mode: scientific notation, always or never.
-    """
+    """Change how tensors are printed, in `settings.print`. What is None stays as it is."""
     if profile is not None:
         for name, value in PROFILES.get(profile, {}).items():
             setattr(settings.print, name, value)

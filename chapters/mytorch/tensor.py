@@ -1,4 +1,4 @@
-"""What a tensor is: a storage, and a walk over it."""
+"""What a tensor is: a strided view of a storage."""
 
 # 02 · Tensors and storage
 from __future__ import annotations
@@ -7,20 +7,22 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from . import printing
-from .arrays import as_array, library_of
-from .settings import FROM_NUMPY, bool_, device, dtype, int64, settings
-from .strides import Size, contiguous_strides, normalize_dim, walk
+from .arrays import LIBRARIES, library_of
+from .checks import refuse
+from .settings import FROM_NUMPY, bool_, int64, settings
+from .strides import Size, contiguous_strides, normalize_dim, strided
 
 
 class Storage:
-    """A flat row of numbers in the memory of one device, and how often it was written to.
-
-    Tensors that share it see each other's writes.
-    """
+    """A flat row of numbers in the memory of one device, which tensors may share, and how often it was written to."""
 
     def __init__(self, flat: Any) -> None:
         self.flat = flat
+        self.dtype = FROM_NUMPY[flat.dtype]
+        self.device = LIBRARIES[type(flat)].device_of(flat)
         self.version = 0
 
     def __len__(self) -> int:
@@ -28,36 +30,16 @@ class Storage:
 
 
 class Tensor:
-    """Numbers of one type with a shape: a storage, and the walk over it that visits them.
-
-    The operations are added by the modules that declare them, and so are the fields of autograd.
-    """
+    """A strided view of a storage. Operations, and the fields of autograd, are added by the files that declare them."""
 
     def __init__(self, storage: Storage, size: tuple[int, ...], stride: tuple[int, ...], offset: int = 0) -> None:
-        self.storage = storage
-        self.shape = Size(size)
-        self.strides = tuple(stride)
-        self.offset = offset
+        self.storage, self.dtype, self.device = storage, storage.dtype, storage.device
+        self.shape, self.strides, self.offset = Size(size), tuple(stride), offset
 
     @cached_property
     def array(self) -> Any:
         """The elements as an array that shares the storage's memory."""
-        return walk(self.storage.flat, self.shape, self.strides, self.offset)
-
-    @property
-    def dtype(self) -> dtype:
-        """The type of the elements."""
-        return FROM_NUMPY[self.storage.flat.dtype]
-
-    @property
-    def device(self) -> device:
-        """Where the storage lies."""
-        return library_of(self.storage.flat).device_of(self.storage.flat)
-
-    @property
-    def ndim(self) -> int:
-        """How many dimensions there are."""
-        return len(self.shape)
+        return strided(self.storage.flat, self.shape, self.strides, self.offset)
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the length of one dimension."""
@@ -67,37 +49,10 @@ class Tensor:
         """How far apart in the storage neighbours along each dimension lie, in elements; or along one dimension."""
         return self.strides if dim is None else self.strides[normalize_dim(dim, self.ndim)]
 
-    def storage_offset(self) -> int:
-        """Where in the storage the walk starts."""
-        return self.offset
-
-    def dim(self) -> int:
-        """How many dimensions there are."""
-        return len(self.shape)
-
-    def numel(self) -> int:
-        """How many elements there are."""
-        return self.shape.numel()
-
-    def element_size(self) -> int:
-        """Bytes of one element."""
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the elements; the storage may be larger."""
-        return self.numel() * self.element_size()
-
     def is_contiguous(self) -> bool:
-        """Whether the walk goes row by row without gaps. Strides along dimensions of length 1 don't matter."""
-        wanted = contiguous_strides(self.shape)
-        return self.numel() == 0 or all(
-            length == 1 or step == want for length, step, want in zip(self.shape, self.strides, wanted, strict=True)
-        )
-
-    def is_floating_point(self) -> bool:
-        """Whether the elements are floating-point numbers."""
-        return self.dtype.is_floating_point
+        """Whether the elements lie row by row without gaps. Strides along dimensions of length 1 don't matter."""
+        dims = zip(self.shape, self.strides, contiguous_strides(self.shape), strict=True)
+        return self.numel() == 0 or all(length == 1 or step == wanted for length, step, wanted in dims)
 
     def data_ptr(self) -> int:
         """The address of the first element."""
@@ -109,30 +64,13 @@ class Tensor:
         return on_host(self).tolist()
 
     def item(self) -> Any:
-        """The only element as a Python number.
-
-        Raises:
-            RuntimeError: there is not exactly one.
-        """
-        if self.numel() != 1:
-            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        """The only element as a Python number."""
+        refuse(self.numel() != 1, f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
         return on_host(self).reshape(()).item()
 
     def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of a 0-d tensor")
+        refuse(not self.shape, "len() of a 0-d tensor", TypeError)
         return self.shape[0]
-
-    def __iter__(self) -> Iterator[Tensor]:
-        if not self.shape:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind())
-
-    def __bool__(self) -> bool:
-        if self.numel() != 1:
-            kind = "more than one value" if self.numel() else "no values"
-            raise RuntimeError(f"Boolean value of Tensor with {kind} is ambiguous")
-        return bool(self.item())
 
     def __float__(self) -> float:
         return float(self.item())
@@ -140,13 +78,22 @@ class Tensor:
     def __int__(self) -> int:
         return int(self.item())
 
+    def __iter__(self) -> Iterator[Tensor]:
+        refuse(not self.shape, "iteration over a 0-d tensor", TypeError)
+        return iter(self.unbind())  # of chapter 04
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            kind = "more than one value" if self.numel() else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {kind} is ambiguous")
+        return bool(self.item())
+
     def __index__(self) -> int:
         if self.dtype.is_floating_point or self.numel() != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         default = self.dtype in (settings.default_dtype, int64, bool_)
@@ -169,10 +116,31 @@ def on_host(x: Tensor) -> Any:
 
 
 HISTORY_NOTES: list[Callable[[Tensor], list[str]]] = []
-"""What a printed tensor says about its history: autograd adds this."""
+"""Each says what a printed tensor tells of its history, such as its `grad_fn`: chapter 06 adds one."""
 
 
 def from_array(array: Any) -> Tensor:
     """A new contiguous tensor with the elements of `array`, which it takes over if they lie row by row, else copies."""
-    array = as_array(array)
-    return Tensor(Storage(array.ravel()), array.shape, contiguous_strides(array.shape))
+    array = np.asarray(array) if isinstance(array, np.generic) else array  # of NumPy's own numbers, too
+    made = Tensor(Storage(array.ravel()), array.shape, contiguous_strides(array.shape))
+    if array.flags.c_contiguous:
+        made.array = array  # what `strided` would find
+    return made
+
+
+def extend(target: Any, **members: Any) -> None:
+    """Give a class, or an operation, what a chapter adds to it: one table, at the end of the chapter's file."""
+    for name, member in members.items():
+        setattr(target, name, member)
+
+
+extend(
+    Tensor,
+    ndim=property(lambda x: len(x.shape)),
+    dim=lambda x: len(x.shape),
+    numel=lambda x: x.shape.numel(),
+    storage_offset=lambda x: x.offset,
+    element_size=lambda x: x.dtype.itemsize,
+    nbytes=property(lambda x: x.numel() * x.dtype.itemsize),  # of the elements; the storage may be larger
+    is_floating_point=lambda x: x.dtype.is_floating_point,
+)

@@ -1,4 +1,4 @@
-"""Views: the same storage, another walk. And writes, which all views of a storage see."""
+"""Views: the same storage, other strides. And writes, which all views of a storage see."""
 
 # 03 · Views and layout
 from __future__ import annotations
@@ -7,24 +7,26 @@ from typing import Any
 
 from . import words
 from .arrays import move
+from .checks import refuse
 from .creation import clone, full, one_tuple
 from .dispatch import Function, Operation, method
 from .pointwise import OPERATORS, abs, ceil, exp, floor, log, masked_fill, neg, round, rsqrt, sigmoid, sqrt, tanh
+from .promotion import category
 from .settings import TYPE_NAMES, dtype
-from .strides import count_of, infer_size, normalize_dim, normalize_dims, view_strides
-from .tensor import Tensor
+from .strides import Ints, count_of, infer_size, normalize_dim, normalize_dims, view_strides
+from .tensor import Tensor, extend
 
-Walk = tuple[tuple[int, ...], tuple[int, ...], int]
+Geometry = tuple[Ints, Ints, int]
 """Sizes, strides and offset: all that tells one view of a storage from another."""
 
 
 def view_op(kernel: Function) -> Operation:
-    """Declare an operation whose kernel takes the tensor itself and returns a walk over its storage."""
+    """Declare an operation whose kernel takes the tensor itself and returns a view's geometry."""
     return Operation(kernel, run_as_view)
 
 
 def run_as_view(op: Operation, args: tuple[Any, ...]) -> Tensor:
-    """A tensor on the same storage, with the walk that the kernel gives."""
+    """A tensor on the same storage, with the geometry that the kernel gives."""
     x, *others = args
     size, stride, offset = op.kernel(x, *others)
     view = Tensor(x.storage, size, stride, offset)
@@ -35,45 +37,30 @@ def run_as_view(op: Operation, args: tuple[Any, ...]) -> Tensor:
     return view
 
 
-Tensor.base = None  # the tensor that a view was first taken of
-Tensor.one_of_several = None  # of `split` and its like: which function made a view, and its place among the others
-Tensor.rebased = 0  # how often a write changed the history of a base (chapter 07)
+# Of a view: the tensor that it was first taken of; and, for chapter 07, which function made it beside others, such as
+# `split`, with its place among them. Of both: how often a write has changed the history of the base.
+extend(Tensor, base=None, one_of_several=None, rebased=0)
 
 
 @view_op
-def as_strided(x: Tensor, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None = None) -> Walk:
-    """Any walk over the storage of `x`; it starts where `x` does if no offset is given.
-
-    Raises:
-        RuntimeError: the walk leaves the storage, goes backwards, or has another number of strides than of
-            lengths.
-    """
-    if len(size) != len(stride):
-        raise RuntimeError("mismatch in length of strides and shape")
+def as_strided(x: Tensor, size: Ints, stride: Ints, storage_offset: int | None = None) -> Geometry:
+    """Any strided view of the storage of `x`; it starts where `x` does if no offset is given."""
+    refuse(len(size) != len(stride), "mismatch in length of strides and shape")
     if min(stride, default=0) < 0:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     offset = x.offset if storage_offset is None else storage_offset
     last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     if count_of(size) and last >= len(x.storage):
         item = x.dtype.itemsize
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
-            f"requiring a storage size of {(last + 1) * item} are out of bounds for storage of size "
-            f"{len(x.storage) * item}"
-        )
+        sizes = f"sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item}"
+        needed = f"a storage size of {(last + 1) * item} are out of bounds for storage of size {len(x.storage) * item}"
+        raise RuntimeError(f"setStorage: {sizes} requiring {needed}")
     return size, stride, offset
 
 
 @view_op
-def transpose(x: Tensor, dim0: int, dim1: int) -> Walk:
-    """Exchange two dimensions: their lengths and their strides. Returns (sizes, strides, offset).
-
-    Negative dimensions count from the back. A tensor without dimensions has nothing to exchange;
-    it takes 0 and -1.
-
-    Raises:
-        IndexError: there is no such dimension.
-    """
+def transpose(x: Tensor, dim0: int, dim1: int) -> Geometry:
+    """Exchange two dimensions: their lengths and their strides. Returns (sizes, strides, offset)."""
     first, second = normalize_dim(dim0, x.ndim), normalize_dim(dim1, x.ndim)
     size, stride = list(x.shape), list(x.strides)
     if x.ndim:
@@ -83,13 +70,12 @@ def transpose(x: Tensor, dim0: int, dim1: int) -> Walk:
 
 
 @view_op
-def permute(x: Tensor, dims: tuple[int, ...]) -> Walk:
+def permute(x: Tensor, dims: tuple[int, ...]) -> Geometry:
     """The dimensions in another order: dimension i of the result is dimension `dims[i]` of `x`."""
     if len(dims) != x.ndim:
-        raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {x.ndim} is not equal to len(dims) = {len(dims)}"
-        )
+        wanted = "the length of the desired ordering of dimensions"
+        found = f"does not match {wanted} i.e. input.dim() = {x.ndim} is not equal to len(dims) = {len(dims)}"
+        raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input {found}")
     order = [normalize_dim(dim, x.ndim) for dim in dims]
     if len(set(order)) < len(order):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
@@ -97,18 +83,8 @@ def permute(x: Tensor, dims: tuple[int, ...]) -> Walk:
 
 
 @view_op
-def expand(x: Tensor, size: tuple[int, ...]) -> Walk:
-    """Dimensions of length 1 as if repeated: a stride of 0 stays where it is.
-
-    Returns (sizes, strides, offset). `size` is aligned with the shape from the right. What it has more
-    of on the left are new dimensions, of length 1 before they are expanded. -1 keeps a length. What
-    isn't stretched keeps its stride; that of a dimension whose length is 1 in the end doesn't matter.
-
-    Raises:
-        RuntimeError: there are fewer sizes than dimensions (`words.too_few_sizes(x, size)`), a length
-            other than 1 would change (`words.not_stretchable(x, size, dim)`), or a new one is -1
-            (`words.nothing_to_keep(dim)`). `dim` counts dimensions of the result.
-    """
+def expand(x: Tensor, size: tuple[int, ...]) -> Geometry:
+    """Dimensions of length 1 as if repeated: a stride of 0 stays where it is."""
     added = len(size) - x.ndim
     if added < 0:
         raise words.too_few_sizes(x, size)
@@ -130,39 +106,24 @@ def expand(x: Tensor, size: tuple[int, ...]) -> Walk:
 
 
 @view_op
-def squeeze(x: Tensor, dim: int | tuple[int, ...] | None = None) -> Walk:
-    """Leave out dimensions of length 1: all of them if `dim` is None, else those named.
-
-    A named dimension of another length stays, without an error. Returns (sizes, strides, offset).
-
-    Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: a dimension is named twice.
-    """
+def squeeze(x: Tensor, dim: int | tuple[int, ...] | None = None) -> Geometry:
+    """Leave out dimensions of length 1: all of them if `dim` is None, else those named."""
     named = normalize_dims(dim, x.ndim)
     kept = [each for each in range(x.ndim) if x.shape[each] != 1 or each not in named]
     return tuple(x.shape[each] for each in kept), tuple(x.strides[each] for each in kept), x.offset
 
 
 @view_op
-def unsqueeze(x: Tensor, dim: int) -> Walk:
+def unsqueeze(x: Tensor, dim: int) -> Geometry:
     """A new dimension of length 1 at place `dim`; its stride is the number of elements that a step would pass."""
     place = normalize_dim(dim, x.ndim + 1)
     step = x.shape[place] * x.strides[place] if place < x.ndim else 1
-    return (
-        (*x.shape[:place], 1, *x.shape[place:]),
-        (*x.strides[:place], step, *x.strides[place:]),
-        x.offset,
-    )
+    return (*x.shape[:place], 1, *x.shape[place:]), (*x.strides[:place], step, *x.strides[place:]), x.offset
 
 
 @view_op
-def select(x: Tensor, dim: int, index: int) -> Walk:
-    """One place along a dimension, which goes: `x[index]` along dimension 0.
-
-    Raises:
-        IndexError: there is no such dimension or place.
-    """
+def select(x: Tensor, dim: int, index: int) -> Geometry:
+    """One place along a dimension, which goes: `x[index]` along dimension 0."""
     if x.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = normalize_dim(dim, x.ndim)
@@ -173,7 +134,7 @@ def select(x: Tensor, dim: int, index: int) -> Walk:
 
 
 @view_op
-def slice(x: Tensor, dim: int, start: int, end: int, step: int = 1) -> Walk:
+def slice(x: Tensor, dim: int, start: int, end: int, step: int = 1) -> Geometry:
     """The places start, start + step, … below `end` along a dimension: `x[start:end:step]` along dimension 0."""
     dim = normalize_dim(dim, x.ndim)
     length = max(0, -((start - end) // step))
@@ -183,20 +144,13 @@ def slice(x: Tensor, dim: int, start: int, end: int, step: int = 1) -> Walk:
 
 
 @view_op
-def view(x: Tensor, size: tuple[int, ...]) -> Walk:
-    """The elements in another shape, without moving them. One length may be -1.
-
-    Raises:
-        RuntimeError: the shape has another number of elements, or no strides walk over the storage in this
-            order.
-    """
+def view(x: Tensor, size: tuple[int, ...]) -> Geometry:
+    """The elements in another shape, without moving them. One length may be -1."""
     sizes = infer_size(tuple(size), x.numel())
     strides = view_strides(x.shape, x.strides, sizes)
     if strides is None:
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-            "contiguous subspaces). Use .reshape(...) instead."
-        )
+        why = "(at least one dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+        raise RuntimeError(f"view size is not compatible with input tensor's size and stride {why}")
     return sizes, strides, x.offset
 
 
@@ -223,14 +177,9 @@ def contiguous(x: Tensor) -> Tensor:
 
 @method
 def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dimensions from `start_dim` to `end_dim` as one; the tensor itself if that changes nothing.
-
-    Raises:
-        RuntimeError: `start_dim` comes after `end_dim`.
-    """
+    """The dimensions from `start_dim` to `end_dim` as one; the tensor itself if that changes nothing."""
     start, end = normalize_dim(start_dim, x.ndim), normalize_dim(end_dim, x.ndim)
-    if start > end:
-        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    refuse(start > end, "flatten() has invalid args: start_dim cannot come after end_dim")
     if x.ndim and start == end:
         return x
     return reshape(x, (*x.shape[:start], count_of(x.shape[start : end + 1]), *x.shape[end + 1 :]))
@@ -238,11 +187,7 @@ def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @method
 def repeat(x: Tensor, *times: Any) -> Tensor:
-    """A new tensor with as many copies of `x` along each dimension. (`expand` takes no memory, `repeat` does.)
-
-    Raises:
-        RuntimeError: there are fewer counts than dimensions.
-    """
+    """A new tensor with as many copies of `x` along each dimension. (`expand` takes no memory, `repeat` does.)"""
     counts = one_tuple(times)
     if len(counts) < x.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -255,37 +200,27 @@ def repeat(x: Tensor, *times: Any) -> Tensor:
 
 @method
 def t(x: Tensor) -> Tensor:
-    """The transposed matrix; a vector or a number as it is.
-
-    Raises:
-        RuntimeError: there are more than two dimensions.
-    """
-    if x.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D")
+    """The transposed matrix; a vector or a number as it is."""
+    refuse(x.ndim > 2, f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D")
     return transpose(x, 0, x.ndim - 1)
 
 
-Tensor.view = lambda x, *size: view(x, one_tuple(size))
-Tensor.permute = lambda x, *dims: permute(x, one_tuple(dims))
-Tensor.expand = lambda x, *size: expand(x, one_tuple(size))
-Tensor.view_as = lambda x, other: view(x, other.shape)
-Tensor.expand_as = lambda x, other: expand(x, other.shape)
-Tensor.T = property(lambda x: permute(x, tuple(reversed(range(x.ndim)))))
-Tensor.mT = property(lambda x: transpose(x, -2, -1))
-Tensor._version = property(lambda x: x.storage.version)
-Tensor._is_view = lambda x: x.base is not None
+extend(
+    Tensor,
+    view=lambda x, *size: view(x, one_tuple(size)),  # the lengths one by one, too: x.view(2, 3)
+    permute=lambda x, *dims: permute(x, one_tuple(dims)),
+    expand=lambda x, *size: expand(x, one_tuple(size)),
+    view_as=lambda x, other: view(x, other.shape),
+    expand_as=lambda x, other: expand(x, other.shape),
+    T=property(lambda x: permute(x, tuple(reversed(range(x.ndim))))),
+    mT=property(lambda x: transpose(x, -2, -1)),
+    _version=property(lambda x: x.storage.version),
+    _is_view=lambda x: x.base is not None,
+)
 
 
 def write(x: Tensor, values: Any) -> None:
-    """Overwrite the elements of a tensor with an array or a number, and count the write.
-
-    `x.array` shares the memory of the storage, so every view of it sees the new numbers. The count is
-    `x.storage.version`; a write of no elements counts, too.
-
-    Raises:
-        RuntimeError: several elements are in the same place of the storage, as in an expanded tensor:
-            there are elements, and a dimension longer than 1 has the stride 0. (`words.shared_places()`)
-    """
+    """Overwrite the elements of a tensor with an array or a number, and count the write."""
     if x.numel() and any(step == 0 and length > 1 for length, step in zip(x.shape, x.strides, strict=True)):
         raise words.shared_places()
     x.array[...] = values
@@ -299,23 +234,11 @@ def run_write(op: Operation, args: tuple[Any, ...]) -> Tensor:
     return written
 
 
-def _copy(x: Tensor, source: Tensor) -> None:
-    write(x, move(source.array.astype(x.dtype.numpy, copy=False), x.device))
-
-
-copy_ = Operation(_copy, run_write, "copy_")
+copy_ = Operation(lambda x, source: write(x, move(source.array, x.device)), run_write, "copy_", writes=True)
 
 
 def in_place(op: Function, name: str) -> Function:
-    """The function that does `op` in place: `in_place(add, "add_")(x, 1)` is `x.add_(1)`.
-
-    It takes the arguments of `op`, computes what `op` does, writes that into the first one, `x`, by the
-    operation `copy_`, and returns `x`. Its `__name__` is `name`.
-
-    Raises (the function that is returned):
-        RuntimeError: the result has another shape than `x` (`words.wrong_result(x, result)`), or a type
-            that doesn't go into that of `x` (by `check_fits(result.dtype, x.dtype)`). The shape comes first.
-    """
+    """The function that does `op` in place: `in_place(add, "add_")(x, 1)` is `x.add_(1)`."""
 
     def overwrite(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         result = op(x, *args, **kwargs)
@@ -330,8 +253,7 @@ def in_place(op: Function, name: str) -> Function:
 
 def check_fits(result: dtype, target: dtype) -> None:
     """Refuse to write floating-point numbers into integers, or numbers into booleans."""
-    category = {"b": 0, "u": 1, "i": 1}  # by NumPy's letter for the kind of type; floating-point numbers are 2
-    if category.get(result.numpy.kind, 2) > category.get(target.numpy.kind, 2):
+    if category(result) > category(target):
         found = [TYPE_NAMES[each.name] for each in (result, target)]
         raise RuntimeError(f"result type {found[0]} can't be cast to the desired output type {found[1]}")
 

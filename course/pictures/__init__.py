@@ -3,7 +3,8 @@
 from course.image import Picture
 from course.pictures.boxes import graph, layers
 from course.pictures.grids import broadcast, grid, grids
-from course.pictures.memory import storage, walk
+from course.pictures.memory import storage, strided_view
+from course.pictures.package import package_map
 from course.pictures.plots import curves, decision, images
 from course.pictures.sliders import slider
 from course.pictures.theme import COLOURS, assign, axes, publish, style
@@ -21,9 +22,10 @@ __all__ = [
     "grids",
     "images",
     "layers",
+    "package_map",
     "publish",
     "slider",
     "storage",
+    "strided_view",
     "style",
-    "walk",
 ]

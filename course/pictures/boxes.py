@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from course.image import Picture
 from course.pictures.canvas import LETTER, Canvas
-from course.pictures.theme import CARD, COLOURS, INK, QUIET, shade, tint
+from course.pictures.theme import COLOURS, INK, QUIET, TEXT, shade, tint
 
 if TYPE_CHECKING:
     from minitorch.viz import Mermaid
@@ -79,18 +79,18 @@ def layers(
         canvas.text(0.4, -1.1, call, weight="bold")
     for place, (name, note) in enumerate(notes.items()):
         y, acts = 1.7 * place, name in acting
-        fill, edge = (tint(COLOURS["data"], 0.25), COLOURS["data"]) if acts else (CARD, "#b0b0b0")
+        fill, edge = (tint(COLOURS["data"], 0.25), COLOURS["data"]) if acts else ("none", QUIET)
         canvas.box(0, y, width, 1.1, fill, edge, "-" if acts else "--")
-        canvas.text(width / 2, y + 0.55, name, colour=INK if acts else QUIET, ha="center")
+        canvas.text(width / 2, y + 0.55, name, colour=INK if acts else TEXT, ha="center")
         if note:
-            canvas.text(width + 0.5, y + 0.55, note, colour=INK if acts else QUIET)
+            canvas.text(width + 0.5, y + 0.55, note)
     bottom, target = 1.7 * len(notes), middle
     x = (width - sum(widths) - 0.4 * (len(kernels) - 1)) / 2 if kernels else 0.0
     for name, wide in zip(kernels, widths, strict=True):
         here = name == chosen
-        fill, edge = (tint(COLOURS["weight"], 0.3), COLOURS["weight"]) if here else (CARD, "#b0b0b0")
+        fill, edge = (tint(COLOURS["weight"], 0.3), COLOURS["weight"]) if here else ("none", QUIET)
         canvas.box(x, bottom, wide, 1.1, fill, edge, "-" if here else "--")
-        canvas.text(x + wide / 2, bottom + 0.55, name, colour=INK if here else QUIET, ha="center")
+        canvas.text(x + wide / 2, bottom + 0.55, name, colour=INK if here else TEXT, ha="center")
         target = x + wide / 2 if here else target
         x += wide + 0.4
     _route(

@@ -9,7 +9,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 from matplotlib.path import Path
 
 from course.image import Picture
-from course.pictures.theme import INK, QUIET, publish, styled
+from course.pictures.theme import INK, QUIET, TEXT, publish, styled
 
 UNIT = 0.36  # inches
 LETTER = 0.245  # the width of a letter, in units
@@ -40,7 +40,7 @@ class Canvas:
         look: dict[str, Any] = {"facecolor": fill, "edgecolor": edge, "linestyle": line, "linewidth": 1.2}
         self.axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, clip_on=False, **look))
 
-    def text(self, x: float, y: float, text: str, *, colour: str = INK, ha: str = "left", **look: Any) -> None:
+    def text(self, x: float, y: float, text: str, *, colour: str = TEXT, ha: str = "left", **look: Any) -> None:
         """Text whose middle is at the height y."""
         with styled():
             self.axes.text(

@@ -10,7 +10,7 @@ from matplotlib.path import Path
 
 from course.image import Picture
 from course.pictures.canvas import LETTER, Canvas, width_of
-from course.pictures.theme import CARD, INK, QUIET, VERMILLION, colours, numbers, shade, tint, words
+from course.pictures.theme import CARD, INK, QUIET, TEXT, VERMILLION, colours, numbers, shade, tint, words
 
 Index = tuple[int, ...]
 Place = tuple[int, Index]
@@ -101,7 +101,7 @@ class _Block:
     """One array as it is drawn."""
 
     def __init__(self, title: str, array: Any, mask: Any) -> None:
-        self.title, self.colour = title, INK
+        self.title, self.colour = title, TEXT
         self.array = numbers(array)
         if self.array.ndim > 3:
             raise ValueError(f"an array with {self.array.ndim} dimensions has no picture as a grid")
@@ -123,7 +123,7 @@ class _Block:
             mask[end] = True
         for place in np.ndindex(self.cells.shape):
             marked = mask.reshape(self.cells.shape)[place]
-            look: dict[str, Any] = {"edgecolor": INK, "linewidth": 2, "zorder": 2} if marked else {}
+            look: dict[str, Any] = {"edgecolor": TEXT, "linewidth": 2, "zorder": 2} if marked else {}
             fill = tint(self.colour, 0.55 if marked else 0.18)
             left, top = self.corner(place)
             canvas.cell(left, top, str(self.texts[place]), fill, width=self.cell_width, **look)
@@ -168,7 +168,7 @@ def broadcast(*shapes: Sequence[int], names: Sequence[str] = (), alt: str | None
             text = f"1 → {total}" if stretch else str(size)
             canvas.cell(place * width, 1.25 * y, "", fill, width=width, **look)
             back = {"facecolor": fill, "edgecolor": "none", "pad": 1.5} if stretch else None
-            canvas.text((place + 0.5) * width, 1.25 * y + 0.5, text, ha="center", bbox=back, zorder=4)
+            canvas.text((place + 0.5) * width, 1.25 * y + 0.5, text, colour=INK, ha="center", bbox=back, zorder=4)
         told.append(f"{name} has shape {tuple(shape)}" + f" ({', '.join(stretched)})" * bool(stretched) + ".")
     y_result = 1.25 * len(shapes) + 0.3
     canvas.text(-0.4, y_result + 0.5, "no result" if None in result else "result", ha="right", weight="bold")

@@ -1,4 +1,4 @@
-"""Storage as a row of cells, and the walks of views over it."""
+"""Storage as a row of cells, and strided views of it."""
 
 from __future__ import annotations
 
@@ -10,56 +10,56 @@ import numpy as np
 
 from course.image import Picture
 from course.pictures.canvas import Canvas, width_of
-from course.pictures.theme import CARD, QUIET, colours, numbers, shade, tint, words
+from course.pictures.theme import CARD, INK, QUIET, colours, numbers, shade, tint, words
 
 MOST = 40
 """More cells or steps than this can't be read."""
 
 
-class Walk(NamedTuple):
+class StridedView(NamedTuple):
     """How a view goes through its storage: where it starts, and how far each dimension steps."""
 
     shape: tuple[int, ...]
     stride: tuple[int, ...]
     offset: int
 
-    def visits(self) -> list[int]:
+    def places(self) -> list[int]:
         """The places in the storage, in the order of the elements."""
         indices = itertools.product(*map(range, self.shape))
         return [self.offset + sum(i * s for i, s in zip(index, self.stride, strict=True)) for index in indices]
 
 
-def walk(view: Any) -> Walk:
-    """The walk of a tensor of either library, of a NumPy array over the memory of its base, or of three values."""
+def strided_view(view: Any) -> StridedView:
+    """The geometry of a tensor of either library, of a NumPy array over the memory of its base, or of three values."""
     if isinstance(view, np.ndarray):
         start = _base(view).__array_interface__["data"][0]
         offset = (view.__array_interface__["data"][0] - start) // view.itemsize
-        return Walk(view.shape, tuple(step // view.itemsize for step in view.strides), offset)
+        return StridedView(view.shape, tuple(step // view.itemsize for step in view.strides), offset)
     if isinstance(view, tuple):
         shape, stride, offset = view
-        return Walk(tuple(shape), tuple(stride), offset)
-    return Walk(tuple(view.shape), tuple(view.stride()), int(view.storage_offset()))
+        return StridedView(tuple(shape), tuple(stride), offset)
+    return StridedView(tuple(view.shape), tuple(view.stride()), int(view.storage_offset()))
 
 
 def storage(
-    flat: Any, walks: Mapping[str, Any] | None = None, *, version: int | None = None, alt: str | None = None
+    flat: Any, views: Mapping[str, Any] | None = None, *, version: int | None = None, alt: str | None = None
 ) -> Picture:
-    """The storage as a row of cells, and under it the walk of each view: `storage(t, {"t": t, "t.t()": t.t()})`.
+    """The storage as a row of cells, and under it the places of each view: `storage(t, {"t": t, "t.t()": t.t()})`.
 
     `flat` holds the numbers of the storage: a flat sequence, or a tensor of either library or a NumPy array, whose
     whole storage is drawn. A view is a tensor, a NumPy array, or (shape, stride, offset). Arrows above the row go to
     the right, those below to the left; dashed ones start the next row of the view.
 
-    Raises ValueError for more than 40 cells or steps, and for a walk that leaves the storage.
+    Raises ValueError for more than 40 cells or steps, and for a view that leaves the storage.
     """
     row = _flat(flat)
-    steps = {name: walk(view) for name, view in (walks or {}).items()}
-    visits = {name: each.visits() for name, each in steps.items()}
+    steps = {name: strided_view(view) for name, view in (views or {}).items()}
+    visits = {name: each.places() for name, each in steps.items()}
     if max([len(row), *map(len, visits.values())]) > MOST:
         raise ValueError(f"a picture of storage has room for {MOST} cells and as many steps")
     for name, places in visits.items():
         if not all(0 <= place < len(row) for place in places):
-            raise ValueError(f"the walk of {name} leaves the storage of {len(row)} cells")
+            raise ValueError(f"the view {name} leaves the storage of {len(row)} cells")
     texts = words(row)
     told = [f"Storage of {len(row)} cells: {' '.join(texts)}."]
     told += [f"Version {version}."] * (version is not None)
@@ -83,17 +83,17 @@ def storage(
     return canvas.publish(alt or " ".join(told))
 
 
-def _lane(canvas: Canvas, y: float, width: float, texts: list[str], name: str, each: Walk, colour: str) -> float:
-    """Draws one view's walk below y, and gives the y at which it ends."""
-    places = each.visits()
+def _lane(canvas: Canvas, y: float, width: float, texts: list[str], name: str, each: StridedView, colour: str) -> float:
+    """Draws one view's places below y, and gives the y at which it ends."""
+    places = each.places()
     jumps = list(itertools.pairwise(places))
     up = max([0.35, *(_height(start, end) for start, end in jumps if end >= start)])
     down = max([0.0, *(_height(start, end) for start, end in jumps if end < start)])
     top = y + up + 0.5
     for place, text in enumerate(texts):
         seen = place in places
-        fill, ink = (tint(colour, 0.3), "#1a1a1a") if seen else ("none", "#a0a0a0")
-        edge = {"edgecolor": shade(colour), "zorder": 2} if seen else {"edgecolor": "#c8c8c8"}
+        fill, ink = (tint(colour, 0.3), INK) if seen else ("none", QUIET)
+        edge = {"edgecolor": shade(colour), "zorder": 2} if seen else {"edgecolor": QUIET}
         canvas.cell(place * width, top, text, fill, width=width, ink=ink, **edge)
     row_length = each.shape[-1] if each.shape else 1
     for count, (start, end) in enumerate(jumps, 1):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from course.image import Picture
@@ -18,6 +19,7 @@ from course.pictures.theme import (
     MARKERS,
     QUIET,
     SIZE,
+    TEXT,
     VERMILLION,
     axes,
     colours,
@@ -150,7 +152,9 @@ def decision(
         look: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": INK, "markersize": 11}
         if not right_side.all():
             panel.plot(*where[~right_side].T, "o", label="wrong side", **look)
-        panel.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+        for handle in panel.legend(loc="center left", bbox_to_anchor=(1, 0.5)).legend_handles:
+            if isinstance(handle, Line2D) and handle.get_label() == "wrong side":
+                handle.set_markeredgecolor(TEXT)  # the field is light, the page may be dark
     said = f"{classes.size - classes.sum()} points of class 0 and {classes.sum()} of class 1; "
     return publish(panel, alt or said + f"{right_side.sum()} of {classes.size} lie on their side of the decision.")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import ipywidgets
@@ -32,6 +33,12 @@ class Slider:
         for control in self.controls.values():
             control.observe(self.redraw, "value")
         self.box = ipywidgets.VBox([*self.controls.values(), self.shown])
+
+    @property
+    def places(self) -> Iterator[Picture]:
+        """The picture at each place of the sliders, the last of them moving fastest."""
+        options = ([value for _, value in control.options] for control in self.controls.values())
+        return (self.draw(**dict(zip(self.controls, chosen, strict=True))) for chosen in itertools.product(*options))
 
     def redraw(self, change: Any = None) -> None:
         """Draws the picture for where the sliders are."""

@@ -1,4 +1,7 @@
-"""What all pictures have in common: one palette, one font size, a light card that reads on any page."""
+"""What all pictures have in common: one palette, one font size, no ground of their own.
+
+A picture is transparent: what it draws has a contrast of 3:1 or more on a light page and on a dark one.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,22 @@ import numpy as np
 from cycler import cycler
 from matplotlib import pyplot
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import same_color, to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.text import Text
 from PIL import Image
 
 from course.image import DENSITY, Picture
 
 # Okabe and Ito's palette, which people with any colour vision can tell apart: https://jfly.uni-koeln.de/color/
-BLUE, VERMILLION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
-ORANGE, SKY = "#e69f00", "#56b4e9"
-INK, QUIET, CARD = "#1a1a1a", "#6b6b6b", "#ffffff"
+# Its orange, blue of the sky and purple are darkened until they show on white.
+BLUE, VERMILLION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#c46d9c"
+ORANGE, SKY = "#c28600", "#3d98cf"
+INK, CARD = "#1a1a1a", "#ffffff"
+"""Text on what is filled, and the fill of a cell without a colour."""
+TEXT, QUIET = "#767676", "#808080"
+"""Text on the page, and lines that matter less."""
 
 COLOURS: dict[str, str] = {
     "data": BLUE,
@@ -49,17 +58,17 @@ _SETTINGS: Any = {
     "legend.frameon": False,
     "figure.titlesize": SIZE,
     "figure.figsize": (6, 3.2),
-    "figure.facecolor": CARD,
+    "figure.facecolor": "none",
     "figure.constrained_layout.use": True,
-    "savefig.facecolor": CARD,
-    "axes.facecolor": CARD,
+    "savefig.facecolor": "none",
+    "axes.facecolor": "none",
     "axes.edgecolor": QUIET,
-    "axes.labelcolor": INK,
-    "text.color": INK,
+    "axes.labelcolor": TEXT,
+    "text.color": TEXT,
     "xtick.color": QUIET,
     "ytick.color": QUIET,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
+    "xtick.labelcolor": TEXT,
+    "ytick.labelcolor": TEXT,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.prop_cycle": cycler(color=list(COLOURS.values()), marker=list(MARKERS)),
@@ -106,9 +115,17 @@ def tint(colour: str, strength: float = 0.22) -> str:
 
 
 def shade(colour: str) -> str:
-    """A dark version of a colour, which reads well as text on the card."""
-    red, green, blue = (0.65 * each for each in to_rgb(colour))
+    """A colour as text on the page: as dark as `TEXT`, or as it is where it is darker."""
+    luminance = _luminance(colour)
+    factor = min(1.0, _luminance(TEXT) / luminance) if luminance else 1.0
+    red, green, blue = (each * factor ** (1 / 2.2) for each in to_rgb(colour))
     return to_hex((red, green, blue))
+
+
+def _luminance(colour: str) -> float:
+    """Source: https://www.w3.org/TR/WCAG21/#dfn-relative-luminance"""
+    linear = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in to_rgb(colour))
+    return sum(weight * each for weight, each in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
 def axes(width: float = 6.0, height: float = 3.2) -> Axes:
@@ -122,11 +139,35 @@ def publish(figure: Figure | Axes, alt: str) -> Picture:
     figure = figure.get_figure(root=True) if isinstance(figure, Axes) else figure  # type: ignore[assignment]
     assert isinstance(figure, Figure)
     drawn, packed = io.BytesIO(), io.BytesIO()
+    for text in figure.findobj(Text, include_self=False):
+        if same_color(text.get_color(), "black"):  # matplotlib's own, of what was written outside of `styled`
+            text.set_color(TEXT)
+    for spine in (each for axes in figure.axes for each in axes.spines.values()):
+        if same_color(spine.get_edgecolor(), "black"):
+            spine.set_edgecolor(QUIET)
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        for line in axis.get_ticklines():
+            if same_color(line.get_color(), "black"):
+                line.set_color(QUIET)
+    for legend in figure.findobj(Legend, include_self=False):
+        legend.set_frame_on(False)
     with styled():
-        figure.savefig(drawn, dpi=96 * DENSITY, format="png", facecolor=CARD, bbox_inches="tight", pad_inches=0.12)
+        figure.savefig(drawn, dpi=96 * DENSITY, format="png", transparent=True, bbox_inches="tight", pad_inches=0.12)
     pyplot.close(figure)  # or IPython would show a figure of pyplot's a second time
-    Image.open(drawn).convert("RGB").quantize(_SHADES).save(packed, "png", optimize=True)
+    _with_palette(np.asarray(Image.open(drawn))).save(packed, "png", optimize=True)
     return Picture(packed.getvalue(), " ".join(alt.split()))
+
+
+def _with_palette(pixels: np.ndarray[Any, Any]) -> Image.Image:
+    """The image in its most frequent colours; a pixel of another colour takes the nearest."""
+    found, place, count = np.unique(pixels.reshape(-1, 4).view(np.uint32), return_inverse=True, return_counts=True)
+    colour = found.view(np.uint8).reshape(-1, 4)
+    chosen = colour[np.argsort(-count, kind="stable")[:_SHADES]]
+    seen, shown = (each * np.maximum(each[:, 3:], 1.0) / 255 for each in (colour, chosen))  # by alpha, as on a page
+    nearest = (np.square(shown).sum(1) - 2 * seen @ shown.T).argmin(1)
+    image = Image.fromarray(nearest.astype(np.uint8)[place].reshape(pixels.shape[:2]))
+    image.putpalette(chosen.tobytes(), "RGBA")
+    return image
 
 
 def numbers(values: Any) -> np.ndarray[Any, Any]:

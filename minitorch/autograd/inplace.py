@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import ref
 
 from minitorch.autograd.differentiable import UNTRACKED
 from minitorch.autograd.grad_mode import state as grad_mode
@@ -50,6 +51,8 @@ def rebase_history(target: Tensor, node: Node) -> None:
         return
     set_history(base, CopySlices(base, target, node))
     refresh_view(target)
+    if target._grad_fn is not None:
+        node.written_view = ref(target._grad_fn)
 
 
 class NotImplementedNode(Node):

@@ -52,6 +52,8 @@ class Node:
 
     hooks: NodeHooks | None = None
     """What users registered on this node, or on the tensors it made. On the class, since hardly a node has any."""
+    written_view: weakref.ref[Node] | None = None
+    """The history of the view that the op wrote to, if it wrote to one: its saved result has that history."""
 
     def __init__(self, edges: Sequence[Edge | None], outputs: Sequence[tuple[tuple[int, ...], dtype, device]]) -> None:
         self._edges = edges

@@ -74,6 +74,8 @@ class SavedTensor:
 
     def _with_history(self, tensor: Tensor, node: Node | None) -> Tensor:
         alias = tensor._alias()
+        if node is not None and node.written_view is not None:
+            node = node.written_view() or node
         alias._grad_fn, alias._output_nr, alias._requires_grad = node, self.output_number or 0, True
         return alias
 

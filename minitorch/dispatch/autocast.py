@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from minitorch.autograd import node as nodes
 from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.dtypes import bfloat16, dtype, float16, float32, float64
 from minitorch.tensor import Tensor
@@ -55,11 +56,6 @@ def _lower(tensors: list[Tensor], lower: dtype, args: tuple[Any, ...], kwargs: d
 
 
 def _float32(tensors: list[Tensor], lower: dtype, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dtype:
-    return float32
-
-
-def _float32_then_lower(tensors: list[Tensor], lower: dtype, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dtype:
-    """For what PyTorch makes of an op in float32 and a product, which `_run` follows by a cast."""
     return float32
 
 
@@ -108,7 +104,6 @@ POLICIES: dict[str, Policy] = {
     "": _nothing,
     "lower": _lower,
     "float32": _float32,
-    "float32 then lower": _float32_then_lower,
     "float32 at the border": _float32_at_the_border,
     "float32 results": _float32_results,
     "float32 unless averaged": _float32_unless_averaged,
@@ -182,8 +177,44 @@ def _run(function: Callable[..., Any], policy: Policy, args: tuple[Any, ...], kw
         kwargs = {name: _cast(value, target) for name, value in kwargs.items()}
     with switched_off():
         result = function(*args, **kwargs)
-    lowered = policy is _float32_then_lower and target is not None
-    return result.to(state.dtypes[result.device.type]) if lowered else result
+    return result
+
+
+def lower(tensor: Tensor) -> dtype | None:
+    """The type in which a product of this tensor comes out, if autocast casts it."""
+    return state.dtypes[tensor._device.type] if _is_eligible(tensor) else None
+
+
+def one_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a function of several ops one kernel, as it is in PyTorch: autocast casts nothing in its backward pass."""
+
+    @functools.wraps(function)
+    def whole(*args: Any, **kwargs: Any) -> Any:
+        first = next(nodes.numbering)
+        result = function(*args, **kwargs)
+        found = [each.grad_fn for each in _tensors(result)]
+        while found:
+            node = found.pop()
+            if node is not None and node.sequence_number > first and "apply" not in vars(type(node)):
+                kind: Any = type(node)  # classes can be hashed, which mypy doubts of their type
+                node.__class__ = _uncast(kind)
+                found += [edge[0] for edge in node.edges if edge is not None]
+        return result
+
+    return whole
+
+
+@functools.cache
+def _uncast(kind: type[nodes.Node]) -> type[nodes.Node]:
+    """The nodes of this kind that run without autocast."""
+
+    def apply(self: nodes.Node, grads: nodes.Gradients) -> nodes.Gradients:
+        if not state.enabled:
+            return kind.apply(self, grads)
+        with switched_off():
+            return kind.apply(self, grads)
+
+    return type(kind.__name__, (kind,), {"__slots__": (), "__module__": kind.__module__, "apply": apply})
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ from minitorch.autograd.grad_mode import state as grad_mode
 from minitorch.dispatch import autocast
 from minitorch.dispatch.apply import record
 from minitorch.dispatch.derived import gradients
+from minitorch.dispatch.formulas import Formula
 from minitorch.dispatch.op import Op
 from minitorch.tensor import Tensor, make_tensor
 
@@ -25,17 +26,18 @@ def one_node(
     saves: str = "",
     outputs: Callable[..., Any] | None = None,
     differentiable: int | None = None,
+    derivatives: Formula | None = None,
 ) -> Callable[[Any], Any]:
     """Makes a function of tensors one op, whose node has this name and gives gradients to these `inputs`.
 
     `saves` names the results that PyTorch's node keeps, "result" or "result0 result1": it refuses a backward pass after
     one of them was changed. `outputs` makes the result of several outputs, of which the first are `differentiable`.
+    `derivatives` is the formula of the gradients, if it is not to be worked out by running the function again.
     """
 
     def generate(function: FunctionType) -> Any:
-        op = Op(_copy(function), {inputs: Again(inputs, saves)}, node=node, outputs=outputs)
-        again: Any = op.formulas[inputs]
-        again.op = op
+        again = Again(inputs, saves)
+        again.op = op = Op(_copy(function), {inputs: derivatives or again}, node=node, outputs=outputs)
 
         @functools.wraps(function)
         def recorded(*args: Any, **kwargs: Any) -> Any:

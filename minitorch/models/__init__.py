@@ -5,6 +5,18 @@ The files are ordinary programs: with `import torch` in place of `import minitor
 
 from minitorch.models.gpt import GPT, GPTConfig
 from minitorch.models.lenet import LeNet
-from minitorch.models.resnet import ResNet, resnet18, resnet34, resnet50
+from minitorch.models.llama import LlamaConfig, LlamaForCausalLM
+from minitorch.models.resnet import ResNet, ResNet18_Weights, resnet18, resnet34, resnet50
 
-__all__ = ["GPT", "GPTConfig", "LeNet", "ResNet", "resnet18", "resnet34", "resnet50"]
+__all__ = [
+    "GPT",
+    "GPTConfig",
+    "LeNet",
+    "LlamaConfig",
+    "LlamaForCausalLM",
+    "ResNet",
+    "ResNet18_Weights",
+    "resnet18",
+    "resnet34",
+    "resnet50",
+]

@@ -1,5 +1,5 @@
 """What is around tensors: loading data, checkpointing. Source: https://pytorch.org/docs/stable/data.html"""
 
-from minitorch.utils import checkpoint, data, dlpack, hooks
+from minitorch.utils import checkpoint, data, deterministic, dlpack, hooks
 
-__all__ = ["checkpoint", "data", "dlpack", "hooks"]
+__all__ = ["checkpoint", "data", "deterministic", "dlpack", "hooks"]

@@ -3,14 +3,15 @@
 # 02 · Tensors and storage
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .arrays import FROM_NUMPY as TO_DEVICE
-from .dispatch import method, operation
-from .settings import DTYPES, FROM_NUMPY, bool_, device, dtype, float16, float32, float64, int32, int64, settings
-from .tensor import Storage, Tensor, from_array, on_host
+from .arrays import TO_DEVICE
+from .checks import refuse
+from .settings import DTYPES, FROM_NUMPY, device, dtype, int64, settings
+from .tensor import Storage, Tensor, extend, from_array, on_host
 
 
 def new(array: Any, where: str | device | None = None, requires_grad: bool = False) -> Tensor:
@@ -22,16 +23,12 @@ def new(array: Any, where: str | device | None = None, requires_grad: bool = Fal
 
 
 def tensor(data: Any, *, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A new tensor with a copy of the data: a number, nested lists of numbers, a NumPy array or a tensor.
-
-    Python's floats become the default dtype, its integers int64; arrays and tensors keep their type.
-    """
+    """A new tensor with a copy of numbers, an array or a tensor; Python's floats get the default type, ints int64."""
     array = on_host(data) if isinstance(data, Tensor) else data
     if not isinstance(array, (np.ndarray, np.generic)):
         check_lengths(data)
         array = np.asarray(array)
-        if array.dtype not in FROM_NUMPY:
-            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+        refuse(array.dtype not in FROM_NUMPY, f"Could not infer dtype of {type(data).__name__}")
         if array.dtype == np.float64:
             dtype = dtype or settings.default_dtype
             if dtype.itemsize == 2:  # PyTorch rounds such a number twice
@@ -53,16 +50,7 @@ def check_lengths(data: Any, depth: int = 0) -> None:
 
 
 def from_numpy(array: Any) -> Tensor:
-    """A tensor that shares the memory of a NumPy array, whatever its strides.
-
-    Its strides are the array's, in elements instead of bytes. Its storage begins at the array's first
-    element and ends at the last one that the walk reaches: `flat_from(array, count)` is the flat array
-    of so many neighbours. An empty array's storage holds nothing.
-
-    Raises:
-        TypeError: not an array, or of a type that tensors don't have (by `check_array(array)`).
-        ValueError: strides that tensors can't have (by `check_array(array)`).
-    """
+    """A tensor that shares the memory of a NumPy array, whatever its strides."""
     check_array(array)
     strides = tuple(step // array.itemsize for step in array.strides)
     last = sum((length - 1) * step for length, step in zip(array.shape, strides, strict=True))
@@ -75,85 +63,51 @@ def flat_from(array: Any, count: int) -> Any:
 
 
 def check_array(array: Any) -> None:
-    """Refuse what no tensor can share the memory of.
-
-    Raises:
-        TypeError: not an array, or of a type that tensors don't have.
-        ValueError: the strides are negative, or not whole elements.
-    """
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    """Refuse what no tensor can share the memory of."""
+    refuse(not isinstance(array, np.ndarray), f"expected np.ndarray (got {type(array).__name__})", TypeError)
     if array.dtype not in FROM_NUMPY:
-        supported = ", ".join(each.name for each in reversed(DTYPES))
-        raise TypeError(
-            f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. "
-            f"The only supported types are: {supported}."
-        )
+        supported = f"The only supported types are: {', '.join(each.name for each in reversed(DTYPES))}."
+        raise TypeError(f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. {supported}")
     if any(step % array.itemsize for step in array.strides):
-        raise ValueError(
-            "given numpy array strides not a multiple of the element byte size. "
-            "Copy the numpy array to reallocate the memory."
-        )
+        advice = "Copy the numpy array to reallocate the memory."
+        raise ValueError(f"given numpy array strides not a multiple of the element byte size. {advice}")
     if any(step < 0 for step in array.strides):
-        raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are "
-            "not currently supported. (You can probably work around this by making a copy of your array  with "
-            "array.copy().) "
-        )
+        rule = "tensors with negative strides are not currently supported."
+        advice = "(You can probably work around this by making a copy of your array  with array.copy().) "
+        raise ValueError(f"At least one stride in the given numpy array is negative, and {rule} {advice}")
 
 
-def as_tensor(data: Any, dtype: dtype | None = None) -> Tensor:
-    """The data as a tensor, without a copy where that is possible: of a NumPy array or a tensor of the same type."""
-    shared = from_numpy(data) if isinstance(data, np.ndarray) else data
-    if isinstance(shared, Tensor):
-        if settings.default_device.type != "cpu":
-            return shared.to(settings.default_device, dtype)
-        return shared if dtype is None or shared.dtype is dtype else _to_copy(shared, dtype)
-    return tensor(data, dtype=dtype)
-
-
-@method
 def numpy(x: Tensor) -> Any:
-    """The elements as a NumPy array that shares the memory.
-
-    Raises:
-        RuntimeError: autograd watches the tensor, and would not see writes to the array.
-        TypeError: the tensor is not in the memory that NumPy works on.
-    """
-    if x.requires_grad:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    """The elements as a NumPy array that shares the memory."""
+    refuse(x.requires_grad, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if x.device.type != "cpu":
-        raise TypeError(
-            f"can't convert {x.device} device type tensor to numpy. "
-            "Use Tensor.cpu() to copy the tensor to host memory first."
-        )
+        advice = "Use Tensor.cpu() to copy the tensor to host memory first."
+        raise TypeError(f"can't convert {x.device} device type tensor to numpy. {advice}")
     return x.array
 
 
-Tensor.__array__ = lambda x, dtype=None, copy=None: np.array(numpy(x), dtype, copy=copy)  # for np.asarray(x)
+extend(
+    Tensor,
+    numpy=numpy,
+    __array__=lambda x, dtype=None, copy=None: np.array(numpy(x), dtype, copy=copy),  # for np.asarray(x)
+    requires_grad=False,
+)
 
 
-def full(
-    size: tuple[int, ...],
-    fill_value: Any,
-    *,
-    dtype: dtype | None = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of the given shape, with the same number everywhere."""
     type_ = dtype or tensor(fill_value, device="cpu").dtype
     return new(np.full(size, fill_value, type_.numpy), device, requires_grad)
 
 
-def zeros(*size: Any, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Zeros, of the default type: `zeros(2, 3)` or `zeros((2, 3))`."""
-    return full(one_tuple(size), 0, dtype=dtype or settings.default_dtype, device=device, requires_grad=requires_grad)
+def zeros(*size: Any, dtype: dtype | None = None, **options: Any) -> Tensor:
+    """Zeros, of the default type: `zeros(2, 3)` or `zeros((2, 3))`. The options are those of `full`."""
+    return full(one_tuple(size), 0, dtype=dtype or settings.default_dtype, **options)
 
 
-def ones(*size: Any, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones(*size: Any, dtype: dtype | None = None, **options: Any) -> Tensor:
     """Ones, of the default type."""
-    return full(one_tuple(size), 1, dtype=dtype or settings.default_dtype, device=device, requires_grad=requires_grad)
+    return full(one_tuple(size), 1, dtype=dtype or settings.default_dtype, **options)
 
 
 empty = zeros  # memory that nobody has written to would be as good
@@ -169,16 +123,7 @@ def full_like(x: Tensor, fill_value: Any, *, dtype: dtype | None = None, require
     return full(x.shape, fill_value, dtype=dtype or x.dtype, device=x.device, requires_grad=requires_grad)
 
 
-def zeros_like(x: Tensor, *, dtype: dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Zeros with the shape, type and device of `x`."""
-    return full_like(x, 0, dtype=dtype, requires_grad=requires_grad)
-
-
-def ones_like(x: Tensor, *, dtype: dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Ones with the shape, type and device of `x`."""
-    return full_like(x, 1, dtype=dtype, requires_grad=requires_grad)
-
-
+zeros_like, ones_like = partial(full_like, fill_value=0), partial(full_like, fill_value=1)
 empty_like = zeros_like
 
 
@@ -203,6 +148,11 @@ def eye(n: int, m: int | None = None, *, dtype: dtype | None = None, device: Any
     return new(np.eye(n, m, dtype=(dtype or settings.default_dtype).numpy), device)
 
 
+# 02b · Types and dispatch
+from .dispatch import operation
+from .settings import bfloat16, bool_, float16, float32, float64, int32
+
+
 @operation
 def clone(x: Any) -> Any:
     """A copy in memory of its own, row by row."""
@@ -215,17 +165,20 @@ def _to_copy(x: Any, dtype: dtype) -> Any:
     return x.astype(dtype.numpy)
 
 
+def as_tensor(data: Any, dtype: dtype | None = None) -> Tensor:
+    """The data as a tensor, without a copy where that is possible: of a NumPy array or a tensor of the same type."""
+    shared = from_numpy(data) if isinstance(data, np.ndarray) else data
+    if isinstance(shared, Tensor):
+        if settings.default_device.type != "cpu":
+            return shared.to(settings.default_device, dtype)
+        return shared if dtype is None or shared.dtype is dtype else _to_copy(shared, dtype)
+    return tensor(data, dtype=dtype)
+
+
 def _converts_to(dtype: dtype) -> Any:
     return lambda x: x if x.dtype is dtype else _to_copy(x, dtype)
 
 
-for _name, _dtype in {
-    "float": float32,
-    "double": float64,
-    "half": float16,
-    "long": int64,
-    "int": int32,
-    "bool": bool_,
-}.items():
-    setattr(Tensor, _name, _converts_to(_dtype))
-Tensor.requires_grad = False
+_NAMES = {"float": float32, "double": float64, "half": float16, "bfloat16": bfloat16, "long": int64, "int": int32}
+_NAMES["bool"] = bool_
+extend(Tensor, **{name: _converts_to(dtype) for name, dtype in _NAMES.items()})

@@ -3,27 +3,32 @@
 # 08 · Static and dynamic graphs
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .autograd import no_grad
-from .dispatch import Function, Operation, layer
-from .tensor import Tensor
-from .views import run_write
+from .dispatch import LAYERS, Function, Operation, fill, replace
+from .tensor import Tensor, extend
 
 
 class Step:
     """One call of an operation. Steps among its arguments stand for their results; an input has no operation."""
 
-    def __init__(self, op: Operation | None, args: tuple[Any, ...] = ()) -> None:
+    def __init__(self, op: Any, args: tuple[Any, ...] = ()) -> None:
         self.op, self.args = op, args
+
+
+Guard = namedtuple("Guard", "at step read value")
+"""What Python read while tracing: after `at` steps, the shape or the numbers of the result of `step`."""
 
 
 class Graph:
     """A function as steps, each after those that it needs; `output` is a step, a value, or a tuple of these."""
 
-    def __init__(self, inputs: list[Step], steps: list[Step], output: Any) -> None:
-        self.inputs, self.steps, self.output = inputs, steps, output
+    def __init__(self, inputs: list[Step], steps: list[Step], output: Any, guards: list[Guard] | None = None) -> None:
+        self.inputs, self.steps, self.output, self.guards = inputs, steps, output, guards or []
 
     def __repr__(self) -> str:
         names = {step: f"%{number}" for number, step in enumerate([*self.inputs, *self.steps])}
@@ -36,14 +41,8 @@ class Graph:
             return names[argument] if isinstance(argument, Step) else repr(argument)
 
         lines = [f"{names[step]} = {step.op.name}{written(step.args)}" for step in self.steps if step.op]
+        lines += [f"guard {names[each.step]}.{each.read} == {each.value!r}" for each in self.guards]
         return "\n".join([f"inputs {written(self.inputs)}", *lines, f"return {written(self.output)}"])
-
-
-def replace(argument: Any, change: Function) -> Any:
-    """An argument with `change(each)` in the place of each thing in it; lists and tuples stay what they are."""
-    if type(argument) in (list, tuple):
-        return type(argument)(replace(each, change) for each in argument)
-    return change(argument)
 
 
 def steps_in(argument: Any) -> list[Step]:
@@ -54,16 +53,13 @@ def steps_in(argument: Any) -> list[Step]:
 
 
 class Recorder:
-    """Notes the operations that run, and which step each tensor came from.
-
-    A tensor is known by its storage and walk: `key(x)`. So an alias of it, as autograd keeps one, is known
-    too.
-    """
+    """A layer that notes the operations that run, and by `key(x)` which step each tensor, or an alias, came from."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.known: dict[Any, Step] = {}
         self.alive: list[Tensor] = []  # a storage that is gone could give its id to another
+        self.guards: list[Guard] = []
 
     def know(self, x: Tensor, step: Step) -> Step:
         """Remember that a tensor is the result of a step, and return the step."""
@@ -75,15 +71,24 @@ class Recorder:
         """The step that a tensor came from; a tensor from outside, and anything else, is a constant."""
         return self.known.get(key(argument), argument) if isinstance(argument, Tensor) else argument
 
+    def __call__(self, op: Operation, args: tuple[Any, ...], below: Function) -> Any:
+        """Run an operation, and note it. What a kernel reads isn't guarded, but autograd may keep a shape for later."""
+        before = len(self.guards)
+        result = below(op, args)
+        if not result.requires_grad:
+            del self.guards[before:]
+        self.note(op, args, result)
+        return result
+
+    def read(self, x: Tensor, name: str, get: Function) -> Any:
+        """What Python reads, `get(x)`. It is a guard if x came from a step, and stands for what `get` itself read."""
+        before, value, step = len(self.guards), get(x), self.symbol(x)
+        self.guards[before:] = [Guard(len(self.steps), step, name, value)] if isinstance(step, Step) else []
+        return value
+
     def note(self, op: Operation, args: tuple[Any, ...], result: Tensor) -> None:
-        """Append a step for a call that has run, and remember that `result` came from it.
-
-        In the step, each argument that came from a step is that step, also inside lists and tuples.
-
-        Raises:
-            RuntimeError: "a trace can't follow a write: copy_", if `op.run` is `run_write`.
-        """
-        if op.run is run_write:
+        """Append a step for a call that has run, and remember that `result` came from it."""
+        if op.writes:
             raise RuntimeError(f"a trace can't follow a write: {op.name}")
         step = Step(op, replace(args, self.symbol))
         self.steps.append(step)
@@ -91,48 +96,44 @@ class Recorder:
 
 
 def key(x: Tensor) -> Any:
-    """What tells whether two tensors show the same numbers: storage and walk."""
-    return id(x.storage), tuple(x.shape), x.strides, x.offset
+    """What tells whether two tensors show the same numbers: storage, shape, strides and offset."""
+    return id(x.storage), tuple(vars(x)["shape"]), x.strides, x.offset
 
 
-RECORDERS: list[Recorder] = []
-"""Those that are listening; the last one hears what runs."""
+@contextmanager
+def heard(recorder: Recorder) -> Iterator[None]:
+    """Inside, tensors tell the recorder when Python reads their shape or their numbers."""
+    names = ("item", "tolist", "__bool__", "ndim", "shape")
+    members: dict[str, Any] = {name: vars(Tensor)[name] for name in names if name in vars(Tensor)}
 
+    def told(name: str, get: Function) -> Function:
+        return lambda x: recorder.read(x, name, get)
 
-@layer
-def tracer(op: Operation, args: tuple[Any, ...], below: Function) -> Any:
-    """Run an operation, and have the last recorder, if there is one, note it."""
-    result = below(op, args)
-    if RECORDERS:
-        RECORDERS[-1].note(op, args, result)
-    return result
+    shape = property(told("shape", lambda x: vars(x)["shape"]), lambda x, size: vars(x).update(shape=size))
+    ndim = property(lambda x: len(vars(x)["shape"]))  # guarded in any case
+    extend(Tensor, shape=shape, ndim=ndim, **{name: told(name, members[name]) for name in names[:3]})
+    try:
+        yield
+    finally:
+        del Tensor.shape
+        extend(Tensor, **members)
 
 
 def trace(function: Callable[..., Any], *examples: Tensor) -> Graph:
-    """Call a function once, on examples, and keep the operations that ran.
-
-    What Python did is not in the graph: a loop is unrolled, of an `if` one way is left, and a tensor that
-    came from outside, or from no operation, is a constant.
-    """
-    recorder = Recorder()
+    """What runs when a function is called on examples, as a graph: loops are unrolled, one branch of an `if` stays."""
+    recorder, outer = Recorder(), LAYERS["trace"]
     inputs = [recorder.know(example, Step(None)) for example in examples]
-    RECORDERS.append(recorder)
+    fill("trace", recorder)
     try:
-        result = function(*examples)
+        with heard(recorder):
+            result = function(*examples)
     finally:
-        RECORDERS.pop()
-    return Graph(inputs, recorder.steps, replace(result, recorder.symbol))
+        fill("trace", outer)
+    return Graph(inputs, recorder.steps, replace(result, recorder.symbol), recorder.guards)
 
 
 def run(graph: Graph, *inputs: Tensor) -> Any:
-    """The function's result for other inputs: each step runs once, on the results of earlier steps.
-
-    Autograd records nothing of it, also where an input requires a gradient: a trace may hold the backward
-    pass itself.
-
-    Raises:
-        ValueError: if there are more or fewer inputs than the graph has.
-    """
+    """The function's result for other inputs: each step runs once, on the results of earlier steps."""
     values: dict[Step, Any] = dict(zip(graph.inputs, inputs, strict=True))
 
     def value(argument: Any) -> Any:
@@ -140,17 +141,12 @@ def run(graph: Graph, *inputs: Tensor) -> Any:
 
     with no_grad():
         for step in graph.steps:
-            if step.op is not None:
-                values[step] = step.op(*replace(step.args, value))
+            values[step] = step.op(*replace(step.args, value))
     return replace(graph.output, value)
 
 
 def rebuilt(graph: Graph, better: Callable[[Step], Any]) -> Graph:
-    """The graph, with `better(step)` in the place of each step, in order.
-
-    What `better` is given has better steps among its arguments already. It returns it, or another step or
-    a value that has the same result; then the step is left out.
-    """
+    """The graph, with `better(step)` in the place of each step, in order: that step, or what has the same result."""
     instead: dict[Step, Any] = {step: step for step in graph.inputs}
 
     def newest(argument: Any) -> Any:
@@ -166,33 +162,19 @@ def rebuilt(graph: Graph, better: Callable[[Step], Any]) -> Graph:
 
 
 def fold_constants(graph: Graph) -> Graph:
-    """The graph in which every step that depends on no input is a constant: its result, computed now.
-
-    Such a step has no step among its arguments (`steps_in(step.args)`). Then those that use it may be
-    constant, too. A constant has no history.
-    """
-
-    def better(step: Step) -> Any:
-        return step if steps_in(step.args) or step.op is None else step.op(*step.args)
-
+    """The graph in which every step that depends on no input is a constant: its result, computed now."""
     with no_grad():
-        return rebuilt(graph, better)
+        return rebuilt(graph, lambda step: step if steps_in(step.args) else step.op(*step.args))
 
 
 def share_equal(graph: Graph) -> Graph:
-    """The graph in which a step that repeats an earlier one is left out: the earlier one takes its place.
-
-    Two steps are equal if they call the same operation on the same arguments: `signature(step)`.
-    """
+    """The graph in which a step that repeats an earlier one is left out: the earlier one takes its place."""
     first: dict[Any, Step] = {}
     return rebuilt(graph, lambda step: first.setdefault(signature(step), step))
 
 
 def signature(step: Step) -> Any:
-    """Equal for steps that compute the same: the operation and its arguments, steps and tensors by identity.
-
-    1, 1.0 and True are different arguments. Lists and slices are written out.
-    """
+    """Equal for steps that compute the same: the operation and its arguments, steps and tensors by identity."""
 
     def part(argument: Any) -> Any:
         is_object = isinstance(argument, (Step, Tensor))
@@ -215,3 +197,41 @@ def drop_unused(graph: Graph) -> Graph:
 def simplify(graph: Graph) -> Graph:
     """The graph with constants folded, repetitions shared, and what nobody needs dropped."""
     return drop_unused(share_equal(fold_constants(graph)))
+
+
+class Compiled:
+    """A function that is traced once for each set of guards. Its graph breaks where Python reads a number."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.graphs = function, list[Graph]()
+        self.pieces: dict[Any, tuple[Graph, str]] = {}  # by kinds, sizes or None, and the numbers read so far
+
+    def __call__(self, *inputs: Tensor) -> Any:
+        """Run the pieces one after the other, each chosen by the numbers read so far; trace where one is missing."""
+        kinds = tuple((x.dtype, x.device, x.ndim, x.is_contiguous()) for x in inputs)
+        sizes = tuple(x.shape for x in inputs)
+        path: tuple[Any, ...] = (kinds, sizes if (kinds, sizes) in self.pieces else None)
+        values = inputs
+        while path in self.pieces:
+            piece, read = self.pieces[path]
+            result, made = run(piece, *values)
+            if not read:
+                return result
+            path, values = (*path, repr(getattr(result, read)())), (*values, *made)
+        return self.compile(inputs, kinds, sizes)
+
+    def compile(self, inputs: tuple[Tensor, ...], kinds: Any, sizes: Any) -> Any:
+        """Trace the function, and add its new pieces: the first for these sizes, later ones for all, unless read."""
+        with no_grad():
+            graph = trace(self.function, *inputs)
+        breaks = [each for each in graph.guards if each.read != "shape"]
+        is_first = (kinds, sizes) in self.pieces or all(path[0] != kinds for path in self.pieces)
+        path: Any = kinds, sizes if is_first or len(breaks) < len(graph.guards) else None
+        values, start = graph.inputs, 0
+        for at, source, read, value in [*breaks, Guard(len(graph.steps), graph.output, "", None)]:
+            steps = graph.steps[start:at]
+            if path not in self.pieces:
+                self.pieces[path] = simplify(Graph(values, steps, (source, steps if read else []))), read
+                self.graphs += [self.pieces[path][0]] if steps else []
+            path, values, start = (*path, repr(value)), values + steps, at
+        return run(graph, *inputs)

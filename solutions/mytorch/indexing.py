@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from . import views, words
+from . import tensor, views, words
 from .broadcasting import broadcast_tensors, shape_of_all
-from .creation import tensor
+from .checks import refuse
 from .dispatch import method, operation
 from .settings import TYPE_NAMES, bool_, int32, int64, uint8
 from .strides import normalize_dim
@@ -23,11 +23,7 @@ Indices = tuple[Tensor | None, ...]
 
 @operation
 def index(x: Any, indices: Indices) -> Any:
-    """A copy of the elements at these places.
-
-    The tensors are broadcast against each other. Their dimensions replace those that they index, or
-    come first if these do not lie side by side. (NumPy does the same, once numbers are out of the way.)
-    """
+    """A copy of the elements at these places. NumPy does what PyTorch does, once numbers are out of the way."""
     return x[places(indices)].copy()
 
 
@@ -38,22 +34,14 @@ def index_put(x: Any, indices: Indices, values: Any) -> Any:
     try:
         result[places(indices)] = values
     except ValueError:
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast to indexing result of "
-            f"shape {list(x[places(indices)].shape)}"
-        ) from None
+        found = f"cannot be broadcast to indexing result of shape {list(x[places(indices)].shape)}"
+        raise RuntimeError(f"shape mismatch: value tensor of shape {list(np.shape(values))} {found}") from None
     return result
 
 
 @operation
 def unindex(grad: Any, size: tuple[int, ...], indices: Indices) -> Any:
-    """The way back from `index`: zeros, to which each element of `grad` is added where it came from.
-
-    The zeros have the shape `size`. A place that was read twice gets the sum of both. Here `grad`
-    and the indices are NumPy arrays, and so is the result, of the type of `grad`. `places(indices)`
-    is the index as NumPy writes it. (`np.zeros_like(grad, shape=size)` makes zeros where `grad`
-    lies.)
-    """
+    """The backward of `index`: zeros, to which each element of `grad` is added where it came from."""
     result = np.zeros_like(grad, shape=size)
     np.add.at(result, places(indices), grad)
     return result
@@ -81,11 +69,9 @@ def setitem(x: Tensor, items: Any, value: Any) -> None:
     values = value if isinstance(value, Tensor) else tensor(value, dtype=x.dtype, device=x.device)
     if indices := indices_of(seen, note):
         if values.dtype is not x.dtype:
-            found = [TYPE_NAMES[each.dtype.name] for each in (x, values)]
-            raise RuntimeError(
-                "Index put requires the source and destination dtypes match, "
-                f"got {found[0]} for the destination and {found[1]} for the source."
-            )
+            own, other = (TYPE_NAMES[each.dtype.name] for each in (x, values))
+            found = f"got {own} for the destination and {other} for the source."
+            raise RuntimeError(f"Index put requires the source and destination dtypes match, {found}")
         views.copy_(seen, index_put(seen, indices, values))
     else:
         surplus = [dim for dim in range(values.ndim - seen.ndim) if values.shape[dim] == 1]
@@ -97,28 +83,19 @@ Tensor.__setitem__ = setitem
 
 
 def one_by_one(items: Any, ndim: int) -> list[Any]:
-    """The items of an index of a tensor with `ndim` dimensions: numbers, slices, None, `...`, and tensors of indices.
-
-    Lists, ranges and arrays become tensors, and integer tensors without dimensions numbers.
-
-    Raises:
-        IndexError: more items than dimensions, or one that is none of these.
-    """
+    """The items of an index of a tensor with `ndim` dimensions, each made `plain`."""
     found = [plain(each) for each in (items if isinstance(items, tuple) else (items,))]
     if sum(map(dims_taken, found)) <= ndim:
         return found
     if len(found) > 1 or isinstance(found[0], Tensor):
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
-    if isinstance(found[0], slice):
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    raise IndexError(
-        "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
-        "0-dim tensor to a number"
-    )
+    refuse(isinstance(found[0], slice), "slice() cannot be applied to a 0-dim tensor.", IndexError)
+    advice = "Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+    raise IndexError(f"invalid index of a 0-dim tensor. {advice}")
 
 
 def plain(item: Any) -> Any:
-    """One item of an index, as a number, a slice, None, `...`, or a tensor."""
+    """An item as a number, slice, None, `...` or tensor: lists become tensors, tensors without dimensions numbers."""
     if isinstance(item, (list, tuple, range, np.ndarray)):
         return tensor(list(item) if isinstance(item, range) else item, dtype=None if len(item) else int64)
     if isinstance(item, Tensor):
@@ -128,10 +105,8 @@ def plain(item: Any) -> Any:
     if isinstance(item, bool):
         return tensor(item)
     if not hasattr(item, "__index__"):
-        raise IndexError(
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-            f"(got {type(item).__name__})"
-        )
+        valid = "integers, slices (`:`), ellipsis (`...`), None and long or byte Variables"
+        raise IndexError(f"only {valid} are valid indices (got {type(item).__name__})")
     return to_int(item)
 
 
@@ -143,23 +118,7 @@ def dims_taken(item: Any) -> int:
 
 
 def take_views(x: Tensor, items: list[Any]) -> tuple[Tensor, Indices]:
-    """Do what views can do, item by item, and note what is left.
-
-    Each item is about one dimension of the view so far. The note has an entry for each dimension that
-    is done, so its length is the number of the next one. What waits for the copy at the end is noted as
-    a tensor; None stands for a dimension of which nothing is left to do.
-
-    - `...` stands for the dimensions that no item is about: as many as `x` had in the beginning,
-      less `dims_taken(item)` for each item.
-    - None is a new dimension of length 1, a slice keeps its dimension, and a number removes it.
-    - A tensor waits: `x, waiting = set_aside(x, dim, item)` gives the list of what to note.
-
-    `views.unsqueeze(x, dim)`, `views.slice(x, dim, start, end, step)` with `slice_bounds`, and
-    `pick(x, dim, number, position)` make the views; `position` counts items from 0.
-
-    Returns:
-        The view (`x` itself if the index asked for nothing), and the note as a tuple.
-    """
+    """Do what views can do, item by item, and note what is left."""
     missing = x.ndim - sum(map(dims_taken, items))
     note: list[Tensor | None] = []
     for position, item in enumerate(items):
@@ -182,15 +141,7 @@ def take_views(x: Tensor, items: list[Any]) -> tuple[Tensor, Indices]:
 
 
 def slice_bounds(item: slice, length: int) -> tuple[int, int, int]:
-    """Start, end and step of a slice of a dimension of this length.
-
-    A missing step is 1, a missing start 0, a missing end `length`. Start and end below 0 count from
-    the back. Then both are cut to what there is, from 0 to `length`; an end before the start
-    becomes the start.
-
-    Raises:
-        ValueError: "slice step cannot be zero", or "step must be greater than zero".
-    """
+    """Start, end and step of a slice of a dimension of this length."""
     step = 1 if item.step is None else item.step
     if step == 0:
         raise ValueError("slice step cannot be zero")
@@ -208,24 +159,16 @@ def pick(x: Tensor, dim: int, number: int, position: int) -> Tensor:
 
 
 def set_aside(x: Tensor, dim: int, item: Tensor) -> tuple[Tensor, list[Tensor | None]]:
-    """What to note of a tensor in an index: itself, and None for each further dimension of a mask.
-
-    A mask without dimensions, True or False, is about a new dimension of length 1.
-    """
+    """What to note of a tensor in an index: itself, and None for each further dimension of a mask."""
     if item.dtype not in (bool_, uint8):
         return x, [item]
-    if item.ndim == 0:
+    if item.ndim == 0:  # True or False is about a new dimension of length 1
         x, item = views.unsqueeze(x, dim), views.unsqueeze(item, 0)
     return x, [item, *[None] * (item.ndim - 1)]
 
 
 def indices_of(x: Tensor, note: Indices) -> Indices:
-    """The note with tensors of indices in place of masks: one for each dimension of a mask. Empty without tensors.
-
-    Raises:
-        IndexError: a mask of another shape than the dimensions it is about, or numbers that can't be
-            indices.
-    """
+    """The note with tensors of indices in place of masks: one for each dimension of a mask. Empty without tensors."""
     if any(each is not None for each in note[x.ndim :]):
         raise IndexError(f"too many indices for tensor of dimension {x.ndim} (got {len(note)})")
     indices = list(note)
@@ -246,24 +189,19 @@ def check_mask(mask: Tensor, x: Tensor, dim: int) -> None:
     """Refuse a mask of another shape than the dimensions of `x` from `dim` on."""
     for each, length in enumerate(mask.shape):
         if length != x.shape[dim + each]:
-            raise IndexError(
-                f"The shape of the mask {list(mask.shape)} at index {each} does not match the shape of the indexed "
-                f"tensor {list(x.shape)} at index {dim + each}"
-            )
+            wanted = f"the shape of the indexed tensor {list(x.shape)} at index {dim + each}"
+            raise IndexError(f"The shape of the mask {list(mask.shape)} at index {each} does not match {wanted}")
 
 
 def check_indices(tensors: list[Tensor], lengths: list[int]) -> None:
-    """Refuse tensors of indices that can't be broadcast against each other, or leave their dimensions.
-
-    As in PyTorch, the dimension in an error counts tensors: in `x[:, [9]]` it is 0.
-    """
+    """Refuse tensors of indices that can't be broadcast against each other, or leave their dimensions."""
     try:
-        shape_of_all(tensors)
+        shape_of_all(*tensors)
     except RuntimeError:
         shapes = ", ".join(str(list(each.shape)) for each in tensors)
-        raise IndexError(
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
-        ) from None
+        told = f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        raise IndexError(told) from None
+    # An error names the tensor's number, 0 in `x[:, [9]]`, as PyTorch does.
     for number, (each, length) in enumerate(zip(tensors, lengths, strict=True)):
         check_range(on_host(each), -length, length, number, IndexError)
 
@@ -285,20 +223,13 @@ def nonzero(x: Any) -> Any:
 
 @method
 def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
-    """A copy of the places that a one-dimensional tensor names, along one dimension.
-
-    Raises:
-        IndexError, RuntimeError: not a vector of integers, or a place that isn't there. -1 isn't.
-    """
+    """A copy of the places that a one-dimensional tensor names, along one dimension."""
     dim = normalize_dim(dim, x.ndim)
-    if index.ndim > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector")
-    if index.dtype not in (int64, int32):
-        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    refuse(index.ndim > 1, "index_select(): Index is supposed to be a vector", IndexError)
+    refuse(index.dtype not in (int64, int32), "index_select(): Expected dtype int32 or int64 for index")
     for place in on_host(index).ravel():
         if not 0 <= place < x.shape[dim]:
-            if dim == 1:
-                raise RuntimeError(f"INDICES element is out of DATA bounds, id={place} axis_dim={x.shape[dim]}")
+            refuse(dim == 1, f"INDICES element is out of DATA bounds, id={place} axis_dim={x.shape[dim]}")
             raise IndexError("index out of range in self")
     return x[(slice(None),) * dim + (index if index.ndim else views.unsqueeze(index, 0),)]
 

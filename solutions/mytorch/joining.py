@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from . import views, words
+from . import promote_types, views, words
+from .checks import refuse
 from .creation import one_tuple
-from .dispatch import Function, Operation, arrays_of, method, operation
-from .promotion import promote_types
+from .dispatch import Function, Operation, arrays_of, composite, method, operation, run_on_arrays
 from .strides import normalize_dim, normalize_dims
 from .tensor import Tensor, from_array
 
@@ -27,51 +27,32 @@ def run_cat(op: Operation, args: tuple[Any, ...]) -> Tensor:
     return from_array(op.kernel([each.astype(common.numpy, copy=False) for each in arrays_of(list(tensors))], dim))
 
 
-def _cat(tensors: Any, dim: int = 0) -> Any:
-    """The tensors one after the other along a dimension that they have."""
-    return np.concatenate(tensors, dim)
-
-
-cat = Operation(_cat, run_cat, "cat")
+cat = Operation(lambda tensors, dim=0: np.concatenate(tensors, dim), run_cat, "cat")
+"""The tensors one after the other along a dimension that they have."""
 
 
 def check_listed(tensors: Any) -> None:
     """Refuse to join nothing, or tensors without dimensions."""
-    if not tensors:
-        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    refuse(not tensors, "torch.cat(): expected a non-empty list of Tensors", ValueError)
     for number, each in enumerate(tensors):
-        if each.ndim == 0:
-            raise RuntimeError(f"zero-dimensional tensor (at position {number}) cannot be concatenated")
+        refuse(each.ndim == 0, f"zero-dimensional tensor (at position {number}) cannot be concatenated")
 
 
 def check_sizes(tensors: list[Tensor], dim: int) -> None:
-    """Refuse to join tensors that differ along another dimension than `dim`.
-
-    Raises:
-        RuntimeError: names the dimension and the first tensor that does not fit.
-    """
+    """Refuse to join tensors that differ along another dimension than `dim`."""
     first = tensors[0]
     for number, each in enumerate(tensors):
         if each.ndim != first.ndim:
             raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {each.ndim}")
         for place, (length, wanted) in enumerate(zip(each.shape, first.shape, strict=True)):
             if place != dim and length != wanted:
-                raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size "
-                    f"{length} for tensor number {number} in the list."
-                )
+                found = f"Expected size {wanted} but got size {length} for tensor number {number} in the list."
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. {found}")
 
 
+@composite
 def stack(tensors: list[Tensor] | tuple[Tensor, ...], dim: int = 0) -> Tensor:
-    """Tensors of one shape side by side, along a new dimension `dim`; -1 is the last of the result.
-
-    `cat` is there, and so is `views.unsqueeze`.
-
-    Raises:
-        IndexError: the result has no such dimension (`normalize_dim`).
-        RuntimeError: there are no tensors (`words.nothing_to_stack()`), or one has another shape than the
-            first (`words.unequal_to_stack(tensors, number)`).
-    """
+    """Tensors of one shape side by side, along a new dimension `dim`; -1 is the last of the result."""
     if not tensors:
         raise words.nothing_to_stack()
     for number, each in enumerate(tensors):
@@ -82,10 +63,7 @@ def stack(tensors: list[Tensor] | tuple[Tensor, ...], dim: int = 0) -> Tensor:
 
 
 def several_views(function: Function) -> Function:
-    """Note in each of the views that a call returns that it is one of several.
-
-    While autograd records, PyTorch refuses to write to such a view (chapter 07).
-    """
+    """Note in each of the views that a call returns that it is one of several: none to be written to in chapter 07."""
 
     @wraps(function)
     def call(x: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
@@ -101,13 +79,7 @@ def several_views(function: Function) -> Function:
 @method
 @several_views
 def split(x: Tensor, split_size: int | list[int] | tuple[int, ...], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of the parts of a dimension: of `split_size` places each, or of the lengths listed.
-
-    If `split_size` is a number, the last part may have fewer places, and a dimension of length 0
-    has one part. `check_split(x, split_size, dim)` raises the errors. `views.slice(x, dim, start,
-    end)` is a view of the places from `start` up to `end`; unlike square brackets, it doesn't cut
-    an `end` beyond the length.
-    """
+    """Views of the parts of a dimension: of `split_size` places each, or of the lengths listed."""
     dim = normalize_dim(dim, x.ndim)
     check_split(x, split_size, dim)
     length = x.shape[dim]
@@ -125,38 +97,26 @@ def split(x: Tensor, split_size: int | list[int] | tuple[int, ...], dim: int = 0
 
 def check_split(x: Tensor, split_size: int | list[int] | tuple[int, ...], dim: int) -> None:
     """Refuse to split a tensor without dimensions, or into parts that don't make up the dimension."""
-    if not x.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    refuse(not x.ndim, "split expects at least a 1-dimensional tensor")
     length = x.shape[dim]
     if isinstance(split_size, int):
-        if split_size < 0:
-            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+        refuse(split_size < 0, f"split expects split_size be non-negative, but got split_size={split_size}")
         if split_size == 0 and length:
             raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
         return
-    sizes = list(split_size)
+    sizes, wanted = list(split_size), ""
     if sum(sizes) != length:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension "
-            f"{dim}), but got split_sizes={sizes}"
-        )
-    if min(sizes, default=0) < 0:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={sizes}"
-        )
+        wanted = f"to sum exactly to {length} (input tensor's size at dimension {dim})"
+    elif min(sizes, default=0) < 0:
+        wanted = "have only non-negative entries"
+    refuse(wanted, f"split_with_sizes expects split_sizes {wanted}, but got split_sizes={sizes}")
 
 
 @method
 def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` views, of equal size but for a smaller last one. There may be fewer: 6 in 4 chunks are 3 pairs.
-
-    Raises:
-        RuntimeError: `chunks` is not above 0, or there is no dimension.
-    """
-    if not x.ndim:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    """At most `chunks` views, of equal size but for a smaller last one. 6 in 4 chunks are 3 pairs."""
+    refuse(not x.ndim, "chunk expects at least a 1-dimensional tensor")
+    refuse(chunks <= 0, f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = x.shape[normalize_dim(dim, x.ndim)]
     return split(x, -(-length // chunks) if length else [0] * chunks, dim)
 
@@ -165,8 +125,7 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @several_views
 def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """A view for each place along a dimension, which goes."""
-    if not x.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    refuse(not x.ndim, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     return tuple(views.select(x, dim, place) for place in range(x.shape[normalize_dim(dim, x.ndim)]))
 
 
@@ -179,21 +138,14 @@ def flip(x: Any, dims: tuple[int, ...]) -> Any:
 Tensor.flip = lambda x, *dims: flip(x, one_tuple(dims))
 
 
-@operation
-def tril(x: Any, diagonal: int = 0) -> Any:
-    """A copy with zeros above the diagonal, or above the one that lies `diagonal` places to the right of it."""
-    check_matrix("tril", x)
-    return np.tril(x, diagonal)
+def triangle(function: Function, name: str) -> Operation:
+    """The operation that copies what lies on one side of a diagonal, so many places to the right of the main one."""
+
+    def kernel(x: Any, diagonal: int = 0) -> Any:
+        refuse(x.ndim < 2, f"{name}: input tensor must have at least 2 dimensions")
+        return function(x, diagonal)
+
+    return Operation(kernel, run_on_arrays, name)
 
 
-@operation
-def triu(x: Any, diagonal: int = 0) -> Any:
-    """A copy with zeros below the diagonal."""
-    check_matrix("triu", x)
-    return np.triu(x, diagonal)
-
-
-def check_matrix(name: str, x: Any) -> None:
-    """Refuse what has no rows and columns."""
-    if x.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+tril, triu = triangle(np.tril, "tril"), triangle(np.triu, "triu")

@@ -1,6 +1,6 @@
 """Operations that work on each element by itself."""
 
-# 02 · Tensors and storage
+# 02b · Types and dispatch
 from __future__ import annotations
 
 from functools import partial
@@ -10,42 +10,36 @@ import numpy as np
 
 from .dispatch import Function, Operation, method
 from .promotion import result_type
-from .settings import bfloat16, bool_, dtype, float16, float32, settings
-from .tensor import Tensor, from_array
+from .settings import dtype, float32, settings
+from .tensor import Tensor, extend, from_array
 
 
-def pointwise(
-    kernel: Function, name: str, *, floating: bool = False, wide: bool = False, apart: tuple[str, ...] = ()
-) -> Operation:
-    """Declare an operation on elements. Its operands are first brought to the type in which they meet.
+class Pointwise(Operation):
+    """An operation on elements, in the type that its operands promote to; the parameters in `apart` don't count."""
 
-    Args:
-        floating: computes with floating-point numbers: integers become the default type.
-        wide: where that type is float16 or bfloat16, computes in float32 and rounds once (`widened`).
-        apart: the parameters that don't count for the type. Of these, booleans keep their own.
-    """
-    return Operation(kernel, partial(run_in_common_type, floating=floating, wide=wide, apart=apart), name)
+    elementwise = True
+
+    def __init__(
+        self, kernel: Function, name: str, *, floating: bool = False, wide: bool = False, apart: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(kernel, run_in_common_type, name)
+        self.floating, self.wide, self.apart = floating, wide, apart
 
 
-def run_in_common_type(
-    op: Operation, args: tuple[Any, ...], floating: bool, wide: bool, apart: tuple[str, ...]
-) -> Tensor:
+def run_in_common_type(op: Pointwise, args: tuple[Any, ...]) -> Tensor:
     """Convert the operands, then call the kernel on their arrays."""
-    named = list(zip(op.parameters, args, strict=True))
-    common = result_type(*(arg for name, arg in named if name not in apart and arg is not None))
-    if floating and not common.is_floating_point:
+    counted = [x for name, x in zip(op.parameters, args, strict=True) if not (x is None or name in op.apart)]
+    common = result_type(*counted)
+    if op.floating and not common.is_floating_point:
         common = settings.default_dtype
-    if wide and common in (float16, bfloat16):
+    if op.wide and common.itemsize == 2 and common.is_floating_point:
         return from_array(op.kernel(*widened(args, common)).astype(common.numpy))
-    masks = {name for name, arg in named if name in apart and getattr(arg, "dtype", None) is bool_}
-    return from_array(op.kernel(*(arg.array if name in masks else convert(arg, common) for name, arg in named)))
+    arrays = [x.array if getattr(x, "dtype", None) is common else convert(x, common) for x in args]
+    return from_array(op.kernel(*arrays))
 
 
 def widened(operands: tuple[Any, ...], common: dtype) -> tuple[Any, Any]:
-    """Two operands in float32, rounded to a 16-bit type first, but for a second one without dimensions.
-
-    So a product takes a number as it is: 70000 is too large for float16, and 0.5 * 70000 isn't.
-    """
+    """Two operands in float32, rounded to a 16-bit type first; not so a second one without dimensions (0.5 * 70000)."""
     x, y = operands
     second = convert(y, common if getattr(y, "ndim", 0) else float32)
     return convert(x, common).astype(np.float32), second.astype(np.float32)
@@ -55,6 +49,8 @@ def convert(operand: Any, to: dtype) -> Any:
     """A tensor as an array of type `to`, a number as NumPy's. What doesn't fit wraps around: 300 is 44 as uint8."""
     if isinstance(operand, Tensor):
         return operand.array.astype(to.numpy, copy=False)
+    if isinstance(operand, float) and to.is_floating_point:
+        return to.numpy.type(operand)
     return operand if operand is None else np.asarray(operand).astype(to.numpy)[()]
 
 
@@ -75,14 +71,14 @@ def whole_quotient(x: Any, y: Any) -> Any:
 def fill_where(x: Any, mask: Any, value: Any) -> Any:
     """The elements, with one value where the mask is True. Raises RuntimeError for several values."""
     if np.ndim(value):
-        raise RuntimeError(
-            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{np.ndim(value)} dimension(s)."
-        )
+        found = f"tensor with {np.ndim(value)} dimension(s)."
+        raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got {found}")
     return np.where(mask, value, x)
 
 
-pointwise_float = partial(pointwise, floating=True)
+pointwise, pointwise_float = Pointwise, partial(Pointwise, floating=True)
+
+# A lambda names the operation's parameters, for keyword arguments and derivatives; NumPy's functions have no names.
 
 add = pointwise(lambda x, y: np.add(x, y), "add")
 sub = pointwise(lambda x, y: np.subtract(x, y), "sub")
@@ -125,7 +121,6 @@ bitwise_xor = pointwise(lambda x, y: np.bitwise_xor(x, y), "bitwise_xor")
 bitwise_not = pointwise(lambda x: np.invert(x), "bitwise_not")
 
 where = pointwise(lambda condition, x, y: np.where(condition, x, y), "where", apart=("condition",))
-Tensor.where = lambda x, condition, y: where(condition, x, y)
 masked_fill = pointwise(fill_where, "masked_fill", apart=("mask", "value"))
 clamp = pointwise(lambda x, min=None, max=None: np.clip(x, min, max), "clamp")
 
@@ -154,13 +149,16 @@ def scaled(op: Operation) -> Function:
 
 OPERATORS = {"add": add, "sub": sub, "mul": mul, "truediv": div, "floordiv": floor_divide, "mod": remainder, "pow": pow}
 OPERATORS |= {"and": bitwise_and, "or": bitwise_or, "xor": bitwise_xor}
-for _name, _op in OPERATORS.items():
-    setattr(Tensor, f"__{_name}__", _op)
-    setattr(Tensor, f"__r{_name}__", reflected(_op))
-Tensor.__rmul__ = mul
-Tensor.__rtruediv__ = lambda x, number: mul(reciprocal(x), number)  # rounded twice, as in PyTorch
-for _op in (eq, ne, lt, le, gt, ge, neg, abs):
-    setattr(Tensor, f"__{_op.name}__", _op)
-Tensor.add, Tensor.sub = scaled(add), scaled(sub)
-Tensor.__invert__ = bitwise_not
-Tensor.__array_ufunc__ = None  # NumPy's arrays leave `array * tensor` to the tensor
+
+extend(
+    Tensor,
+    **{f"__{name}__": op for name, op in OPERATORS.items()},
+    **{f"__r{name}__": reflected(op) for name, op in OPERATORS.items()},
+    **{f"__{op.name}__": op for op in (eq, ne, lt, le, gt, ge, neg, abs)},
+    add=scaled(add),
+    sub=scaled(sub),
+    where=lambda x, condition, y: where(condition, x, y),
+    __invert__=bitwise_not,
+    __array_ufunc__=None,  # NumPy's arrays leave `array * tensor` to the tensor
+)
+extend(Tensor, __rmul__=mul, __rtruediv__=lambda x, number: mul(reciprocal(x), number))  # rounded twice, as in PyTorch

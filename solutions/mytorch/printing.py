@@ -27,12 +27,7 @@ class Formatter:
         self.width = max((len(self.write(number)) for number in finite.tolist()), default=1)
 
     def write(self, number: float) -> str:
-        """One number as text, without padding.
-
-        Without `is_floating_point`, as Python writes it. Otherwise with `options.precision` digits
-        after the point, in scientific notation if `scientific` is set. If it isn't and `whole` is,
-        with a point and no digits: `3.`. Infinities and nan are always `inf`, `-inf` and `nan`.
-        """
+        """One number as text, without padding."""
         if not self.is_floating_point:
             return str(number)
         if self.scientific:
@@ -46,32 +41,20 @@ class Formatter:
 
 
 def needs_scientific(finite: Any) -> bool:
-    """Whether PyTorch prints these finite numbers, none of them 0, in scientific notation.
-
-    It does if the largest magnitude is more than 1000 times the smallest, or above 1e8, or
-    if the smallest is below 1e-4.
-    """
+    """Whether PyTorch prints these finite numbers, none of them 0, in scientific notation."""
     largest, smallest = np.abs(finite).max(), np.abs(finite).min()
     return bool(largest / smallest > 1000 or largest > 1e8 or smallest < 1e-4)
 
 
 def format_array(numbers: Any, indent: int = 0) -> str:
-    """The nested brackets of an array.
-
-    Args:
-        numbers: an array of any shape.
-        indent: how many characters stand before the first bracket, for the lines that follow.
-    """
+    """The nested brackets of an array; `indent` is how many characters stand before the first of them."""
     options = settings.print
     summarize = numbers.size > options.threshold
     return _brackets(numbers, indent, summarize, Formatter(edges(numbers, options) if summarize else numbers, options))
 
 
 def edges(numbers: Any, options: PrintOptions) -> Any:
-    """The elements that a summary shows: `options.edgeitems` at each end of every dimension.
-
-    A dimension of at most twice that length is shown whole. The result has as many dimensions.
-    """
+    """The elements that a summary shows: `options.edgeitems` at each end of every dimension."""
     for axis, length in enumerate(numbers.shape):
         if length > 2 * options.edgeitems:
             kept = [*range(options.edgeitems), *range(length - options.edgeitems, length)]

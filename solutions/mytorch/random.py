@@ -1,9 +1,4 @@
-"""PyTorch's random numbers: the Mersenne Twister, and what PyTorch makes of its words of 32 bits.
-
-PyTorch documents no algorithm; these were found by comparing. See Matsumoto and Nishimura 1998
-(https://doi.org/10.1145/272991.272995) for the generator and Box and Muller 1958
-(https://doi.org/10.1214/aoms/1177706645) for the normal numbers.
-"""
+"""PyTorch's random numbers: words of Matsumoto and Nishimura's Mersenne Twister (1998), and what is made of them."""
 
 # 02 · Tensors and storage
 from __future__ import annotations
@@ -80,11 +75,7 @@ def rand(*size: Any, dtype: dtype | None = None, device: Any = None, generator: 
 def randn(
     *size: Any, dtype: dtype | None = None, device: Any = None, generator: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Normal numbers, mean 0 and variance 1.
-
-    Fewer than 16 are made one by one. More are made in groups of 16, the j-th and the (j + 8)-th together;
-    if the last group is not full, the last 16 numbers are drawn anew.
-    """
+    """Normal numbers, mean 0 and variance 1."""
     shape, type_, source = one_tuple(size), dtype or settings.default_dtype, generator or default_generator
     count = count_of(shape)
     if count < 16:
@@ -101,7 +92,7 @@ def randn(
 
 
 def box_muller(uniform: Any) -> Any:
-    """Normal numbers from uniform ones, in groups of 16: the first 8 give the radius, the other 8 the angle."""
+    """Box and Muller's normal numbers (1958), in groups of 16: the first 8 give the radius, the other 8 the angle."""
     groups = uniform.reshape(-1, 2, 8)
     radius, angle = np.sqrt(-2 * np.log(1 - groups[:, 0])), 2 * np.pi * groups[:, 1]
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1).reshape(-1)
@@ -117,11 +108,13 @@ def randn_like(x: Tensor, *, dtype: dtype | None = None) -> Tensor:
     return randn(x.shape, dtype=dtype or x.dtype, device=x.device)
 
 
-def randint(low: int, high: Any, size: Any = None, *, dtype: dtype = int64, device: Any = None) -> Tensor:
+def randint(
+    low: int, high: Any, size: Any = None, *, dtype: dtype = int64, device: Any = None, generator: Any = None
+) -> Tensor:
     """Integers from `low` up to, without, `high`: `randint(2, 10, (3,))`, or from 0 on, `randint(10, (3,))`."""
     if size is None:
         low, high, size = 0, low, high
-    words = default_generator.words(count_of(size) * (1 if high - low < 2**28 else 2))
+    words = (generator or default_generator).words(count_of(size) * (1 if high - low < 2**28 else 2))
     if high - low >= 2**28:
         words = words[0::2] << np.uint64(32) | words[1::2]
     numbers = (words % np.uint64(high - low)).astype(np.int64) + low
@@ -143,25 +136,14 @@ def bernoulli(probability: float, size: tuple[int, ...]) -> Any:
 
 
 # 14 · Attention
+from .checks import refuse
 from .dispatch import method
 from .tensor import on_host
 
 
 @method
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
-    """Places drawn with these weights, whatever their sum: (n,) to (num_samples,), or (m, n) row by row.
-
-    Without replacement, and for one sample, each place draws an exponential number
-    (`exponential(source, count, dtype)` gives `count` of them), and the places with the largest quotients
-    weight / number win, the largest first; of equal ones the first place. (Which places of weight 0
-    PyTorch takes, where others don't suffice, is up to its sorting.)
-    With replacement each sample is a uniform number (`source.uniform(count, 53)`, row by row), looked up
-    in the running sum of the weights over the whole sum: the first place whose share is at least that
-    large.
-
-    `check_weights(input, num_samples, replacement)` raises the errors. `on_host(input)` is a NumPy array,
-    and `new(array, input.device)` makes a tensor of one.
-    """
+    """Places drawn with these weights, whatever their sum: (n,) to (num_samples,), or (m, n) row by row."""
     check_weights(input, num_samples, replacement)
     source, weights = generator or default_generator, on_host(input)
     if replacement and num_samples > 1:
@@ -183,17 +165,28 @@ def exponential(source: Generator, count: int, dtype: Any) -> Any:
 
 def check_weights(weights: Tensor, num_samples: int, replacement: bool) -> None:
     """Refuse what nothing can be drawn from, in PyTorch's words."""
-    if weights.ndim not in (1, 2):
-        raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if not weights.is_floating_point():
-        name = TYPE_NAMES[weights.dtype.name]
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {name}")
-    if num_samples <= 0:
-        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    refuse(weights.ndim not in (1, 2), "prob_dist must be 1 or 2 dim")
+    found = f"got: {TYPE_NAMES[weights.dtype.name]}"
+    refuse(not weights.is_floating_point(), f"multinomial only supports floating-point dtypes for input, {found}")
+    refuse(num_samples <= 0, "cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > weights.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     array = on_host(weights)
-    if not np.all((array >= 0) & (array < np.inf)):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not np.all(np.any(array > 0, -1)):
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    wrong = not np.all((array >= 0) & (array < np.inf))
+    refuse(wrong, "probability tensor contains either `inf`, `nan` or element < 0")
+    refuse(not np.all(np.any(array > 0, -1)), "invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+# 19 · The training loop
+def get_rng_state() -> Tensor:
+    """All that the next random numbers depend on, as bytes: 624 words, a place in them, and the normal that waits."""
+    state, waiting = default_generator.twister.state["state"], default_generator.waiting
+    return new(np.array([*state["key"], state["pos"], waiting], np.float64).view(np.uint8), "cpu")
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Draw from now on what was drawn after `get_rng_state` gave this."""
+    *key, pos, waiting = on_host(new_state).view(np.float64)
+    state: Any = {"key": np.array(key, np.uint32), "pos": int(pos)}
+    default_generator.twister.state = {"bit_generator": "MT19937", "state": state}
+    default_generator.waiting = None if np.isnan(waiting) else float(waiting)

@@ -1,14 +1,17 @@
-"""How a tensor walks over its storage: sizes, strides and an offset, all of them counted in elements."""
+"""A tensor as a strided view of its storage: sizes, strides and an offset, all of them counted in elements."""
 
 # 02 · Tensors and storage
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from .arrays import library_of
 
+Ints = tuple[int, ...]
 
-class Size(tuple[int, ...]):
+
+class Size(Ints):
     """A shape: a tuple that prints as PyTorch's."""
 
     def numel(self) -> int:
@@ -27,38 +30,25 @@ def count_of(size: tuple[int, ...]) -> int:
     return count
 
 
+@cache  # most tensors have one of a few shapes
 def contiguous_strides(size: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a tensor of this shape whose elements lie row by row, without gaps.
-
-    The last dimension moves by 1. Each other one moves by the number of elements in a whole step of
-    it: the product of the lengths to its right. A length of 0 counts as 1:
-    `contiguous_strides((2, 0, 3))` is `(3, 3, 1)`.
-    """
+    """The strides of a tensor of this shape whose elements lie row by row, without gaps."""
     strides = []
     step = 1
     for length in reversed(size):
         strides.append(step)
-        step *= max(length, 1)
+        step *= length or 1
     return tuple(reversed(strides))
 
 
-def walk(flat: Any, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Any:
-    """The array of shape `size` that a walk over the flat array `flat` visits, sharing its memory.
-
-    Element (i, j, …) is `flat[offset + i * stride[0] + j * stride[1] + …]`. The array's library makes
-    it: `library_of(flat).as_strided(array, size, steps)` walks from the first element of `array` on,
-    with steps in bytes.
-    """
+def strided(flat: Any, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Any:
+    """The strided view of the flat array `flat` with this size, stride and offset: it shares the memory."""
     steps = tuple(step * flat.dtype.itemsize for step in stride)
     return library_of(flat).as_strided(flat[offset:], size, steps)
 
 
 def normalize_dim(dim: int, ndim: int) -> int:
-    """Count a dimension from the front: -1 is the last. A tensor without dimensions takes 0 and -1.
-
-    Raises:
-        IndexError: there is no such dimension.
-    """
+    """Count a dimension from the front: -1 is the last. A tensor without dimensions takes 0 and -1."""
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
@@ -82,16 +72,7 @@ from . import words
 
 
 def infer_size(size: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """The shape with its -1 replaced by the length that gives it `count` elements.
-
-    Without a -1 it is the shape itself.
-
-    Raises:
-        RuntimeError: two lengths are -1 (`words.two_unknown()`); a length is below -1
-            (`words.below_minus_one(size, place)`); no length gives `count` elements
-            (`words.wrong_count(size, count)`); or any length would, because `count` is 0 and another
-            length is 0, too (`words.any_length_fits(size)`).
-    """
+    """The shape with its -1 replaced by the length that gives it `count` elements."""
     if size.count(-1) > 1:
         raise words.two_unknown()
     for place, length in enumerate(size):
@@ -108,18 +89,7 @@ def infer_size(size: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 
 def view_strides(size: tuple[int, ...], stride: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The strides with which a walk of this size and stride is seen in the shape `wanted`, or None.
-
-    Both shapes have the same number of elements. From the last dimension on, a dimension joins the run
-    to its right if its stride equals the run's number of elements times the run's innermost stride, or
-    if its length is 1. A run can be split in any way: inside it, each stride is the one to its right
-    times the length there. Two runs stay apart, so each has to be the product of some lengths of
-    `wanted`, in order; if one isn't, there are no strides. A length of 1 in `wanted` belongs to the run
-    to its right, and at the end to the last run.
-
-    A walk without dimensions or without elements is seen with contiguous strides; only a walk without
-    elements that is seen in its own shape keeps its strides.
-    """
+    """The strides with which a view of this size and stride is seen in the shape `wanted`, or None."""
     if not size or 0 in size:
         return stride if size == wanted else contiguous_strides(wanted)
     strides: list[int] = []  # of the result, from the last dimension on

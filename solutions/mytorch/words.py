@@ -23,10 +23,8 @@ def below_minus_one(size: tuple[int, ...], place: int) -> RuntimeError:
 
 def any_length_fits(size: tuple[int, ...]) -> RuntimeError:
     """A shape has a -1 and a 0, and there are no elements: each length in place of the -1 would do."""
-    return RuntimeError(
-        f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can "
-        "be any value and is ambiguous"
-    )
+    why = "because the unspecified dimension size -1 can be any value and is ambiguous"
+    return RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(size)} {why}")
 
 
 def wrong_count(size: tuple[int, ...], count: int) -> RuntimeError:
@@ -36,34 +34,30 @@ def wrong_count(size: tuple[int, ...], count: int) -> RuntimeError:
 
 def too_few_sizes(x: Tensor, size: tuple[int, ...]) -> RuntimeError:
     """`x` can't be expanded to a shape of fewer dimensions."""
-    return RuntimeError(
-        f"expand({type_name(x.dtype)}{{{list(x.shape)}}}, size={list(size)}): the number of sizes provided "
-        f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
-    )
+    rule = f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({x.ndim})"
+    call = f"expand({type_name(x.dtype)}{{{list(x.shape)}}}, size={list(size)})"
+    return RuntimeError(f"{call}: the number of sizes provided {rule}")
 
 
 def nothing_to_keep(dim: int) -> RuntimeError:
     """A new dimension can't be expanded to -1, which means its old length."""
-    return RuntimeError(
-        f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {dim}"
-    )
+    rule = "isn't allowed in a leading, non-existing dimension"
+    return RuntimeError(f"The expanded size of the tensor (-1) {rule} {dim}")
 
 
 def not_stretchable(x: Tensor, size: tuple[int, ...], dim: int) -> RuntimeError:
     """Dimension `dim` of the new shape differs from that of `x`, which isn't 1."""
     length = x.shape[dim - len(size) + x.ndim]
-    return RuntimeError(
-        f"The expanded size of the tensor ({size[dim]}) must match the existing size ({length}) at non-singleton "
-        f"dimension {dim}.  Target sizes: {list(size)}.  Tensor sizes: {list(x.shape)}"
-    )
+    sizes = f"Target sizes: {list(size)}.  Tensor sizes: {list(x.shape)}"
+    rule = f"must match the existing size ({length}) at non-singleton dimension {dim}."
+    return RuntimeError(f"The expanded size of the tensor ({size[dim]}) {rule}  {sizes}")
 
 
 def shared_places() -> RuntimeError:
     """Several elements of the tensor that is written to are in one place."""
-    return RuntimeError(
-        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-        "Please clone() the tensor before performing the operation."
-    )
+    found = "more than one element of the written-to tensor refers to a single memory location."
+    advice = "Please clone() the tensor before performing the operation."
+    return RuntimeError(f"unsupported operation: {found} {advice}")
 
 
 def wrong_result(x: Tensor, result: Tensor) -> RuntimeError:
@@ -81,18 +75,15 @@ def type_name(dtype: dtype) -> str:
 def not_broadcastable(shapes: tuple[tuple[int, ...], ...], number: int, dim: int, result: list[int]) -> RuntimeError:
     """Dimension `dim`, below 0, of `shapes[number]` doesn't fit into the result so far."""
     shape = shapes[number]
-    return RuntimeError(
-        f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at index {number} "
-        f"had {tuple(shape)}; but expected shape should be broadcastable to {result}"
-    )
+    found = f"Mismatching argument at index {number} had {tuple(shape)}"
+    told = f"{found}; but expected shape should be broadcastable to {result}"
+    return RuntimeError(f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! {told}")
 
 
 def operands_differ(a: tuple[int, ...], b: tuple[int, ...], dim: int) -> RuntimeError:
     """Two operands have different lengths, none of them 1, in dimension `dim`, below 0."""
-    return RuntimeError(
-        f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton dimension "
-        f"{max(len(a), len(b)) + dim}"
-    )
+    place = f"at non-singleton dimension {max(len(a), len(b)) + dim}"
+    return RuntimeError(f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) {place}")
 
 
 def nothing_to_stack() -> RuntimeError:
@@ -103,6 +94,5 @@ def nothing_to_stack() -> RuntimeError:
 def unequal_to_stack(tensors: list[Tensor] | tuple[Tensor, ...], number: int) -> RuntimeError:
     """`tensors[number]` has another shape than the first tensor."""
     first, other = list(tensors[0].shape), list(tensors[number].shape)
-    return RuntimeError(
-        f"stack expects each tensor to be equal size, but got {first} at entry 0 and {other} at entry {number}"
-    )
+    found = f"{first} at entry 0 and {other} at entry {number}"
+    return RuntimeError(f"stack expects each tensor to be equal size, but got {found}")

@@ -25,6 +25,8 @@ for path in sorted((Path(__file__).parents[1] / "ops").glob("cases_*.py")):
 nn: Any = minitorch.nn
 FLOATS = ("float16", "float32", "float64")
 FEW = 6  # samples of a case
+UNLIKE_THE_KERNEL = {"nn.functional.affine_grid"}
+"""Fake tensors compute it without the product of matrices that PyTorch's kernel multiplies in lower precision."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -78,7 +80,7 @@ def unlike_torch(torch: Any, case: Case, dtype: str, lower: str) -> Iterator[str
             yield f"{dtype}, sample {number}: torch's result is {kinds[0]}, ours {kinds[1]}"
 
 
-@pytest.mark.parametrize("name", list(dict.fromkeys(case.name for case in CASES)))
+@pytest.mark.parametrize("name", [n for n in dict.fromkeys(case.name for case in CASES) if n not in UNLIKE_THE_KERNEL])
 def test_types_are_torchs(name: str) -> None:
     torch = pytest.importorskip("torch", reason="torch is the oracle: pip install torch==2.13.0")
     logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)

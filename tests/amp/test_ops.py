@@ -127,7 +127,6 @@ CALLS: dict[str, Call] = {
     "lu_solve": lambda t, m: t.lu_solve(m(2, 1), t.eye(2) + 0 * m(2, 2), t.tensor([1, 2], dtype=t.int32)),
     "ormqr": lambda t, m: t.ormqr(m(3, 2), m(2), m(3, 1)),
     "triangular_solve": lambda t, m: t.triangular_solve(m(2, 1), t.eye(2) + 0 * m(2, 2))[0],
-    "linalg.pinv": lambda t, m: t.linalg.pinv(m(3, 2)),
     "linalg.qr": lambda t, m: t.linalg.qr(m(3, 2))[0],
     "linalg.solve": lambda t, m: t.linalg.solve(t.eye(2) + 0 * m(2, 2), m(2)),
     "linalg.svd": lambda t, m: t.linalg.svd(m(3, 2))[1],
@@ -171,15 +170,14 @@ OTHERS: list[Call] = [
     lambda t, m: t.nn.functional.cosine_similarity(m(2, 3), m(2, 3)),
     lambda t, m: t.cumsum(m(3), 0),
     lambda t, m: m(3).norm(),
-    lambda t, m: t.nn.LSTM(2, 3)(m(4, 1, 2))[0],
     lambda t, m: t.nn.LSTM(2, 3, 2, bidirectional=True)(m(4, 2))[1][1],
-    lambda t, m: t.nn.LSTM(2, 3, batch_first=True)(m(1, 4, 2), (m(1, 1, 3), m(1, 1, 3)))[0],
     lambda t, m: t.nn.LSTM(2, 3)(m(4, 0, 2))[0],
     lambda t, m: t.nn.LSTM(2, 3)(t.nn.utils.rnn.pack_padded_sequence(m(4, 2, 2), [4, 3]))[0].data,
     lambda t, m: t.nn.LSTM(2, 3, proj_size=2)(m(4, 1, 2))[0],
     lambda t, m: t.nn.GRU(2, 3)(m(4, 1, 2))[0],
     lambda t, m: t.nn.RNN(2, 3)(m(4, 1, 2))[0],
     lambda t, m: t.nn.LSTMCell(2, 3)(m(4, 2))[0],
+    lambda t, m: t.linalg.pinv(m(3, 2)),
     lambda t, m: t.linalg.pinv(t.eye(2) + 0 * m(2, 2), hermitian=True),
     lambda t, m: t.linalg.det(m(2, 2)),
     lambda t, m: t.linalg.slogdet(t.eye(2) + 0 * m(2, 2))[1],
@@ -192,6 +190,11 @@ OTHERS: list[Call] = [
     lambda t, m: t.linalg.lu_factor(m(2, 2))[0],
     lambda t, m: t.linalg.cross(m(3), m(3)),
 ]
+# Layers that PyTorch leaves to oneDNN.
+ONEDNN: list[Call] = [
+    lambda t, m: t.nn.LSTM(2, 3)(m(4, 1, 2))[0],
+    lambda t, m: t.nn.LSTM(2, 3, batch_first=True)(m(1, 4, 2), (m(1, 1, 3), m(1, 1, 3)))[0],
+]
 
 
 def reached(lib: Any, path: str) -> bool:
@@ -200,7 +203,15 @@ def reached(lib: Any, path: str) -> bool:
     return lib is not None
 
 
-NAMED = [*filter(functools.partial(reached, minitorch), CALLS), *(f"other {number}" for number in range(len(OTHERS)))]
+NUMBERED = {
+    f"{kind} {number}": call
+    for kind, calls in (("other", OTHERS), ("oneDNN", ONEDNN))
+    for number, call in enumerate(calls)
+}
+NAMED = [
+    *filter(functools.partial(reached, minitorch), CALLS),
+    *(pytest.param(name, marks=[pytest.mark.needs("avx512")] * name.startswith("oneDNN")) for name in NUMBERED),
+]
 
 
 def result(torch: Any, name: str, dtypes: tuple[str, ...], lower: str) -> str:
@@ -212,7 +223,7 @@ def result(torch: Any, name: str, dtypes: tuple[str, ...], lower: str) -> str:
         given[0] += 1
         return torch.linspace(0.1, 0.9, math.prod(shape)).view(shape).to(getattr(torch, kind))
 
-    call = OTHERS[int(name[6:])] if name.startswith("other ") else CALLS[name]
+    call = NUMBERED[name] if name in NUMBERED else CALLS[name]
     try:
         with torch.autocast("cpu", dtype=getattr(torch, lower)):
             return str(call(torch, make).dtype)

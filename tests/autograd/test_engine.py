@@ -380,6 +380,17 @@ def test_in_place_on_views_rewrites_the_history_of_the_base(torch: Any) -> Any:
 
 
 @exactly_the_same
+def test_a_saved_result_has_the_history_of_the_view_that_was_written_to(torch: Any) -> Any:
+    """So a second derivative reaches the view, its base, and what both were made of."""
+    x = torch.tensor([0.25, 1.0, 3.0], dtype=torch.float64, requires_grad=True)
+    base = x.clone()
+    view = base[:2]
+    view.sqrt_()
+    (grad,) = torch.autograd.grad(base.sum(), [x], create_graph=True)
+    return torch.autograd.grad(grad.sum(), [x, base, view], allow_unused=True)
+
+
+@exactly_the_same
 def test_a_view_follows_when_its_base_starts_to_require_grad(torch: Any) -> Any:
     w = leaf(torch, 2.0)
     base = torch.ones(3)

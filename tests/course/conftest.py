@@ -13,7 +13,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from course.build import build
+from course.authoring.build import build
 from course.files import CODE, Course
 
 FIXTURES = Path(__file__).parent / "fixtures"

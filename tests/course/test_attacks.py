@@ -12,12 +12,13 @@ from typing import Any
 import nbformat
 import pytest
 
-from course import kit, sandbox
+from course.authoring.notebook import exercise_of, role
 from course.files import CODE, Course
-from course.grade import Report, Result, grade
-from course.kit import Kits
-from course.notebook import exercise_of, role
-from course.sandbox import Limits
+from course.grading import kit
+from course.grading.grade import Report, Result, grade
+from course.grading.kit import Kits
+from course.sandbox import outside
+from course.sandbox.outside import Limits
 from tests.course.attacks import answers, delegation, harm, target, values
 from tests.course.attacks.target import TABLE, Attack, Target
 
@@ -30,7 +31,7 @@ LIMITS = Limits(
 
 pytestmark = [
     pytest.mark.needs("bubblewrap"),
-    pytest.mark.skipif(bool(sandbox.trouble()), reason=sandbox.trouble()),  # nothing would stop those that fill
+    pytest.mark.skipif(bool(outside.trouble()), reason=outside.trouble()),  # nothing would stop those that fill
 ]
 
 
@@ -81,7 +82,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
             honest = nbformat.read(course.solutions / f"{chapter}.ipynb", as_version=4)
             nbformat.write(honest, folder / chapter / f"zz_honest_{chapter}.ipynb")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("course.warm._CELL_SECONDS", 2)  # what never ends does so twice
+            patch.setattr("course.grading.warm._CELL_SECONDS", 2)  # what never ends does so twice
             return grade([folder], course, jobs=2, limits=LIMITS, explain=False)
 
 
@@ -132,12 +133,12 @@ def keep_the_part(patch: pytest.MonkeyPatch) -> None:
 
 
 def count_no_calls(patch: pytest.MonkeyPatch) -> None:
-    edit(patch, "inside.py", "called=witness.called", "called=None")
+    edit(patch, "sandbox/inside.py", "called=witness.called", "called=None")
 
 
 def keep_the_part_and_drop_the_guard(patch: pytest.MonkeyPatch) -> None:
     keep_the_part(patch)
-    edit(patch, "inside.py", "guard.restore()\n", "pass\n")
+    edit(patch, "sandbox/inside.py", "guard.restore()\n", "pass\n")
 
 
 def keep_the_part_and_drop_the_guard_and_the_count(patch: pytest.MonkeyPatch) -> None:
@@ -146,22 +147,20 @@ def keep_the_part_and_drop_the_guard_and_the_count(patch: pytest.MonkeyPatch) ->
 
 
 def keep_the_part_of_mytorch(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(
-        Kits, "own", lambda kits, exercise, only=(): kits._core if kits.about[exercise].get("parts") else None
-    )
+    patch.setattr(Kits, "own", lambda kits, exercise, only=(): kits._core if kits.kinds[exercise].parts else None)
 
 
 def no_bubblewrap(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(sandbox, "has_bubblewrap", lambda: False)
+    patch.setattr(outside, "has_bubblewrap", lambda: False)
 
 
 def no_sandbox(patch: pytest.MonkeyPatch) -> None:
     no_bubblewrap(patch)
-    patch.setattr(sandbox, "has_landlock", lambda: False)
+    patch.setattr(outside, "has_landlock", lambda: False)
 
 
 def no_cleaning(patch: pytest.MonkeyPatch) -> None:
-    edit(patch, "inside.py", "_clean(child, first", "(lambda *arguments: None)(child, first")
+    edit(patch, "sandbox/inside.py", "_clean(child, first", "(lambda *arguments: None)(child, first")
 
 
 def no_salt(patch: pytest.MonkeyPatch) -> None:
@@ -198,7 +197,7 @@ OFF: dict[Off, list[str]] = {
 ALONE: dict[Off, list[str]] = {
     keep_the_part: BENDS,
     keep_the_part_and_drop_the_guard: WITHOUT_CALLS,
-    no_bubblewrap: READS if sandbox.has_landlock() else [],
+    no_bubblewrap: READS if outside.has_landlock() else [],
 }
 
 

@@ -3,133 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from jupyterlab.commands import get_app_dir
+from jupyterlab_server.settings_utils import _get_overrides
 
+from tests.course.every_notebook import in_turn
+from tests.course.in_browser import ROOT, lab, open_notebook, page, run_all, screenshot, type_into
+
+__all__ = ["lab", "page"]  # fixtures
 pytestmark = pytest.mark.needs("browser")
 
-ROOT = Path(__file__).parents[2]
 CHAPTER = "06_computation_graph"
 EXERCISE, FUNCTION = "graph_fit", "fit"
-SCREENSHOTS = os.environ.get("MINITORCH_SCREENSHOTS")  # a folder that keeps what the browser showed
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """The address of a JupyterLab on a copy of the course, and the copy."""
-    home = tmp_path_factory.mktemp("lab")
-    for folder in ("notebooks", "exercises", "solutions/mytorch"):
-        shutil.copytree(ROOT / folder, home / folder)
-    shutil.copytree(home / "exercises/.pristine", home / "exercises", dirs_exist_ok=True)  # nothing is solved
-    for path in (home / "notebooks" / f"{CHAPTER}.ipynb", home / "exercises" / f"{CHAPTER}.ipynb"):
-        without_outputs(path)  # what the browser shows must have been computed there
-    settings = {
-        "notebook-extension/tracker": {"windowingMode": "none"},  # or cells out of sight are not in the page
-        "apputils-extension/notification": {"fetchNews": "false"},
-    }
-    for name, values in settings.items():
-        path = home / "settings/@jupyterlab" / f"{name}.jupyterlab-settings"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(values))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"),
-        *(
-            "--IdentityProvider.token=",
-            f"--ServerApp.root_dir={home}",
-            "--LabApp.news_url=",
-            "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-        ),
-    ]
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("MINITORCH_COURSE")}
-    environment = {
-        **inherited,
-        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
-        "JUPYTER_CONFIG_DIR": str(home / "config"),
-        "PYTHONPATH": str(ROOT),
-    }
-    log = home / "lab.log"
-    with log.open("w") as out, subprocess.Popen(command, cwd=home, env=environment, stdout=out, stderr=out) as server:
-        try:
-            address = f"http://127.0.0.1:{port}/lab"
-            _wait_for(address, server, log)
-            yield address, home
-        finally:
-            server.terminate()
-
-
-def without_outputs(path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-    nbformat.write(notebook, path)
-
-
-def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(600):
-        if server.poll() is not None:
-            break
-        try:
-            urllib.request.urlopen(address, timeout=60).close()
-            return
-        except OSError:
-            time.sleep(0.5)
-    pytest.fail(f"JupyterLab does not answer:\n{log.read_text()[-2000:]}")
-
-
-@pytest.fixture(scope="module")
-def page(lab: tuple[str, Path]) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
-    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path, args=options)
-        yield browser.new_page(viewport={"width": 1280, "height": 1000})
-        browser.close()
-
-
-def open_notebook(page: Any, address: str, path: str) -> None:
-    page.goto(f"{address}/tree/{path}?reset", timeout=300_000)
-    page.wait_for_selector(".jp-NotebookPanel:visible .jp-CodeCell", timeout=300_000)
-    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=300_000)
-
-
-def run_all(page: Any) -> None:
-    """Runs the notebook from its menu, and waits until the last code cell has its number."""
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_text("Run All Cells", exact=True).click()
-    wait_until_idle(page)
-
-
-def wait_until_idle(page: Any) -> None:
-    page.wait_for_function(
-        """() => {
-            const prompts = [...document.querySelectorAll('.jp-NotebookPanel .jp-CodeCell .jp-InputPrompt')];
-            return prompts.every(each => !each.textContent.includes('*'));
-        }""",
-        timeout=300_000,
-    )
-    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=300_000)
-
-
-def screenshot(page: Any, name: str) -> None:
-    if SCREENSHOTS:
-        page.screenshot(path=str(Path(SCREENSHOTS) / f"{name}.png"))
 
 
 def test_the_lesson_runs_from_top_to_bottom(page: Any, lab: tuple[str, Path]) -> None:
@@ -141,7 +30,7 @@ def test_the_lesson_runs_from_top_to_bottom(page: Any, lab: tuple[str, Path]) ->
     raising = sum("raises-exception" in cell.metadata.get("tags", ()) for cell in code)
     prompts = page.locator(".jp-CodeCell .jp-InputPrompt").all_inner_texts()
     assert sum(any(digit.isdigit() for digit in prompt) for prompt in prompts) >= len(code) - folded
-    assert page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.error']").count() == raising
+    assert page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == raising
     drawn = page.locator(".jp-RenderedMermaid img").first
     drawn.wait_for(timeout=300_000)
     assert drawn.evaluate("image => image.naturalWidth") > 0
@@ -158,17 +47,65 @@ def test_an_exercise_is_typed_in_and_its_check_turns_green(page: Any, lab: tuple
     open_notebook(page, lab[0], f"exercises/{CHAPTER}.ipynb")
     run_all(page)  # stops at the first exercise that is not solved
     stub = page.locator(".jp-CodeCell", has_text=f"def {FUNCTION}").filter(has_text="YOUR CODE HERE")
-    stub.locator(".cm-content").click()
-    page.keyboard.press("Control+A")
-    page.keyboard.press("Delete")
-    page.keyboard.insert_text(solution)
-    page.keyboard.press("Shift+Enter")
-    wait_until_idle(page)
-    page.keyboard.press("Shift+Enter")
-    wait_until_idle(page)
+    type_into(page, stub, solution)
     verdict = page.locator(".jp-OutputArea-output", has_text="✓ Right")
     verdict.first.wait_for(timeout=300_000)
     assert EXERCISE in verdict.first.inner_text()
     verdict.first.scroll_into_view_if_needed()
     screenshot(page, "exercise")
     assert list((lab[1] / "my").glob(f"{EXERCISE}*")), "the solution was not kept"
+
+
+def dialog(page: Any, button: str) -> str:
+    """Press a button of the dialog that comes; what the dialog says."""
+    shown = page.locator(".jp-Dialog-content")
+    shown.wait_for(timeout=300_000)
+    said = str(shown.inner_text())
+    shown.get_by_role("button", name=button).click()
+    shown.wait_for(state="detached", timeout=300_000)
+    return said
+
+
+def test_buttons_give_a_hint_the_next_exercise_and_one_as_it_was(page: Any, lab: tuple[str, Path]) -> None:
+    """In the notebook of the test before, whose exercise is solved."""
+    solved = page.locator(".jp-CodeCell", has_text=f"def {FUNCTION}").first
+    solved.locator(".cm-content").click()
+    page.get_by_role("button", name="Hint").click()
+    said = dialog(page, "Ok")
+    assert EXERCISE in said and "Hint 1 of" in said
+    page.get_by_role("button", name="Reset").click()
+    assert EXERCISE in dialog(page, "Reset")
+    page.locator(".jp-CodeCell", has_text=f"def {FUNCTION}").filter(has_text="YOUR CODE HERE").wait_for(timeout=300_000)
+    assert not list((lab[1] / "my").glob(f"{EXERCISE}*"))
+    (copy,) = (lab[1] / "my" / "backups").glob(f"{CHAPTER}-*.ipynb")
+    assert "YOUR CODE HERE" not in next(
+        cell.source for cell in nbformat.read(copy, as_version=4).cells if f"def {FUNCTION}" in cell.source
+    )
+    screenshot(page, "buttons")
+    page.get_by_role("button", name="Next").click()
+    first = page.locator(".jp-NotebookPanel:visible .jp-Cell.jp-mod-active", has_text="YOUR CODE HERE")
+    page.get_by_role("tab", name="00_welcome.ipynb").wait_for(timeout=300_000)
+    first.wait_for(timeout=300_000)
+
+
+def test_lab_shows_no_news() -> None:
+    """The setting is one that JupyterLab has; where nothing is set, it asks."""
+    settings = ROOT / "course" / "jupyter" / "share" / "jupyter" / "lab" / "settings"
+    overrides, _ = _get_overrides(str(settings))
+    plugin = "@jupyterlab/apputils-extension:notification"
+    assert overrides == {plugin: {"fetchNews": "false"}}
+    schemas = Path(get_app_dir()) / "schemas" / "@jupyterlab" / "apputils-extension"
+    schema = json.loads((schemas / "notification.json").read_text(encoding="utf-8"))["properties"]["fetchNews"]
+    assert schema["default"] == "none" and "false" in str(schema["oneOf"])
+
+
+def test_six_turns_see_every_notebook_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [str(number) for number in range(20)]
+    monkeypatch.delenv("MINITORCH_BROWSER_TURN", raising=False)
+    assert in_turn(names) == names
+    seen = []
+    for turn in range(100, 106):  # six commits after each other
+        monkeypatch.setenv("MINITORCH_BROWSER_TURN", str(turn))
+        seen.append(in_turn(names))
+    assert sorted(name for each in seen for name in each) == sorted(names)
+    assert {len(each) for each in seen} == {3, 4}

@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from course.__main__ import main
-from course.build import build, differences
-from course.bundle import MIME
+from course.authoring.build import build, differences
+from course.authoring.notebook import reference, scroll_long_outputs
+from course.authoring.source import SourceError, read_exercises
 from course.files import Course, write_atomically
-from course.notebook import reference, scroll_long_outputs
-from course.source import SourceError, read_exercises
+from course.grading.bundle import MIME
 
 CHAPTER = "01_fixture"
 NOTEBOOKS = [
@@ -191,6 +191,16 @@ def test_an_unknown_chapter_and_a_name_used_in_two_chapters(own_course: Course) 
     second = own_course.chapters / "02_second" / "exercises.py"
     write_atomically(second, (own_course.chapters / CHAPTER / "exercises.py").read_text())
     with pytest.raises(SourceError, match=r"02_second.*duplicate exercise 'predict_strides', also at .*01_fixture"):
+        build(own_course, ["01"])
+
+
+def test_two_checks_with_the_same_text_are_refused(own_course: Course) -> None:
+    """Or one exercise's right answer would be judged as the other's."""
+    text = (own_course.chapters / CHAPTER / "exercises.py").read_text()
+    names = set(re.findall(r'="(\w+)"', text))
+    second = own_course.chapters / "02_second" / "exercises.py"
+    write_atomically(second, re.sub(rf'="({"|".join(names)})"', r'="\1_again"', text))
+    with pytest.raises(SourceError, match=r"02_second.*the check's text is that of .*01_fixture"):
         build(own_course, ["01"])
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from course.bundle import bundle, describe, difference, encode, known_mistakes
-from course.mistakes import fingerprint
+from course.grading.bundle import bundle, describe, difference, encode, known_mistakes
+from course.grading.mistakes import fingerprint
 
 
 def compared(expected: Any, actual: Any, rtol: float = 1e-5, atol: float = 1e-6) -> str:

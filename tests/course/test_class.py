@@ -16,13 +16,13 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from course import find
-from course import grade as grade_module
 from course.__main__ import main
 from course.files import CODE, Course
-from course.find import RejectedError, notebooks, read
-from course.grade import Report, grade
-from course.printable import printable, printable_path
+from course.grading import find
+from course.grading import grade as grade_module
+from course.grading.find import RejectedError, notebooks, read
+from course.grading.grade import Report, grade
+from course.reports.printable import printable, printable_path
 
 posix = pytest.mark.skipif(os.name == "nt", reason="names of bytes, pipes and signals are POSIX's")
 
@@ -175,7 +175,7 @@ FORKS = """import subprocess
 subprocess.run(["setsid", "sleep", "500"])"""
 
 
-def sandboxed(grader: "subprocess.Popen[bytes]", word: str = "course.inside") -> list[psutil.Process]:
+def sandboxed(grader: "subprocess.Popen[bytes]", word: str = "course.sandbox.inside") -> list[psutil.Process]:
     """The processes that a grader has started, as soon as one has this word on its command line."""
     while grader.poll() is None:
         started = psutil.Process(grader.pid).children(recursive=True)

@@ -11,10 +11,11 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from course import cluster, sandbox
 from course.__main__ import main
 from course.files import Course
-from course.grade import Report, grade
+from course.grading import cluster
+from course.grading.grade import Report, grade
+from course.sandbox import outside
 
 pytestmark = pytest.mark.needs("dask")
 
@@ -112,8 +113,8 @@ def test_nobody_answers(course: Course, folder: Path, monkeypatch: pytest.Monkey
 def test_a_worker_that_differs_grades_nothing(
     monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], reason: str
 ) -> None:
-    about = {"version": cluster.version(), "is_sandboxed": False, "seed": 1, "limits": sandbox.Limits(), **change}
-    monkeypatch.setattr(sandbox, "trouble", lambda: "none")
+    about = {"version": cluster.version(), "is_sandboxed": False, "seed": 1, "limits": outside.Limits(), **change}
+    monkeypatch.setattr(outside, "trouble", lambda: "none")
     with pytest.raises(cluster.SandboxError, match=reason):
         cluster.grade_there(cluster.Run("test", **about), None, None, "")  # type: ignore[arg-type]
 
@@ -130,5 +131,5 @@ def test_a_lost_worker_costs_its_submission_alone() -> None:
 
 
 def test_dask_is_asked_for_only_where_it_is_used() -> None:
-    code = "import sys, course.grade, course.__main__; print('distributed' in sys.modules)"
+    code = "import sys, course.grading.grade, course.__main__; print('distributed' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"

@@ -6,19 +6,22 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from typing import Any
 
+import click
 import nbformat
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from course import practice
 from course.__main__ import main
-from course.files import CODE, Course
-from course.progress import table, table_of
+from course.files import CODE, DATA, Course
+from course.learner import practice
+from course.learner.progress import BAR, table, table_of
+from course.learner.update import update
 
 CHAPTER = "01_fixture"
-NO_COURSE = "no course in this folder or above it: go to a clone of its repository"
+NO_COURSE = "no course in this folder or above it: `course start FOLDER` makes one; or go to a clone of its repository"
 
 
 def command(course: Course, *arguments: str) -> tuple[int, str]:
@@ -41,7 +44,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run_installed(installed: Path, where: Path, *arguments: str, others: bool = True) -> tuple[int, str]:
     """Run `course` of the wheel in a folder, with the packages that it needs or without."""
-    path = [str(installed), *([sysconfig.get_path("purelib")] if others else [])]
+    packages = (sysconfig.get_path("purelib"), Path(click.__file__).parents[1])
+    path = [str(installed), *(dict.fromkeys(map(str, packages)) if others else [])]
     start = f"import sys; sys.path += {path}; from course.__main__ import main; main(prog_name='course')"
     environment = {key: text for key, text in os.environ.items() if key not in ("PYTHONPATH", "MINITORCH_COURSE_ROOT")}
     done = subprocess.run(
@@ -65,6 +69,103 @@ def test_an_installation_without_a_course_says_so(installed: Path, course: Cours
     )
     code, said = run_installed(installed, course.root, "check", f"exercises/{CHAPTER}.ipynb")
     assert (code, "0 of 8 points" in said) == (1, True), said
+
+
+LEARNED = "00_welcome"
+
+
+@pytest.fixture(scope="module")
+def started(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """The folder of a learner who has the course from its wheel alone."""
+    folder = tmp_path_factory.mktemp("home")
+    code, said = run_installed(installed, folder, "start", "learn")
+    assert (code, said) == (0, "The course is in learn. Next: cd learn, then course lab\n")
+    return Course(folder / "learn")
+
+
+def answered(course: Course, name: str) -> str:
+    """Write the reference's answer to an exercise into the learner's notebook; its text."""
+    cells = nbformat.read(course.solutions / f"{LEARNED}.ipynb", as_version=4).cells
+    text = next(cell.source for cell in cells if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
+    path = course.exercises / f"{LEARNED}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == name:
+            cell.source = text
+    nbformat.write(notebook, path)
+    return str(text)
+
+
+def test_a_folder_is_started_and_an_answer_graded(installed: Path, started: Course) -> None:
+    """From a wheel alone: what a learner does first."""
+    here = {path.name for path in started.root.iterdir()}
+    assert here == {"README.md", "docs", "exercises", "my", "notebooks", "pytest.ini", "solutions", "tests"}
+    names = {path.name for path in Course(CODE).pristine.glob("*.ipynb")}
+    for folder in (started.exercises, started.pristine, started.notebooks, started.solutions):
+        assert {path.name for path in folder.glob("*.ipynb")} == names
+    assert run_installed(installed, started.root, "next")[1].startswith("welcome_first_derivative (1 point)")
+    assert "class VersionCounter" in run_installed(installed, started.root, "read", "06")[1]
+    answered(started, "welcome_more_operations")
+    code, said = run_installed(installed, started.root, "grade", f"exercises/{LEARNED}.ipynb")
+    assert (code, "graded, 3 of 14 points" in said) == (0, True), said
+    assert "welcome_more_operations" in str(list(started.mine.glob("*.py")))
+
+
+def test_a_folder_that_holds_something_is_refused(installed: Path, started: Course, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for where, name in ((started.root, "."), (tmp_path, "file"), (tmp_path, ".")):
+        before = sorted(where.iterdir())
+        code, said = run_installed(installed, where, "start", name)
+        assert (code, said) == (1, f"Error: {name} is not empty: name a folder that is new or empty\n")
+        assert sorted(where.iterdir()) == before
+    (tmp_path / "empty").mkdir()
+    assert run_installed(installed, tmp_path, "start", "empty")[0] == 0
+
+
+def test_the_tests_run_in_a_started_folder(installed: Path, started: Course) -> None:
+    """With the markers and the way of importing that pyproject.toml has; and none looks beside the installed code."""
+    code, said = run_installed(installed, started.root, "mine", "-q", "tests/mytorch/test_01_settings.py")
+    assert (code, "passed" in said, "warning" in said) == (0, True, False), said
+    assert not [path.name for path in started.root.glob("tests/mytorch/*.py") if "import CODE" in path.read_text()]
+
+
+def test_an_update_brings_what_is_installed_and_keeps_the_answers(installed: Path, started: Course) -> None:
+    text = answered(started, "welcome_squared_distance")
+    assert run_installed(installed, started.root, "update") == (0, "")
+    data = installed / "course" / "data"
+    for folder in ("exercises/.pristine", "notebooks"):
+        path = data / folder / f"{LEARNED}.ipynb"
+        notebook = nbformat.read(path, as_version=4)
+        notebook.cells[0].source += "\n\nThis is new."
+        path.write_text(nbformat.v4.writes(notebook) + "\n")
+    old = data / "exercises/.pristine/16_losses_and_optimizers.ipynb"
+    old.rename(old.with_name("16_renamed.ipynb"))
+    code, said = run_installed(installed, started.root, "update")
+    assert (code, said) == (0, f"kept a copy: my/backups/{LEARNED}-1.ipynb\n")
+    for path in (started.exercises / f"{LEARNED}.ipynb", started.notebooks / f"{LEARNED}.ipynb"):
+        assert "This is new." in path.read_text()
+    cells = nbformat.read(started.exercises / f"{LEARNED}.ipynb", as_version=4).cells
+    assert text in [cell.source for cell in cells]
+    assert {path.name[:4] for path in started.pristine.glob("16_*")} == {"16_r"}
+    assert (started.exercises / "16_losses_and_optimizers.ipynb").exists()  # the learner may have worked in it
+
+
+def test_a_copy_of_the_code_is_not_updated_from_itself() -> None:
+    with pytest.raises(ValueError, match=r"is a clone of the course: git pull"):
+        update(Course(CODE))
+    with pytest.raises(ValueError, match="is a student's copy: name the archive of the new version"):
+        update(Course(DATA))
+
+
+def test_lab_finds_the_command_and_begins_with_the_welcome(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[Any] = []
+    monkeypatch.setattr(subprocess, "call", lambda *arguments, **named: called.append((arguments, named)) or 3)
+    monkeypatch.setenv("PATH", os.defpath)
+    assert command(course, "lab", "--no-browser", "--port", "9") == (3, "")
+    (((start,), named),) = called
+    assert start[:3] == [sys.executable, "-m", "jupyterlab"] and start[4:] == ["--no-browser", "--port", "9"]
+    assert start[3].endswith("=/lab/tree/notebooks/00_welcome.ipynb") and named["cwd"] == course.root
+    assert named["env"]["PATH"].split(os.pathsep)[0] == str(Path(sys.executable).parent)
 
 
 def test_an_installation_without_the_extra_says_which_it_needs(installed: Path, tmp_path: Path) -> None:
@@ -130,11 +231,29 @@ def test_the_whole_course_fits_80_columns() -> None:
     shown = {name: io.StringIO() for name in ("", *chapters)}
     for name, text in shown.items():
         Console(file=text, width=80).print(table_of(course, name) if name else table(course))
-    assert len(shown[""].getvalue().splitlines()) < len(chapters) + 10
+    assert len(shown[""].getvalue().splitlines()) == len(chapters) + 2  # one screen
     assert all(chapter in shown[""].getvalue() for chapter in chapters)
     for exercise in exercises:
-        names = [exercise.name, *(part.partition(":")[2] for part in exercise.parts)]
+        names = [exercise.name, *(part.partition(":")[2] for part in exercise.kind.parts)]
         assert all(name in shown[exercise.chapter].getvalue() for name in names), exercise.name
+
+
+def test_progress_in_bars_and_in_detail(own_course: Course) -> None:
+    own_course.mine.mkdir(exist_ok=True)
+    practice.solution_path(own_course, "contiguous_strides").write_text("x = 1\n")
+    code, said = command(own_course, "progress")
+    head, chapter, total, following = said.splitlines()
+    assert head.split() == ["chapter", "points", "done", "your", "parts"]
+    every = practice.exercises(own_course)
+    points = {exercise.name: exercise.points for exercise in every}
+    filled = BAR * points["contiguous_strides"] // sum(points.values())
+    assert (chapter.count("█"), chapter.count("░")) == (filled, BAR - filled) != (0, BAR)
+    counts = f"{points['contiguous_strides']} of {sum(points.values())}"
+    assert (code, counts in chapter, counts in total) == (0, True, True)
+    assert following == "Next: predict_strides in exercises/01_fixture.ipynb"
+    code, said = command(own_course, "progress", "--all")
+    assert code == 0 and all(exercise.name in said for exercise in every)
+    assert "✓ contiguous_strides" in said and "      contiguous_strides" in said  # the part, below the exercise
 
 
 def test_a_folder_is_checked(own_course: Course) -> None:

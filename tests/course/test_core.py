@@ -1,5 +1,6 @@
 """Core exercises, from the source to the learner's own mytorch, in a course of one chapter and a small package."""
 
+import json
 import os
 import re
 import shutil
@@ -12,11 +13,13 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from course import package, sandbox
-from course.build import build, differences
+from course.authoring import definitions, parts
+from course.authoring.build import build, differences
+from course.authoring.source import SourceError, read_exercises
 from course.files import CODE, Course
-from course.grade import Item, grade, practise
-from course.source import SourceError, read_exercises
+from course.grading.grade import Item, grade, practise
+from course.learner import package, share, written
+from course.sandbox import outside
 
 CHAPTER = "06_core"
 RIGHT = """def strides(size):
@@ -77,7 +80,7 @@ def test_the_learners_notebook_holds_stubs_and_nothing_of_the_reference(core_cou
     cells = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in filled(core_course).cells}
     assert cells["core_strides"].source == (
         "def strides(size: tuple[int, ...]) -> tuple[int, ...]:\n"
-        '    """The stride of each dimension of a contiguous array, in elements."""\n'
+        '    """The stride of each dimension, in elements.\n\n    The last one is 1.\n    """\n'
         "    # YOUR CODE HERE\n    raise NotImplementedError()"
     )
     assert cells["core_derivative"].source.startswith("from mytorch.derivatives import derivative\n")
@@ -190,6 +193,8 @@ def test_what_compares_stands_beside_this_file(): assert Path(compare.__file__).
 @pytest.mark.part("mytorch.derivatives:derivative.mul")
 def test_mul(): pass
 
+def test_offset(mytorch): assert mytorch.offset((2, 3), (1, 1)) == 4
+
 def test_of_no_part(): assert False
 """
 
@@ -208,23 +213,77 @@ def tested_course(own_core_course: Course) -> Course:
 
 def test_course_mine_runs_the_tests_of_the_learners_parts_and_says_their_share(tested_course: Course) -> None:
     course = tested_course
-    assert course_command(course, "mine").split("\n", 1)[1] == (
-        "Nothing is yours yet: `course next` says where to begin.\n"
-        "0 of 13 definitions of mytorch are yours, 0 of 63 lines (0 %)\n"
-    )
+    shown = course_command(course, "mine")
+    assert "Nothing is yours yet: `course next` says where to begin.\n" in shown
+    assert "0 of 10 definitions of mytorch are yours, 0 of 24 lines of code (0 %).\n" in shown
     (course.mine / "core_tensor.py").write_text("def rows(self):\n    return 1\n\ndef describe(self):\n    return ''\n")
     shown = course_command(course, "mine")
     assert shown.startswith("1\n") and "FAILED tests/mytorch/test_parts.py::test_rows" in shown
-    assert "1 failed, 2 passed, 3 deselected" in shown
-    assert shown.endswith("2 of 13 definitions of mytorch are yours, 4 of 60 lines (7 %)\n")
+    assert "1 failed, 2 passed, 4 deselected" in shown
+    assert "2 of 10 definitions of mytorch are yours, 5 of 23 lines of code (22 %).\n" in shown
+    assert "2 of 4 asked for by exercises" in shown and "0 of 6 given" in shown
 
 
-def test_a_part_that_no_test_misses_is_named(tested_course: Course) -> None:
-    call = [sys.executable, "-m", "pytest", "-q", "-p", "course.stubs", "-p", "no:cacheprovider", "tests/mytorch"]
+def find_what_tests_see(course: Course) -> tuple[int, list[str]]:
+    """Make `tests/mytorch/seen.json`: the exit code, and the definitions that no test misses."""
+    call = [sys.executable, "-m", "course.authoring.stubs"]
     environment = {**os.environ, "PYTHONPATH": str(CODE)}
-    done = subprocess.run(call, cwd=tested_course.root, env=environment, capture_output=True, text=True, check=False)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("no test misses")]
-    assert (done.returncode, lines) == (1, ["no test misses mytorch.derivatives:derivative.mul"])
+    done = subprocess.run(call, cwd=course.root, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, [line[15:] for line in done.stdout.splitlines() if line.startswith("no test misses")]
+
+
+def test_a_definition_that_no_test_misses_is_named(tested_course: Course) -> None:
+    code, missing = find_what_tests_see(tested_course)
+    unseen = ["derivatives:derivative.mul", "derivatives:derivative.neg", "derivatives:slope", "strides:later"]
+    assert (code, missing) == (1, [*(f"mytorch.{each}" for each in unseen), "mytorch.tensor:Tensor.describe"])
+    seen = json.loads((tested_course.root / "tests" / "mytorch" / "seen.json").read_text())
+    assert seen["mytorch.strides:offset"] == ["tests/mytorch/test_parts.py::test_offset"]
+    assert "mytorch.strides:later" not in seen
+
+
+def test_a_definition_without_an_exercise_can_be_written(tested_course: Course) -> None:
+    course = tested_course
+    tests = course.root / "tests" / "mytorch" / "test_parts.py"
+    tests.write_text("def test_offset(mytorch): assert mytorch.offset((2, 3), (1, 1)) == 4\n")
+    find_what_tests_see(course)
+    assert "strides: offset, later\n" in course_command(course, "write")
+    assert "is what exercise 'core_strides' asks for" in course_command(course, "write", "strides")
+    assert "no definition 'ofset'; did you mean offset?" in course_command(course, "write", "ofset")
+    assert "Write it, then give this command again." in course_command(course, "write", "offset")
+    path = course.mine / "writing" / "strides.offset.py"
+    text = path.read_text()
+    assert "How many elements lie before" in text and "test_parts.py::test_offset" in text and "np.dot" not in text
+    assert "Write it, then" in course_command(course, "write", "offset")
+    body = "# YOUR CODE HERE\n    raise NotImplementedError()"
+    path.write_text(text.replace(body, "return 0"))
+    shown = course_command(course, "write", "offset")
+    assert shown.startswith("1\n") and "mytorch.strides:offset is not right yet" in shown
+    assert not (course.mine / "written").exists()
+    path.write_text(text.replace(body, "return sum(map(lambda each, step: each * step, index, strides(size)))"))
+    assert "✓ mytorch.strides:offset is yours" in course_command(course, "write", "offset")
+    mine = (course.mine / "mytorch" / "strides.py").read_text()
+    assert "# yours (course write)\ndef offset(" in mine and "np.dot" not in mine
+    assert "✓ offset, later\n" in course_command(course, "write")
+    assert "1 of 10 definitions of mytorch are yours, 2 of 24" in course_command(course, "mine")
+
+
+def test_all_of_the_package_can_be_the_learners(tested_course: Course) -> None:
+    """With every definition written, what is left of the reference is its imports and tables."""
+    course = tested_course
+    files = package.read(course.reference)
+    for part in definitions.names(files):
+        path = written.path(course, part)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = parts.text_of(files, part, decorators=False)
+        path.write_text(f"# mine: {part}\n{text}")
+    package.write(course)
+    now = package.read(course.mine / "mytorch")
+    assert sum(text.count("# mine: ") for text in now.values()) == len(definitions.names(files)) == 10
+    found = share.of(course)
+    assert (found.count(mine=True), found.lines(mine=True)) == (found.count(), found.lines())
+    for name, text in now.items():
+        kept = [line for line in text.split("\n") if not line.lstrip().startswith(("# mine: ", "# yours"))]
+        assert [line for line in kept if line.strip()] == [line for line in files[name].split("\n") if line.strip()]
 
 
 def scores(course: Course, tmp_path: Path, **submissions: Any) -> dict[str, dict[str, Item]]:
@@ -292,8 +351,8 @@ def test_what_a_grade_finds_without_a_sandbox(
     core_course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search finds what lies in the files. What the kernel imports or is given does not hold it."""
-    monkeypatch.setattr(sandbox, "has_bubblewrap", lambda: False)
-    monkeypatch.setattr(sandbox, "has_landlock", lambda: False)
+    monkeypatch.setattr(outside, "has_bubblewrap", lambda: False)
+    monkeypatch.setattr(outside, "has_landlock", lambda: False)
     submissions = {
         "files": filled(core_course, core_strides=searching(core_course, core_course.root)),
         "memory": filled(core_course, core_strides=searching(core_course)),
@@ -359,6 +418,8 @@ HEADER = 'exercise="core_strides" kind="core" points=4 part="mytorch.strides:str
             '# %% solution="core_strides"\nx = 1\n\n# %% check="core_strides"',
             "the build makes",
         ),
+        ("def strides():", "def stride():", "each is named as a part, ['strides']"),
+        ('The last one is 1.\n    """', 'The last one is 1.\n    """\n    return 1', "and is a docstring alone"),
         ("def strides(size):\n    made, step", "def stride(size):\n    made, step", "defines no part of the exercise"),
     ],
 )

@@ -12,10 +12,10 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from course import practice
 from course.__main__ import main
-from course.build import build, differences
+from course.authoring.build import build, differences
 from course.files import CODE, Course
+from course.learner import practice
 
 CHAPTER = "01_fixture"
 STRIDES = "def contiguous_strides(size):\n    return mine"

@@ -14,15 +14,15 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from course import compare, judge, reference
-from course.execute import expected_bundle
+from course.authoring.execute import expected_bundle
+from course.authoring.notebook import OURS, checks, exercise_of, role, tasks
+from course.authoring.parts import short
 from course.files import CODE, Course
-from course.grade import Item, score
-from course.kit import Kits
-from course.merge import solutions_of
-from course.notebook import OURS, checks, exercise_of, role, tasks
-from course.parts import short
-from course.sandbox import Limits
+from course.grading import compare, reference, runner
+from course.grading.grade import Item, score
+from course.grading.kit import Kits
+from course.grading.merge import solutions_of
+from course.sandbox.outside import Limits
 
 HEADER = re.compile(r'^# %% \[markdown\] .*exercise="(\w+)"', re.MULTILINE)
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -63,29 +63,29 @@ def graded(root: Path, chapter: str) -> dict[str, dict[str, Item]]:
                 mutant = sources[exercise_of(cell)]
                 cell.source = cell.metadata[OURS]["stub"] if mutant is None else mutant["source"]
     stop, limits = threading.Event(), Limits(wall_seconds=3600)
-    sandboxes: dict[Path, judge.Started] = {}
+    sandboxes: dict[Path, runner.Started] = {}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
 
         @contextmanager
-        def start(task: judge.Task) -> Iterator[judge.Started]:
+        def start(task: runner.Task) -> Iterator[runner.Started]:
             running = sandboxes.get(task.packages)
             if running is None or not running.is_usable:
-                running = stack.enter_context(judge.started(task, SEED, limits, stop))
+                running = stack.enter_context(runner.started(task, SEED, limits, stop))
             sandboxes[task.packages] = running
             yield running
 
         ready = reference.run(solved, Kits(Path(folder), course, solved), SEED, False, stop, start)
         read = {name: solutions_of(notebook, solved) for name, notebook in submissions.items()}
-        outcomes: dict[str, dict[str, judge.Outcome]] = {name: {} for name in read}
+        outcomes: dict[str, dict[str, runner.Outcome]] = {name: {} for name in read}
 
-        def run(asked: dict[str, list[judge.Task]]) -> None:
+        def run(asked: dict[str, list[runner.Task]]) -> None:
             named = {
                 (name, task.exercise): replace(task, exercise=f"{task.exercise} of {name}")
                 for name, each in asked.items()
                 for task in each
             }
             expected = {task.exercise: ready.expected[key] for (_, key), task in named.items()}
-            ran = judge.run(named.values(), SEED, limits, stop, compare.hear, expected, start)
+            ran = runner.run(named.values(), SEED, limits, stop, compare.hear, expected, start)
             for (name, key), task in named.items():
                 outcomes[name][key] = ran[task.exercise]
 

@@ -12,17 +12,18 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from course import cgroup, compare, kit, sandbox
-from course import grade as grading
 from course.__main__ import main
-from course.execute import WeakCheckError
+from course.authoring.execute import WeakCheckError
 from course.files import CODE, Course, write_atomically
-from course.grade import Report, Result, grade, practise, score
-from course.judge import Outcome
-from course.kit import Kits
-from course.merge import Submission
-from course.reference import Reference
-from course.sandbox import Limits
+from course.grading import compare, kit
+from course.grading import grade as grading
+from course.grading.grade import Report, Result, grade, practise, score
+from course.grading.kit import Kits
+from course.grading.merge import Submission
+from course.grading.reference import Reference
+from course.grading.runner import Outcome
+from course.sandbox import outside
+from course.sandbox.outside import Limits, cgroup
 
 CHAPTER = "01_fixture"
 NAMES = ["predict_strides", "contiguous_strides", "running_mean", "smallest_step"]
@@ -138,7 +139,7 @@ def report(course: Course, submission: Callable[..., Any], tmp_path_factory: pyt
     (folder / ".hidden").mkdir()
     nbformat.write(other, folder / ".hidden" / "checkpoint.ipynb")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("course.warm._CELL_SECONDS", 1)  # what never ends does so twice
+        patch.setattr("course.grading.warm._CELL_SECONDS", 1)  # what never ends does so twice
         return grade([folder, folder / "missing.ipynb"], course, jobs=2, limits=Limits(cell_seconds=10))
 
 
@@ -346,7 +347,7 @@ def test_the_command_and_that_a_seed_repeats_a_grade(
     assert written[0] == written[1]
     assert written[0]["seed"] == 5
     assert written[0]["submissions"][0]["chapter"] == CHAPTER
-    for shown in ("mine.ipynb: graded, 0 of 8 points", "contiguous_strides", "seed 5", sandbox.description()):
+    for shown in ("mine.ipynb: graded, 0 of 8 points", "contiguous_strides", "seed 5", outside.description()):
         assert shown in done.output
 
 
@@ -363,16 +364,16 @@ def test_untrusted_submissions_are_graded_in_the_sandbox_alone(
     path = tmp_path / "mine.ipynb"
     nbformat.write(submission(contiguous_strides=RIGHT_STRIDES), path)
     command = ["--root", str(course.root), "grade", str(path), "--untrusted"]
-    if not sandbox.trouble():
+    if not outside.trouble():
         done = CliRunner().invoke(main, command)
         assert (done.exit_code, "3 of 8 points" in done.output) == (0, True)
         assert "sandboxed with bubblewrap" in done.output and "trusted submissions only" not in done.output
     with monkeypatch.context() as patch:
         patch.setattr(cgroup, "available", lambda: False)
-        patch.setattr(sandbox.os, "getuid", lambda: 0)
+        patch.setattr(outside.os, "getuid", lambda: 0)
         done = CliRunner().invoke(main, command)
         assert done.exit_code == 2 and "--untrusted needs a sandbox: root's processes" in done.output
-    monkeypatch.setattr(sandbox, "has_bubblewrap", lambda: False)
+    monkeypatch.setattr(outside, "has_bubblewrap", lambda: False)
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 2 and "--untrusted needs a sandbox: bubblewrap is not installed" in done.output
     done = CliRunner().invoke(main, command[:-1])
@@ -473,7 +474,7 @@ def test_a_fault_of_the_machine_is_told_from_the_learners(
     course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nbformat.write(submission(solved=True), tmp_path / "a.ipynb")
-    monkeypatch.setattr(sandbox, "plain_environment", lambda folder: {"PYTHONHOME": "/nowhere"})
+    monkeypatch.setattr(outside, "plain_environment", lambda folder: {"PYTHONHOME": "/nowhere"})
     report = grade([tmp_path / "a.ipynb"], course)
     assert [result.status for result in report.submissions] == ["not graded"]
     assert "the sandbox could not be started: " in report.submissions[0].reason
@@ -497,13 +498,15 @@ def test_packages_that_cannot_be_made_are_no_learners_fault(
 def test_without_fork_each_exercise_has_a_process_of_its_own(
     course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inside = (CODE / "course" / "inside.py").read_text()
+    inside = (CODE / "course" / "sandbox" / "inside.py").read_text()
     assert 'if not hasattr(os, "fork"):' in inside
     copy = kit._copy
 
     def copied(folder: Path, roots: dict[str, Path]) -> None:
         copy(folder, roots)
-        (folder / "course" / "inside.py").write_text(inside.replace('if not hasattr(os, "fork"):', "if True:"))
+        (folder / "course" / "sandbox" / "inside.py").write_text(
+            inside.replace('if not hasattr(os, "fork"):', "if True:")
+        )
 
     monkeypatch.setattr(kit, "_copy", copied)
     nbformat.write(submission(solved=True, running_mean="1 / 0"), tmp_path / "a.ipynb")

@@ -9,8 +9,8 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 from course.files import Course
-from course.grade import Item, grade
-from course.merge import solutions_of
+from course.grading.grade import Item, grade
+from course.grading.merge import solutions_of
 
 SHOWS = """from IPython.display import HTML, display
 def contiguous_strides(size):

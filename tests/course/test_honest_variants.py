@@ -11,11 +11,11 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from course import parts
-from course.assemble import read
+from course.authoring import parts
+from course.authoring.assemble import read
+from course.authoring.notebook import exercise_of, role
 from course.files import CODE, Course
-from course.grade import Report, Result, grade
-from course.notebook import exercise_of, role
+from course.grading.grade import Report, Result, grade
 from tests.course.attacks import target
 from tests.course.attacks.target import Attack, Target
 

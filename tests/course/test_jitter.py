@@ -4,10 +4,13 @@ import subprocess
 import sys
 
 import nbformat
+import numpy as np
+import pytest
 from click.testing import CliRunner
 from nbformat.v4 import new_code_cell, new_output
 
 from course.__main__ import main
+from course.authoring.jitter import Jittered
 from course.files import CODE, Course
 
 NUMBERS = """
@@ -15,7 +18,7 @@ import sys
 import numpy as np
 a, b = (np.random.default_rng(0).normal(size=(2, 40, 40)) * 3).astype("f4")
 plain, exact = np.matmul(a, b), np.matmul(a.astype("f8"), b.astype("f8"))
-from course import jitter
+from course.authoring import jitter
 jitter.install(int(sys.argv[1]))
 import minitorch as torch
 """
@@ -62,6 +65,23 @@ def test_machines_differ_and_each_is_the_same_every_time() -> None:
     show = "print(np.matmul(a, b).tobytes().hex())"
     first, again, other = (printed(NUMBERS, show, machine=machine) for machine in (1, 1, 2))
     assert first == again != other
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_computed_beside_the_result_warns_of_nothing() -> None:
+    """A product may note a division by 0 in its float64 kernel, and nothing in the float32 one."""
+
+    def function(x: np.ndarray) -> np.ndarray:
+        return x if x.dtype == np.float32 else x / (x - x)
+
+    found = Jittered(function, lambda function, args, kwargs, result: np.abs(result), 3)(np.ones(2, "f4"))
+    assert found.dtype == np.float32
+
+
+def test_what_minitorch_is_silent_about_stays_silent() -> None:
+    infinite = "import warnings\nwith warnings.catch_warnings(record=True) as caught:\n"
+    infinite += "    torch.full((4, 4), torch.inf) @ torch.zeros(4, 4)\nprint(len(caught))"
+    assert printed(NUMBERS, infinite).strip() == "0"
 
 
 SHOWS = "import numpy as np\nfor n in (100, 200, 300): print((np.arange(n, dtype='f4') / 7).sum() * 1e4)"

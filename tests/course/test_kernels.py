@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from course import kernels
+from course.authoring import kernels
 
 
 @pytest.fixture

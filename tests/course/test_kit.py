@@ -1,6 +1,7 @@
 """The part under test is nowhere in the packages that an exercise can import."""
 
 import ast
+import itertools
 import marshal
 import subprocess
 import sys
@@ -11,10 +12,11 @@ from types import CodeType
 import nbformat
 import pytest
 
-from course import locate, parts
-from course.files import CODE, Course
-from course.kit import Kits
-from course.notebook import tasks
+from course.authoring import parts
+from course.authoring.notebook import tasks
+from course.files import CODE, DATA, Course
+from course.grading import locate
+from course.grading.kit import Kits, _left_out
 
 SOURCE = '''
 import functools
@@ -121,11 +123,13 @@ def test_neither_source_nor_bytecode_of_what_an_exercise_replaces_is_left(
     kits = Kits(tmp_path / "kits", course, nbformat.read(course.solutions / notebook, as_version=4))
     places = locate.locate_all([target], [str(CODE)])[target]
     assert places
-    for file, line in places:
+    for (file, line), (following, end) in itertools.pairwise([*places, ("", 0)]):
         copied = kits.packages(exercise) / Path(file).relative_to(CODE)
         before, after = Path(file).read_text().splitlines(), copied.read_text().splitlines()
         changed = [number for number, pair in enumerate(zip(before, after, strict=True), 1) if pair[0] != pair[1]]
-        assert changed and min(changed) > line and any("is yours to write" in after[number - 1] for number in changed)
+        own = [number for number in changed if line < number and (following != file or number < end)]
+        assert own and any("is yours to write" in after[number - 1] for number in own)
+        assert min(changed) > min(start for each, start in places if each == file)
         (compiled,) = (copied.parent / "__pycache__").glob(f"{copied.stem}.*.pyc")
         (code,) = [each for each in codes(marshal.loads(compiled.read_bytes()[16:])) if each.co_firstlineno == line][:1]
         assert set(code.co_names) == {"RuntimeError"}
@@ -160,3 +164,9 @@ def test_the_arrays_of_gpus_hold_no_part_of_mytorch(core_course: Course, tmp_pat
     }
     assert "visible_devices" in asked and "ndarray" in defined
     assert not asked & defined
+
+
+def test_the_answers_that_a_wheel_carries_are_not_copied() -> None:
+    names = ["check.py", "data", "file.so.lock"]
+    assert _left_out(str(DATA.parent), names) == {"data", "file.so.lock"}
+    assert _left_out(str(CODE / "minitorch" / "utils"), names) == {"file.so.lock"}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 
+from course.authoring.minutes import lines, words
 from course.files import CODE, Course
 
 COURSE = Course(CODE)
@@ -18,18 +18,10 @@ LIMITS = {"words": 2000, "cells": 45, "lines of code": 180}
 def size(lesson: Any) -> dict[str, int]:
     sources = {kind: [cell.source for cell in lesson.cells if cell.cell_type == kind] for kind in ("markdown", "code")}
     return {
-        "words": sum(words(text) for text in sources["markdown"]),
+        "words": sum(map(words, sources["markdown"])),
         "cells": len(lesson.cells),
-        "lines of code": sum(bool(line.strip()) for text in sources["code"] for line in text.splitlines()),
+        "lines of code": sum(map(lines, sources["code"])),
     }
-
-
-def words(markdown: str) -> int:
-    """Counted as they are read: code blocks, tables, headings and the addresses of links aside, and no lone signs."""
-    text = re.sub(r"^```.*?^```", "", markdown, flags=re.MULTILINE | re.DOTALL)
-    text = re.sub(r"^(#|\|).*", "", text, flags=re.MULTILINE)
-    text = re.sub(r"\]\([^)]*\)", "]", text)
-    return sum(bool(re.search(r"\w", word)) for word in text.split())
 
 
 @pytest.mark.parametrize("path", sorted(COURSE.notebooks.glob("*.ipynb")), ids=lambda path: path.stem)
@@ -41,3 +33,8 @@ def test_a_lesson_fits_into_an_hour(path: Path) -> None:
 def test_what_counts_as_a_word() -> None:
     text = "# A heading\nSee [two words](an/address.ipynb).\n\n- `a = b` – no\n\n| a table |\n\n```\ncode = 1\n```\n"
     assert words(text) == 6  # See, two, words, a, b, no
+    assert words("Why?\n\n<details><summary>Answer</summary>\n\n- That is why.\n\n</details>\n\nNext.") == 2
+
+
+def test_what_counts_as_a_line() -> None:
+    assert [lines(line) for line in ("", "# proof-leaves", "# a comment", "x = 1")] == [0, 0, 1, 1]

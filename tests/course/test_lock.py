@@ -217,7 +217,7 @@ def test_two_parts_at_once_and_one_part_twice(parts: Any) -> None:
 
 
 def test_one_lock_in_two_threads(parts: Any) -> None:
-    from course.lock import locked
+    from course.learner.lock import locked
 
     double = parts.double
     entered, leave, left = threading.Event(), threading.Event(), threading.Event()

@@ -7,8 +7,8 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-from course import package
 from course.files import CODE, Course
+from course.learner import package
 
 RIGHT = "def contiguous_strides(size):\n    return tuple(int(np.prod(size[d + 1:])) for d in range(len(size)))"
 

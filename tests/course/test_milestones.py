@@ -8,9 +8,10 @@ import sys
 import nbformat
 import pytest
 
-from course import package, practice
+from course import lesson
+from course.authoring.notebook import exercise_of, role
 from course.files import CODE, Course
-from course.notebook import exercise_of, role
+from course.learner import package, practice
 
 TWO_MOONS = """
 import sys
@@ -39,16 +40,16 @@ print("right:", ((score > 0) == (y > 0)).sum().item(), "minitorch:", "minitorch"
 
 @pytest.fixture(scope="module")
 def learner(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """A learner who has solved the core exercises of chapters 02, 03 and 06, and no other."""
+    """A learner who has solved the core exercises of chapters 02, 02b, 03 and 06, and no other."""
     course = Course(tmp_path_factory.mktemp("learner"))
     for name in ("exercises", "solutions", "tests"):
         (course.root / name).symlink_to(CODE / name)
-    for path in sorted(course.solutions.glob("0[236]_*.ipynb")):
+    for path in sorted(course.solutions.glob("0[236]*.ipynb")):
         solutions = {
             exercise_of(cell): cell.source for cell in nbformat.read(path, 4).cells if role(cell) == "solution"
         }
         for exercise in practice.exercises(course):
-            if exercise.parts and exercise.name in solutions:
+            if exercise.kind.parts and exercise.name in solutions:
                 place = practice.solution_path(course, exercise.name)
                 place.parent.mkdir(exist_ok=True)
                 place.write_text(solutions[exercise.name] + "\n", encoding="utf-8")
@@ -83,9 +84,22 @@ def test_course_mine_tests_what_is_theirs_and_says_how_much(learner: Course) -> 
     theirs = [
         part
         for exercise in practice.exercises(learner)
-        for part in exercise.parts
+        for part in exercise.kind.parts
         if practice.is_kept(learner, exercise)
     ]
     assert int(share[1]) == len(set(theirs)) > 10
     assert int(share[3]) < int(share[4]) / 2
     assert re.search(r"\d+ passed", printed) and "failed" not in printed, printed
+
+
+def test_a_wrong_part_takes_the_place_of_a_right_one() -> None:
+    right = lesson.mytorch(24)
+    wrong = lesson.mytorch_with(
+        {"mytorch.nn.activation:derivative.relu": 'derivative("relu", x=lambda g, result: 5 * g)'}, 24
+    )
+    gradients = []
+    for mytorch in (right, wrong):
+        x = mytorch.tensor([-1.0, 2.0], requires_grad=True)
+        mytorch.relu(x).sum().backward()
+        gradients.append(x.grad.tolist())
+    assert gradients == [[0.0, 1.0], [5.0, 5.0]]

@@ -11,11 +11,11 @@ import nbformat
 import pytest
 
 from course import nbgrader as in_nbgrader
-from course import package
-from course.bundle import bundle
 from course.check import PRACTICE_SEED
 from course.files import Course
-from course.nbgrader_source import write_source
+from course.grading.bundle import bundle
+from course.grading.nbgrader_source import write_source
+from course.learner import package
 
 SCORES = """
 import json, sys

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 
-from course import practice
 from course.files import CODE, Course
+from course.learner import practice
 
 CHAPTER = "01_fixture"
 RIGHT = "def contiguous_strides(size):\n    return tuple(int(np.prod(size[d + 1:])) for d in range(len(size)))"

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from course import core, parts
-from course.assemble import as_of, assemble, load, read
-from course.cells import cut, solved
+from course.authoring import core_exercises, parts
+from course.authoring.assemble import as_of, assemble, load, read
+from course.authoring.cells import cut, solved
 
 FILES = read(Path(__file__).parent / "fixtures_core" / "chapters" / "mytorch")
 ROWS, DESCRIBE, MUL = (
@@ -47,7 +47,7 @@ def test_every_part_swapped_for_itself_gives_the_text_back(decorators: bool) -> 
 
 def test_the_solution_of_every_part_can_be_put_back_and_its_stub_raises() -> None:
     for part in parts.names(FILES):
-        cell = core.solution(FILES, [part], set())
+        cell = core_exercises.solution(FILES, [part], set())
         assert load(assemble(FILES, None, {part: solved(cell)})).strides((2, 3)) == (3, 1)
         assert "YOUR CODE HERE" in cut(cell) or "Module" in part
         assert "secret" not in cut(cell) and "g * y" not in cut(cell)
@@ -86,7 +86,7 @@ def test_a_decorator_that_changes_what_a_function_does_is_the_learners(cell: str
 
 def test_such_a_decorator_is_part_of_the_reference_and_not_of_the_stub() -> None:
     files = {"__init__.py": QUIET}
-    cell = core.solution(files, ["mytorch:run"], set())
+    cell = core_exercises.solution(files, ["mytorch:run"], set())
     assert "\nfrom mytorch import no_grad\n@no_grad()\n### END SOLUTION\ndef run(x):" in cell and "mark" not in cell
     assert cut(cell).startswith("def run(x):") and cut(cell).count("raise") == 1
     assert parts.swap(QUIET, solved(cell), ["run"]).count('@mark("run")\n@no_grad()\n') == 1
@@ -276,14 +276,14 @@ def test_tracebacks_and_inspect_show_the_learners_lines() -> None:
 
 def test_a_given_part_is_quoted_and_the_learners_is_not() -> None:
     taken = {ROWS: "rows_exercise", STRIDES: "strides_exercise"}
-    quoted = core.quoted(FILES, ["mytorch.strides:offset", "mytorch.tensor:Tensor"], taken)
+    quoted = core_exercises.quoted(FILES, ["mytorch.strides:offset", "mytorch.tensor:Tensor"], taken)
     assert quoted.startswith("`mytorch/strides.py`\n\n```python\ndef offset(")
     assert "`mytorch/tensor.py`\n\n```python\nclass Tensor:" in quoted
     assert '"""The number of rows."""\n        ...  # yours: exercise rows_exercise' in quoted
     assert "len(self.values)" not in quoted
     for part in (STRIDES, ROWS):
         with pytest.raises(parts.PartError, match="is what exercise"):
-            core.quoted(FILES, [part], taken)
+            core_exercises.quoted(FILES, [part], taken)
 
 
 def test_imports_of_a_cell_are_those_that_its_definitions_need() -> None:
@@ -292,9 +292,9 @@ def test_imports_of_a_cell_are_those_that_its_definitions_need() -> None:
         "a.py": "# 02 · Two\nfrom b import np\nSTEP = 1\nclass Base: pass\n"
         "def f(x: Base, y=STEP, *, z=lambda: Base): return np\nclass C(Base):\n    one = STEP\n    two = one\n",
     }
-    assert core.imports(files, {"m.a:f": parts.text_of(files, "m.a:f")}, set()) == ["from m.a import STEP"]
-    assert core.imports(files, {"m.a:C": parts.text_of(files, "m.a:C")}, {"STEP"}) == ["from m.a import Base"]
-    assert core.imports(files, {"m.a:STEP": "STEP = 1"}, set()) == []
+    assert core_exercises.imports(files, {"m.a:f": parts.text_of(files, "m.a:f")}, set()) == ["from m.a import STEP"]
+    assert core_exercises.imports(files, {"m.a:C": parts.text_of(files, "m.a:C")}, {"STEP"}) == ["from m.a import Base"]
+    assert core_exercises.imports(files, {"m.a:STEP": "STEP = 1"}, set()) == []
 
 
 def test_a_mutant_of_one_part_is_completed_by_the_others_and_what_they_need() -> None:
@@ -303,6 +303,6 @@ def test_a_mutant_of_one_part_is_completed_by_the_others_and_what_they_need() ->
         "a.py": "# 02 · Two\nSTEP = 1\ndef f(x=STEP): return x\n",
         "b.py": "# 02 · Two\ndef g(): return 1\n",
     }
-    text = core.completed(files, ["m.a:f", "m.b:g"], "def g(): return 2", set())
+    text = core_exercises.completed(files, ["m.a:f", "m.b:g"], "def g(): return 2", set())
     assert text.split("\n\n\n") == ["from m.a import STEP", "def g(): return 2", "def f(x=STEP): return x"]
-    assert core.completed(files, ["m.b:g"], "def g(): return 2", set()) == "def g(): return 2"
+    assert core_exercises.completed(files, ["m.b:g"], "def g(): return 2", set()) == "def g(): return 2"

@@ -1,4 +1,4 @@
-"""The pictures of the lessons: the walks and numbers they show, and what a notebook keeps of them."""
+"""The pictures of the lessons: the views and numbers they show, and what a notebook keeps of them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from matplotlib.colors import to_rgb
 from PIL import Image
 
 import minitorch
 from course import pictures
-from course.image import without_pixels
+from course.image import DENSITY, without_pixels
+from course.learner.share import Definition, Share
+from course.pictures import plots, theme
+from course.pictures.canvas import UNIT
+from course.pictures.package import package_map
 from course.pictures.theme import colours
 
 NUMBERS = np.arange(24).reshape(2, 3, 4)
@@ -30,8 +35,8 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))
-def test_a_walk_visits_the_elements_in_their_order(view: np.ndarray[Any, Any]) -> None:
-    visits = pictures.walk(view).visits()
+def test_a_view_visits_the_elements_in_their_order(view: np.ndarray[Any, Any]) -> None:
+    visits = pictures.strided_view(view).places()
     assert NUMBERS.ravel()[visits].tolist() == view.ravel().tolist()
     assert f"visits cells {' '.join(map(str, visits))}." in pictures.storage(NUMBERS, {"view": view}).alt
 
@@ -43,7 +48,7 @@ def test_a_tensor_shows_its_whole_storage() -> None:
     assert "t: shape (3, 2), stride (1, 3), offset 0, visits cells 0 3 1 4 2 5." in told
 
 
-def test_a_walk_that_leaves_the_storage_is_refused() -> None:
+def test_a_view_that_leaves_the_storage_is_refused() -> None:
     with pytest.raises(ValueError, match="leaves the storage of 6 cells"):
         pictures.storage(range(6), {"too far": ((2, 3), (3, 1), 1)})
 
@@ -148,3 +153,80 @@ def test_an_assigned_name_keeps_its_colour(monkeypatch: pytest.MonkeyPatch) -> N
     chosen = colours(["x", "w", "y", "x"])
     assert chosen[1] == pictures.COLOURS["data"]
     assert chosen[0] == chosen[3] and len(set(chosen)) == 3
+
+
+PAGES = ["#ffffff", "#212121"]  # the grounds of JupyterLab's themes
+
+
+def contrast(one: Any, other: Any) -> float:
+    """Source: https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio"""
+
+    def luminance(colour: Any) -> float:
+        linear = [each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in to_rgb(colour)]
+        return float(np.dot((0.2126, 0.7152, 0.0722), linear))
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_is_drawn_shows_on_both_themes(page: str) -> None:
+    """A contrast of 3:1, as https://www.w3.org/TR/WCAG21/#non-text-contrast asks."""
+    for colour in (theme.TEXT, theme.QUIET, *theme.COLOURS.values(), *map(theme.shade, theme.COLOURS.values())):
+        assert contrast(colour, page) >= 3, colour
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("kind", ["graded", "free"])
+def test_an_empty_box_of_the_map_has_an_outline_that_shows(page: str, kind: str) -> None:
+    """A box that the picture's middle goes through, from its left side to its right one, at the size it is shown in."""
+    share = Share([Definition("mytorch.x:f", "x.py", "02", 40, kind, False)], 40)
+    drawn = Image.open(io.BytesIO(package_map(share).png)).convert("RGBA")
+    ground = Image.new("RGBA", drawn.size, page)
+    shown = np.asarray(Image.alpha_composite(ground, drawn).reduce(DENSITY).convert("RGB")) / 255
+    inch = 96
+    row = shown[round((0.62 / 2 * UNIT + 0.12) * inch)]
+    found = [place for place, colour in enumerate(row) if contrast(colour, page) >= 3]
+    width = 40 * 0.07 * UNIT * inch
+    assert any(abs(right - left - width) < 3 for left in found for right in found)
+
+
+def test_a_picture_has_no_ground() -> None:
+    picture = pictures.curves({"train": [3, 2, 1]}, xlabel="epoch", ylabel="loss (nats)")
+    image = Image.open(io.BytesIO(picture.png)).convert("RGBA")
+    alpha = np.asarray(image)[..., 3]
+    assert alpha[0, 0] == alpha[-1, -1] == 0 and alpha.max() == 255
+
+
+def test_what_a_lesson_writes_into_its_own_figure_shows_on_both_themes() -> None:
+    axes = pictures.axes()
+    (line,) = axes.plot([1, 2], label="one")
+    said, legend = axes.text(1, 1, "here"), axes.legend()
+    pictures.publish(axes, alt="A line.")
+    assert [said.get_color(), legend.get_texts()[0].get_color()] == [theme.TEXT] * 2
+    assert not legend.get_frame_on() and line.get_color() in theme.COLOURS.values()
+
+
+def test_the_frame_of_axes_that_a_lesson_makes_itself_shows_on_both_themes() -> None:
+    figure = pyplot.figure()
+    axes = figure.subplots()
+    pictures.publish(figure, alt="Nothing.")
+    lines = [axes.spines["left"].get_edgecolor(), axes.get_xticklines()[0].get_color()]
+    assert [theme.to_hex(each) for each in lines] == [theme.QUIET] * 2
+
+
+def test_the_ring_in_the_legend_of_a_decision_shows_on_both_themes(monkeypatch: pytest.MonkeyPatch) -> None:
+    published: list[Any] = []
+    monkeypatch.setattr(plots, "publish", lambda panel, alt: published.append(panel))
+    pictures.decision(lambda pairs: pairs[:, 0], [[-1.0, 0.0], [1.0, 0.0], [2.0, 0.0]], [0, 1, 0])
+    (panel,) = published
+    ring = panel.get_legend().legend_handles[-1]
+    assert (ring.get_label(), ring.get_markeredgecolor()) == ("wrong side", theme.TEXT)
+
+
+def test_a_legend_whose_letters_have_a_colour_can_be_published() -> None:
+    axes = pictures.axes()
+    axes.plot([1, 2], label="one")
+    legend = axes.legend(labelcolor="gray")
+    pictures.publish(axes, alt="A line.")
+    assert theme.to_hex(legend.get_texts()[0].get_color()) == "#808080"

@@ -17,16 +17,16 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from course.__main__ import main
-from course.bundle import bundle, difference, known_mistakes
-from course.credit import Part, told
-from course.feedback import MAX_CHARACTERS, Difference, Task, clean, feedback, tasks_of
 from course.files import Course
-from course.grade import Item, Report, Result
-from course.report import print_report, write_reports
-from course.report_csv import COLUMNS, harmless, student_of, to_csv
-from course.report_gradescope import NotGradedError, to_gradescope
-from course.report_html import page_name, write_html
-from course.report_junit import to_junit
+from course.grading.bundle import bundle, difference, known_mistakes
+from course.grading.credit import Part, told
+from course.grading.grade import Item, Report, Result
+from course.learner.feedback import MAX_CHARACTERS, Difference, Task, clean, feedback, tasks_of
+from course.reports.csv import COLUMNS, harmless, student_of, to_csv
+from course.reports.gradescope import NotGradedError, to_gradescope
+from course.reports.html import page_name, write_html
+from course.reports.junit import to_junit
+from course.reports.table import print_report, write_reports
 
 CHAPTER = "01_fixture"
 HOSTILE = "\x1b[31m</pre><script>alert(1)</script>\u202e&amp;\x07\x00\ud800\ufffe]]>{{ 7 * 7 }}"

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from course import cgroup, landlock, sandbox
 from course.files import CODE
-from course.sandbox import Limits
+from course.sandbox import outside
+from course.sandbox.outside import Limits, cgroup, landlock
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="resource limits are POSIX's")
 
@@ -28,7 +28,7 @@ def run(tmp_path: Path) -> Run:
         packages = tmp_path / "packages"
         packages.mkdir(exist_ok=True)
         (packages / "probe.py").write_text(code)
-        with sandbox.process("probe", packages, variables, limits or Limits()) as process:
+        with outside.process("probe", packages, variables, limits or Limits()) as process:
             printed = process.popen.communicate(timeout=300)[0].decode()
             return printed + (f"code {process.popen.returncode}" if process.popen.returncode else "")
 
@@ -37,7 +37,7 @@ def run(tmp_path: Path) -> Run:
 
 @pytest.fixture
 def without_bubblewrap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "has_bubblewrap", lambda: False)
+    monkeypatch.setattr(outside, "has_bubblewrap", lambda: False)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def alive(mark: str) -> list[psutil.Process]:
 def leaves_nothing(tmp_path: Path) -> None:
     mark = uuid.uuid4().hex
     (tmp_path / "probe.py").write_text(FORKS)
-    with sandbox.process("probe", tmp_path, {"MARK": mark}, Limits()) as process:
+    with outside.process("probe", tmp_path, {"MARK": mark}, Limits()) as process:
         process.popen.wait(300)
     assert alive(mark) == []
 
@@ -154,7 +154,7 @@ for place in ("/tmp", "/dev/shm"):
 @pytest.mark.usefixtures("without_bubblewrap", "without_control_groups")
 def test_without_control_groups_processes_count_with_the_others_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "probe.py").write_text("")
-    with sandbox.process("probe", tmp_path, {}, Limits(processes=40)) as process:
+    with outside.process("probe", tmp_path, {}, Limits(processes=40)) as process:
         assert process.limits == {**Limits().of_a_process, "NPROC": process.limits["NPROC"]}
         assert process.limits["NPROC"] > 40
 
@@ -167,7 +167,7 @@ needs_control_groups = pytest.mark.skipif(not cgroup.available(), reason="no con
 def test_the_processes_of_a_submission_share_their_limits(
     run: Run, monkeypatch: pytest.MonkeyPatch, alone: bool
 ) -> None:
-    monkeypatch.setattr(sandbox, "has_bubblewrap", lambda: alone and really())
+    monkeypatch.setattr(outside, "has_bubblewrap", lambda: alone and really())
     code = """
 import os, time
 started = 0
@@ -204,14 +204,14 @@ os.killpg(0, 9)
     assert "True" in run(hungry, Limits(total_memory_bytes=1 << 30))
 
 
-really = sandbox.has_bubblewrap
+really = outside.has_bubblewrap
 
 
 @needs_control_groups
 def test_the_groups_of_a_killed_grader_are_removed_by_the_next() -> None:
     code = """
 import os, signal
-from course import cgroup
+from course.sandbox import cgroup
 with cgroup.limited(1 << 30, 16) as folders:
     print(*folders, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -234,7 +234,7 @@ with cgroup.limited(1 << 30, 16) as folders:
     ],
 )
 def test_a_process_sets_its_own_limits(tmp_path: Path, limits: Limits, code: str, error: str) -> None:
-    command = f"from course import confine; confine.limit({limits.of_a_process}); {code}"
+    command = f"from course.sandbox import confine; confine.limit({limits.of_a_process}); {code}"
     if code.startswith("while"):
         command = command.replace("; while", "\nwhile")
     environment = {**os.environ, "PYTHONPATH": str(CODE)}
@@ -245,7 +245,7 @@ def test_a_process_sets_its_own_limits(tmp_path: Path, limits: Limits, code: str
     assert error in done.stderr
 
 
-needs_landlock = pytest.mark.skipif(not sandbox.has_landlock(), reason="this kernel has no Landlock")
+needs_landlock = pytest.mark.skipif(not outside.has_landlock(), reason="this kernel has no Landlock")
 
 REACHES = """
 import os, pathlib, socket, sys
@@ -304,14 +304,14 @@ def test_without_bubblewrap_an_installed_torch_cannot_be_read(run: Run) -> None:
 
 @pytest.mark.usefixtures("without_bubblewrap")
 def test_with_neither_the_process_is_not_told_where_the_course_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "has_landlock", lambda: False)
+    monkeypatch.setattr(outside, "has_landlock", lambda: False)
     code = """
 import os, sys
 print([*sys.argv, os.getcwd(), *os.environ.values(), *open("/proc/self/cmdline").read().split(chr(0))])
 """
-    interpreter = [str(place) for place in sandbox.interpreter()]
+    interpreter = [str(place) for place in outside.interpreter()]
     told = run(code)
     for place in interpreter:  # where Python is, it knows
         told = told.replace(place, "")
     assert str(CODE) not in told
-    assert "trusted submissions only" in sandbox.description()
+    assert "trusted submissions only" in outside.description()

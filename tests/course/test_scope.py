@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from course.files import Course
-from course.grade import Item, grade
+from course.grading.grade import Item, grade
 from tests.course.test_core import filled, outputs, run
 
 WALK = """    made = []

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from course.cells import cut, defined, free, replacement_name, solved
-from course.source import SourceError, read_exercises
+from course.authoring.cells import cut, defined, free, replacement_name, solved
+from course.authoring.source import SourceError, read_exercises
 
 GOOD = """# %% setup=true
 import math
@@ -69,7 +69,12 @@ def source_of(tmp_path: Path, text: str) -> Path:
 
 def test_an_exercise_is_read(tmp_path: Path) -> None:
     (exercise,) = read_exercises(source_of(tmp_path, GOOD)).exercises
-    assert (exercise.name, exercise.kind, exercise.points, exercise.replaces) == ("area", "build", 2, "shapes:area")
+    assert (exercise.name, exercise.kind.name, exercise.points, exercise.kind.replaces) == (
+        "area",
+        "build",
+        2,
+        "shapes:area",
+    )
     assert exercise.hints == ["One.", "Two.", "Three."]
     assert exercise.names == ["area"]
     assert [(mutant.name, mutant.says) for mutant in exercise.mutants] == [
@@ -101,6 +106,7 @@ def test_an_exercise_is_read(tmp_path: Path) -> None:
         (MUTANT, "# Circumference\n", 27, "starts with a comment line that names it"),
         ("# Delegates to", "# Asks", 6, "one mutant 'Delegates...' calls the original"),
         (END, "", 9, "1 BEGIN SOLUTION but 0 END SOLUTION"),
+        (END, END + "    ### BEGIN STUB\n    # r\n    #   1\n    ### END STUB\n", 9, "its stub: unexpected indent"),
         (SOLUTION, "    return 1", 9, "no ### BEGIN SOLUTION"),
         (END, END + "    ### BEGIN STUB\n    # return 1\n", 9, "1 BEGIN STUB but 0 END STUB"),
         (CHECK, "area(2)", 15, "calls check.show once, not 0 times"),

@@ -10,20 +10,22 @@ import nbformat
 import pytest
 import yaml
 
+from course.authoring.notebook import tasks
 from course.files import CODE, Course
-from course.notebook import tasks
 
 COURSE = Course(CODE)
 # The topics of the course by chapter. A chapter must account for its own as soon as it is there.
 TOPICS = {
     "00_welcome": "B.overview",
     "01_global_settings": "A1.1 A1.2 A1.3",
-    "02_tensors_and_storage": "A2.1 B.init B.attributes D3 E.types E.typeinfo A3.23",
+    "02_tensors_and_storage": "A2.1 B.init B.attributes D3 A3.23",
+    "02b_dtypes_and_dispatch": "E.types E.typeinfo",
     "03_views_and_layout": "A2.3 C.inplace B.ops",
     "04_broadcasting_indexing_joining": "E.broadcast A2.4 B.ops D2",
     "05_devices": "A3.22 A3.25 C.to C.visible E.cuda E.lazy",
     "06_computation_graph": "A3.2 A3.12 A3.21 A2.2 A3.13 E.autograd",
-    "07_backward_in_depth": "D5 A2.5 A3.15 D4",
+    "07_backward_in_depth": "A2.5 A3.15 D4",
+    "07b_vector_jacobian_products": "D5",
     "08_static_and_dynamic_graphs": "D11 D6 D7 D11b",
     "09_modules_and_parameters": "A3.1 A3.3 A3.8 A3.9 A3.10 A3.11",
     "10_activations_and_initialization": "A3.6 A3.17 E.init A2.7",
@@ -36,14 +38,18 @@ TOPICS = {
     "17_learning_rate_schedules": "A3.27",
     "18_data": "A3.26 A3.30",
     "19_training_loop": "B.process",
-    "20_saving_and_loading": "A2.6 A3.4 E.onnx",
-    "21_features_and_visualization": "A3.29 B.resnet",
+    "20_saving_and_loading": "A2.6 A3.4",
+    "20b_export": "E.onnx A.export",
+    "21_features_and_visualization": "A3.29 A.hooks A.tensorboard A.transfer A.peft B.resnet",
     "22_mixed_precision": "A3.16",
+    "22b_memory": "A.checkpointing A.quantization A.profiling",
     "23_multi_gpu": "A3.24 D1 C.multi E.mp",
-    "24_capstone": "",
-    "25_mock_interview": "",
+    "23b_shards": "A.sharding",
+    "24_capstone": "A.capstone",
+    "24b_llama": "A.llm",
+    "25_mock_interview": "A.interview A.whiteboard A.debugging A.estimates",
 }
-MYTH = re.compile(r"Myth ([1-9]|1[0-5])")  # a wrong statement of the notes, refuted where it belongs
+MYTH = re.compile(r"Myth ([1-9]|[12][0-9]|3[0-4])")  # a wrong statement of the notes, refuted where it belongs
 KEYS = ["chapter", "heading", "proof", "exercises", "questions"]
 
 
@@ -63,7 +69,7 @@ def questions_of(lesson: Any) -> list[str]:
 
 def faults(place: dict[str, Any], course: Course = COURSE) -> list[str]:
     """What a place of topics.yml names that is not in the built notebooks."""
-    if list(place) != KEYS:
+    if [key for key in place if key != "notes"] != KEYS:
         return [f"its keys are {list(place)}, not {KEYS}"]
     if not (course.notebooks / f"{place['chapter']}.ipynb").exists():
         return [f"no chapter {place['chapter']}"]
@@ -138,18 +144,36 @@ def test_a_proof_that_shows_nothing_is_noticed(tmp_path: Path) -> None:
     assert faults(place, empty) == ["the cell with the tag 'proof-six-steps' shows nothing"]
 
 
-def test_the_welcome_maps_every_chapter() -> None:
-    welcome = read(COURSE.notebooks, "00_welcome")
-    (shown,) = [
+def tables_of(lesson: Any) -> list[str]:
+    """The tables that a lesson's cells make, as markdown."""
+    return [
         output.data["text/markdown"]
-        for cell in welcome.cells
+        for cell in lesson.cells
         for output in cell.get("outputs", [])
         if "text/markdown" in output.get("data", {})
     ]
+
+
+def test_headings_are_english_and_the_index_has_the_notes_terms() -> None:
+    """Who comes from the Chinese notes finds a topic by its number and term, and the section that teaches it."""
+    _, index = tables_of(read(COURSE.notebooks, "00_welcome"))
+    for topic, place in places():
+        if not MYTH.fullmatch(topic) and not topic.startswith("A."):  # those topics are not in the notes
+            anchor = place["heading"].replace("`", "").replace(" ", "-")
+            assert f"| {place['notes']} | {place['chapter'].partition('_')[0]} | " in index, topic
+            assert f"({place['chapter']}.ipynb#{anchor}) |" in index, topic
+    for path in COURSE.notebooks.glob("*.ipynb"):
+        headings = re.findall(r"^#+ .+$", _markdown(read(COURSE.notebooks, path.stem)), re.MULTILINE)
+        assert [heading for heading in headings if re.search("[\u4e00-\u9fff]", heading)] == [], path.stem
+
+
+def test_the_welcome_maps_every_chapter() -> None:
+    welcome = read(COURSE.notebooks, "00_welcome")
+    shown, _ = tables_of(welcome)
     rows = shown.splitlines()[2:]
     subjects = yaml.safe_load((COURSE.notebooks / "chapters.yml").read_text(encoding="utf-8"))
     assert list(subjects) == list(TOPICS)
-    assert [row.split("|")[1].strip() for row in rows] == [chapter[:2] for chapter in TOPICS]
+    assert [row.split("|")[1].strip() for row in rows] == [chapter.partition("_")[0] for chapter in TOPICS]
     linked = {name for row in rows for name in re.findall(r"\]\((\w+)\.ipynb\)", row)}
     assert linked == {path.parent.name for path in COURSE.chapters.glob("*/lesson.py")}
     assert all(question in shown for _, place in places() for question in place["questions"])

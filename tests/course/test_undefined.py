@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from course.files import Course
-from course.grade import grade
+from course.grading.grade import grade
 
 SOLUTIONS = {
     "core_strides": "def strides(size):\n    return mine(size)",

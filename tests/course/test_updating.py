@@ -13,21 +13,33 @@ from typing import Any
 import nbformat
 import pytest
 from click.testing import CliRunner
+from jupyter_server.extension.config import ExtensionConfigManager
+from jupyter_server.extension.manager import ExtensionManager
 from jupyter_server.serverapp import ServerApp
 from jupyter_server.services.contents.largefilemanager import LargeFileManager
 from nbclient import NotebookClient
 
 from course import setup
 from course.__main__ import main
+from course.authoring import rebuild
+from course.authoring.notebook import v4
+from course.authoring.release import release
 from course.files import CODE, Course
-from course.kernel import KERNELSPEC
-from course.release import release
+from course.learner.kernel import KERNELSPEC
 
 CHAPTER = "01_fixture"
 ANSWER = "def contiguous_strides(size):\n    return mine"
 IDENTITY = {f"GIT_{who}_{what}": "x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+@pytest.mark.parametrize("path", sorted((CODE / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_no_cell_of_a_lesson_is_taken_for_the_learners(path: Path) -> None:
+    """Else an update would keep the older version's text beside the new one."""
+    newer, before = v4.new_notebook(), rebuild.read(path)
+    assert before is not None and before.cells
+    assert rebuild.with_work(newer, newer, before) is newer
 
 
 def git(folder: Path, *arguments: str, code: int = 0) -> str:
@@ -170,14 +182,14 @@ def test_a_students_copy_gets_the_next_archive(
     assert (refused.exit_code, "is a clone of the course: git pull" in refused.output) == (1, True)
 
 
-def test_opening_and_saving_a_lesson_changes_nothing(
-    own_course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    setup.jupyter(tmp_path)
-    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path / "etc" / "jupyter"))
+def test_opening_and_saving_a_lesson_changes_nothing(own_course: Course) -> None:
+    manager = LargeFileManager(root_dir=str(own_course.root))
+    enabled = ExtensionConfigManager(read_config_path=[str(CODE / "course" / "jupyter" / "etc" / "jupyter")])
     server = ServerApp()
-    server.load_config_file(suppress_errors=False)
-    manager = LargeFileManager(root_dir=str(own_course.root), config=server.config)
+    server.contents_manager = manager
+    extensions = ExtensionManager(serverapp=server)
+    extensions.from_jpserver_extensions(enabled.get_jpserver_extensions())
+    extensions.load_all_extensions()
 
     def save(name: str, change: Callable[[Any], Any]) -> bytes:
         model = manager.get(name, type="notebook")

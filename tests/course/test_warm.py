@@ -8,11 +8,11 @@ from typing import Any
 import nbformat
 import pytest
 
-from course import judge
 from course.files import Course
-from course.grade import Report, grade
-from course.sandbox import Limits
-from course.warm import Pool
+from course.grading import runner
+from course.grading.grade import Report, grade
+from course.grading.warm import Pool
+from course.sandbox.outside import Limits
 
 pytestmark = pytest.mark.needs("bubblewrap")
 
@@ -37,12 +37,12 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The packages of each sandbox that is started."""
     found: list[str] = []
 
-    def started(task: judge.Task, *arguments: Any) -> Any:
+    def started(task: runner.Task, *arguments: Any) -> Any:
         found.append(task.packages.name)
         return really(task, *arguments)
 
-    really = judge.started
-    monkeypatch.setattr(judge, "started", started)
+    really = runner.started
+    monkeypatch.setattr(runner, "started", started)
     return found
 
 
@@ -77,7 +77,7 @@ def test_what_does_not_pass_is_run_again_in_a_new_one(
 def test_harm_done_to_a_sandbox_costs_the_next_submission_nothing(
     course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
 ) -> None:
-    monkeypatch.setattr("course.judge._END_SECONDS", 2)  # who was stopped never says that it ended
+    monkeypatch.setattr("course.grading.runner._END_SECONDS", 2)  # who was stopped never says that it ended
     evil = f"import os, resource, signal\n{HARM[harm]}\nprediction = (12, 1, 4)"
     write(
         tmp_path / "class",
@@ -90,7 +90,7 @@ def test_harm_done_to_a_sandbox_costs_the_next_submission_nothing(
 def test_a_slow_cell_has_all_its_time_in_the_end(
     course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("course.warm._CELL_SECONDS", 0.5)
+    monkeypatch.setattr("course.grading.warm._CELL_SECONDS", 0.5)
     slow = "import time\ntime.sleep(1.5)\nprediction = (12, 1, 4)"
     write(tmp_path / "class", a=submission(solved=True), b=submission(solved=True, predict_strides=slow))
     assert points(grade([tmp_path / "class"], course, explain=False)) == {"a": 8, "b": 8}
@@ -109,7 +109,7 @@ def test_no_more_wait_than_there_is_room_for(
         waiting.append(len(pool._waiting))
 
     monkeypatch.setattr(Pool, "_trim", trim)
-    monkeypatch.setattr("course.grade._WARM", 1)
+    monkeypatch.setattr("course.grading.grade._WARM", 1)
     write(tmp_path / "class", a=submission(solved=True), b=submission(solved=True))
     assert points(grade([tmp_path / "class"], course, explain=False)) == {"a": 8, "b": 8}
     assert set(waiting) == {0, 1} and waiting[-1] == 0

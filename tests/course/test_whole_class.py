@@ -14,10 +14,10 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from course import grade as grade_module
 from course.__main__ import main
 from course.files import Course
-from course.sandbox import Limits
+from course.grading import grade as grade_module
+from course.sandbox.outside import Limits
 
 CHAPTER = "01_fixture"
 RIGHT = {"predict_strides": "prediction = (12, 1, 4)"}  # a point

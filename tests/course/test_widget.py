@@ -1,18 +1,21 @@
 """What the welcome notebook shows of the progress: bars, or a table where there are no widgets."""
 
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import IPython.display
+import nbformat
 import pytest
 from rich.console import Console
 
-from course import package, practice, widget
+from course import widget
 from course.files import CODE, Course
-from course.grade import Item, Report, Result
-from course.progress import table, table_of
-from course.report import print_report
+from course.grading.grade import Item, Report, Result
+from course.learner import package, practice
+from course.learner.progress import table, table_of
+from course.reports.table import print_report
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -40,10 +43,11 @@ def test_bars_and_the_table_beside_them(mine: Course, shown: list[dict[str, Any]
 
     widget.progress()
     (data,) = shown
-    assert "2 of 4" in data["text/plain"] and "4 of 8" in data["text/plain"]
+    assert "2/4 exercises" in data["text/plain"] and "4/8 points" in data["text/plain"]
     assert data["text/plain"].endswith("Next: running_mean in exercises/01_fixture.ipynb\n")
     assert data[VIEW]["model_id"]
-    total, rows, following, again = widget._Bars(mine, ipywidgets).children
+    total, following, again, rows, package_map = widget._Bars(mine, ipywidgets).children
+    assert package_map.value == ""  # this course has no mytorch
     label, bar, points = rows.children[0].children
     assert (label.value, bar.value, bar.max, points.value) == ("01 fixture", 4, 8, "4/8")
     assert (total.value, following.value[:18]) == ("<b>4 of 8 points</b>, 2 of 4 exercises", "Next: running_mean")
@@ -68,13 +72,46 @@ def test_in_a_notebook_the_table_is_text_and_nothing_is_displayed_beside_it(
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     widget.progress()
     (data,) = shown
-    assert "4 of 8" in data["text/plain"]
+    assert "4/8 points" in data["text/plain"]
+
+
+def test_the_map_shows_what_is_the_learners(own_core_course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    import ipywidgets
+
+    monkeypatch.setenv("MINITORCH_COURSE_ROOT", str(own_core_course.root))
+    monkeypatch.delenv(package.VARIABLE, raising=False)
+    shown = widget._Bars(own_core_course, ipywidgets)
+    said = [shown.map.value]
+    exercise = next(each for each in practice.exercises(own_core_course) if each.kind.parts)
+    cells = nbformat.read(own_core_course.solutions / f"{exercise.chapter}.ipynb", as_version=4).cells
+    answer = next(c.source for c in cells if c.metadata.get("nbgrader", {}).get("grade_id") == exercise.name)
+    practice.keep(own_core_course, exercise, answer)
+    shown.fill()
+    said.append(shown.map.value)
+    counts = [int(re.search(r"<p>(\d+) of \d+ definitions of mytorch are yours", text)[1]) for text in said]
+    assert counts == [0, len(exercise.kind.parts)]
+    assert all("<code>course write</code>" in text for text in said)
+    images = [text.partition("<img ")[2] for text in said]
+    assert all(images) and images[0] != images[1]
 
 
 def test_a_build_counts_nothing(mine: Course, shown: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(package.VARIABLE, str(mine.reference))
     widget.progress()
     assert shown == [{"text/plain": "Run this cell to see your progress."}]
+
+
+def test_the_progress_of_the_whole_course_is_one_screen() -> None:
+    """Of a terminal as it opens: 80 columns, 24 lines, one of them for the prompt. No chapter is left out."""
+    course = Course(CODE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(practice, "is_kept", lambda *_: True)
+        lines = widget.as_text(course, 80).splitlines()
+    assert len(lines) <= 23
+    assert max(map(len, lines)) <= 80
+    numbers = [name.partition("_")[0] for name in dict.fromkeys(each.chapter for each in practice.exercises(course))]
+    assert sorted(re.findall(r"(\d\d[a-z]?) [a-z ]+ █{6}", "\n".join(lines))) == numbers
+    assert f"{(points := sum(each.points for each in practice.exercises(course)))}/{points} points" in lines[-2]
 
 
 def test_tables_fit_80_columns() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from course.assemble import load
-from course.witness import Witness
+from course.authoring.assemble import load
+from course.grading.witness import Witness
 
 CELLS = {
     "function": "def f(x):\n    return 2 * x",

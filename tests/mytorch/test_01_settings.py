@@ -8,18 +8,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-import minitorch
-from tests.mytorch.compare import same
+from tests.mytorch.compare import ORACLES, same
 
 
 @pytest.fixture(autouse=True)
 def defaults(mytorch: ModuleType) -> Any:
     """Both libraries print and create as usual before and after each test."""
     yield
-    for library in (minitorch, mytorch):
+    for library in [mytorch, *ORACLES]:
         library.set_printoptions(profile="default")
         library.set_default_dtype(library.float32)
         library.set_default_device(None)
+
+
+@pytest.mark.part("mytorch.checks:refuse")
+def test_a_fault_is_refused_in_the_words_given(mytorch: ModuleType) -> None:
+    """A RuntimeError, if no other is named. What is false or empty is no fault."""
+    for fault, error in ((True, RuntimeError), (1, IndexError), ([0], TypeError)):
+        with pytest.raises(error, match=r"^so it is$"):
+            mytorch.checks.refuse(fault, "so it is", *([] if error is RuntimeError else [error]))
+    for nothing in (False, 0, None, []):
+        mytorch.checks.refuse(nothing, "so it is")
 
 
 @pytest.mark.part("mytorch.settings:parse_device")
@@ -37,6 +46,10 @@ def test_an_unknown_type_is_refused_with_those_that_are_known(mytorch: ModuleTyp
     same(lambda lib: lib.device("cuda", -1), mytorch)
 
 
+def test_the_default_device_is_that_of_new_tensors(mytorch: ModuleType) -> None:
+    same(lambda lib: (lib.set_default_device("cpu"), lib.get_default_device(), lib.zeros(1).device), mytorch)
+
+
 @pytest.mark.part("mytorch.settings:device.__enter__", "mytorch.settings:device.__exit__")
 def test_blocks_nest_and_give_back_what_was_there(mytorch: ModuleType) -> None:
     def steps(lib: Any) -> list[str]:
@@ -47,6 +60,10 @@ def test_blocks_nest_and_give_back_what_was_there(mytorch: ModuleType) -> None:
             with lib.device("cuda:2"), one:
                 seen.append(str(lib.get_default_device()))
             seen.append(str(lib.get_default_device()))
+        with lib.device("cuda:2"):
+            with one:
+                pass
+            seen.append(str(lib.get_default_device()))
         try:
             with one:
                 raise ValueError
@@ -54,7 +71,8 @@ def test_blocks_nest_and_give_back_what_was_there(mytorch: ModuleType) -> None:
             seen.append(str(lib.get_default_device()))
         return seen
 
-    assert steps(mytorch) == steps(minitorch) == ["cuda:1", "cuda:1", "cpu"]
+    same(steps, mytorch)
+    assert steps(mytorch) == ["cuda:1", "cuda:1", "cuda:2", "cpu"]
 
 
 @pytest.mark.part("mytorch.settings:set_default_dtype")
@@ -72,7 +90,9 @@ ARRAYS = {
     "ratio of 1000": [1.5, 1500.0],
     "ratio above": [1.5, 1501.5],
     "above 1e8": [2e8, 3e8],
+    "just below 1e8": [2e7 + 0.5, 9e7],
     "below 1e-4": [9e-5, 2e-4],
+    "just above 1e-4": [1.1e-4, 2e-4],
     "zeros": [0.0, 0.0],
     "zero and small": [0.0, 1e-5],
     "integers": [[1, -20], [300, 4]],
@@ -105,7 +125,7 @@ OPTIONS: list[dict[str, Any]] = [
 )
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_arrays_print_as_tensors_do(mytorch: ModuleType, options: dict[str, Any]) -> None:
-    for library in (minitorch, mytorch):
+    for library in [mytorch, *ORACLES]:
         library.set_printoptions(sci_mode=True)
         library.set_printoptions(**options)
     different = {}
@@ -113,7 +133,7 @@ def test_arrays_print_as_tensors_do(mytorch: ModuleType, options: dict[str, Any]
         for dtype in (None, "float16", "float64"):
             with np.errstate(all="ignore"):
                 array = np.asarray(data, dtype)
-            ours, theirs = (str(lib.tensor(array)) for lib in (mytorch, minitorch))
-            if ours != theirs:
+            ours, *theirs = (str(lib.tensor(array)) for lib in (mytorch, *ORACLES))
+            if {ours} != set(theirs):
                 different[name, dtype] = ours, theirs
     assert not different

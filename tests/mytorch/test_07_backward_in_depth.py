@@ -1,53 +1,21 @@
 """Chapter 07: the same programs on mytorch and on minitorch give the same values, printed forms and errors."""
 
-import gc
-import weakref
+import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-import minitorch
 from course import check
+from tests.mytorch.programs import Program, Programs, leaf, same
 
 MODES = [f"mytorch.autograd.grad_mode:GradMode.{name}" for name in ("__enter__", "__exit__", "__call__")]
 GIVE_BACK, RECORD = "mytorch.autograd.inplace:SavedTensor.give_back", "mytorch.autograd.inplace:record_write"
 COPY_SLICES = "mytorch.autograd.inplace:CopySlices.apply"
-JACOBIANS = [f"mytorch.autograd.gradcheck:{name}_jacobian" for name in ("numerical", "analytical")]
 
-Program = Callable[[Any], Any]
-PROGRAMS: dict[str, list[Program]] = {"modes": [], "versions": [], "writes": [], "gradcheck": [], "given": []}
-
-
-def program(subject: str) -> Callable[[Program], Program]:
-    """A program to be run on both packages."""
-
-    def add(function: Program) -> Program:
-        PROGRAMS[subject].append(function)
-        return function
-
-    return add
-
-
-def each(subject: str) -> pytest.MarkDecorator:
-    """A test for each program of a subject."""
-    return pytest.mark.parametrize("run", PROGRAMS[subject], ids=lambda run: run.__name__)
-
-
-def shown(value: Any) -> Any:
-    """What is compared of a result: of a tensor its printed form, dtype and strides, of an error its type and text."""
-    if isinstance(value, BaseException):
-        return type(value).__name__, str(value)
-    if isinstance(value, (list, tuple)):
-        return [shown(each) for each in value]
-    if hasattr(value, "stride"):
-        return repr(value), str(value.dtype).rpartition(".")[2], tuple(value.stride())
-    return value
-
-
-def leaf(torch: Any, *numbers: float) -> Any:
-    return torch.tensor([float(number) for number in numbers], requires_grad=True)
+PROGRAMS = Programs()
+program, each = PROGRAMS.about, PROGRAMS.each
 
 
 @program("modes")
@@ -60,6 +28,10 @@ def modes_inside_each_other(torch: Any) -> Any:
                 found.append(torch.is_grad_enabled())
             found.append(torch.is_grad_enabled())
         found += [x * 2, torch.is_grad_enabled()]
+    with torch.no_grad():
+        with quiet:
+            pass
+        found.append(torch.is_grad_enabled())
     with torch.set_grad_enabled(False):
         found.append(torch.is_grad_enabled())
     return [*found, torch.is_grad_enabled()]
@@ -82,6 +54,36 @@ def modes_as_decorators(torch: Any) -> Any:
 
     results = [double(leaf(torch, 1, 2), times=3), double.__name__, double.__doc__, torch.is_grad_enabled()]
     return [*results, check.error(fails), torch.is_grad_enabled(), enabled(), torch.is_grad_enabled()]
+
+
+@program("modes")
+def a_decorated_function_in_two_threads(torch: Any) -> Any:
+    """The other thread enters later, with recording off, and leaves later."""
+    inside, left = threading.Event(), threading.Event()
+
+    @torch.no_grad()
+    def run(action: Callable[[], Any]) -> None:
+        action()
+
+    def stay() -> None:
+        inside.set()
+        left.wait(60)
+
+    def other() -> None:
+        with torch.no_grad():
+            run(stay)
+
+    def begin() -> None:
+        thread.start()
+        inside.wait(60)
+
+    thread = threading.Thread(target=other)
+    run(begin)
+    after = torch.is_grad_enabled()
+    left.set()
+    thread.join()
+    torch.set_grad_enabled(True)
+    return after
 
 
 @program("versions")
@@ -196,111 +198,6 @@ def writes_into_one_of_several_views(torch: Any) -> Any:
     return found
 
 
-@program("given")
-def hooks(torch: Any) -> Any:
-    seen: list[Any] = []
-    x = leaf(torch, 1, 2)
-    h = x * 3
-    x.register_hook(lambda grad: seen.append(grad))
-    h.register_hook(lambda grad: seen.append(grad))
-    handle = h.register_hook(lambda grad: grad * 10)
-    h.retain_grad()
-    (h * h + h).sum().backward(retain_graph=True)
-    seen += [h.grad, x.grad.clone()]
-    handle.remove()
-    h.sum().backward()
-    x.register_post_accumulate_grad_hook(lambda each: seen.append(each.grad.clone()))
-    (x * 2).sum().backward()
-    return [*seen, check.error(torch.zeros(1).register_hook, print)]
-
-
-@program("given")
-def hooks_that_return_nonsense(torch: Any) -> Any:
-    def shorter(grad: Any) -> Any:
-        return grad[:1]
-
-    found = []
-    for hook in (shorter, lambda grad: 5):
-        h = leaf(torch, 1, 2) * 3
-        h.register_hook(hook)
-        found.append(check.error(h.sum().backward))
-    return found
-
-
-@program("given")
-def functions(torch: Any) -> Any:
-    class Scale(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any, by: float) -> Any:
-            ctx.by, ctx.seen = by, (torch.is_grad_enabled(), x.requires_grad, ctx.needs_input_grad)
-            result = x * x * by
-            ctx.save_for_backward(x, result)
-            return result
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            x, result = ctx.saved_tensors
-            return (grad * 2 * x * ctx.by + 0 * result), None
-
-    x = leaf(torch, 1, 2)
-    y = Scale.apply(x, 3.0)
-    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
-    (second,) = torch.autograd.grad(first.sum(), x)
-    y = Scale.apply(x, 3.0)
-    y.sum().backward()
-    again = check.error(y.sum().backward)
-    z = Scale.apply(x, 3.0)
-    z.mul_(2)
-    with torch.no_grad():
-        quiet = Scale.apply(x, 3.0)
-    return y.grad_fn.name(), y, first.detach(), second, x.grad, again, check.error(z.sum().backward), quiet
-
-
-@program("given")
-def functions_that_return_nonsense(torch: Any) -> Any:
-    found = []
-    for answer in (lambda g: (g, g), lambda g: g[:1], lambda g: None, lambda g: (g, None), lambda g: g.expand(3, 2)):
-
-        class Odd(torch.autograd.Function):
-            answer_of = staticmethod(answer)
-
-            @staticmethod
-            def forward(ctx: Any, x: Any) -> Any:
-                return x * 2
-
-            @staticmethod
-            def backward(ctx: Any, grad: Any) -> Any:
-                return Odd.answer_of(grad)
-
-        x = leaf(torch, 1, 2)
-        found += [check.error(Odd.apply(x).sum().backward), x.grad]
-    return found
-
-
-@program("gradcheck")
-def gradcheck(torch: Any) -> Any:
-    class Wrong(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x * 4.0
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            return grad * 3
-
-    x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=torch.float64).t().requires_grad_()
-    y = torch.tensor([2.0, 0.5], dtype=torch.float64, requires_grad=True)
-    check_it = torch.autograd.gradcheck
-    results = [check_it(lambda x, y: (x @ y).exp() * 0.01, (x, y)), check_it(lambda x, y: (x * 2, y * x), (x, y))]
-    errors = [check.error(check_it, Wrong.apply, y), check.error(check_it, Wrong.apply, y.detach())]
-    second = check.error(check_it, lambda x, y: (x + 1, Wrong.apply(y)), (x, y))
-    return [*results, *errors, second, torch.autograd.gradgradcheck(lambda x: x**3, y), x.grad, y.grad]
-
-
-def same(run: Program, mytorch: ModuleType) -> None:
-    assert shown(run(mytorch)) == shown(run(minitorch))
-
-
 @pytest.mark.part(*MODES)
 @each("modes")
 def test_modes(run: Program, mytorch: ModuleType) -> None:
@@ -319,55 +216,6 @@ def test_writes(run: Program, mytorch: ModuleType) -> None:
     same(run, mytorch)
 
 
-@pytest.mark.part(*JACOBIANS)
-@each("gradcheck")
-def test_gradcheck(run: Program, mytorch: ModuleType) -> None:
-    same(run, mytorch)
-
-
 @each("given")
 def test_what_is_given(run: Program, mytorch: ModuleType) -> None:
     same(run, mytorch)
-
-
-@pytest.mark.part(*JACOBIANS)
-def test_gradcheck_passes_on_every_formula(mytorch: ModuleType) -> None:
-    from mytorch.autograd import examples
-    from mytorch.autograd.recording import DERIVATIVES, node_name
-
-    for name in DERIVATIVES:
-        function, inputs = examples.example(name), examples.matrices()
-        assert function(*inputs).grad_fn.name() == node_name(name)
-        assert mytorch.autograd.gradcheck(function, inputs), name
-        assert mytorch.autograd.gradgradcheck(function, inputs), name
-
-
-@pytest.mark.part(JACOBIANS[0])
-def test_gradcheck_warns_of_coarse_inputs(mytorch: ModuleType) -> None:
-    with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double precision"):
-        mytorch.autograd.gradcheck(lambda x: x * 2, mytorch.tensor([1.0], requires_grad=True), eps=0.1)
-
-
-def test_a_function_and_its_node_do_not_keep_each_other_alive(mytorch: ModuleType) -> None:
-    """Without a cycle, what a graph holds is freed with the last tensor that refers to it, not by the collector."""
-
-    class Square(mytorch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            return grad * 2 * ctx.saved_tensors[0]
-
-    hidden = leaf(mytorch, 1, 2) * 1
-    result, kept = Square.apply(hidden), weakref.ref(hidden)
-    del hidden
-    assert kept() is not None
-    gc.disable()
-    try:
-        del result
-        assert kept() is None
-    finally:
-        gc.enable()

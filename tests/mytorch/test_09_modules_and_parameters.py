@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import minitorch
-from tests.mytorch.compare import close, outcome
+from tests.mytorch.compare import ORACLES, agree, outcome
 
 part = pytest.mark.part
 module = "mytorch.nn.module:"
@@ -34,7 +33,8 @@ def shown(call: Callable[[Any], Any], library: ModuleType) -> str:
 def same(call: Callable[[Any], Any], mytorch: ModuleType) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of hooks where no input requires a gradient
-        assert shown(call, mytorch) == shown(call, minitorch)
+        for library in ORACLES:
+            assert shown(call, mytorch) == shown(call, library)
 
 
 def network(torch: ModuleType) -> Any:
@@ -226,6 +226,7 @@ CALLS: dict[str, Callable[[ModuleType], Any]] = {
     "buffers alone": lambda torch: list(network(torch).buffers()),
     "submodule": lambda torch: network(torch).get_submodule("inner.2"),
     "no submodule": lambda torch: network(torch).get_submodule("inner.3"),
+    "a parameter is no submodule": lambda torch: network(torch).get_submodule("first.weight"),
     "itself": lambda torch: network(torch).get_submodule(""),
     "state dict": with_values,
     "prefix": lambda torch: list(network(torch).state_dict(prefix="model.")),
@@ -243,6 +244,8 @@ CALLS: dict[str, Callable[[ModuleType], Any]] = {
     "frozen": frozen,
     "copied": copied,
     "a copied result": a_copied_result,
+    "items of a dict": lambda torch: list(torch.nn.ModuleDict({"a": torch.nn.Identity(1, name=2)}).items()),
+    "flatten": lambda torch: torch.nn.Flatten(0, -2),
 }
 
 
@@ -295,19 +298,20 @@ def test_what_is_loaded_and_what_is_refused(mytorch: ModuleType, name: str, stri
 
 
 @part(module + "Module.load_state_dict", module + "Module.state_dict")
-def test_minitorchs_state_dict_loads_and_comes_back(mytorch: ModuleType) -> None:
-    minitorch.manual_seed(1)
-    model, mine = network(minitorch), network(mytorch)
+@pytest.mark.parametrize("torch", ORACLES, ids=lambda each: each.__name__)
+def test_a_state_dict_loads_and_comes_back(mytorch: ModuleType, torch: Any) -> None:
+    torch.manual_seed(1)
+    model, mine = network(torch), network(mytorch)
     state = {name: mytorch.tensor(each.numpy()) for name, each in model.state_dict().items()}
     assert repr(mine.load_state_dict(state)) == "<All keys matched successfully>"
     x = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
-    answers = [each(torch.tensor(x)).detach().numpy() for each, torch in ((mine, mytorch), (model, minitorch))]
+    answers = [each(lib.tensor(x)).detach().numpy() for each, lib in ((mine, mytorch), (model, torch))]
     np.testing.assert_allclose(*answers, rtol=1e-5, atol=1e-6)
-    back = {name: minitorch.tensor(each.numpy()) for name, each in mine.state_dict().items()}
-    other = network(minitorch)
+    back = {name: torch.tensor(each.numpy()) for name, each in mine.state_dict().items()}
+    other = network(torch)
     other.load_state_dict(back)
     for name, each in other.state_dict().items():
-        assert minitorch.equal(each, model.state_dict()[name])
+        assert torch.equal(each, model.state_dict()[name])
 
 
 def hooked(register: Callable[[Any, list[Any]], Any], training: bool = True) -> Callable[[ModuleType], Any]:
@@ -442,7 +446,7 @@ def test_linear(mytorch: ModuleType, size: tuple[int, ...], bias: bool) -> None:
         (result * result).sum().backward()
         return [each.detach().numpy() for each in (result, x.grad, layer.weight.grad, layer.weight)]
 
-    close(numbers_of(mytorch), numbers_of(minitorch))
+    agree(numbers_of, mytorch)
 
 
 @pytest.mark.parametrize("features", [1, 3, 7, 100])
@@ -469,7 +473,7 @@ def test_bilinear(mytorch: ModuleType, size: tuple[int, ...]) -> None:
         grads = [each.grad for each in (*inputs, layer.weight, layer.bias)]
         return [each.detach().numpy() for each in (result, *grads)]
 
-    close(numbers_of(mytorch), numbers_of(minitorch))
+    agree(numbers_of, mytorch)
 
 
 def lazily(torch: ModuleType) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import minitorch
-from tests.mytorch.compare import close, numbers, same
+from tests.mytorch import compare
+from tests.mytorch.compare import ORACLES, numbers, same
 
 part = pytest.mark.part
 recurrent = "mytorch.nn.recurrent:"
@@ -25,17 +25,18 @@ def flat(results: Any) -> list[Any]:
 
 def agree(function: Callable[[Any], tuple[Any, Any]], mytorch: ModuleType) -> None:
     """`function` gives a layer or input to differentiate by, and results: all of them and all gradients are equal."""
-    found = []
-    for library in (mytorch, minitorch):
-        library.manual_seed(0)
-        sources, results = function(library)
+
+    def found(torch: Any) -> list[Any]:
+        torch.manual_seed(0)
+        sources, results = function(torch)
         floats = [each for each in flat(results) if each.is_floating_point()]
         total: Any = 0
         for number, each in enumerate(floats, 1):
             total = total + (each * each * number).sum()
         total.backward()
-        found.append(flat(results) + [each.grad for each in sources])
-    close(*found)
+        return flat(results) + [each.grad for each in sources]
+
+    compare.agree(found, mytorch)
 
 
 LAYERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -51,7 +52,7 @@ LAYERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@part(recurrent + "walk", recurrent + "lstm_step", recurrent + "gru_step", recurrent + "rnn_step")
+@part(recurrent + "unroll", recurrent + "lstm_step", recurrent + "gru_step", recurrent + "rnn_step")
 @pytest.mark.parametrize("start", ["zeros", "given"])
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_with_the_same_seed(mytorch: ModuleType, name: str, start: str) -> None:
@@ -69,7 +70,7 @@ def test_a_layer_with_the_same_seed(mytorch: ModuleType, name: str, start: str) 
     agree(function, mytorch)
 
 
-@part(recurrent + "walk", "mytorch.nn.packing:pack_padded_sequence", "mytorch.nn.packing:pad_packed_sequence")
+@part(recurrent + "unroll", "mytorch.nn.packing:pack_padded_sequence", "mytorch.nn.packing:pad_packed_sequence")
 @pytest.mark.parametrize("batch_first", [False, True])
 @pytest.mark.parametrize("lengths", [[4, 3, 1], [2, 4, 3], [1, 1, 4]])
 @pytest.mark.parametrize("name", ["RNN", "LSTM", "two layers, both ways"])
@@ -88,7 +89,7 @@ def test_a_packed_batch(mytorch: ModuleType, name: str, lengths: list[int], batc
     agree(function, mytorch)
 
 
-@part(recurrent + "walk")
+@part(recurrent + "unroll")
 def test_one_sequence_and_a_sorted_batch(mytorch: ModuleType) -> None:
     def function(torch: Any) -> tuple[Any, Any]:
         layer = torch.nn.GRU(3, 4, bidirectional=True, batch_first=True)
@@ -134,10 +135,11 @@ def test_what_is_printed_and_raised(mytorch: ModuleType, name: str) -> None:
     same(CALLS[name], mytorch)
 
 
-@part(recurrent + "lstm_step", recurrent + "walk")
-def test_state_dicts_load_both_ways(mytorch: ModuleType) -> None:
-    mine, theirs = (library.nn.LSTM(3, 4, num_layers=2) for library in (mytorch, minitorch))
+@part(recurrent + "lstm_step", recurrent + "unroll")
+@pytest.mark.parametrize("torch", ORACLES, ids=lambda each: each.__name__)
+def test_state_dicts_load_both_ways(mytorch: ModuleType, torch: Any) -> None:
+    mine, theirs = (library.nn.LSTM(3, 4, num_layers=2) for library in (mytorch, torch))
     mine.load_state_dict({name: mytorch.tensor(each.tolist()) for name, each in theirs.state_dict().items()})
-    found, expected = (layer(lib.ones(5, 2, 3))[0] for layer, lib in ((mine, mytorch), (theirs, minitorch)))
+    found, expected = (layer(lib.ones(5, 2, 3))[0] for layer, lib in ((mine, mytorch), (theirs, torch)))
     np.testing.assert_allclose(found.tolist(), expected.tolist(), rtol=1e-5, atol=1e-6)
-    theirs.load_state_dict({name: minitorch.tensor(each.tolist()) for name, each in mine.state_dict().items()})
+    theirs.load_state_dict({name: torch.tensor(each.tolist()) for name, each in mine.state_dict().items()})

@@ -59,6 +59,16 @@ def test_the_module_must_be_on_the_first_of_its_gpus() -> None:
         torch.nn.DataParallel(model(), device_ids=[])
 
 
+def test_a_gpu_that_is_not_there() -> None:
+    """PyTorch asks for the properties of each of its GPUs, to compare them, and that raises.
+
+    Source: https://github.com/pytorch/pytorch/blob/main/torch/nn/parallel/data_parallel.py, _check_balance
+    """
+    torch.cuda.simulate(2)
+    with pytest.raises(AssertionError, match=r"^Invalid device id$"):
+        torch.nn.DataParallel(model().cuda(), device_ids=[0, 1, 2])
+
+
 def test_scatter_goes_through_nests() -> None:
     data = torch.arange(6.0).reshape(3, 2)
     pieces = scatter({"x": data, "y": [data, "text"]}, [0, 2])

@@ -144,7 +144,11 @@ case(
         args(make(2, 3), 1, make.index(2, 4, below=3), make(2, 4), "mean", include_self=False),
         args(make(2, 3), 1, make.index(2, 4, below=3), make(2, 4), "amax", include_self=False),
     ],
-    errors=lambda make: [args(make(2, 3), 1, make.index(2, 2, below=3), make(2, 2), "most")],
+    errors=lambda make: [
+        args(make(2, 3), 1, make.index(2, 2, below=3), make(2, 2), "most"),
+        args(make(2, 3), 1, make.index(2, 2, below=3), make(2), "sum"),
+        args(make(2, 3), 1, make.index(2, 2, below=3), make(), "sum"),
+    ],
     dtypes="float32 float64",
 )
 case(

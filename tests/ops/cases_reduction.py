@@ -172,6 +172,13 @@ case(
         args(make()),
         args(make.of([1.0, 3.0, 3.0, 1.0])).kink(),
     ],
+    errors=lambda make: [
+        args(make(dtype="complex64"), dim=0),
+        args(make(dtype="complex128"), dim=-1),
+        args(make(dtype="complex64")),
+        args(make(1, dtype="complex64"), dim=0),
+        args(make(dtype="complex64"), dim=1),
+    ],
     dtypes="bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64",
 )
 case(
@@ -261,7 +268,10 @@ case(
         args(make(0, 3), 0),
         args(make.of([1.0, 3.0, 3.0, 2.0, 3.0]), 0).kink(),
         args(make.of([1.0, NAN, 3.0, NAN]), 0).kink(),
+        args(make(0, 3), 2),
+        args(make(2, 0), -3),
     ],
+    errors=lambda make: [args(make(2, 3), 2), args(make(), 1), args(make(), -2), args(make(2, dtype="complex64"), 0)],
     dtypes="bool uint8 int64 float16 float32 float64",
     strides=False,
 )

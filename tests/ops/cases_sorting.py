@@ -49,7 +49,14 @@ case(
         args(make(3), 0),
         args(make.of([1.0, NAN, 3.0]), 2).kink(),
     ],
-    errors=lambda make: [args(make(3), 4), args(make(3), -1), args(make(3), 1, 1)],
+    errors=lambda make: [
+        args(make(3), 4),
+        args(make(3), -1),
+        args(make(3), 1, 1),
+        args(make(3, dtype="complex64"), 1),
+        args(make(3, dtype="complex64"), 4),
+        args(make(3, dtype="bool"), 1),
+    ],
     dtypes=ORDERED,
     strides=False,
 )
@@ -78,7 +85,14 @@ case(
         args(make.of([1.0, NAN, 3.0, 2.0])).kink(),
         args(make.of([1.0, NAN, 3.0, 2.0]), 0).kink(),
     ],
-    errors=lambda make: [args(make(0, 3), 0), args(make(3), 1)],
+    errors=lambda make: [
+        args(make(0, 3), 0),
+        args(make(3), 1),
+        args(make(3, dtype="complex64")),
+        args(make(3, dtype="complex64"), 0),
+        args(make(dtype="bool"), 0),
+        args(make(0, 3, dtype="bool"), 0),
+    ],
     dtypes=ORDERED,
 )
 case(
@@ -90,6 +104,7 @@ case(
         args(make(2, 3, layout="transposed"), 1),
         args(make()),
     ],
+    errors=lambda make: [args(make(2, 3, dtype="complex64")), args(make(3, dtype="complex128"), 0)],
     dtypes=ORDERED,
 )
 case(
@@ -154,7 +169,23 @@ case(
         args(make(2, 4, requires_grad=False, layout="transposed"), bins=3, min=0, max=2),
         args(make(0, requires_grad=False), 3),
     ],
-    errors=lambda make: [args(make(3), 0), args(make(3), 2, 1, 0).type_only()],  # the sentence of histogram
+    errors=lambda make: [
+        args(make(3), 0),
+        args(make(3), 2, 1, 0),
+        args(make(3), 0, 1, 0),
+        args(make(3), 2, 0, float("inf")),
+        args(make.of([1.0, float("inf")], requires_grad=False), 2),
+        args(make(2, dtype="complex64"), 4),
+        args(make(2, dtype="complex64"), 4, -1, 1),
+        args(make(0, dtype="complex128"), 4),
+        args(make(2, dtype="complex64"), 4, 1, 0),
+        args(make(2, dtype="bool"), 4),
+        args(make(2, dtype="bool"), 4, -1, 1),
+        args(make(2, dtype="bool"), 4, 0, float("inf")),
+        args(make(2, dtype="int64"), 0),
+        args(make(2, dtype="int64"), 4, 1, 0),
+        args(make(2, dtype="int64"), 4, 0, 1),
+    ],
     dtypes="float32 float64",
 )
 case(

@@ -11,6 +11,11 @@ from tests.random_programs.interpreter import Fact, Library, Twins
 from tests.random_programs.lines import BINARY, GRADS, MODES, PASSES, UNARY, VIEWS, WRITES
 from tests.random_programs.views import overlaps_itself
 
+ORDERED = ("atan2", "clamp", "fmod", "hypot", "imum", "xlogy")
+"""Of two tensors, and not of complex ones."""
+MATRICES = ("linear", "matmul", "mm", "mv")
+"""Whose shapes may not fit even if they are the same."""
+
 
 def leaf(draw: Draw) -> str:
     shape = draw.of(((3,), (2, 3), (), (2, 2), (1, 3), (2, 2, 2), (2, 0) if draw.seldom() else (3,)))
@@ -35,7 +40,7 @@ def step(draw: Draw, tensors: dict[str, Any], new: str) -> str:
     if family is WRITES:
         others = [other + ".clone()" * _is_other_view(tensors[one], tensors[other]) for other in others]
     form = draw.of(family)
-    if _is_open(form, tensors[one]) or ("clamp" in form and any(x.is_complex() for x in tensors.values())):
+    if _is_open(form, tensors[one]) or _has_two_faults(form, [tensors[name.split(".")[0]] for name in (one, *others)]):
         family, form = VIEWS, VIEWS[0]
     result = {UNARY: f"{new} = ", VIEWS: f"{new} = ", BINARY: f"{new} = ", GRADS: f"g{new[1:]} = "}.get(family, "")
     line = result + form.format(one, *others)
@@ -53,6 +58,15 @@ def _is_open(form: str, x: Any) -> bool:
     if "median" in form and 0 in x.stride():
         return True  # PyTorch reads beyond the tensor
     return form in WRITES and (overlaps_itself(x) or 0 in x.stride())
+
+
+def _has_two_faults(form: str, inputs: list[Any]) -> bool:
+    """Whether shapes and something else can be refused: which of the two PyTorch says first depends on the op."""
+    if any(x.is_complex() for x in inputs) and any(name in form for name in ORDERED):
+        return True
+    return any(x.is_inference() for x in inputs) and (
+        len({x.shape for x in inputs}) > 1 or any(name in form for name in MATRICES)
+    )
 
 
 def _is_other_view(one: Any, other: Any) -> bool:

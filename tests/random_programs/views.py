@@ -219,8 +219,7 @@ def scatter(draw: Draw, name: str, x: Any) -> str:
 def index_add(draw: Draw, name: str, x: Any) -> str:
     dim = draw.dim(x.dim())
     places = [abs(place) for place in draw.positions(draw.integer(1, 2), _size(draw, x, dim))]
-    if len(places) > 1:  # PyTorch would write, and then refuse the second
-        places = [place % max(_size(draw, x, dim), 1) for place in places]
+    places = [place % max(_size(draw, x, dim), 1) for place in places]  # PyTorch may write before it refuses one
     shape = list(x.shape)
     if shape and -len(shape) <= dim < len(shape):
         shape[dim] = len(places)

@@ -31,7 +31,6 @@ _REASONS: dict[str, dict[str, str]] = {
             "nn.functional.avg_pool3d nn.functional.max_pool1d nn.functional.max_pool3d"
         ),
         "one sentence says of all functions that `out=` has another type": "amax amin complex multinomial",
-        "says of another shape what layer_norm says": "nn.functional.rms_norm",
     },
     "out": {
         "the signs of eigenvectors are free: MKL and OpenBLAS choose them differently": ("linalg.eig linalg.eigh"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import gc
 import importlib
+import multiprocessing
 import re
 import warnings
 from collections.abc import Callable
@@ -345,6 +346,16 @@ def test_batches_come_through_shared_memory(method: str) -> None:
         assert batch["leaf"].requires_grad and batch["leaf"].is_leaf
         batch["again"].add_(1)  # which nobody else sees
         assert batch["turned"].tolist() != batch["again"].t().tolist()
+
+
+def test_a_forked_process_leaves_the_workers_of_its_parent_alone() -> None:
+    batches: Any = iter(minitorch.utils.data.DataLoader(range(8), num_workers=1, multiprocessing_context="fork"))
+    found = [next(batches).item()]
+    child = multiprocessing.get_context("fork").Process(target=batches._pool.close)
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    assert found + [batch.item() for batch in batches] == list(range(8))
 
 
 def test_a_tensor_twice_in_a_batch_is_one_memory() -> None:

@@ -1,8 +1,4 @@
-"""The derivatives of the operations of chapters 02 to 05, written with operations. Later ones stand beside theirs.
-
-A gradient may have a larger shape than its input, where the input was broadcast: the engine sums it
-(`engine.fit`).
-"""
+"""The derivatives of the operations of chapters 02 to 05. The engine sums gradients of inputs that were broadcast."""
 
 # 06 · The computation graph
 from __future__ import annotations
@@ -19,7 +15,7 @@ from ..gathering import gather, scatter, scatter_add
 from ..indexing import index, index_put, unindex
 from ..joining import flip, split, tril, triu
 from ..reduction import cumsum
-from ..strides import normalize_dims, walk
+from ..strides import Ints, normalize_dims, strided
 from ..tensor import Tensor
 from .recording import derivative
 
@@ -73,19 +69,15 @@ def inside(x: Tensor, low: float | None, high: float | None) -> Tensor:
 
 
 # Reductions
-derivative("sum", x=lambda g, x_shape, dim, keepdim: spread(g, x_shape, dim, keepdim))
-derivative("amax", x=lambda g, x, result, dim, keepdim: share(g, x, result, dim, keepdim))
-derivative("amin", x=lambda g, x, result, dim, keepdim: share(g, x, result, dim, keepdim))
 derivative("cumsum", x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
-derivative("prod", x=lambda g, x, result, dim, keepdim: product_rule(g, x, result, dim, keepdim))
 
 
-def spread(g: Tensor, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Tensor:
+def spread(g: Tensor, x_shape: Ints, dim: Any, keepdim: bool) -> Tensor:
     """The gradient of a sum: each element that went into it gets the whole."""
-    if not keepdim:
-        for each in sorted(normalize_dims(dim, len(shape))):
+    if not keepdim and dim is not None:
+        for each in sorted(normalize_dims(dim, len(x_shape))):
             g = g.unsqueeze(each)
-    return g.expand(shape)
+    return g.expand(x_shape)
 
 
 def share(g: Tensor, x: Tensor, result: Tensor, dim: Any, keepdim: bool) -> Tensor:
@@ -99,17 +91,15 @@ def product_rule(g: Tensor, x: Tensor, result: Tensor, dim: Any, keepdim: bool) 
     return spread(g * result, x.shape, dim, keepdim) / x
 
 
+derivative("sum", x=spread)
+derivative("amax", x=share)
+derivative("amin", x=share)
+derivative("prod", x=product_rule)
 derivative("matmul", x=lambda g, x, y: matmul_grad_x(g, x, y), y=lambda g, x, y: matmul_grad_y(g, x, y))
 
 
 def matmul_grad_x(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """The gradient of `x @ y` with respect to x, from the product's gradient g. Of two matrices: g @ yᵀ.
-
-    A vector takes part as a row (x) or as a column (y), and the product then lacks that dimension:
-    `unsqueeze` puts it back, `squeeze` takes it away. `y.mT` exchanges the last two dimensions. The result
-    may have dimensions on the left that x lacks, or that are 1 in x: batches that were broadcast. The
-    engine sums them.
-    """
+    """The gradient of `x @ y` with respect to x, from the product's gradient g. Of two matrices: g @ yᵀ."""
     if x.ndim == 1 and y.ndim == 1:
         return g * y
     if y.ndim == 1:
@@ -135,21 +125,20 @@ derivative("clone", x=lambda g: g)
 derivative("_to_copy", x=lambda g: g)  # the engine converts it back
 derivative("to_device", x=lambda g, x_device: g.to(x_device))
 
-# Views: the gradient takes the way back
+# Views: the gradient goes where the element came from
 derivative("view", x=lambda g, x_shape: g.reshape(x_shape))
 derivative("squeeze", x=lambda g, x_shape: g.reshape(x_shape))
 derivative("unsqueeze", x=lambda g, x_shape: g.reshape(x_shape))
 derivative("transpose", x=lambda g, dim0, dim1: g.transpose(dim0, dim1))
 derivative("permute", x=lambda g, dims: g.permute(inverse(dims)))
 derivative("expand", x=lambda g: g)  # the engine sums it
-derivative("slice", x=lambda g, x_shape, dim, start, end, step: slice_back(g, x_shape, dim, start, end, step))
-derivative("slice_back", g=lambda g, dim, start, end, step: views.slice(g, dim, start, end, step))
-derivative("select", x=lambda g, x_shape, dim, index: select_back(g, x_shape, dim, index))
+derivative("slice", x=lambda g, x_shape, dim, start, end, step: slice_backward(g, x_shape, dim, start, end, step))
+derivative("slice_backward", g=lambda g, dim, start, end, step: views.slice(g, dim, start, end, step))
 derivative(
     "as_strided",
-    x=lambda g, x_shape, size, stride, storage_offset: walk_into(g, x_shape, size, stride, storage_offset),
+    x=lambda g, x_shape, size, stride, storage_offset: as_strided_backward(g, x_shape, size, stride, storage_offset),
 )
-derivative("walk_into", g=lambda g, size, stride, offset: g.contiguous().as_strided(size, stride, offset))
+derivative("as_strided_backward", g=lambda g, size, stride, offset: g.contiguous().as_strided(size, stride, offset))
 
 
 def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
@@ -159,31 +148,32 @@ def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @operation
-def slice_back(g: Any, size: tuple[int, ...], dim: int, start: int, end: int, step: int) -> Any:
+def slice_backward(g: Any, size: tuple[int, ...], dim: int, start: int, end: int, step: int) -> Any:
     """Zeros of shape `size` with `g` at the places of a slice."""
     result = np.zeros_like(g, shape=size)
     result[(slice(None),) * (dim % len(size)) + (slice(start, end, step),)] = g
     return result
 
 
-def select_back(g: Tensor, size: tuple[int, ...], dim: int, index: int) -> Tensor:
-    """Zeros of shape `size` with `g` at one place along a dimension."""
-    dim, index = dim % len(size), index % size[dim]
-    return slice_back(g.unsqueeze(dim), size, dim, index, index + 1, 1)
+def select_backward(g: Tensor, x_shape: Ints, dim: int, index: int) -> Tensor:
+    """Zeros of shape `x_shape` with `g` at one place along a dimension."""
+    dim, index = dim % len(x_shape), index % x_shape[dim]
+    return slice_backward(g.unsqueeze(dim), x_shape, dim, index, index + 1, 1)
+
+
+derivative("select", x=select_backward)
 
 
 @operation
-def walk_into(
-    g: Any, shape: tuple[int, ...], size: tuple[int, ...], stride: tuple[int, ...], offset: int | None
-) -> Any:
-    """Zeros of a contiguous tensor's shape, with `g` added at the places that a walk over its storage visits."""
+def as_strided_backward(g: Any, shape: Ints, size: Ints, stride: Ints, offset: int | None) -> Any:
+    """Zeros of a contiguous tensor's shape, with `g` added at the places that a strided view of its storage reads."""
     result = np.zeros_like(g, shape=(int(np.prod(shape)),))
-    visited = walk(np.arange(result.shape[0]), size, stride, offset or 0)
+    visited = strided(np.arange(result.shape[0]), size, stride, offset or 0)
     np.add.at(result, np.asarray(visited), g)
     return result.reshape(shape)
 
 
-# Places
+# Places. `zeros_like(g.sum())` is a zero of the type of g, on its device
 derivative("index", x=lambda g, x_shape, indices: unindex(g, x_shape, bring(indices, g.device)))
 derivative("unindex", grad=lambda g, indices: index(g, indices))
 derivative(
@@ -191,7 +181,7 @@ derivative(
     x=lambda g, indices: index_put(g, indices, zeros_like(g.sum())),
     values=lambda g, indices: index(g, indices),
 )
-derivative("gather", x=lambda g, x_shape, dim, index: scatter_add(zeros_of(g, x_shape), dim, index, g))
+derivative("gather", x=lambda g, x_shape, dim, index: scatter_add(zeros_like(g.sum()).expand(x_shape), dim, index, g))
 derivative("scatter_add", x=lambda g: g, src=lambda g, src_shape, dim, index: gathered(g, dim, index, src_shape))
 derivative(
     "scatter",
@@ -200,18 +190,13 @@ derivative(
 )
 
 
-def zeros_of(g: Tensor, size: tuple[int, ...]) -> Tensor:
-    """Zeros of a shape, with the type and device of a gradient."""
-    return zeros_like(g.sum()).expand(size)
-
-
 def gathered(g: Tensor, dim: int, index: Tensor, size: tuple[int, ...]) -> Tensor:
     """The gradient of what was scattered: what is at the places it went to, and 0 for what lay beyond the index."""
     grad = gather(g, dim, index)
     for each, length in enumerate(size):
         if grad.shape[each] != length:
             whole = (*grad.shape[:each], length, *grad.shape[each + 1 :])
-            grad = slice_back(grad, whole, each, 0, grad.shape[each], 1)
+            grad = slice_backward(grad, whole, each, 0, grad.shape[each], 1)
     return grad
 
 

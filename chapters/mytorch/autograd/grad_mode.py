@@ -11,10 +11,7 @@ from .node import Mode
 
 
 class GradMode:
-    """Sets `Mode.enabled` for a block, and puts back what was there; as a decorator, for each call of a function.
-
-    `enabled` is what it sets. `outer` has what to put back for each block that is open, the innermost last.
-    """
+    """Sets `Mode.enabled` for a block, and puts back what was there, which it keeps in `outer`, the innermost last."""
 
     def __init__(self, enabled: bool) -> None:
         self.enabled = enabled
@@ -30,14 +27,11 @@ class GradMode:
         Mode.enabled = self.outer.pop()
 
     def __call__(self, function: Function) -> Function:
-        """As a decorator: a function that does what `function` does, in a block of this mode at each call.
-
-        It takes and returns the same, and has the same name and docstring (`functools.wraps`).
-        """
+        """As a decorator: a function that does what `function` does, in a block of this mode at each call."""
 
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
-            with self:
+            with GradMode(self.enabled):  # of this call alone: another thread may be inside, too
                 return function(*args, **kwargs)
 
         return inside
@@ -46,23 +40,20 @@ class GradMode:
 class no_grad(GradMode):
     """Nothing inside is recorded: `with no_grad(): ...`, or `@no_grad()` or `@no_grad` on a function."""
 
-    def __new__(cls, function: Function | None = None) -> Any:
-        """A mode; or a function in that mode, if one is given."""
-        return super().__new__(cls) if function is None else cls()(function)
-
-    def __init__(self) -> None:
-        super().__init__(False)
-
-
-class enable_grad(GradMode):
-    """Recording inside, also within a block of `no_grad`."""
+    mode = False
 
     def __new__(cls, function: Function | None = None) -> Any:
         """A mode; or a function in that mode, if one is given."""
         return super().__new__(cls) if function is None else cls()(function)
 
     def __init__(self) -> None:
-        super().__init__(True)
+        super().__init__(self.mode)
+
+
+class enable_grad(no_grad):
+    """The opposite: recording inside, also within a block of `no_grad`."""
+
+    mode = True
 
 
 class set_grad_enabled(GradMode):

@@ -1,6 +1,6 @@
 """Is a formula right? Compare it with the slope that small steps measure."""
 
-# 07 · Backward in depth
+# 07b · Vector–Jacobian products
 from __future__ import annotations
 
 import warnings
@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import float64, stack
 from ..creation import new, zeros, zeros_like
 from ..dispatch import Function
-from ..joining import stack
-from ..settings import float64
 from ..tensor import Tensor, on_host
 from .engine import as_list, grad
 from .grad_mode import enable_grad, no_grad
@@ -22,18 +21,7 @@ class GradcheckError(RuntimeError):
 
 
 def numerical_jacobian(function: Function, inputs: list[Any], place: int, eps: float) -> Tensor:
-    """The derivatives of a function's result with respect to the input at `place`, measured.
-
-    Each element of that input in turn is moved by `eps` to both sides while the others stay:
-    (f(x + eps) - f(x - eps)) / 2 eps. Nothing is recorded, and the inputs themselves are not changed.
-
-    Args:
-        function: takes the inputs, returns one tensor.
-
-    Returns:
-        A matrix of the result's dtype: a row for each element of the input, a column for each element
-        of the result.
-    """
+    """The derivatives of a function's result with respect to the input at `place`, measured."""
     x, rows = inputs[place], []
     with no_grad():
         for element in range(x.numel()):
@@ -47,14 +35,7 @@ def numerical_jacobian(function: Function, inputs: list[Any], place: int, eps: f
 
 
 def analytical_jacobian(function: Function, inputs: list[Any], place: int) -> Tensor:
-    """The same matrix from the formulas: one call, then a backward pass for each element of the result.
-
-    A pass starts with 1 at its element and 0 at all others, and gives a column. All passes use the same
-    graph. An input that the result doesn't depend on has zeros.
-
-    Returns:
-        A matrix of the input's dtype, shaped as that of `numerical_jacobian`.
-    """
+    """The same matrix from the formulas: one call, then a backward pass for each element of the result."""
     x, result, columns = inputs[place], function(*inputs), []
     for element in range(result.numel()):
         chosen = zeros((result.numel(),), dtype=result.dtype)
@@ -67,42 +48,25 @@ def analytical_jacobian(function: Function, inputs: list[Any], place: int) -> Te
 
 
 def gradcheck(function: Function, inputs: Any, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3) -> bool:
-    """Whether the formulas of `function` agree with the measured slopes, for each input that requires a gradient.
-
-    The inputs that require one should be float64: in float32 the difference of two results has hardly a
-    digit left.
-
-    Raises:
-        GradcheckError: they differ by more than atol + rtol·|measured|; says for which output and input.
-        ValueError: no input requires a gradient.
-    """
+    """Whether formulas agree with measured slopes, for each input that requires a gradient; these should be float64."""
     inputs = as_list(inputs)
     checked = [place for place, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     if not checked:
-        raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
-        )
+        found = "but none of them have requires_grad=True."
+        raise ValueError(f"gradcheck expects at least one input tensor to require gradient, {found}")
     for place in checked:
         if inputs[place].dtype is not float64:
-            warnings.warn(
-                f"Input #{place} requires gradient and is not a double precision floating point or complex. This check "
-                "will likely fail if all the inputs are not of double precision floating point or complex. ",
-                stacklevel=2,
-            )
+            kind = "double precision floating point or complex"
+            fear = f"This check will likely fail if all the inputs are not of {kind}. "
+            warnings.warn(f"Input #{place} requires gradient and is not a {kind}. {fear}", stacklevel=2)
     for number in range(len(as_tensors(function(*inputs)))):
         for place in checked:
             compare(function, inputs, number, place, eps, atol, rtol)
     return True
 
 
-def compare(
-    function: Function, inputs: list[Any], number: int, place: int, eps: float, atol: float, rtol: float
-) -> None:
-    """Compare the two Jacobians of one result and one input.
-
-    Raises:
-        GradcheckError: they differ.
-    """
+def compare(function: Function, inputs: Any, number: int, place: int, eps: float, atol: float, rtol: float) -> None:
+    """Compare the two Jacobians of one result and one input."""
 
     def one_result(*changed: Any) -> Tensor:
         return as_tensors(function(*changed))[number]
@@ -110,10 +74,8 @@ def compare(
     measured = numerical_jacobian(one_result, inputs, place, eps)
     computed = analytical_jacobian(one_result, inputs, place)
     if not np.allclose(on_host(computed), on_host(measured), rtol, atol):
-        raise GradcheckError(
-            f"Jacobian mismatch for output {number} with respect to input {place},\n"
-            f"numerical:{measured}\nanalytical:{computed}\n"
-        )
+        jacobians = f"numerical:{measured}\nanalytical:{computed}\n"
+        raise GradcheckError(f"Jacobian mismatch for output {number} with respect to input {place},\n{jacobians}")
 
 
 def gradgradcheck(function: Function, inputs: Any, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3) -> bool:

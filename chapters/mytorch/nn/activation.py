@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.recording import derivative
-from ..dispatch import operation
+from ..dispatch import composite, operation
 from ..pointwise import pointwise, pointwise_float, sigmoid, tanh, where
 from ..settings import FROM_NUMPY, TYPE_NAMES
 from ..strides import normalize_dims
@@ -19,8 +19,7 @@ from .module import Module
 relu = pointwise(lambda x: np.maximum(x, 0), "relu")
 derivative("relu", x=lambda g, result: g.masked_fill(result <= 0, 0.0))
 
-relu_ = in_place(relu, "relu_")
-Tensor.relu_ = relu_
+Tensor.relu_ = relu_ = in_place(relu, "relu_")
 
 leaky_relu = pointwise(lambda x, negative_slope=0.01: np.where(x > 0, x, x * negative_slope), "leaky_relu")
 derivative("leaky_relu", x=lambda g, x, negative_slope: where(x > 0, g, g * negative_slope))
@@ -30,21 +29,16 @@ def approximate_erf(x: Any) -> Any:
     """The error function, off by at most 1.5e-7 (Abramowitz and Stegun 7.1.26). NumPy has none."""
     t = 1 / (1 + 0.3275911 * np.abs(x))
     series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
-    return np.sign(x) * (1 - series * np.exp(-x * x))
+    return (np.sign(x) * (1 - series * np.exp(-x * x))).astype(x.dtype)
 
 
 erf = pointwise_float(approximate_erf, "erf")
 derivative("erf", x=lambda g, x: g * (x * x).neg().exp() * (2 / np.pi**0.5))
 
 
+@composite
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """x·Φ(x): each number times the probability that a normal one is smaller, Φ(x) = (1 + erf(x / √2)) / 2.
-
-    With "tanh", Φ(x) is (1 + tanh(√(2/π) · (x + 0.044715·x³))) / 2. See https://arxiv.org/abs/1606.08415
-
-    Raises:
-        RuntimeError: `approximate` is neither "none" nor "tanh".
-    """
+    """x·Φ(x): each number times the probability that a normal one is smaller. See https://arxiv.org/abs/1606.08415"""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     if approximate == "none":
@@ -60,10 +54,7 @@ def silu(input: Tensor) -> Tensor:
 
 @operation
 def softmax(x: Any, dim: int) -> Any:
-    """Positive numbers that sum to 1 along `dim`: exp(x) / Σ exp(x).
-
-    The largest number is subtracted first. That changes no result, and exp never sees a number above 0.
-    """
+    """Positive numbers that sum to 1 along `dim`: exp(x) / Σ exp(x)."""
     check_floats(x, dim, "softmax")
     dims = normalize_dims(dim, x.ndim)
     e = np.exp(x - np.max(x, dims, keepdims=True))
@@ -88,7 +79,7 @@ derivative("log_softmax", x=lambda g, result, dim: g - result.exp() * g.sum(dim,
 def check_floats(x: Any, dim: int, name: str) -> None:
     """Refuse integers and booleans, in PyTorch's words."""
     if x.dtype.kind in "biu":
-        kernel = f"{name}_lastdim_kernel_impl" if dim in (-1, x.ndim - 1) else "softmax_kernel_impl"
+        kernel = f"{name}_lastdim_kernel_impl" if dim in (-1, x.ndim - 1) else f"{name}_kernel_impl"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{TYPE_NAMES[FROM_NUMPY[x.dtype].name]}'")
 
 
@@ -109,6 +100,8 @@ class ReLU(Module):
 class LeakyReLU(Module):
     """x where it is positive, elsewhere x times a small slope."""
 
+    _shown = ("negative_slope",)
+
     def __init__(self, negative_slope: float = 0.01) -> None:
         super().__init__()
         self.negative_slope = negative_slope
@@ -116,12 +109,11 @@ class LeakyReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         return leaky_relu(input, self.negative_slope)
 
-    def extra_repr(self) -> str:
-        return f"negative_slope={self.negative_slope}"
-
 
 class GELU(Module):
     """x·Φ(x), as in GPT and BERT."""
+
+    _shown = ("approximate",)
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -130,33 +122,29 @@ class GELU(Module):
     def forward(self, input: Tensor) -> Tensor:
         return gelu(input, self.approximate)
 
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
-
 
 class SiLU(Module):
     """x·σ(x)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return silu(input)
+    forward = staticmethod(silu)
 
 
 class Sigmoid(Module):
     """1 / (1 + exp(-x)): between 0 and 1."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return sigmoid(input)
+    forward = staticmethod(sigmoid)
 
 
 class Tanh(Module):
     """Between -1 and 1."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return tanh(input)
+    forward = staticmethod(tanh)
 
 
 class Softmax(Module):
     """Probabilities along `dim`."""
+
+    _shown = ("dim",)
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -164,9 +152,6 @@ class Softmax(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return softmax(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
 
 class LogSoftmax(Softmax):

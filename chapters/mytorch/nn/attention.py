@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from ..creation import empty, ones, zeros
-from ..dispatch import Function
+from .. import Tensor, dtype, empty, float32, ones, softmax, zeros
+from ..dispatch import Function, composite
 from ..settings import bool_ as boolean
-from ..settings import dtype, float32
-from ..tensor import Tensor
 from . import activation as activations
-from .activation import softmax
 from .dropout import Dropout, dropout
 from .init import constant_, xavier_uniform_
 from .linear import Linear, linear
@@ -20,6 +18,7 @@ from .normalization import LayerNorm
 from .parameter import Parameter
 
 
+@composite
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -29,27 +28,18 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> Tensor:
-    """softmax(query keyᵀ · scale + mask) value: (..., L, E), (..., S, E) and (..., S, V) to (..., L, V).
-
-    `scale` is 1/√E if it is None. A boolean mask, broadcast to (..., L, S), is True where a query may
-    look; the other scores become -inf. A mask of numbers is added to the scores. `additive(mask, dtype)`
-    turns either kind into numbers to add.
-    With `is_causal`, query i may look at keys 0 to i: `ones(L, S, dtype=boolean, device=query.device).tril()`.
-    A query whose scores are all -inf has weights of 0 and gradients of 0, not nan. The last step before
-    the values is `dropout(weights, dropout_p)`.
-
-    `check_attention(query, key, value, attn_mask, is_causal)` raises the errors.
-    Source: Vaswani et al. 2017, arXiv:1706.03762
-    """
+    """softmax(query keyᵀ · scale + mask) value: (..., L, E), (..., S, E) and (..., S, V) to (..., L, V)."""
     check_attention(query, key, value, attn_mask, is_causal)
     if is_causal:
         attn_mask = ones(query.shape[-2], key.shape[-2], dtype=boolean, device=query.device).tril()
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
-    if attn_mask is None:
-        return dropout(softmax(scores, -1), dropout_p) @ value
-    scores = scores + additive(attn_mask, scores.dtype)
-    nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
-    weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
+    if attn_mask is not None:
+        scores = scores + additive(attn_mask, scores.dtype)
+    if attn_mask is None or is_causal:
+        weights = softmax(scores, -1)
+    else:  # some rows may be -inf throughout
+        nowhere = (scores.detach() == -math.inf).all(-1, keepdim=True)
+        weights = softmax(scores.masked_fill(nowhere, 0.0), -1).masked_fill(nowhere, 0.0)
     return dropout(weights, dropout_p) @ value
 
 
@@ -57,53 +47,39 @@ def additive(mask: Tensor, dtype: dtype) -> Tensor:
     """A mask to be added to scores of this type: of a boolean one, 0 where it is True and -inf elsewhere."""
     if mask.dtype is not boolean:
         return mask.to(dtype)
-    result: Tensor = zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, -math.inf)
-    return result
+    return zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, -math.inf)
 
 
 def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
     """Refuse what can't attend, in PyTorch's words."""
     names = {"float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int", "int32": "int"}
-    found = [names.get(each.dtype.name, each.dtype.name) for each in (query, key, value)]
+    q, k, v = (names.get(each.dtype.name, each.dtype.name) for each in (query, key, value))
     if min(query.ndim, key.ndim, value.ndim) < 2:
-        raise RuntimeError(
-            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
-            f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead."
-        )
-    if len(set(found)) > 1:
-        raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {found[0]} key.dtype: "
-            f"{found[1]} and value.dtype: {found[2]} instead."
-        )
+        found = f"but got query.dim: {query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead."
+        raise RuntimeError(f"Expected query, key, and value to all be  at least 2 dimensional, {found}")
+    if not q == k == v:
+        found = f"query.dtype: {q} key.dtype: {k} and value.dtype: {v}"
+        raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got {found} instead.")
     if attn_mask is not None and attn_mask.dtype not in (boolean, float32, query.dtype):
-        raise RuntimeError(
-            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-            f"{names.get(attn_mask.dtype.name, attn_mask.dtype.name)} and  query.dtype: {found[0]} instead."
-        )
+        wanted, mask = "to be bool or float or to match query dtype", attn_mask.dtype.name
+        found = f"attn_mask.dtype: {names.get(mask, mask)} and  query.dtype: {q}"
+        raise RuntimeError(f"Expected attn_mask dtype {wanted}, but got {found} instead.")
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
-    """Each position's width in equal parts, one for each head: (N, L, E) to (N, heads, L, E / heads).
-
-    Head 0 gets the first numbers of each position.
-    """
-    result: Tensor = x.reshape(*x.shape[:2], heads, x.shape[2] // heads).transpose(1, 2)
-    return result
+    """Each position's width in equal parts, one for each head: (N, L, E) to (N, heads, L, E / heads)."""
+    return x.reshape(*x.shape[:2], heads, x.shape[2] // heads).transpose(1, 2)
 
 
 def merge_heads(x: Tensor) -> Tensor:
-    """The way back: (N, heads, L, D) to (N, L, heads · D)."""
-    result: Tensor = x.transpose(1, 2).reshape(x.shape[0], x.shape[2], -1)
-    return result
+    """The opposite: (N, heads, L, D) to (N, L, heads · D)."""
+    return x.transpose(1, 2).reshape(x.shape[0], x.shape[2], -1)
 
 
 class MultiheadAttention(Module):
-    """Attention in several subspaces at once: `num_heads` heads, each as wide as embed_dim / num_heads.
-
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html
-    """
+    """Attention in several subspaces at once: `num_heads` heads, each as wide as embed_dim / num_heads."""
 
     def __init__(
         self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, *, batch_first: bool = False
@@ -113,7 +89,6 @@ class MultiheadAttention(Module):
             raise AssertionError("embed_dim must be divisible by num_heads")
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
         self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim))
-        self.in_proj_bias: Parameter | None
         self.register_parameter("in_proj_bias", Parameter(empty(3 * embed_dim)) if bias else None)
         self.out_proj = Linear(embed_dim, embed_dim, bias=bias)
         xavier_uniform_(self.in_proj_weight)
@@ -131,11 +106,7 @@ class MultiheadAttention(Module):
         attn_mask: Tensor | None = None,
         average_attn_weights: bool = True,
     ) -> tuple[Tensor, Tensor | None]:
-        """(L, N, E), or (N, L, E) with `batch_first`, or (L, E), to the same; and the weights, averaged over the heads.
-
-        Boolean masks are True where a query may *not* look. `key_padding_mask` is (N, S), `attn_mask`
-        (L, S) or (N · heads, L, S).
-        """
+        """(L, N, E), or (N, L, E) with `batch_first`, or (L, E), to the same; and weights, averaged over the heads."""
         batched, inputs = query.ndim == 3, (query, key, value)
         if not batched:
             inputs = tuple(each.unsqueeze(0) for each in inputs)
@@ -152,33 +123,19 @@ class MultiheadAttention(Module):
 
     def merged(self, attn_mask: Tensor | None, padding: Tensor | None, dtype: dtype) -> Tensor | None:
         """Both masks as one that is added to scores (N, heads, L, S), or None."""
+        masks = []
         if attn_mask is not None:
             shape = (1, 1) if attn_mask.ndim == 2 else (-1, self.num_heads)
-            attn_mask = attn_mask.reshape(*shape, *attn_mask.shape[-2:])
+            masks.append(attn_mask.reshape(*shape, *attn_mask.shape[-2:]))
         if padding is not None:
-            padding = padding.reshape(padding.shape[0], 1, 1, -1)
-        merged = None
-        for mask in (attn_mask, padding):
-            if mask is not None:
-                added = additive(~mask if mask.dtype is boolean else mask, dtype)
-                merged = added if merged is None else merged + added
-        return merged
+            masks.append(padding.reshape(padding.shape[0], 1, 1, -1))
+        added: list[Any] = [additive(~mask if mask.dtype is boolean else mask, dtype) for mask in masks]
+        return sum(added[1:], added[0]) if added else None
 
     def attend(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """The output (N, L, E), and the weights of each head (N, heads, L, S) if they are needed, else None.
-
-        Inputs are (N, L, E), (N, S, E), (N, S, E). `in_proj_weight` and `in_proj_bias` hold three linear
-        maps, one above the other: for queries, keys and values (`chunk(3)` takes them apart; the bias may
-        be None). The results are split into heads, the heads attend, are merged, and go through
-        `out_proj`. The mask, if there is one, holds numbers that are added to the scores.
-        In training, and only then, the weights are dropped with probability `self.dropout`.
-
-        If no weights are needed, `scaled_dot_product_attention` does the middle. Otherwise compute them here,
-        with no special care for a query that may look nowhere: its weights are nan, as in PyTorch.
-        Return the weights as they are after dropout.
-        """
+        """The output (N, L, E), and the weights of each head (N, heads, L, S) if they are needed, else None."""
         weights_in = self.in_proj_weight.chunk(3)
         biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
         projected = map(linear, (query, key, value), weights_in, biases)
@@ -192,12 +149,7 @@ class MultiheadAttention(Module):
 
 
 class TransformerEncoderLayer(Module):
-    """A block of a transformer: attention, then two linear layers at each position; each is added to its input.
-
-    With `norm_first` the input of both is normalized (as in GPT), otherwise the sum is (as in the first
-    transformer).
-    Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoderLayer.html
-    """
+    """Attention, then two linear layers, each added to its input; a norm is before (`norm_first`) or after it."""
 
     def __init__(
         self,
@@ -237,3 +189,41 @@ class TransformerEncoderLayer(Module):
             return x + feed_forward(self.norm2(x))
         x = self.norm1(src + attend(src))
         return self.norm2(x + feed_forward(x))
+
+
+# 22b · Where the memory goes
+from functools import reduce
+
+from .. import cat, maximum
+
+Partial = tuple[Tensor, Tensor, Tensor]
+"""Attention to some keys: each row's largest score m, its sum l of exp(score - m), and o, the values so weighted."""
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool = False) -> Partial:
+    """Attention to these keys; where `is_causal`, of query i to keys 0 to i."""
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]))
+    if is_causal:
+        seen = ones(scores.shape[-2:], dtype=boolean, device=scores.device).tril()
+        scores = scores.masked_fill(~seen, -math.inf)
+    m = scores.detach().amax(-1, keepdim=True)
+    weights = (scores - m).exp()
+    return m, weights.sum(-1, keepdim=True), weights @ value
+
+
+def merge(one: Partial, other: Partial) -> Partial:
+    """Attention to the keys of both."""
+    m = maximum(one[0], other[0])
+    this, that = (one[0] - m).exp(), (other[0] - m).exp()
+    return m, one[1] * this + other[1] * that, one[2] * this + other[2] * that
+
+
+def tiled_attention(query: Tensor, key: Tensor, value: Tensor, is_causal: bool = False, tile: int = 128) -> Tensor:
+    """softmax(query keyᵀ / √E) value, with at most `tile` by `tile` scores at a time."""
+    pairs, rows = list(zip(key.split(tile, -2), value.split(tile, -2), strict=True)), []
+    for top, queries in enumerate(query.split(tile, -2)):
+        seen = pairs[: top + 1] if is_causal else pairs
+        parts = (attend(queries, *pair, is_causal and left == top) for left, pair in enumerate(seen))
+        _, total, output = reduce(merge, parts)
+        rows.append(output / total)
+    return cat(rows, -2)

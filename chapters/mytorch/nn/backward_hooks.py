@@ -13,15 +13,8 @@ from ..tensor import Tensor
 class BackwardHookFunction(Function):
     """The identity. Its node stands where gradients leave or enter a module."""
 
-    @staticmethod
-    def forward(ctx: Any, *args: Any) -> Any:
-        """The arguments as they are."""
-        return args
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        """The gradients as they are."""
-        return grads
+    forward = staticmethod(lambda ctx, *args: args)
+    backward = staticmethod(lambda ctx, *grads: grads)
 
 
 class Call:
@@ -34,19 +27,12 @@ class Call:
 
     def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, behind a border that shows their gradients to the hooks."""
-
-        def gradients_leave(grad_input: tuple[Any, ...], _: Any) -> tuple[Any, ...]:
-            return self.run_hooks(grad_input)
-
-        watched = through_border(args, gradients_leave)
+        watched = through_border(args, lambda grad_input, _: self.run_hooks(grad_input))
         self.waits_for_inputs = watched is not args
         return watched
 
     def leave(self, result: Any) -> Any:
-        """The result, behind a border that keeps its gradients for the hooks.
-
-        If no input requires a gradient, there is nothing to wait for: the hooks run there.
-        """
+        """The result, behind a border that keeps its gradients for the hooks, and runs them if no input has one."""
 
         def gradients_come(going_on: tuple[Any, ...], grad_output: tuple[Any, ...]) -> tuple[Any, ...]:
             self.grad_output = grad_output
@@ -67,26 +53,20 @@ class Call:
 
 
 def through_border(values: tuple[Any, ...], show: Callback) -> tuple[Any, ...]:
-    """The values, with those that require a gradient behind a border.
-
-    In the backward pass `show(grads, arrived)` is called with two tuples that have an entry for each
-    value: the gradients that go on, zeros where none arrived, and those that arrived, None where none did;
-    both None for what requires no gradient. It returns what goes on. Without a value that requires a
-    gradient they come back as they are.
-    """
+    """The values, behind a node that asks `show(grads, arrived)` which gradients go on; as they are if none does."""
     places = [place for place, each in enumerate(values) if isinstance(each, Tensor) and each.requires_grad]
     if not places or not is_grad_enabled():
         return values
     behind = BackwardHookFunction.apply(*(values[place] for place in places))
 
-    def spread(grads: Any) -> tuple[Any, ...]:
-        by_place = dict(zip(places, grads, strict=True))
-        return tuple(by_place.get(place) for place in range(len(values)))
+    def spread(watched: Any, others: tuple[Any, ...]) -> tuple[Any, ...]:
+        by_place = dict(zip(places, watched, strict=True))
+        return tuple(by_place.get(place, other) for place, other in enumerate(others))
 
     def hook(grads: Any, arrived: Any) -> tuple[Any, ...]:
-        going_on = show(spread(grads), spread(arrived))
+        nothing = (None,) * len(values)
+        going_on = show(spread(grads, nothing), spread(arrived, nothing))
         return tuple(going_on[place] for place in places)
 
     behind[0].grad_fn.register_hook(hook)
-    replaced = dict(zip(places, behind, strict=True))
-    return tuple(replaced.get(place, each) for place, each in enumerate(values))
+    return spread(behind, values)

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import Tensor, copy_
 from ..creation import new
 from ..random import bernoulli
-from ..tensor import Tensor
-from ..views import copy_
 from .module import Module
 
 
@@ -18,16 +17,7 @@ def dropout_noise(x: Tensor, p: float) -> Tensor:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """In training, zero each number with probability p and divide the others by 1 - p.
-
-    In evaluation, or if p is 0, the input itself is returned. Nothing is drawn if p is 0 or 1.
-    `inplace` writes the result into the input and returns it.
-
-    Raises:
-        ValueError: p isn't between 0 and 1.
-
-    Source: Srivastava et al. 2014, https://jmlr.org/papers/v15/srivastava14a.html
-    """
+    """In training, zero each number with probability p and divide the others by 1 - p."""
     if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
@@ -40,6 +30,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 class Dropout(Module):
     """Dropout in training, the identity in evaluation."""
 
+    _shown = ("p", "inplace")
+
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if p < 0 or p > 1:
@@ -48,6 +40,3 @@ class Dropout(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return dropout(input, self.p, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"

@@ -13,7 +13,7 @@ from .pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 
 # 12 · Norm, dropout and modes
 from .dropout import dropout
-from .normalization import batch_norm, layer_norm
+from .normalization import batch_norm, layer_norm, rms_norm
 
 # 13 · Embeddings
 from .embedding import embedding

@@ -41,11 +41,11 @@ class LazyLinear(LazyModuleMixin, Linear):
 
     cls_to_become = Linear
 
-    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, out_features: int, bias: bool = True, **where: Any) -> None:
         super().__init__(0, 0, False)
         self.out_features = out_features
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
-        self.bias = UninitializedParameter(device=device, dtype=dtype) if bias else None
+        self.weight = UninitializedParameter(**where)
+        self.bias = UninitializedParameter(**where) if bias else None
 
     def initialize_parameters(self, input: Any) -> None:
         """The weight gets as many columns as the input has features."""

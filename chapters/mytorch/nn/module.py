@@ -5,42 +5,37 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from functools import partialmethod
+from typing import Any, NamedTuple, Self
 
 from ..autograd import no_grad
 from ..autograd.hooks import RemovableHandle
+from ..checks import refuse
 from ..dispatch import Function
 from ..settings import dtype as DType
+from ..settings import float16, float32, float64
 from ..tensor import Tensor
 from .backward_hooks import Call
 from .parameter import Parameter, UninitializedParameter
-from .words import indented, refused, type_of, written
+from .words import indented, refused, unregistered, written
 
-Self = TypeVar("Self", bound="Module")
-Members = dict[str, Any]
+Named = Iterator[tuple[str, Any]]
+"""Full names, such as "layers.0.weight", each with what it names."""
 
 
-class _Keys(NamedTuple):
+class _IncompatibleKeys(NamedTuple):
+    """The names that a state dict lacked, and those that the module has no place for."""
+
     missing_keys: list[str]
     unexpected_keys: list[str]
 
-
-class _IncompatibleKeys(_Keys):
-    """The names that a state dict lacked, and those that the module has no place for."""
-
     def __repr__(self) -> str:
-        return super().__repr__() if any(self) else "<All keys matched successfully>"
+        keys = f"missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys}"
+        return f"_IncompatibleKeys({keys})" if any(self) else "<All keys matched successfully>"
 
 
 class Module:
-    """The base of all layers and models.
-
-    A parameter, module or buffer that is assigned to an attribute is entered in one of three tables,
-    `_parameters`, `_modules` and `_buffers`, and not in `__dict__`. Everything else follows from the
-    tables: the names, the state dict, `to`, `train`.
-    """
-
-    training: bool
+    """The base of all layers and models: parameters, modules and buffers are entered in three tables, by name."""
 
     def __init__(self) -> None:
         self.__dict__.update(training=True, _parameters={}, _modules={}, _buffers={}, _not_saved=set())
@@ -49,19 +44,7 @@ class Module:
     # Registration
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Enter a value in the table it belongs to, or in `__dict__` like any attribute.
-
-        A `Parameter` goes into `self._parameters`, a `Module` into `self._modules`, and the name leaves
-        the other tables and `__dict__`. For any other value, a name that is in a table stays there: in
-        `self._buffers` the value may be a tensor or None, in the other two only None. A module can't take
-        the name of a parameter; the reverse is allowed.
-
-        Raises:
-            AttributeError: "cannot assign parameters before Module.__init__() call" (or "module"): no
-                tables yet.
-            TypeError: the name is in a table that this value can't be in; the message is
-                `refused(name, value, table)`.
-        """
+        """Enter a value in the table it belongs to, or in `__dict__` like any attribute."""
         for table, kind in (("_parameters", Parameter), ("_modules", Module), ("_buffers", ())):
             if isinstance(value, kind):
                 if table not in self.__dict__:
@@ -95,53 +78,33 @@ class Module:
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Make `param` a parameter of this name; None is a place for one that this module doesn't have."""
-        self.check_name("parameter", name, self._parameters)
-        if param is not None and not isinstance(param, Parameter):
-            raise TypeError(
-                f"cannot assign '{type_of(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
-            )
-        self._parameters[name] = param
+        self._register("parameter", name, param, Parameter)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Make `tensor` a buffer: state that isn't trained. One that isn't persistent is not in the state dict."""
-        self.check_name("buffer", name, self._buffers)
-        if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"cannot assign '{type_of(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
-            )
-        self._buffers[name] = tensor
+        self._register("buffer", name, tensor, Tensor)
         (self._not_saved.discard if persistent else self._not_saved.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Make `module` a submodule of this name."""
-        if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{type_of(module)} is not a Module subclass")
-        self.check_name("module", name, self._modules)
-        self._modules[name] = module
+        self._register("module", name, module, Module)
 
     register_module = add_module
 
-    def check_name(self, kind: str, name: str, table: Members) -> None:
-        """Refuse a name with a dot, an empty one, and one that means something else already."""
-        if "." in name or not name:
-            found = f", got: {name}" if kind == "module" else ""
-            raise KeyError(
-                f'{kind} name can\'t contain "."{found}' if name else f'{kind} name can\'t be empty string ""'
-            )
-        if hasattr(self, name) and name not in table:
-            raise KeyError(f"attribute '{name}' already exists")
+    def _register(self, kind: str, name: str, value: Any, type_: type) -> None:
+        """Enter a value of this type, or None, in the table of its kind. A name with a dot can't be registered."""
+        table = getattr(self, f"_{kind}s")
+        refuse(not (value is None or isinstance(value, type_)), unregistered(kind, name, value), TypeError)
+        refuse(not name, f'{kind} name can\'t be empty string ""', KeyError)
+        found = f", got: {name}" if kind == "module" else ""
+        refuse("." in name, f'{kind} name can\'t contain "."{found}', KeyError)
+        refuse(hasattr(self, name) and name not in table, f"attribute '{name}' already exists", KeyError)
+        table[name] = value
 
     # Names
 
-    def named_modules(
-        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Module]]:
-        """This module, named `prefix`, and all below it, each before those below it: ("layers.0", module).
-
-        A module that can be reached in two ways comes once, under its first name, unless
-        `remove_duplicate` is False.
-        `memo` holds those that have come already. If `remove_duplicate`, each module is added to it.
-        """
+    def named_modules(self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Named:
+        """This module, named `prefix`, and all below it, each before those below it: ("layers.0", module)."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -152,14 +115,8 @@ class Module:
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def named_members(
-        self, members: Callable[[Module], Members], prefix: str, recurse: bool, remove_duplicate: bool
-    ) -> Iterator[tuple[str, Any]]:
-        """What `members(module)` holds, of this module and, if `recurse`, of all below it, by full names.
-
-        An entry that is None has no name. A member that occurs twice comes once, under its first name,
-        unless `remove_duplicate` is False.
-        """
+    def named_members(self, members: Function, prefix: str, recurse: bool, remove_duplicate: bool) -> Named:
+        """What `members(module)` holds, of this module and, if `recurse`, of all below it, by full names."""
         seen = set()
         for path, module in self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]:
             for name, member in members(module).items():
@@ -169,19 +126,15 @@ class Module:
                     seen.add(member)
                 yield f"{path}.{name}" if path else name, member
 
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Named:
         """All parameters with their names; one that is shared comes once."""
         return self.named_members(lambda module: module._parameters, prefix, recurse, remove_duplicate)
 
-    def named_buffers(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Named:
         """All buffers with their names."""
         return self.named_members(lambda module: module._buffers, prefix, recurse, remove_duplicate)
 
-    def named_children(self) -> Iterator[tuple[str, Module]]:
+    def named_children(self) -> Named:
         """The modules directly below this one."""
         return self.named_members(lambda module: module._modules, "", False, True)
 
@@ -208,36 +161,23 @@ class Module:
             if not hasattr(module, name):
                 raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
             module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
     # State
 
-    def saved_members(self) -> Members:
+    def saved_members(self) -> dict[str, Any]:
         """This module's own parameters and persistent buffers."""
         return self._parameters | {name: each for name, each in self._buffers.items() if name not in self._not_saved}
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Tensor]:
-        """All parameters and persistent buffers by their full names. They share the module's memory.
-
-        `saved_members` is what to take of each module. A tensor that has two names is in it twice. Tensors
-        are detached, unless `keep_vars`.
-        """
+        """All parameters and persistent buffers by their full names. They share the module's memory."""
         named = self.named_members(Module.saved_members, "", True, False)
         return OrderedDict((prefix + name, tensor if keep_vars else tensor.detach()) for name, tensor in named)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> _IncompatibleKeys:
-        """Copy the tensors of a state dict into the parameters and buffers of the same names.
-
-        Returns the names that the dict lacks, and those that it has too many. What fits is loaded, even if
-        an error is raised: `load(name, target, source)` loads one tensor and returns "", or says what is
-        wrong.
-
-        Raises:
-            RuntimeError: "Error(s) in loading state_dict for Linear:" and, each on a line of its own that
-                begins with a tab, what is wrong. If `strict`, 'Missing key(s) in state_dict: "bias". '
-                comes first, then 'Unexpected key(s) in state_dict: "scale", "shift". '; what `load` says
-                follows.
-        """
+        """Copy the tensors of a state dict into the parameters and buffers of the same names."""
         own = self.state_dict(keep_vars=True)
         missing = [name for name in own if name not in state_dict]
         unexpected = [name for name in state_dict if name not in own]
@@ -253,14 +193,14 @@ class Module:
 
     # The whole tree at once
 
-    def apply(self: Self, fn: Callable[[Module], Any]) -> Self:
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call `fn` with every module below this one, and with this one last."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    def _apply(self: Self, fn: Callable[[Tensor], Tensor]) -> Self:
+    def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
         """Give every parameter, its gradient and every buffer what `fn` returns; parameters stay the same objects."""
         for module in self.modules():
             for parameter in module.parameters(recurse=False):
@@ -271,46 +211,32 @@ class Module:
                 module._buffers[name] = None if buffer is None else fn(buffer)
         return self
 
-    def to(self: Self, target: Any = None, dtype: Any = None, *, device: Any = None) -> Self:
+    def to(self, target: Any = None, dtype: Any = None, *, device: Any = None) -> Self:
         """Move parameters and buffers to a device, those of floating-point numbers to a type; returns this module."""
         where, type_ = (device, target) if isinstance(target, DType) else (device if target is None else target, dtype)
         if type_ is not None and not type_.is_floating_point:
-            raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={type_}"
-            )
+            wanted = "floating point or complex dtypes"
+            raise TypeError(f"nn.Module.to only accepts {wanted}, but got desired dtype={type_}")
         return self._apply(lambda x: x.to(where, type_ if x.is_floating_point() else None))
 
-    def cpu(self: Self) -> Self:
-        """Move everything to the CPU."""
-        return self.to("cpu")
+    cpu = partialmethod(to, "cpu")
+    half = partialmethod(to, float16)
+    float = partialmethod(to, float32)
+    double = partialmethod(to, float64)
 
-    def cuda(self: Self, device: Any = None) -> Self:
+    def cuda(self, device: Any = None) -> Self:
         """Move everything to a GPU, the current one if none is named."""
         return self._apply(lambda x: x.cuda(device))
 
-    def float(self: Self) -> Self:
-        """Floating-point numbers become float32."""
-        return self._apply(lambda x: x.float() if x.is_floating_point() else x)
-
-    def double(self: Self) -> Self:
-        """Floating-point numbers become float64."""
-        return self._apply(lambda x: x.double() if x.is_floating_point() else x)
-
-    def half(self: Self) -> Self:
-        """Floating-point numbers become float16."""
-        return self._apply(lambda x: x.half() if x.is_floating_point() else x)
-
-    def train(self: Self, mode: bool = True) -> Self:
+    def train(self, mode: bool = True) -> Self:
         """Set training mode, which dropout and batch normalization look at, or evaluation mode."""
         for module in self.modules():
             module.training = mode
         return self
 
-    def eval(self: Self) -> Self:
-        """Set evaluation mode."""
-        return self.train(False)
+    eval = partialmethod(train, False)
 
-    def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Have all parameters take part in autograd, or none."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
@@ -331,17 +257,7 @@ class Module:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run `forward` between the hooks.
-
-        First each of `self._forward_pre_hooks` is called as `hook(self, args)`. What it returns, unless
-        None, takes the place of the arguments; what is no tuple is the only argument. After
-        `forward(*args, **kwargs)` each of `self._forward_hooks` is called as `hook(self, args, result)`;
-        what it returns, unless None, takes the place of the result. Both are dicts of hooks in the order
-        of registration. A hook may remove itself.
-
-        If there are `self._backward_hooks`, `call = Call(self)` watches the gradients: the arguments of
-        `forward` and its hooks are `call.enter(args)`, and what is returned is `call.leave(result)`.
-        """
+        """Run `forward` between the hooks."""
         for hook in list(self._forward_pre_hooks.values()):
             changed = hook(self, args)
             if changed is not None:
@@ -363,17 +279,19 @@ class Module:
         return RemovableHandle(self._forward_hooks, hook)
 
     def register_full_backward_hook(self, hook: Function) -> RemovableHandle:
-        """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
-
-        Both are tuples. What the hook returns, unless None, takes the place of `grad_input`.
-        """
+        """Call `hook(module, grad_input, grad_output)` in the backward pass; what it returns, unless None, goes on."""
         return RemovableHandle(self._backward_hooks, hook)
 
     # Printing
 
+    _shown: tuple[str, ...] = ()
+    """The options that the printed form shows."""
+
     def extra_repr(self) -> str:
-        """What a subclass says of itself between the parentheses."""
-        return ""
+        """What stands between the parentheses: "name=value" for each option; of a parameter, whether there is one."""
+        options = {name: getattr(self, name) for name in self._shown}
+        options |= {name: options[name] is not None for name in options if name in self._parameters}
+        return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
     def __repr__(self) -> str:
         lines = [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
@@ -383,17 +301,13 @@ class Module:
 def load(name: str, target: Tensor, source: Any) -> str:
     """Copy a tensor of a state dict into the module's; returns what is wrong, or "" if nothing is."""
     if not isinstance(source, Tensor):
-        return (
-            f'While copying the parameter named "{name}", expected torch.Tensor or Tensor-like object from checkpoint '
-            f"but received {type(source)}"
-        )
+        wanted = "torch.Tensor or Tensor-like object from checkpoint"
+        return f'While copying the parameter named "{name}", expected {wanted} but received {type(source)}'
     if isinstance(target, UninitializedParameter):
         target.materialize(source.shape)
     if target.shape != source.shape:
-        return (
-            f"size mismatch for {name}: copying a param with shape {source.shape} from checkpoint, the shape in "
-            f"current model is {target.shape}."
-        )
+        shapes = f"shape {source.shape} from checkpoint, the shape in current model is {target.shape}"
+        return f"size mismatch for {name}: copying a param with {shapes}."
     with no_grad():
         target.copy_(source)
     return ""

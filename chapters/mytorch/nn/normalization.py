@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.grad_mode import no_grad
-from ..creation import ones, tensor, zeros
-from ..settings import int64
-from ..tensor import Tensor
+import numpy as np
+
+from .. import Tensor, float32, int64, no_grad, ones, tensor, zeros
+from ..dispatch import composite
 from .module import Module
 from .parameter import Parameter
 
 
+@composite
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -23,21 +24,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalize each channel of (N, C, ...): (input - mean) / √(var + eps) · weight + bias.
-
-    In training, mean and variance are the batch's, the variance with correction 0. The running
-    statistics, if there are any, move towards the batch's: `update(running, new, momentum)`. There the
-    new variance has correction 1. `batch_statistics(input)` gives all three.
-    In evaluation the running statistics are used, and stay as they are.
-    Weight and bias may be None, each by itself. `per_channel(v, input.ndim)` makes (C,) broadcast along
-    the channels.
-
-    Raises:
-        ValueError, RuntimeError: the arguments don't fit together (by `check_channels`, which gets all
-            but the last two).
-
-    Source: Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167
-    """
+    """Normalize each channel of (N, C, ...): (input - mean) / √(var + eps) · weight + bias."""
     check_channels(input, running_mean, running_var, weight, bias, training)
     if training:
         mean, var, unbiased = batch_statistics(input)
@@ -50,7 +37,9 @@ def batch_norm(
     result = (input - per_channel(mean, input.ndim)) * per_channel((var + eps).rsqrt(), input.ndim)
     if weight is not None:
         result = result * per_channel(weight, input.ndim)
-    return result if bias is None else result + per_channel(bias, input.ndim)
+    if bias is not None:
+        result = result + per_channel(bias, input.ndim)
+    return result.to(input.dtype)
 
 
 def batch_statistics(input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -70,34 +59,21 @@ def update(running: Tensor, new: Tensor, momentum: float) -> None:
         running.copy_(running * (1 - momentum) + new.detach() * momentum)
 
 
-def check_channels(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    training: bool,
-) -> None:
-    """Refuse what a batch can't be normalized with.
-
-    Raises:
-        ValueError: in training there is one value per channel, whose variance is 0; or only one of the two
-            statistics is given.
-        RuntimeError: a statistic, weight or bias is for another number of channels; or statistics are
-            needed and missing.
-    """
+def check_channels(input: Tensor, *state: Any) -> None:
+    """Refuse what a batch can't be normalized with; `state` is what `batch_norm` takes next."""
+    mean, var, _, _, training = state
     if training and input.numel() == input.shape[1]:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    named = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    for name, each in named.items():
+    for name, each in zip(("running_mean", "running_var", "weight", "bias"), state, strict=False):
         if each is not None and each.numel() != input.shape[1]:
             raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {each.numel()}")
-    if (running_mean is None) != (running_var is None):
+    if (mean is None) != (var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
-    if running_mean is None and not training:
+    if mean is None and not training:
         raise RuntimeError("running_mean must be defined in evaluation mode")
 
 
+@composite
 def layer_norm(
     input: Tensor,
     normalized_shape: tuple[int, ...] | list[int],
@@ -105,48 +81,43 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalize each sample over its last dimensions: (input - mean) / √(var + eps) · weight + bias.
-
-    `normalized_shape` is the shape of these dimensions. Weight and bias have it too; each may be None.
-    The variance has correction 0. Training and evaluation are the same.
-
-    Raises:
-        RuntimeError: the input doesn't end with these dimensions (by
-            `check_ending(input, normalized_shape)`).
-
-    Source: Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450
-    """
+    """Normalize each sample over its last dimensions: (input - mean) / √(var + eps) · weight + bias."""
     check_ending(input, normalized_shape)
     dims = tuple(range(-len(normalized_shape), 0))
     distance = input - input.mean(dims, keepdim=True)
     result = distance * ((distance * distance).mean(dims, keepdim=True) + eps).rsqrt()
     if weight is not None:
         result = result * weight
-    return result if bias is None else result + bias
+    if bias is not None:
+        result = result + bias
+    return result.to(input.dtype)
+
+
+@composite
+def rms_norm(
+    input: Tensor, normalized_shape: tuple[int, ...] | list[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Divide each sample by its root mean square over the last dimensions: input / √(mean(input²) + eps) · weight."""
+    check_ending(input, normalized_shape)
+    wide = input.to(float32) if input.dtype.itemsize == 2 else input  # squares overflow float16 at 256
+    square = (wide * wide).mean(tuple(range(-len(normalized_shape), 0)), keepdim=True)
+    result = wide * (square + (float(np.finfo(wide.dtype.numpy).eps) if eps is None else eps)).rsqrt()
+    return (result if weight is None else result * weight).to(input.dtype)
 
 
 def check_ending(input: Tensor, normalized_shape: tuple[int, ...] | list[int]) -> None:
-    """Refuse an input that doesn't end with the dimensions that are to be normalized.
-
-    Raises:
-        RuntimeError: it doesn't.
-    """
-    size = list(normalized_shape)
-    if list(input.shape[input.ndim - len(size) :]) != size:
-        wanted = "".join(f", {each}" for each in size)
-        raise RuntimeError(
-            f"Given normalized_shape={size}, expected input with shape [*{wanted}], but got input of size"
-            f"{list(input.shape)}"
-        )
+    """Refuse an input that doesn't end with the dimensions that are to be normalized."""
+    size, found = list(normalized_shape), list(input.shape)
+    if found[len(found) - len(size) :] != size:
+        wanted = f"expected input with shape [*{''.join(f', {each}' for each in size)}]"
+        raise RuntimeError(f"Given normalized_shape={size}, {wanted}, but got input of size{found}")
 
 
 class BatchNorm(Module):
-    """What batch norms share: weight and bias, the running statistics, and the choice between batch and running.
+    """What batch norms share: weight and bias, the running statistics, and the choice between batch and running."""
 
-    `dims` lists how many dimensions an input may have.
-    """
-
-    dims: tuple[int, ...]
+    dims: tuple[int, ...]  # how many dimensions an input may have
+    _shown = ("eps", "momentum", "affine", "bias", "track_running_stats")
 
     def __init__(
         self,
@@ -175,22 +146,11 @@ class BatchNorm(Module):
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             momentum = 1 / self.num_batches_tracked.item() if momentum is None else momentum
-        return batch_norm(
-            input,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            self.training or self.running_mean is None,
-            0.0 if momentum is None else momentum,
-            self.eps,
-        )
+        state = self.running_mean, self.running_var, self.weight, self.bias
+        return batch_norm(input, *state, self.training or self.running_mean is None, momentum or 0.0, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
+        return f"{self.num_features}, {super().extra_repr()}"
 
 
 class BatchNorm1d(BatchNorm):
@@ -208,21 +168,32 @@ class BatchNorm2d(BatchNorm):
 class LayerNorm(Module):
     """Layer normalization over the last dimensions; one number means the last one alone."""
 
+    _shown: tuple[str, ...] = ("eps", "elementwise_affine", "bias")
+
     def __init__(
-        self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True
+        self, normalized_shape: Any, eps: float | None = 1e-5, elementwise_affine: bool = True, bias: bool = True
     ) -> None:
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        shape, has_bias = self.normalized_shape, elementwise_affine and bias
-        self.register_parameter("weight", Parameter(ones(shape)) if elementwise_affine else None)
-        self.register_parameter("bias", Parameter(zeros(shape)) if has_bias else None)
+        self.register_parameter("weight", Parameter(ones(self.normalized_shape)) if elementwise_affine else None)
+        has_bias = elementwise_affine and bias
+        self.register_parameter("bias", Parameter(zeros(self.normalized_shape)) if has_bias else None)
 
     def forward(self, input: Tensor) -> Tensor:
         return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
-            f"bias={self.bias is not None}"
-        )
+        return f"{self.normalized_shape}, {super().extra_repr()}"
+
+
+class RMSNorm(LayerNorm):
+    """Division by the root mean square over the last dimensions, and a weight: a layer norm without mean and bias."""
+
+    _shown = ("eps", "elementwise_affine")
+
+    def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True) -> None:
+        super().__init__(normalized_shape, eps, elementwise_affine, bias=False)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return rms_norm(input, self.normalized_shape, self.weight, self.eps)

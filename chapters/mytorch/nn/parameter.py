@@ -6,8 +6,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ..creation import empty
-from ..tensor import Tensor
+from .. import Tensor, empty
 
 
 class Parameter(Tensor):
@@ -44,28 +43,20 @@ class UninitializedParameter(Parameter):
 
 
 def _has_no_shape(_: Tensor) -> Any:
-    raise RuntimeError(
-        "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-        "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` to "
-        "initialize the parameters before accessing their attributes."
-    )
+    what = "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in"
+    when = "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` to"
+    raise RuntimeError(f"{what} {when} initialize the parameters before accessing their attributes.")
 
 
 UninitializedParameter.shape = property(_has_no_shape, lambda x, size: None)  # type: ignore[assignment]
 
 
 def _deepcopy(x: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A copy of a leaf; tensors that share a storage share its copy.
-
-    Raises:
-        RuntimeError: the tensor is a result.
-    """
+    """A copy of a leaf; tensors that share a storage share its copy."""
     if not x.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-            "If you were attempting to deepcopy a module, this may be because of a nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001"
-        )
+        rule = "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+        cause = "If you were attempting to deepcopy a module, this may be because of a nn.utils.weight_norm usage"
+        raise RuntimeError(f"{rule}  {cause}, see https://github.com/pytorch/pytorch/pull/103001")
     made = Tensor.__new__(type(x))
     Tensor.__init__(made, copy.deepcopy(x.storage, memo), x.shape, x.strides, x.offset)
     memo[id(x)] = made.requires_grad_(x.requires_grad)

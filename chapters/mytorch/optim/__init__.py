@@ -4,3 +4,6 @@
 from .adam import Adam, AdamW
 from .optimizer import Optimizer
 from .sgd import SGD
+
+# 17 · Learning rate schedules
+from . import lr_scheduler, swa_utils

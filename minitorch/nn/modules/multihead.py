@@ -83,7 +83,8 @@ class MultiheadAttention(Layer, shown=""):
         """The output, and with `need_weights` how much each query looked at each key, averaged over the heads."""
         swaps = self.batch_first and query.dim() == 3
         if swaps:
-            query, key, value = (each.transpose(0, 1) for each in (query, key, value))
+            turned = {id(each): each.transpose(0, 1) for each in (query, key, value)}  # the same stay the same
+            query, key, value = (turned[id(each)] for each in (query, key, value))
         output, weights = F.multi_head_attention_forward(
             query,
             key,

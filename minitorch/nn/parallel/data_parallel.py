@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from minitorch.arrays import gpus
+from minitorch.cuda.selection import get_device_properties
 from minitorch.devices import device as Device
 from minitorch.devices import gpu
 from minitorch.nn.modules.module import Module
@@ -42,6 +43,8 @@ class DataParallel(Module):
         library = gpus.library()
         if library is None:
             return
+        for each in device_ids or ():
+            get_device_properties(each)  # raises AssertionError for a GPU that isn't there
         self.device_ids = [_number(each) for each in (range(library.count()) if device_ids is None else device_ids)]
         if not self.device_ids:
             raise RuntimeError("no available devices were found")

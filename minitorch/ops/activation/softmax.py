@@ -21,7 +21,7 @@ def _check(array: Array, dim: int, name: str) -> None:
     """Raises IndexError for a dimension that doesn't exist, NotImplementedError for elements that aren't floats."""
     last = check_dim(dim, array.ndim) == max(array.ndim, 1) - 1
     if array.size or array.dtype.kind == "c":
-        floating(array, f"{name}_lastdim_kernel_impl" if last else "softmax_kernel_impl")
+        floating(array, f"{name}_lastdim_kernel_impl" if last else f"{name}_kernel_impl")
 
 
 @private(

@@ -9,11 +9,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minitorch import settings
 from minitorch.arrays import Array
 from minitorch.devices import tensor_device
 from minitorch.dispatch import signatures
 from minitorch.dispatch.declaration import composite
-from minitorch.dtypes import FROM_NUMPY, dtype, get_default_dtype, scalar_type
+from minitorch.dtypes import FROM_NUMPY, bool_, dtype, get_default_dtype, iinfo, scalar_type
 from minitorch.layout import (
     check_layout,
     contiguous_format,
@@ -56,7 +57,19 @@ def empty(
     xp: Any, dtype: dtype | None, *sizes: Any, size: Any = None, memory_format: memory_format | None = None
 ) -> Array:
     """empty(*size): memory as it was found. https://pytorch.org/docs/stable/generated/torch.empty.html"""
-    return empty_in(xp, _size("empty", sizes, size, CANNOT_CREATE), default(dtype), memory_format or contiguous_format)
+    shape = _size("empty", sizes, size, CANNOT_CREATE)
+    return as_found(empty_in(xp, shape, default(dtype), memory_format or contiguous_format))
+
+
+def as_found(array: Array) -> Array:
+    """New memory: filled with NaN, True or the largest integer where deterministic algorithms are asked for."""
+    if settings.fills_uninitialized_memory():
+        kind = FROM_NUMPY[array.dtype]
+        if kind.is_floating_point or kind.is_complex:
+            array.fill(float("nan"))
+        else:
+            array.fill(True if kind is bool_ else iinfo(kind).max)
+    return array
 
 
 def _size(function: str, sizes: tuple[Any, ...], size: Any, *negative: str) -> tuple[int, ...]:
@@ -121,7 +134,7 @@ def empty_strided(xp: Any, dtype: dtype | None, size: Sequence[int], stride: Seq
     kind = xp.dtype(default(dtype))
     span = sum((n - 1) * step for n, step in zip(shape, stride, strict=True)) + 1 if 0 not in shape else 0
     memory = xp.empty(span, kind)
-    return xp.lib.stride_tricks.as_strided(memory, shape, [step * kind.itemsize for step in stride])
+    return as_found(xp.lib.stride_tricks.as_strided(memory, shape, [step * kind.itemsize for step in stride]))
 
 
 @factory
@@ -145,7 +158,7 @@ def empty_permuted(xp: Any, dtype: dtype | None, size: Sequence[int], physical_l
         if dim in physical_layout[:place]:
             raise RuntimeError("Duplicate dim not allowed")
     memory = xp.empty([shape[dim] for dim in physical_layout], default(dtype))
-    return memory.transpose([list(physical_layout).index(dim) for dim, _ in enumerate(shape)])
+    return as_found(memory.transpose([list(physical_layout).index(dim) for dim, _ in enumerate(shape)]))
 
 
 LIKE_KEYWORDS: dict[str, Any] = {
@@ -202,6 +215,7 @@ def like(fill: Callable[..., Any]) -> Any:
 @like
 def empty_like(xp: Any, array: Array) -> None:
     """empty_like(input): memory as it was found."""
+    as_found(array)
 
 
 @like

@@ -36,11 +36,12 @@ def _check_fits(name: str, self: Array, dim: int, index: Array, src: Array | Non
         return
     for which, other in (("input" if name == "gather" else "self", self), ("src", src)):
         if other is not None and max(index.ndim, 1) != max(other.ndim, 1):
+            if which == "src" and 0 < other.ndim < index.ndim and not _larger(index, self, other, dim):
+                check_dim(other.ndim, other.ndim)  # PyTorch asks for its size there first
             raise RuntimeError(f"Index tensor must have the same number of dimensions as {which} tensor")
-    wrong = [d for d, size in enumerate(index.shape) if d != dim and size > self.shape[d]]
+    wrong = _larger(index, self, src, dim)
     beyond = ""
     if src is not None:
-        wrong += [d for d, (size, most) in enumerate(zip(index.shape, src.shape or (1,), strict=False)) if size > most]
         beyond = f" and to be no larger size than src {list(src.shape)}"
     if wrong:
         where = f"Size does not match at dimension {wrong[0]} expected" if name == "gather" else "Expected"
@@ -48,6 +49,14 @@ def _check_fits(name: str, self: Array, dim: int, index: Array, src: Array | Non
             f"{where} index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension "
             f"{dim}{beyond}"
         )
+
+
+def _larger(index: Array, self: Array, src: Array | None, dim: int) -> list[int]:
+    """The dimensions in which index is larger than src, or than self but along `dim`."""
+    wrong = [d for d, (size, most) in enumerate(zip(index.shape, self.shape, strict=False)) if d != dim and size > most]
+    if src is not None:
+        wrong += [d for d, (size, most) in enumerate(zip(index.shape, src.shape or (1,), strict=False)) if size > most]
+    return wrong
 
 
 def _places(xp: Any, self: Array, dim: int, index: Array) -> tuple[Array, ...]:

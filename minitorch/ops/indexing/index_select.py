@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch import settings
 from minitorch.arrays import Array, Number
 from minitorch.dispatch.declaration import declare
 from minitorch.dtypes import FROM_NUMPY, int32, int64, type_name
@@ -243,6 +244,8 @@ def put(xp: Any, self: Array, index: Array, source: Array, accumulate: bool = Fa
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.size}, index.numel() = {index.size}"
         )
+    if not accumulate:
+        settings.alert_not_deterministic("put_")
     flat = _flat_places(xp, self, index, "put_").reshape(-1)
     target = self if self.ndim else self.reshape(1)
     places = xp.unravel_index(flat, target.shape)

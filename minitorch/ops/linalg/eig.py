@@ -115,16 +115,18 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 
 def _factor_gradient(of_matrix: Tensor, factor: Tensor, upper: bool) -> Tensor:
-    """The gradient in L of what is computed of L Lᴴ, or of Lᴴ L: in all elements, as PyTorch's."""
-    both = of_matrix + adjoint(of_matrix)
-    return factor @ both if upper else both @ factor
+    """The gradient in L of what is computed of L Lᴴ, or of Lᴴ L: in all elements, as PyTorch's. `of_matrix` is what
+    the two factors get together.
+    """
+    return factor @ of_matrix if upper else of_matrix @ factor
 
 
 def _cholesky_solve_gradients(
     grad: Tensor, self: Tensor, input2: Tensor, result: Tensor, upper: bool
 ) -> tuple[Tensor, Tensor]:
     of_right = cholesky_solve(grad, input2, upper)
-    return of_right, _factor_gradient(-(of_right @ adjoint(result)), input2, upper)
+    of_matrix = of_right @ adjoint(result)
+    return of_right, -_factor_gradient(of_matrix + adjoint(of_matrix), input2, upper)
 
 
 def _matrix(xp: Any, factor: Array, upper: bool) -> Array:
@@ -159,7 +161,11 @@ def cholesky_solve(xp: Any, self: Array, input2: Array, upper: bool = False) -> 
     autocast="float32",
     out_type=CASTS,
     variants="function method out",
-    derivatives={"self": lambda grad, self, result, upper: _factor_gradient(-(result @ grad @ result), self, upper)},
+    derivatives={
+        "self": lambda grad, self, result, upper: (
+            -_factor_gradient(result @ ((grad + adjoint(grad)) @ result), self, upper)
+        )
+    },
 )
 def cholesky_inverse(xp: Any, self: Array, upper: bool = False) -> Array:
     """(L Lᴴ)⁻¹, or (Lᴴ L)⁻¹ for an upper triangular L."""

@@ -24,19 +24,19 @@ def _lu_gradient(of_L: Tensor, of_U: Tensor, P: Tensor, L: Tensor, U: Tensor) ->
     rows, columns = L.shape[-2], U.shape[-1]
     size = min(rows, columns)
     top, left = L[..., :size, :], U[..., :size]
-    lower, upper = adjoint(top) @ of_L[..., :size, :], of_U[..., :size] @ adjoint(left)
+    if rows == columns:
+        middle = (adjoint(L) @ of_L).tril(-1) + (of_U @ adjoint(U)).triu()
+        middle = solve_triangular(adjoint(U), middle, upper=False, left=False)
+        return P @ solve_triangular(adjoint(L), middle, upper=True, unitriangular=True)
     if rows < columns:
-        lower = lower - of_U[..., size:] @ adjoint(U[..., size:])
-    if rows > columns:
-        upper = upper - adjoint(L[..., size:, :]) @ of_L[..., size:, :]
-    middle = solve_triangular(adjoint(left), lower.tril(-1) + upper.triu(), upper=False, left=False)
-    if rows < columns:
-        middle = cat([middle, of_U[..., size:]], -1)
-    result = solve_triangular(adjoint(top), middle, upper=True, unitriangular=True)
-    if rows > columns:
-        below = solve_triangular(adjoint(left), of_L[..., size:, :], upper=False, left=False)
-        result = cat([result, below], -2)
-    return P @ result
+        lower = (adjoint(L) @ of_L - of_U.triu() @ adjoint(U)).tril(-1)
+        lower = solve_triangular(adjoint(left), lower, upper=False, left=False)
+        middle = cat([lower + of_U[..., :size].triu(), of_U[..., size:]], -1)
+        return P @ solve_triangular(adjoint(L), middle, upper=True, unitriangular=True)
+    upper = (of_U @ adjoint(U) - adjoint(L) @ of_L.tril(-1)).triu()
+    upper = solve_triangular(adjoint(top), upper, upper=True, unitriangular=True)
+    middle = cat([upper + of_L[..., :size, :].tril(-1), of_L[..., size:, :]], -2)
+    return P @ solve_triangular(adjoint(U), middle, upper=False, left=False)
 
 
 def _factor_gradient(grads: Any, result0: Tensor, result1: Tensor) -> Tensor:
@@ -145,11 +145,16 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
 
 def _lu_solve_gradient(grad: Tensor, LU: Tensor, pivots: Tensor, result: Tensor, left: bool, adjoint: bool) -> Tensor:
-    of_B = lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint)
-    of_matrix = -(of_B @ result.mH if left else result.mH @ of_B)
     P, L, U = lu_unpack(LU, pivots)
-    of_product = P.mT @ (of_matrix.mH if adjoint else of_matrix)
-    return (of_product @ U.mH).tril(-1) + (L.mH @ of_product).triu()
+    if left is not adjoint:
+        product = -(grad @ result.mH if left else grad.mH @ result)
+        of_U = solve_triangular(U.mH, product, upper=False)
+        of_L = solve_triangular(L.mH, of_U @ U.mH, upper=True, unitriangular=True)
+        return of_L.tril(-1) + of_U.triu()
+    product = -P.mT @ (result @ grad.mH if left else result.mH @ grad) @ P
+    of_L = solve_triangular(L.mH, product, upper=True, left=False, unitriangular=True)
+    of_U = solve_triangular(U.mH, L.mH @ of_L, upper=False, left=False)
+    return of_L.tril(-1) + of_U.triu()
 
 
 @declare(

@@ -61,6 +61,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     check_square("linalg.matrix_power", input._array)
     if n < 0:
         return inv(input) if n == -1 else matrix_power(inv(input), -n)
+    if n == 3:
+        return (input @ input) @ input
     base, result = input, None
     while n:  # the bits of n say which squares are factors
         if n & 1:

@@ -40,6 +40,7 @@ def is_transposed(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
 
 
 @declare(
+    autocast="lower",
     variants="",
     node="MmBackward0",
     derivatives={"grad_": lambda grad, right: mm(grad, right), "right": lambda grad, grad_: mm(conj(grad.t()), grad_)},
@@ -50,6 +51,7 @@ def mm_left_backward(xp: Any, grad_: Array, right: Array, transposed: bool) -> A
 
 
 @declare(
+    autocast="lower",
     variants="",
     node="MmBackward0",
     derivatives={"grad_": lambda grad, left: mm(left, grad), "left": lambda grad, grad_: mm(grad_, conj(grad.t()))},

@@ -10,14 +10,15 @@ from typing import Any
 
 from minitorch import return_types
 from minitorch.arrays import Array
-from minitorch.dispatch.declaration import composite
+from minitorch.dispatch import autocast
+from minitorch.dispatch.declaration import composite, declare
 from minitorch.dispatch.errors import not_implemented
 from minitorch.dispatch.one_node import one_node
 from minitorch.dispatch.op import CASTS
-from minitorch.dtypes import finfo, type_name
+from minitorch.dtypes import dtype, finfo, type_name
 from minitorch.ops.indexing.joining import cat
 from minitorch.ops.linalg.common import adjoint, by_columns, check_float, check_square, copied_by_columns, linalg
-from minitorch.ops.linalg.solve import inv
+from minitorch.ops.linalg.solve import solve_triangular
 from minitorch.tensor import Tensor
 
 
@@ -31,19 +32,22 @@ def _qr_gradient(grads: Any, result0: Tensor, result1: Tensor, A_shape: Any, mod
             "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
         )
     q, r = result0, result1
-    of_q = q.new_zeros(q.shape) if grads[0] is None else grads[0]
-    of_r = r.new_zeros(r.shape) if grads[1] is None else grads[1]
+    of_q, of_r = grads
+    middle = r.new_zeros(()) if of_r is None else of_r @ adjoint(r)
+    if of_q is not None:
+        middle = middle - adjoint(q) @ of_q
     if rows >= columns:
-        middle = r @ adjoint(of_r) - adjoint(of_q) @ q
-        symmetric = middle.tril() + adjoint(middle.tril(-1))
-        return (of_q + q @ symmetric) @ adjoint(inv(r))
-    # A = Q [U V]: the right part, Q V, follows from Q alone.
-    u, v = r[..., :rows], q @ r[..., rows:]
-    of_u, of_v = of_r[..., :rows], of_r[..., rows:]
-    of_q = of_q + v @ adjoint(of_v)
-    middle = u @ adjoint(of_u) - adjoint(of_q) @ q
-    symmetric = middle.tril() + adjoint(middle.tril(-1))
-    return cat([(of_q + q @ symmetric) @ adjoint(inv(u)), q @ of_v], -1)
+        upper = middle.triu()
+        result = q @ (upper + adjoint(upper.triu(1)))
+        result = result if of_q is None else result + of_q
+        return solve_triangular(adjoint(r), result, upper=False, left=False)
+    # A = Q [U V]: the right part, V, has no share in Q.
+    skew = (adjoint(middle) - middle).tril()
+    if skew.is_complex():
+        skew = skew - skew.diagonal(0, -2, -1).diag_embed() * 0.5
+    result = solve_triangular(adjoint(r[..., :rows]), q @ skew, upper=False, left=False)
+    result = cat([result, result.new_zeros((*result.shape[:-1], columns - rows))], -1)
+    return result if of_r is None else result + q @ of_r
 
 
 @linalg(outputs=return_types.linalg_qr, derivatives={"A": _qr_gradient})
@@ -69,6 +73,9 @@ def _svd_gradient(grads: Any, result0: Tensor, result1: Tensor, result2: Tensor,
         k = s.shape[-1]
         u, vh = u.narrow(-1, 0, k), vh.narrow(-2, 0, k)
         of_u, of_vh = (None if each is None else each.narrow(dim, 0, k) for each, dim in ((of_u, -1), (of_vh, -2)))
+    tall = u.shape[-2] >= vh.shape[-1]
+    if of_u is None and of_vh is None:
+        return u @ (of_s.unsqueeze(-1) * vh) if tall else (u * of_s.unsqueeze(-2)) @ vh
     middle = s.new_zeros((*s.shape, s.shape[-1])) if of_s is None else of_s.diag_embed()
     squares = s * s
     gaps = squares.unsqueeze(-2) - squares.unsqueeze(-1)
@@ -79,14 +86,14 @@ def _svd_gradient(grads: Any, result0: Tensor, result1: Tensor, result2: Tensor,
     if of_vh is not None:
         product = vh @ adjoint(of_vh)
         middle = middle + s.unsqueeze(-1) * (factor * (product - adjoint(product)))
-    result = u @ middle.to(u.dtype) @ vh
-    if of_u is not None and u.shape[-2] > u.shape[-1]:
-        rest = of_u - u @ (adjoint(u) @ of_u)
-        result = result + (rest / s.unsqueeze(-2)) @ vh
-    if of_vh is not None and vh.shape[-1] > vh.shape[-2]:
-        rest = of_vh - (of_vh @ adjoint(vh)) @ vh
-        result = result + u @ (rest / s.unsqueeze(-1))
-    return result
+    middle = middle.to(u.dtype)
+    if of_u is not None and u.shape[-2] > vh.shape[-1]:
+        scaled = of_u / s.unsqueeze(-2)
+        return (u @ middle + scaled - u @ (adjoint(u) @ scaled)) @ vh
+    if of_vh is not None and u.shape[-2] < vh.shape[-1]:
+        scaled = of_vh / s.unsqueeze(-1)
+        return u @ (middle @ vh + scaled - (scaled @ adjoint(vh)) @ vh)
+    return u @ (middle @ vh) if tall else (u @ middle) @ vh
 
 
 @linalg(outputs=return_types.linalg_svd, derivatives={"A": _svd_gradient})
@@ -112,13 +119,15 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 def _eigh_gradient(grads: Any, result0: Tensor, result1: Tensor) -> Tensor:
     of_values, of_vectors = grads
     values, vectors = result0, result1
-    middle = values.new_zeros((*values.shape, values.shape[-1])) if of_values is None else of_values.diag_embed()
-    if of_vectors is not None:
-        gaps = values.unsqueeze(-2) - values.unsqueeze(-1)
-        factor = gaps.masked_fill(gaps == 0, math.inf).reciprocal()
-        product = adjoint(vectors) @ of_vectors
-        middle = middle + factor * (product - adjoint(product)) * 0.5
-    return vectors @ middle.to(vectors.dtype) @ adjoint(vectors)
+    if of_vectors is None:
+        return (vectors * of_values.unsqueeze(-2)) @ adjoint(vectors)
+    gaps = values.unsqueeze(-2) - values.unsqueeze(-1)
+    factor = gaps.masked_fill(gaps == 0, math.inf).reciprocal()
+    product = adjoint(vectors) @ of_vectors
+    middle = factor * (product - adjoint(product)) * 0.5
+    if of_values is not None:
+        middle = middle + of_values.diag_embed()
+    return vectors @ (middle.to(vectors.dtype) @ adjoint(vectors))
 
 
 @linalg(outputs=return_types.linalg_eigh, derivatives={"A": _eigh_gradient})
@@ -169,24 +178,22 @@ def _pinv_gradient(grad: Tensor, A: Tensor, result: Tensor) -> Tensor:
     if A.shape[-2] <= A.shape[-1]:
         inner = grad @ result
         outer = inner @ turned
-        return -adjoint(result @ inner) + outer - A @ (result @ outer) + turned @ (result @ (grad - inner @ A))
+        last = (turned @ result) @ (grad - inner @ A)
+        return -adjoint(result @ inner) + outer - (A @ result) @ outer + last
     inner = result @ grad
     outer = turned @ inner
-    return -adjoint(inner @ result) + outer - outer @ result @ A + (grad - A @ inner) @ result @ turned
+    last = outer @ result @ A
+    return -adjoint(inner @ result) + (grad - A @ inner) @ result @ turned + outer - last
 
 
-@linalg(autocast="float32 then lower", autocast_on_gpu="float32", out_type=CASTS, derivatives={"A": _pinv_gradient})
-def pinv(xp: Any, A: Array, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Array:
-    """The Moore-Penrose inverse; singular values up to max(atol, rtol · the largest) count as zero.
-
-    `rcond` is an older name of rtol.
-    """
+@declare(variants="", node="LinalgPinvBackward0", derivatives={"A": _pinv_gradient})
+def pseudoinverse(xp: Any, A: Array, rtol: Any, hermitian: bool, atol: Any, lower: dtype | None) -> Array:
+    """`pinv`, whose last step is a product; autocast casts its factors to the `lower` type."""
     if A.ndim < 2 or A.dtype.kind not in "fc" or A.dtype.itemsize == 2:
         raise RuntimeError(
             f"linalg.pinv({type_name(A)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, "
             "double, cfloat or cdouble types"
         )
-    rtol = rtol if rcond is None else rcond
     if hermitian:
         values, u = xp.linalg.eigh(A)
         vh = u.swapaxes(-1, -2).conj()
@@ -197,12 +204,27 @@ def pinv(xp: Any, A: Array, rcond: Any = None, hermitian: bool = False, *, atol:
         rtol = float(xp.finfo(A.dtype).eps) * max(A.shape[-2:]) if atol is None else 0.0
     bound = xp.maximum(_largest(xp, size) * float(rtol), float(atol or 0.0))
     inverse = xp.where(size > bound, 1 / values, 0).astype(values.dtype, copy=False)
-    return (vh.swapaxes(-1, -2).conj() * inverse[..., None, :]) @ u.swapaxes(-1, -2).conj()
+    left, right = vh.swapaxes(-1, -2).conj() * inverse[..., None, :], u.swapaxes(-1, -2).conj()
+    if lower is None:
+        return left @ right
+    left, right = (each.astype(lower.numpy).astype(A.dtype) for each in (left, right))
+    return (left @ right).astype(lower.numpy)
 
 
 def _largest(xp: Any, sizes: Array) -> Array:
     """The largest of each row, 0 of an empty one."""
     return sizes.max(-1, keepdims=True) if sizes.shape[-1] else xp.zeros((*sizes.shape[:-1], 1), sizes.dtype)
+
+
+@composite(out_type=CASTS, variants="function out", namespace="linalg", autocast_on_gpu="float32")
+def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """The Moore-Penrose inverse; singular values up to max(atol, rtol · the largest) count as zero.
+
+    `rcond` is an older name of rtol.
+    """
+    lower = autocast.lower(A)
+    with autocast.switched_off():
+        return pseudoinverse(A, rtol if rcond is None else rcond, hermitian, atol, lower)
 
 
 @composite(autocast="float32", variants="function out", namespace="linalg")
@@ -211,7 +233,26 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     return return_types.linalg_lstsq(*_least_squares(input, b, rcond, driver))
 
 
-@one_node("LinalgLstsqBackward0", "self, b", saves="result0", differentiable=2)
+def _least_squares_gradients(grads: Any, self: Tensor, b: Tensor, result0: Tensor, output_mask: Any) -> Any:
+    of_solution, of_residuals = grads[:2]
+    vector = b.dim() == self.dim() - 1
+    right, solution = (b.unsqueeze(-1), result0.unsqueeze(-1)) if vector else (b, result0)
+    of_self: Any = None
+    of_right: Any = None
+    if of_solution is not None:
+        of_solution = of_solution.unsqueeze(-1) if vector else of_solution
+        inverse = pinv(self)
+        of_self = _pinv_gradient(of_solution @ adjoint(right), self, inverse) if output_mask[0] else None
+        of_right = adjoint(inverse) @ of_solution
+    if of_residuals is not None and of_residuals.numel():
+        weighted = 2 * of_residuals.unsqueeze(-2) * (self @ solution - right)
+        share = weighted @ adjoint(solution)
+        of_self = share if of_self is None else of_self + share
+        of_right = -weighted if of_right is None else of_right - weighted
+    return of_self, of_right.squeeze(-1) if vector and of_right is not None else of_right
+
+
+@one_node("LinalgLstsqBackward0", "self, b", saves="result0", differentiable=2, derivatives=_least_squares_gradients)
 def _least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str | None) -> tuple[Tensor, ...]:
     if self.dim() < 2:
         raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")

@@ -14,6 +14,7 @@ from minitorch import return_types
 from minitorch.arrays import Array
 from minitorch.dispatch.apply import function_of
 from minitorch.dispatch.declaration import METHODS, NAMESPACES, OPS, composite, declare
+from minitorch.dispatch.errors import not_implemented
 from minitorch.dispatch.op import CASTS
 from minitorch.dtypes import type_name
 from minitorch.kernels.elimination import eliminated
@@ -46,7 +47,7 @@ def _solved(xp: Any, A: Array, solution: Callable[[Array], Array]) -> tuple[Arra
 
 @linalg(
     outputs=return_types.linalg_inv_ex,
-    derivatives={"A": lambda grads, result0: -(adjoint(result0) @ grads[0] @ adjoint(result0))},
+    derivatives={"A": lambda grads, result0: -(adjoint(result0) @ (grads[0] @ adjoint(result0)))},
 )
 def inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
     """A⁻¹, NaN where A is singular, and the first pivot that is zero, or 0."""
@@ -161,11 +162,14 @@ def _solve_triangular_gradients(
 def solve_triangular(
     xp: Any, self: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
-    """`solve` for a triangular matrix, of which only that triangle is read."""
+    """`solve` for a triangular matrix, of which only that triangle is read. B is cast to the matrix's type."""
     check_square("linalg.solve_triangular", self)
     if B.ndim < 2:
         raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
     _check_solvable("linalg.solve_triangular", self, B, left)
+    if self.dtype.itemsize == 2:
+        raise not_implemented("triangular_solve_cpu", self.dtype.name)
+    B = B.astype(self.dtype, copy=False)
     triangle = xp.triu(self, int(unitriangular)) if upper else xp.tril(self, -int(unitriangular))
     if unitriangular:
         triangle += xp.eye(self.shape[-1], dtype=self.dtype)
@@ -176,9 +180,9 @@ def solve_triangular(
 def _cholesky_gradient(grad: Tensor, result: Tensor, upper: bool) -> Tensor:
     if upper:
         grad, result = adjoint(grad), adjoint(result)
-    inverse = inv(result)
     middle = (adjoint(result) @ grad).tril()
-    return adjoint(inverse) @ ((middle + adjoint(middle.tril(-1))) * 0.5) @ inverse
+    middle = (middle + adjoint(middle.tril(-1))) * 0.5
+    return solve_triangular(result, solve_triangular(adjoint(result), middle, upper=True), upper=False, left=False)
 
 
 @linalg(

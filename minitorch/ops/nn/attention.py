@@ -9,6 +9,7 @@ import math
 import warnings
 from typing import Any
 
+from minitorch.dispatch import autocast
 from minitorch.dispatch.declaration import composite
 from minitorch.dtypes import C_NAMES, bool_, float32
 from minitorch.ops.indexing.joining import cat
@@ -57,8 +58,28 @@ def scaled_dot_product_attention(
             raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
+    fused = dropout_p == 0 and _is_fused(query, key, value, attn_mask)
     if is_causal:
         attn_mask = query.new_ones((rows, columns), dtype=bool_).tril()
+    return (_fused if fused else _attention)(query, key, value, attn_mask, dropout_p, scale)
+
+
+def _is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
+    """Whether PyTorch has one kernel for it, on the CPU its flash attention, rather than a row of ops."""
+    each = (query, key, value)
+    return (
+        query.dim() == key.dim() == value.dim() == 4
+        and query.shape[:2] == key.shape[:2] == value.shape[:2]
+        and query.shape[-1] == value.shape[-1]
+        and 0 not in (query.shape[-2], key.shape[-2])
+        and all(x.stride(-1) == 1 for x in each)
+        and (mask is None or (mask.dim() in (2, 4) and not mask.requires_grad))
+    )
+
+
+def _attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, scale: float | None
+) -> Tensor:
     kind = query.dtype
     if kind.is_low_precision:
         query, key, value = query.float(), key.float(), value.float()
@@ -78,6 +99,9 @@ def scaled_dot_product_attention(
     return (dropout(weights, dropout_p) @ value).to(kind)
 
 
+_fused = autocast.one_kernel(_attention)
+
+
 def _float_mask(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
     """A mask to add to scores: −∞ where a boolean one is True."""
     if mask is None or mask.is_floating_point():
@@ -92,6 +116,13 @@ def _projected(
 ) -> list[Tensor]:
     weights = in_proj_weight.chunk(3) if separate is None else separate
     biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
+    if separate is None and query is key is value:  # one product, so that the gradient in the input is one, too
+        return [each.contiguous() for each in linear(query, in_proj_weight, in_proj_bias).chunk(3, -1)]
+    if separate is None and key is value:
+        width = query.shape[-1]
+        bias = None if in_proj_bias is None else in_proj_bias[width:]
+        both = linear(key, in_proj_weight[width:], bias).chunk(2, -1)
+        return [linear(query, weights[0], biases[0]), *(each.contiguous() for each in both)]
     return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
 
 

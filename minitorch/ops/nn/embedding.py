@@ -9,6 +9,7 @@ from typing import Any
 
 from minitorch.arrays import Array
 from minitorch.autograd.grad_mode import no_grad
+from minitorch.dispatch import autocast
 from minitorch.dispatch.common_device import differs
 from minitorch.dispatch.declaration import composite, declare, private
 from minitorch.dtypes import C_NAMES, type_name
@@ -130,9 +131,27 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return result if bias is None else result + bias
 
 
+def _gradient_of_input1(grad: Tensor, weight: Tensor, input2: Tensor) -> Tensor:
+    if not autocast.state.enabled:
+        return trilinear(grad, conj(weight).permute(1, 0, 2), conj(input2))
+    # Each of PyTorch's products is rounded, of which it makes one for each of the outputs.
+    result = grad.new_zeros(grad.shape[0], weight.shape[1])
+    for of_output, matrix in zip(grad.unbind(1), conj(weight), strict=True):
+        result = result + (of_output[:, None, None] * matrix).bmm(conj(input2).unsqueeze(2)).squeeze(2)
+    return result
+
+
+def _gradient_of_input2(grad: Tensor, input1: Tensor, weight: Tensor) -> Tensor:
+    if not autocast.state.enabled:
+        return trilinear(conj(input1), conj(weight).permute(2, 1, 0), grad)
+    outputs, one, other = weight.shape
+    product = conj(input1) @ conj(weight).transpose(0, 1).reshape(one, outputs * other)
+    return (grad.unsqueeze(2) * product.unflatten(1, (outputs, other))).sum(1)
+
+
 @private(
     derivatives={
-        "input1": lambda grad, weight, input2: trilinear(grad, conj(weight).permute(1, 0, 2), conj(input2)),
+        "input1": _gradient_of_input1,
         "weight": lambda grad, input1, input2: (
             (grad.unsqueeze(2) * conj(input1).unsqueeze(1))
             .flatten(1)
@@ -140,7 +159,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             .matmul(conj(input2))
             .view(grad.shape[1], input1.shape[1], input2.shape[1])
         ),
-        "input2": lambda grad, input1, weight: trilinear(conj(input1), conj(weight).permute(2, 1, 0), grad),
+        "input2": _gradient_of_input2,
     }
 )
 def trilinear(xp: Any, input1: Array, weight: Array, input2: Array) -> Array:

@@ -251,6 +251,7 @@ def _base_grid(like: Tensor, size: Ints, align_corners: bool) -> Tensor:
 
 
 @private(
+    autocast="lower",
     node="AffineGridGeneratorBackward0",
     derivatives={
         "theta": lambda grad, size, align_corners: grad.flatten(1, -2).mT @ _base_grid(grad, size, align_corners)

@@ -106,7 +106,8 @@ def _check_normalized_shape(
                 f"and normalized_shape = {list(normalized)}"
             )
     if tuple(input.shape)[-len(normalized) :] != normalized or input.dim() < len(normalized):
-        expected = ", ".join(map(str, ("*", *normalized)))
+        star = "*" if function == "rms_norm" else "*, "  # as PyTorch words it
+        expected = star + ", ".join(map(str, normalized))
         raise RuntimeError(
             f"Given normalized_shape={list(normalized)}, expected input with shape [{expected}], but got input of "
             f"size{list(input.shape)}"

@@ -92,12 +92,12 @@ def layer(
     """One layer in one direction over (L, N, features), or over packed rows of which step t has `sizes[t]`: its output
     at every step and its last state.
     """
-    outputs, state = _walk(mode, input, sizes, state, weights, reverse)
+    outputs, state = _unroll(mode, input, sizes, state, weights, reverse)
     joined: Callable[..., Tensor] = stack if sizes is None else cat
     return joined(outputs), state
 
 
-def _walk(
+def _unroll(
     mode: str, input: Tensor, sizes: Sequence[int] | None, state: State, weights: Weights, reverse: bool
 ) -> tuple[list[Tensor], State]:
     """The output of each step and the last state. Where a step has fewer sequences, the others keep their state."""
@@ -134,9 +134,9 @@ def _lstm_layer(
     lower = input.dtype
     if lower.is_low_precision:
         input, state, weights = input.float(), [each.float() for each in state], [each.float() for each in weights]
-    steps, last = _walk("LSTM", input, None, tuple(state), dict(zip(names, weights, strict=True)), reverse)
+    steps, last = _unroll("LSTM", input, None, tuple(state), dict(zip(names, weights, strict=True)), reverse)
     return [_output(steps, lower), *(each.to(lower) for each in last)]
 
 
-lstm_layer = autocast.applied(_lstm_layer, "lower")
+lstm_layer = autocast.applied(autocast.one_kernel(_lstm_layer), "lower")
 """An LSTM layer where PyTorch leaves it to oneDNN, so that autocast casts its arguments and not those of its steps."""

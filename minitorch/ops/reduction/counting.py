@@ -91,31 +91,43 @@ def bincount(xp: Any, self: Array, weights: Array | None = None, minlength: int 
     return sums.astype("float32") if weights.dtype == "float32" else sums
 
 
-def _ends(xp: Any, self: Array, bins: int, range: Any, of_none: Any, margin: float) -> tuple[float, float]:
-    """The ends of a histogram: the range, or the numbers' own, or that of no numbers; `margin` parts equal ones."""
+def _check_count(bins: int) -> None:
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+
+
+def _ends(xp: Any, self: Array, range: Any) -> tuple[float, float]:
+    """The ends of a histogram: the range, or the numbers' own, or 0 and 1 of no numbers; equal ones are parted."""
     if range is not None and len(range) != 2:
         raise RuntimeError(
             f"torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but got {len(range)}"
         )
-    low, high = (float(each) for each in range or ((self.min(), self.max()) if self.size else of_none))
+    low, high = (float(each) for each in range or ((self.min(), self.max()) if self.size else (0, 1)))
     if not (xp.isfinite(low) and xp.isfinite(high)):
         raise RuntimeError(f"torch.histogramdd: dimension 0's range [{low:g}, {high:g}] is not finite")
     if low > high:
         raise RuntimeError(
             f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension 0"
         )
-    return (low, high) if low < high else (low - margin, high + margin)
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
 @declare(variants="function method out")
 def histc(xp: Any, self: Array, bins: int = 100, min: Number = 0, max: Number = 0) -> Array:
     """How many elements fall in each of `bins` equal parts of [min, max]."""
     kind = FROM_NUMPY[self.dtype]
+    _check_count(bins)
+    if min > max:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    if min == max and self.size:
+        if kind.is_complex:
+            raise not_implemented("aminmax_cpu", kind.name)
+        min, max = float(self.min()), float(self.max())
+    if not (xp.isfinite(min) and xp.isfinite(max)):
+        raise RuntimeError(f"torch.histc: range of [{min:g}, {max:g}] is not finite")
     if not kind.is_floating_point:
-        raise not_implemented("histogram_cpu", kind.name)
-    low, high = _ends(xp, self, bins, (min, max) if min != max else None, (min, max), 1)
+        raise not_implemented("linspace_cpu" if kind.name == "bool" else "histogram_cpu", kind.name)
+    low, high = (min, max) if min < max else (min - 1, max + 1)
     inside = self[(self >= low) & (self <= high)]
     number = self.dtype.type  # PyTorch rounds to the elements' type after each step
     places = (inside - number(low)) * number(bins) / number(number(high) - number(low))
@@ -219,7 +231,8 @@ def histogram(
             f"{list(weight.shape)}"
         )
     if isinstance(bins, int):
-        low, high = _ends(xp, self, bins, range, (0, 1), 0.5)
+        _check_count(bins)
+        low, high = _ends(xp, self, range)
         edges = xp.linspace(low, high, bins + 1).astype(self.dtype)
     else:
         _check_bins(self, bins)

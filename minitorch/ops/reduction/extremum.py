@@ -15,19 +15,37 @@ from minitorch.dispatch.apply import write_out
 from minitorch.dispatch.declaration import composite, declare
 from minitorch.dispatch.errors import not_implemented
 from minitorch.dispatch.op import CASTS
-from minitorch.dtypes import FROM_NUMPY
+from minitorch.dtypes import FROM_NUMPY, SCALAR_TYPES
 from minitorch.ops.naming import called
 from minitorch.ops.reduction.sums import dims_of, unreduced
 from minitorch.size import check_dim
 from minitorch.tensor import Tensor, holds_somewhere
 
+_KERNELS = {
+    "max": "max_all",
+    "min": "min_all",
+    "amax": "max_values_cpu",
+    "amin": "min_values_cpu",
+    "aminmax": "aminmax_cpu",
+}
+"""What PyTorch calls the kernels that refuse complex numbers."""
+
 
 def _check(name: str, self: Array, dim: Dims) -> None:
     """Raises where there is no element to choose, or no order among them."""
-    if FROM_NUMPY[self.dtype].is_complex:
-        if name.startswith("arg") or (name in ("max", "min") and dim is not None):
-            raise RuntimeError(f"{name}(): does not support complex input")
-        raise not_implemented(name, self.dtype.name)
+    is_complex = FROM_NUMPY[self.dtype].is_complex
+    if is_complex and name.startswith("arg"):
+        raise RuntimeError(f"{name}(): does not support complex input")
+    _check_sizes(name, self, dim)
+    if is_complex and name in ("max", "min") and dim is not None:
+        raise RuntimeError(f"{name}(): does not support complex input")
+    if is_complex and name == "aminmax" and dim is not None and not self.ndim:
+        raise RuntimeError(f"aminmax not implemented for {SCALAR_TYPES[self.dtype.name]}")
+    if is_complex and (self.size or name == "aminmax"):
+        raise not_implemented(_KERNELS[name], self.dtype.name)
+
+
+def _check_sizes(name: str, self: Array, dim: Dims) -> None:
     if self.dtype == "bool" and name.startswith("arg"):
         raise RuntimeError(f"{name}(): does not support bool input")
     if dim is None:

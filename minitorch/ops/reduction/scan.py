@@ -165,11 +165,13 @@ def _extreme_so_far(name: str, best: str) -> Any:
     )
     @called(name, f"The {'largest' if name == 'cummax' else 'smallest'} element so far, and where it is.")
     def scan(xp: Any, self: Array, dim: int) -> tuple[Array, Array]:
+        if not self.ndim and dim not in (0, -1):
+            raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
+        if not self.ndim or not self.size:  # PyTorch doesn't look at `dim` where there is nothing to compare
+            return self.copy(), xp.zeros(self.shape, xp.int64)
         dim = check_dim(dim, self.ndim)
         if self.dtype.kind == "c":
-            raise not_implemented(name, self.dtype.name)
-        if not self.ndim or not self.size:
-            return self.copy(), xp.zeros(self.shape, xp.int64)
+            raise not_implemented(f"{name}_cpu", self.dtype.name)
         values = running(getattr(xp, best), self, dim)
         positions = xp.arange(self.shape[dim]).reshape([-1 if d == dim else 1 for d in range(self.ndim)])
         return values, running(xp.maximum, ((values == self) | (self != self)) * positions, dim)

@@ -74,10 +74,12 @@ def msort(input: Tensor) -> Tensor:
 @declare(row_major=True, variants=OUT, outputs=return_types.topk, derivatives={"self": all_to_the_chosen})
 def topk(xp: Any, self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Array, Array]:
     """The k largest (or smallest) elements along `dim`, always in order."""
-    _refuse_complex(self, "topk")
     dim = check_dim(dim, self.ndim)
     if not 0 <= k <= (self.shape[dim] if self.ndim else 1):
         raise RuntimeError("selected index k out of range")
+    _refuse_complex(self, "topk")
+    if self.dtype.kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     if not self.ndim:
         return (self.copy(), xp.zeros((), xp.int64)) if k else (xp.empty(0, self.dtype), xp.empty(0, xp.int64))
     size, front = self.shape[dim], (*(slice(None),) * dim, slice(k))
@@ -136,9 +138,9 @@ def kthvalue(xp: Any, self: Array, k: int, dim: int = -1, keepdim: bool = False)
 
 def _median(xp: Any, name: str, self: Array, dim: int, keepdim: bool, ignore_nan: bool) -> tuple[Array, Array]:
     """The lower of the two middle elements along `dim`, or NaN where there is one and it isn't ignored."""
-    if self.dtype.kind in "cb":
-        raise not_implemented("median_cpu", self.dtype.name)
     dim = check_dim(dim, self.ndim)
+    if self.dtype.kind in "cb" and (not self.ndim or self.shape[dim]):
+        raise not_implemented("median_out", self.dtype.name)
     if not self.ndim or not self.shape[dim]:
         return _ranked(xp, name, self, 0, dim, keepdim)
     size = self.shape[dim]
@@ -160,8 +162,11 @@ def _median_op(name: str, ignore_nan: bool) -> tuple[Any, Any]:
 
     @declare(variants="", node=f"{node}Backward0", derivatives={"self": shared})
     def of_all(xp: Any, self: Array) -> Array:
-        rows = self.reshape(-1) if self.size else xp.full(1, float("nan"), self.dtype)
-        return _median(xp, name, rows, 0, False, ignore_nan)[0]
+        if not self.size:
+            return xp.full((), float("nan"), self.dtype)
+        if self.dtype.kind in "cb":
+            raise not_implemented("median_cpu", self.dtype.name)
+        return _median(xp, name, self.reshape(-1), 0, False, ignore_nan)[0]
 
     @declare(
         variants="", node=f"{node}Backward1", outputs=getattr(return_types, name), derivatives={"self": to_the_chosen}
@@ -194,6 +199,8 @@ def mode(xp: Any, self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Ar
     dim = check_dim(dim, self.ndim)
     if not self.ndim or not self.shape[dim]:
         return _ranked(xp, "mode", self, 0, dim, keepdim)
+    if self.dtype.kind == "c" and self.size:
+        raise not_implemented("mode_cpu", self.dtype.name)
     order = xp.moveaxis(order_of(xp, self, dim), dim, -1)
     values = xp.take_along_axis(xp.moveaxis(self, dim, -1), order, axis=-1)
     positions = xp.arange(values.shape[-1])

@@ -23,6 +23,7 @@ from minitorch.layout import (
     suggested_format,
 )
 from minitorch.layout import memory_format as MemoryFormat
+from minitorch.ops.creation.filled import as_found
 from minitorch.ops.views.shape import strided
 from minitorch.size import checked_ints
 from minitorch.tensor import Tensor
@@ -201,10 +202,12 @@ def _lay_out(self: Tensor, shape: tuple[int, ...], stride: Ints) -> None:
     itemsize, start = self._dtype.itemsize, self.storage_offset()
     storage = self.untyped_storage()
     needed = (start + _extent(shape, stride)) * itemsize
-    if needed > storage.nbytes():
+    look, kind, added = self._device.backend.strided, self._dtype.numpy, (needed - storage.nbytes()) // itemsize
+    if added > 0:
         storage.resize_(needed)
+        as_found(look(storage._bytes, kind, needed - added * itemsize, (added,), (itemsize,)))
     steps = tuple(step * itemsize for step in stride)
-    self._array = self._device.backend.strided(storage._bytes, self._dtype.numpy, start * itemsize, shape, steps)
+    self._array = look(storage._bytes, kind, start * itemsize, shape, steps)
 
 
 def _stride_in(shape: tuple[int, ...], format: MemoryFormat) -> tuple[int, ...]:

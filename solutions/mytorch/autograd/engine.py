@@ -7,11 +7,9 @@ import heapq
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from ..creation import ones_like
+from .. import Tensor, dtype, ones_like
+from ..checks import refuse
 from ..dispatch import method
-from ..settings import dtype
-from ..strides import Size
-from ..tensor import Tensor
 from .node import AccumulateGrad, Edge, Mode, Node, edge_of
 
 Buffers = dict[Node, list[Tensor | None]]
@@ -22,12 +20,7 @@ Visit = Callable[[Node, list[Tensor | None]], Sequence[Tensor | None]]
 
 
 def count_arrivals(roots: Iterable[Node]) -> dict[Node, int]:
-    """How many edges lead to each node that can be reached from the roots, the roots included.
-
-    Two edges from one node to another count as two. An edge is a pair (node, number of its output), or
-    None, which leads nowhere. A root that nothing leads to has 0. Graphs may be deep: keep a list of what
-    is to be visited, and don't recurse.
-    """
+    """How many edges lead to each node that can be reached from the roots, the roots included."""
     arrivals = dict.fromkeys(roots, 0)
     unvisited = list(arrivals)
     while unvisited:
@@ -43,18 +36,12 @@ def count_arrivals(roots: Iterable[Node]) -> dict[Node, int]:
 
 
 def fit(grad: Tensor, shape: tuple[int, ...], dtype: dtype) -> Tensor:
-    """Bring a gradient to the shape and type of what it is the gradient of.
-
-    What broadcasting repeated is summed: the dimensions added on the left, and those of length 1 that were
-    stretched.
-    What fits already is given back as it is.
-    """
+    """Bring a gradient to the shape and type of what it is the gradient of."""
     if grad.shape != shape:
-        added = grad.ndim - len(shape)
-        stretched = [dim + added for dim, length in enumerate(shape) if length == 1 and grad.shape[dim + added] != 1]
-        if added or stretched:
-            grad = grad.sum((*range(added), *stretched), keepdim=True)
-        grad = grad.reshape(shape)
+        if added := tuple(range(grad.ndim - len(shape))):
+            grad = grad.sum(added)
+        if stretched := tuple(dim for dim, length in enumerate(shape) if length != grad.shape[dim]):
+            grad = grad.sum(stretched, keepdim=True)
     return grad if grad.dtype is dtype else grad.to(dtype)
 
 
@@ -70,15 +57,8 @@ def arrive(buffers: Buffers, edge: Edge, grad: Tensor) -> None:
     waiting[number] = grad if before is None else before + grad
 
 
-def walk_back(roots: Sequence[Edge], grads: Sequence[Tensor], visit: Visit) -> None:
-    """Carry gradients backwards through the graph, from the roots on: each node makes new ones of its own.
-
-    A node is visited once, when everything that leads to it has been (`count_arrivals`). Nodes that are
-    ready wait in a heap: it gives the one recorded last. `visit(node, arrived)` takes the gradients that
-    have arrived at the node, one for each of its outputs (None where none has), and gives one for each of
-    its edges. A gradient may be None: nothing arrives then, but the edge counts all the same. Where
-    gradients meet, `arrive` adds them up.
-    """
+def run_backward(roots: Sequence[Edge], grads: Sequence[Tensor], visit: Visit) -> None:
+    """Carry gradients backwards through the graph, from the roots on: each node makes new ones of its own."""
     arrivals = count_arrivals([node for node, _ in roots])
     buffers: Buffers = {}
     for root, grad in zip(roots, grads, strict=True):
@@ -105,19 +85,10 @@ AFTER_RUN: list[Callable[[Node, list[Tensor | None], list[Tensor | None]], None]
 """What is done when a node has run, with the gradients of its inputs (first) and those of its results."""
 
 
-def run(node: Node, grads: list[Tensor | None]) -> list[Tensor | None]:
-    """The gradients of a node's inputs."""
-    results = list(node.apply(*grads))
-    for look in AFTER_RUN:
-        look(node, results, grads)
-    return results
-
-
 def retain(node: Node, grads: list[Tensor | None]) -> None:
     """Keep the gradient of those results that asked for it."""
     for number, tensor in node.retained.items():
-        grad = grads[number]
-        if grad is not None:
+        if (grad := grads[number]) is not None:
             tensor.grad = grad.clone() if tensor.grad is None else tensor.grad + grad
 
 
@@ -125,12 +96,7 @@ ON_ARRIVAL.append(retain)
 
 
 def start(tensors: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> tuple[list[Edge], list[Tensor]]:
-    """Where a backward pass starts, and with which gradients: 1 for a tensor of one element, if none is given.
-
-    Raises:
-        RuntimeError: a tensor without history, one of several elements without a gradient, a gradient of
-            another shape.
-    """
+    """Where a backward pass starts, and with which gradients: 1 for a tensor of one element, if none is given."""
     edges, grads = [], []
     for place, (tensor, gradient) in enumerate(zip(tensors, gradients, strict=True)):
         edge = edge_of(tensor)
@@ -141,10 +107,8 @@ def start(tensors: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> tupl
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             gradient = ones_like(tensor)
         elif gradient.shape != tensor.shape:
-            raise RuntimeError(
-                f"Mismatch in shape: grad_output[{place}] has a shape of {Size(gradient.shape)} and output[{place}] "
-                f"has a shape of {Size(tensor.shape)}."
-            )
+            found = f"grad_output[{place}] has a shape of {gradient.shape}"
+            raise RuntimeError(f"Mismatch in shape: {found} and output[{place}] has a shape of {tensor.shape}.")
         edges.append(edge)
         grads.append(gradient)
     return edges, grads
@@ -153,34 +117,28 @@ def start(tensors: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> tupl
 def differentiate(
     edges: list[Edge], grads: list[Tensor], targets: Collection[Edge], keep: bool, record: bool
 ) -> dict[Edge, Tensor]:
-    """Walk back from these edges and run every node.
-
-    Args:
-        targets: edges whose gradients are wanted. If there are some, leaves get nothing in `.grad`.
-        keep: whether the nodes keep what they saved, for another pass.
-        record: whether the pass itself is recorded.
-
-    Returns:
-        The gradients that arrived at the targets.
-    """
+    """Run the nodes these edges lead to; return the gradients of the targets, or add to `.grad` if there are none."""
     found: dict[Edge, Tensor] = {}
 
     def visit(node: Node, arrived: list[Tensor | None]) -> Sequence[Tensor | None]:
         for look in ON_ARRIVAL:
             look(node, arrived)
-        for number, grad in enumerate(arrived):
-            if grad is not None and (node, number) in targets:
-                found[node, number] = grad
-        if targets and isinstance(node, AccumulateGrad):
-            return []
-        results = run(node, arrived)
+        if targets:
+            for number, grad in enumerate(arrived):
+                if grad is not None and (node, number) in targets:
+                    found[node, number] = grad
+            if isinstance(node, AccumulateGrad):
+                return []
+        results = list(node.apply(*arrived))
+        for see in AFTER_RUN:
+            see(node, results, arrived)
         if not keep:
             node.release()
         return results
 
     outer, Mode.enabled = Mode.enabled, record
     try:
-        walk_back(edges, grads, visit)
+        run_backward(edges, grads, visit)
     finally:
         Mode.enabled = outer
     return found
@@ -190,14 +148,7 @@ def differentiate(
 def backward(
     x: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False
 ) -> None:
-    """Add the derivative of `x`, times `gradient`, to the `.grad` of the leaves that it was computed from.
-
-    Args:
-        gradient: the derivative of something with respect to `x`; may be left out for a single number: 1.
-        retain_graph: keep what the nodes saved, so that the graph can be run again. As `create_graph` if
-            None.
-        create_graph: record the backward pass, so that its results can be differentiated.
-    """
+    """Add the derivative of `x`, times `gradient` (1 for a single number), to the `.grad` of its leaves."""
     edges, grads = start([x], [gradient])
     differentiate(edges, grads, (), create_graph if retain_graph is None else retain_graph, create_graph)
 
@@ -210,27 +161,18 @@ def grad(
     create_graph: bool = False,
     allow_unused: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The derivatives of the outputs with respect to the inputs, added up over the outputs. `.grad` stays as it is.
-
-    Raises:
-        RuntimeError: an input was not used, unless `allow_unused`: then it gets None.
-    """
+    """The derivatives of the outputs with respect to the inputs, added up over the outputs. `.grad` stays as it is."""
     outputs, inputs = as_list(outputs), as_list(inputs)
     given = [None] * len(outputs) if grad_outputs is None else as_list(grad_outputs)
     edges, grads = start(outputs, given)
-    targets = [edge_of(x) for x in inputs]
-    if any(each is None for each in targets):
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
-    wanted = [edge for edge in targets if edge is not None]
-    keep = create_graph if retain_graph is None else retain_graph
-    found = differentiate(edges, grads, wanted, keep, create_graph)
+    wanted = [edge for x in inputs if (edge := edge_of(x)) is not None]
+    refuse(len(wanted) < len(inputs), "One of the differentiated Tensors does not require grad")
+    found = differentiate(edges, grads, wanted, create_graph if retain_graph is None else retain_graph, create_graph)
     results = tuple(found.get(edge) for edge in wanted)
     unused = [place for place, each in enumerate(results) if each is None]
     if unused and not allow_unused:
-        raise RuntimeError(
-            f"The differentiated Tensor at index {unused[0]} appears to not have been used in the graph. Set "
-            "allow_unused=True if this is the desired behavior."
-        )
+        told = f"The differentiated Tensor at index {unused[0]} appears to not have been used in the graph."
+        raise RuntimeError(f"{told} Set allow_unused=True if this is the desired behavior.")
     return results
 
 

@@ -1,44 +1,22 @@
 """What each operation that has a derivative can be tried on: with this, gradcheck goes through them all."""
 
-# 07 · Backward in depth
+# 07b · Vector–Jacobian products
 from __future__ import annotations
 
 from typing import Any
 
-from ..creation import tensor
+from .. import Tensor, device, float64, tensor
 from ..dispatch import OPERATIONS, Function
-from ..settings import device, float64
-from ..tensor import Tensor
 
 ROWS, ONCE, TWICE = tensor([1, 0]), tensor([[0, 1, 2], [2, 0, 1]]), tensor([[0, 1, 1], [1, 0, 0]])
 
-FURTHER: dict[str, tuple[Any, ...]] = {
-    "clamp": (0.5, 1.0),
-    "sum": (1, False),
-    "amax": (1, False),
-    "amin": (1, False),
-    "prod": (1, False),
-    "cumsum": (1,),
-    "_to_copy": (float64,),
-    "to_device": (device("cpu"),),
-    "view": ((3, 2),),
-    "squeeze": (None,),
-    "unsqueeze": (1,),
-    "transpose": (0, 1),
-    "permute": ((1, 0),),
-    "expand": ((4, 2, 3),),
-    "slice": (1, 0, 3, 2),
-    "slice_back": ((2, 6), 1, 0, 6, 2),
-    "select": (1, 2),
-    "as_strided": ((2, 2), (1, 2), 1),
-    "walk_into": ((8,), (2, 3), (1, 2), 0),
-    "index": ((ROWS,),),
-    "unindex": ((3, 3), (ROWS,)),
-    "gather": (1, ONCE),
-    "flip": ((1,),),
-    "tril": (0,),
-    "triu": (0,),
-}
+FURTHER: dict[str, tuple[Any, ...]] = dict.fromkeys(("sum", "amax", "amin", "prod"), (1, False))
+FURTHER |= {"clamp": (0.5, 1.0), "cumsum": (1,), "_to_copy": (float64,), "to_device": (device("cpu"),)}
+FURTHER |= {"view": ((3, 2),), "squeeze": (None,), "unsqueeze": (1,), "transpose": (0, 1), "permute": ((1, 0),)}
+FURTHER |= {"expand": ((4, 2, 3),), "select": (1, 2), "slice": (1, 0, 3, 2), "slice_backward": ((2, 6), 1, 0, 6, 2)}
+FURTHER |= {"as_strided": ((2, 2), (1, 2), 1), "as_strided_backward": ((8,), (2, 3), (1, 2), 0)}
+FURTHER |= {"index": ((ROWS,),), "unindex": ((3, 3), (ROWS,)), "gather": (1, ONCE)}
+FURTHER |= {"flip": ((1,),), "tril": (0,), "triu": (0,)}
 """What an operation on a 2 by 3 matrix takes besides."""
 
 OF_BOTH: dict[str, Function] = {
@@ -55,10 +33,8 @@ OF_BOTH: dict[str, Function] = {
 
 def matrices() -> list[Tensor]:
     """Two 2 by 3 matrices that require gradients; no number lies where a derivative jumps."""
-    return [
-        tensor([[0.3, 1.2, 0.7], [1.6, 0.4, 0.9]], dtype=float64).requires_grad_(),
-        tensor([[0.8, 0.5, 1.7], [0.6, 1.3, 0.2]], dtype=float64).requires_grad_(),
-    ]
+    numbers = [[0.3, 1.2, 0.7], [1.6, 0.4, 0.9]], [[0.8, 0.5, 1.7], [0.6, 1.3, 0.2]]
+    return [tensor(each, dtype=float64).requires_grad_() for each in numbers]
 
 
 def example(name: str) -> Function:

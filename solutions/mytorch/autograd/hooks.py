@@ -1,10 +1,10 @@
 """Hooks: functions that see gradients on their way."""
 
-# 07 · Backward in depth
+# 07b · Vector–Jacobian products
 from __future__ import annotations
 
 from ..dispatch import Function, method
-from ..tensor import Tensor
+from ..tensor import Tensor, extend
 from .engine import AFTER_RUN, ON_ARRIVAL
 from .node import AccumulateGrad, Node
 
@@ -23,13 +23,7 @@ class RemovableHandle:
 
 @method
 def register_hook(x: Tensor, hook: Function) -> RemovableHandle:
-    """Call `hook(grad)` when the gradient of a tensor is complete. What it returns, if not None, takes its place.
-
-    Of a leaf it is what one backward pass adds to `.grad`, not the sum in `.grad`.
-
-    Raises:
-        RuntimeError: the tensor requires no gradient.
-    """
+    """Call `hook(grad)` when the gradient of a tensor is complete. What it returns, if not None, takes its place."""
     if not x.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     return RemovableHandle(hooks_of(x), hook)
@@ -47,11 +41,7 @@ def hooks_of(x: Tensor) -> dict[RemovableHandle, Function]:
 
 @method
 def register_post_accumulate_grad_hook(x: Tensor, hook: Function) -> RemovableHandle:
-    """Call `hook(leaf)` each time a backward pass has added to a leaf's `.grad`.
-
-    Raises:
-        RuntimeError: the tensor is no leaf that requires a gradient.
-    """
+    """Call `hook(leaf)` each time a backward pass has added to a leaf's `.grad`."""
     if not x.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if x.grad_fn is not None:
@@ -78,12 +68,7 @@ def on_arrival(node: Node, grads: list[Tensor | None]) -> None:
 
 
 def checked(changed: object, grad: Tensor, hook: Function) -> Tensor:
-    """What a hook returned in place of a gradient.
-
-    Raises:
-        TypeError: it is no tensor.
-        RuntimeError: it has another shape.
-    """
+    """What a hook returned in place of a gradient."""
     if not isinstance(changed, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(changed).__name__}'")
     if changed.shape != grad.shape:
@@ -102,9 +87,12 @@ def after_run(node: Node, results: list[Tensor | None], grads: list[Tensor | Non
             hook(node.leaf)
 
 
-Tensor.hooks = None
-Tensor.post_hooks = None
-Node.register_hook = register_node_hook
-Node.result_hooks = property(lambda node: node.__dict__.setdefault("hooks_of_results", {}))
 ON_ARRIVAL.insert(0, on_arrival)  # before a result keeps its gradient
 AFTER_RUN.append(after_run)
+
+extend(Tensor, hooks=None, post_hooks=None)
+extend(
+    Node,
+    register_hook=register_node_hook,
+    result_hooks=property(lambda node: node.__dict__.setdefault("hooks_of_results", {})),
+)

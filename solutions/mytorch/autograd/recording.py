@@ -1,79 +1,63 @@
-"""Recording: a layer of the dispatcher that leaves a node behind each differentiable call.
-
-A derivative is a formula made of operations. What it names is what the node keeps: `g` is the gradient of
-the result; the other names are the operation's parameters, its `result`, or the shape, type or device of a
-parameter (`x_shape`, `x_dtype`, `x_device`).
-
-    derivative("mul", x=lambda g, y: g * y, y=lambda g, x: g * x)
-"""
+"""Recording: a layer that leaves a node behind each differentiable call, with what its formulas name besides `g`."""
 
 # 06 · The computation graph
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
-from ..dispatch import Function, Operation, layer, tensors_in
+from ..dispatch import Function, Operation, layer, parameters_of, tensors_in
 from ..tensor import Tensor
-from ..views import run_write
-from .node import Mode, Node, attach, detach, edge_of
+from .node import Edge, Mode, Node, attach, detach, edge_of
 
-DERIVATIVES: dict[str, dict[str, tuple[Function, list[str]]]] = {}
+requires_grad = attrgetter("requires_grad")
+
+DERIVATIVES: dict[str, dict[str, tuple[Function, tuple[str, ...]]]] = {}
 """By operation and parameter: the formula, and the names of what it needs besides `g`."""
 
 
 def derivative(operation: str, **formulas: Function) -> None:
     """Declare the derivatives of an operation: a formula for each parameter that has one."""
-    DERIVATIVES[operation] = {
-        parameter: (formula, list(inspect.signature(formula).parameters)[1:]) for parameter, formula in formulas.items()
-    }
+    DERIVATIVES[operation] = {name: (formula, parameters_of(formula)[1:]) for name, formula in formulas.items()}
 
 
 class Kept:
-    """A tensor that a node keeps for the backward pass.
-
-    A result is kept without its history: it would keep its node alive, and the node the result.
-    """
+    """A tensor that a node keeps for the backward pass, and the version that its storage has then."""
 
     def __init__(self, x: Tensor, is_result: bool) -> None:
-        self.tensor = detach(x) if is_result else x
-        self.is_result = is_result
+        self.tensor = detach(x) if is_result else x  # a result with its history would keep its own node alive
+        self.is_result, self.number, self.version = is_result, x.output_nr, x.storage.version
 
     def give_back(self, node: Node) -> Tensor:
         """The tensor, with its history."""
         if not self.is_result:
             return self.tensor
         result = detach(self.tensor)
-        result.grad_fn = node
+        result.node = node
         return result
 
 
-def refuse(op: Operation, args: tuple[Any, ...], below: Function) -> Tensor:
-    """What happens when a tensor with a history is written to, until chapter 07 knows better."""
-    raise RuntimeError("a tensor that autograd watches is being used in an in-place operation")
-
-
 class Rules:
-    """What chapter 07 replaces by something better."""
+    """How a node keeps a tensor, and what a write to a tensor with a history does. Chapter 07 replaces both."""
 
-    kept: Callable[[Tensor, bool], Kept] = Kept
-    write: Callable[[Operation, tuple[Any, ...], Function], Tensor] = staticmethod(refuse)
+    kept = Kept
+
+    @staticmethod
+    def write(op: Operation, args: tuple[Any, ...], below: Function) -> Tensor:
+        """Refuse to write to a tensor with a history."""
+        raise NotImplementedError("a tensor that autograd watches is being used in an in-place operation")
 
 
-@layer
+@layer("record")
 def record(op: Operation, args: tuple[Any, ...], below: Function) -> Any:
-    """Run the operation below; if a tensor among `args` requires a gradient, leave an `OperationNode` behind.
-
-    Nothing is recorded while `Mode.enabled` is False, nor for results that are no floating-point numbers.
-    Writes (`op.run is run_write`) are left to `Rules.write(op, args, below)`.
-    """
-    if not Mode.enabled or not any(x.requires_grad for x in tensors_in(args)):
+    """Run the operation below; if a tensor among `args` requires a gradient, leave an `OperationNode` behind."""
+    if not (Mode.enabled and any(map(requires_grad, tensors_in(args)))):
         return below(op, args)
-    if op.run is run_write:
+    if op.writes:
         return Rules.write(op, args, below)
     result = below(op, args)
-    if result.is_floating_point():
+    if result.dtype.is_floating_point:
         attach([result], OperationNode(op, args, result))
     return result
 
@@ -83,30 +67,37 @@ RELEASED = object()
 
 
 class OperationNode(Node):
-    """The node of an operation: its formulas, and the values that they name.
-
-    `inputs` lists, for each parameter that holds tensors, its name, how many there are, and whether one
-    requires a gradient. There is an edge for each of these tensors, in this order.
-    """
+    """The node of an operation: its formulas, the values they name, and an edge for each tensor among its inputs."""
 
     def __init__(self, op: Operation, args: tuple[Any, ...], result: Tensor) -> None:
-        arguments = dict(zip(op.parameters, args, strict=True))
-        tensors = {name: tensors_in((value,)) for name, value in arguments.items()}
-        super().__init__(node_name(op.name), [edge_of(x) for group in tensors.values() for x in group])
-        self.inputs = [
-            (name, len(group), any(x.requires_grad for x in group)) for name, group in tensors.items() if group
-        ]
-        self.formulas = formulas_of(op, [name for name, _, needed in self.inputs if needed])
+        edges: list[Edge | None] = []
+        super().__init__(op.name, edges)
+        self.inputs: list[tuple[str, int, bool]] = []  # a parameter, its number of tensors, whether one requires grad
+        self.formulas = DERIVATIVES.get(op.name, {})
         self.values: dict[str, Any] = {}
-        for name in {name for _, names in self.formulas.values() for name in names}:
-            value = result if name == "result" else value_named(name, arguments)
+        known = dict(zip(op.parameters, args, strict=True), result=result)
+        for name, argument in zip(op.parameters, args, strict=True):
+            found = list(map(edge_of, tensors_in([argument])))
+            if found:
+                edges += found
+                self.inputs.append((name, len(found), any(found)))
+                if any(found):
+                    self.keep(name, known)
+
+    def keep(self, parameter: str, known: dict[str, Any]) -> None:
+        """Keep what the formula of a parameter names: of `known`, by name, or an attribute of these."""
+        if parameter not in self.formulas:
+            raise NotImplementedError(f"the derivative for '{self._name}' is not implemented")
+        for name in self.formulas[parameter][1]:
+            value = known[name] if name in known else attribute_named(name, known)
             self.values[name] = Rules.kept(value, name == "result") if isinstance(value, Tensor) else value
 
-    def apply(self, *grads: Tensor | None) -> Sequence[Tensor | None]:
-        """The formulas' gradients, one for each edge; None where no gradient is needed, or none has come.
+    def name(self) -> str:
+        """What PyTorch calls the node: `MulBackward0`, `Log1PBackward0`, `ToCopyBackward0`."""
+        return node_name(self._name)
 
-        Of a parameter that holds several tensors, such as that of `cat`, the formula gives a list.
-        """
+    def apply(self, *grads: Tensor | None) -> Sequence[Tensor | None]:
+        """The formulas' gradients, one for each edge; None where no gradient is needed, or none has come."""
         (g,) = grads
         found: list[Tensor | None] = []
         for name, number, needed in self.inputs:
@@ -114,24 +105,15 @@ class OperationNode(Node):
                 found += [None] * number
                 continue
             formula, names = self.formulas[name]
-            grad = formula(g, *(self.value(each) for each in names))
+            grad = formula(g, *[self.value(each) for each in names])
             found += grad if isinstance(grad, list) else [grad]
         return found
 
     def value(self, name: str) -> Any:
-        """What a formula calls by this name.
-
-        Raises:
-            RuntimeError: it is a tensor, and an earlier pass has released it.
-        """
+        """What a formula calls by this name."""
         value = self.values[name]
         if value is RELEASED:
-            raise RuntimeError(
-                "Trying to backward through the graph a second time (or directly access saved tensors after they have "
-                "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
-                "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
-                "if you need to access saved tensors after calling backward."
-            )
+            raise already_released()
         return value.give_back(self) if isinstance(value, Kept) else value
 
     def release(self) -> None:
@@ -139,25 +121,16 @@ class OperationNode(Node):
         self.values = {name: RELEASED if isinstance(value, Kept) else value for name, value in self.values.items()}
 
 
-def formulas_of(op: Operation, parameters: list[str]) -> dict[str, tuple[Function, list[str]]]:
-    """The formulas of the parameters that need a gradient.
-
-    Raises:
-        NotImplementedError: one has none.
-    """
-    formulas = DERIVATIVES.get(op.name, {})
-    if not set(parameters) <= set(formulas):
-        raise NotImplementedError(f"the derivative for '{op.name}' is not implemented")
-    return {name: formulas[name] for name in parameters}
+def already_released() -> RuntimeError:
+    """A kept tensor is asked for, and an earlier pass has released it."""
+    tried = "Trying to backward through the graph a second time (or directly access saved tensors after they have"
+    freed = "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad()."
+    advice = "Specify retain_graph=True if you need to backward through the graph a second time or if you need to"
+    return RuntimeError(f"{tried} already been freed). {freed} {advice} access saved tensors after calling backward.")
 
 
-def value_named(name: str, arguments: dict[str, Any]) -> Any:
-    """A parameter's argument, or its shape, type or device: `x`, `x_shape`, `x_dtype`, `x_device`.
-
-    Of a parameter that holds several tensors, a list of their shapes.
-    """
-    if name in arguments:
-        return arguments[name]
+def attribute_named(name: str, arguments: dict[str, Any]) -> Any:
+    """Shape, type or device of an argument, `x_shape`, `x_dtype`, `x_device`; of several tensors, a list of these."""
     parameter, _, attribute = name.rpartition("_")
     holder = arguments[parameter]
     if isinstance(holder, (list, tuple)):
@@ -166,5 +139,5 @@ def value_named(name: str, arguments: dict[str, Any]) -> Any:
 
 
 def node_name(operation: str) -> str:
-    """What PyTorch calls the node of an operation: `MulBackward0`, `Log1PBackward0`, `ToCopyBackward0`."""
+    """What PyTorch calls the node of an operation."""
     return operation.title().replace("_", "") + "Backward0"

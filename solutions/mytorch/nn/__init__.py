@@ -17,7 +17,7 @@ from .pooling import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
 
 # 12 · Norm, dropout and modes
 from .dropout import Dropout
-from .normalization import BatchNorm1d, BatchNorm2d, LayerNorm
+from .normalization import BatchNorm1d, BatchNorm2d, LayerNorm, RMSNorm
 
 # 13 · Embeddings
 from .embedding import Embedding
@@ -30,3 +30,16 @@ from .recurrent import GRU, LSTM, RNN
 
 # 16 · Losses and optimizers
 from .loss import BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, MSELoss, NLLLoss
+
+# 21 · Features, transfer and pictures
+from .lora import LoRALinear
+
+# 22b · Where the memory goes
+from .quantization import Int8Linear
+
+# 23 · Several GPUs
+from . import parallel
+from .parallel import DataParallel
+
+# 24b · Four swaps
+from . import llama

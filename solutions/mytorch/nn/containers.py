@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from itertools import groupby
 from typing import Any
 
 from .module import Module
@@ -14,19 +15,15 @@ from .words import indented, written
 class Row(Module):
     """What a row and a list of modules have in common: the modules are named "0", "1", ..."""
 
-    def add(self, modules: Iterable[Module]) -> None:
-        """Add modules at the end."""
-        for module in modules:
-            self.add_module(str(len(self._modules)), module)
-
     def append(self, module: Module) -> Any:
         """Add a module at the end."""
-        self.add([module])
+        self.add_module(str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Any:
         """Add several at the end."""
-        self.add(modules)
+        for module in modules:
+            self.append(module)
         return self
 
     def __len__(self) -> int:
@@ -53,10 +50,7 @@ class Row(Module):
 
 
 class Sequential(Row):
-    """Modules, each of which takes what the one before gives: `Sequential(a, b)(x)` is `b(a(x))`.
-
-    Instead of the modules, one `OrderedDict` of names and modules may be given.
-    """
+    """Modules, or an `OrderedDict` of them, each of which takes what the one before gives: `b(a(x))`."""
 
     def __init__(self, *modules: Any) -> None:
         super().__init__()
@@ -64,10 +58,9 @@ class Sequential(Row):
             for name, module in modules[0].items():
                 self.add_module(name, module)
         else:
-            self.add(modules)
+            self.extend(modules)
 
     def forward(self, x: Any) -> Any:
-        """Pass x through all of them."""
         for module in self:
             x = module(x)
         return x
@@ -78,7 +71,7 @@ class ModuleList(Row):
 
     def __init__(self, modules: Iterable[Module] = ()) -> None:
         super().__init__()
-        self.add(modules)
+        self.extend(modules)
 
     def chosen(self, names: list[str]) -> Any:
         """What a list of these is made from: it counts from 0 again."""
@@ -86,34 +79,26 @@ class ModuleList(Row):
 
     def __repr__(self) -> str:
         """Neighbours that print alike are written once: "(0-2): 3 x Linear(...)"."""
-        groups: list[tuple[int, int, str]] = []
-        for place, text in enumerate(map(repr, self)):
-            first = groups.pop()[0] if groups and groups[-1][2] == text else place
-            groups.append((first, place, text))
-        lines = [
-            f"({first}): {indented(text)}"
-            if first == last
-            else f"({first}-{last}): {last - first + 1} x {indented(text)}"
-            for first, last, text in groups
-        ]
+        lines, start = [], 0
+        for text, alike in groupby(map(repr, self)):
+            count = len(list(alike))
+            places, times = (start, "") if count == 1 else (f"{start}-{start + count - 1}", f"{count} x ")
+            lines.append(f"({places}): {times}{indented(text)}")
+            start += count
         return written("ModuleList", "", lines)
 
 
-class ModuleDict(Module):
-    """A dict of modules by name."""
+class ModuleDict(Module, MutableMapping[str, Module]):
+    """A dict of modules by name. The rest of a dict's methods come from the five below."""
+
+    __eq__, __hash__ = object.__eq__, object.__hash__  # as of all modules
 
     def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()
         self.update(modules or {})
 
-    def update(self, modules: Mapping[str, Module]) -> None:
-        """Add these."""
-        for name, module in modules.items():
-            self[name] = module
-
     def __getitem__(self, name: str) -> Module:
-        module: Module = self._modules[name]
-        return module
+        return self._modules[name]
 
     def __setitem__(self, name: str, module: Module) -> None:
         self.add_module(name, module)
@@ -126,18 +111,3 @@ class ModuleDict(Module):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._modules
-
-    def keys(self) -> KeysView[str]:
-        """The names."""
-        return self._modules.keys()
-
-    def values(self) -> ValuesView[Module]:
-        """The modules."""
-        return self._modules.values()
-
-    def items(self) -> ItemsView[str, Module]:
-        """Names and modules."""
-        return self._modules.items()

@@ -7,25 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from .. import Tensor, empty
 from ..autograd.recording import derivative
-from ..creation import empty
 from ..dispatch import operation
 from ..settings import FROM_NUMPY, TYPE_NAMES
-from ..tensor import Tensor
 from .init import normal_
 from .module import Module
 from .parameter import Parameter
+from .words import unusual
 
 
 @operation
 def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
-    """The rows of a table that `input` names: (...) and (rows, width) to (..., width). Arrays, here.
-
-    `check_rows` raises the errors. The row `padding_idx` gets no gradient.
-
-    Raises:
-        IndexError: there is no such row.
-    """
+    """The rows of a table that `input` names: (...) and (rows, width) to (..., width). Arrays, here."""
     check_rows(input, weight, padding_idx)
     return weight[input]
 
@@ -38,11 +32,7 @@ derivative(
 
 @operation
 def embedding_backward(g: Any, indices: Any, rows: int, padding_idx: int | None) -> Any:
-    """The gradient of a table: for each of its `rows` rows, the sum over the places that used it.
-
-    `g` has shape (..., width) and `indices` (...), both arrays; the result has shape (rows, width) and
-    the type of `g`. A row that nobody used is zero, and so is the row `padding_idx`.
-    """
+    """The gradient of a table: for each of its `rows` rows, the sum over the places that used it."""
     result = np.zeros_like(g, shape=(rows, g.shape[-1]))
     np.add.at(result, indices, g)
     if padding_idx is not None:
@@ -52,7 +42,7 @@ def embedding_backward(g: Any, indices: Any, rows: int, padding_idx: int | None)
 
 def without_padding(g: Tensor, indices: Tensor, rows: int, padding_idx: int | None) -> Tensor:
     """The rows of `g` at the indices; zeros for padding."""
-    found: Tensor = embedding(indices, g)
+    found = embedding(indices, g)
     return found if padding_idx is None else found.masked_fill(indices.eq(padding_idx % rows).unsqueeze(-1), 0.0)
 
 
@@ -72,10 +62,9 @@ def check_rows(input: Any, weight: Any, padding_idx: int | None) -> None:
 
 def wrong_type(dtype: Any) -> RuntimeError:
     """PyTorch's error for indices of NumPy's type `dtype`."""
-    return RuntimeError(
-        "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-        f"torch.{TYPE_NAMES[FROM_NUMPY[dtype].name]}Tensor instead (while checking arguments for embedding)"
-    )
+    found = f"torch.{TYPE_NAMES[FROM_NUMPY[dtype].name]}Tensor instead (while checking arguments for embedding)"
+    wanted = "one of the following scalar types: Long, Int"
+    return RuntimeError(f"Expected tensor for argument #1 'indices' to have {wanted}; but got {found}")
 
 
 def check_padding(padding_idx: int | None, rows: int) -> None:
@@ -85,10 +74,7 @@ def check_padding(padding_idx: int | None, rows: int) -> None:
 
 
 class Embedding(Module):
-    """A table of `num_embeddings` vectors, looked up by number: (...) to (..., embedding_dim).
-
-    The vectors begin as normal numbers; that of `padding_idx` begins as zeros, and lookups give it no gradient.
-    """
+    """A table of vectors, looked up by number: (...) to (..., embedding_dim); that of `padding_idx` stays zeros."""
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
         super().__init__()
@@ -105,12 +91,7 @@ class Embedding(Module):
             self.weight.data[self.padding_idx] = 0
 
     @classmethod
-    def from_pretrained(
-        cls,
-        embeddings: Tensor,
-        freeze: bool = True,
-        padding_idx: int | None = None,
-    ) -> Embedding:
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
         """A layer around a table that is there, (rows, width); frozen, it gets no gradient."""
         layer = cls.__new__(cls)
         Module.__init__(layer)
@@ -121,11 +102,7 @@ class Embedding(Module):
         return layer
 
     def forward(self, input: Tensor) -> Tensor:
-        """The vectors of these numbers."""
-        found: Tensor = embedding(input, self.weight, self.padding_idx)
-        return found
+        return embedding(input, self.weight, self.padding_idx)
 
     def extra_repr(self) -> str:
-        """Sizes."""
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{unusual(self, {'padding_idx': None})}"

@@ -3,10 +3,10 @@
 # 09 · Modules and parameters
 from __future__ import annotations
 
-from ..autograd import no_grad
-from ..creation import full
-from ..random import rand_like
-from ..tensor import Tensor
+import math
+from collections.abc import Iterable
+
+from .. import Tensor, full, no_grad, rand_like
 
 
 @no_grad()
@@ -16,8 +16,15 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
     return tensor.copy_(rand_like(tensor).double() * (high - low).double() + low.double())
 
 
+def draw(parameters: Iterable[Tensor], inputs: int) -> None:
+    """Draw the parameters of a layer uniformly from ±1 / √inputs; without inputs they become 0."""
+    bound = 1 / math.sqrt(inputs) if inputs > 0 else 0.0
+    for parameter in parameters:
+        uniform_(parameter, -bound, bound)
+
+
 # 10 · Activations and initialization
-import math
+from functools import partial
 
 from ..random import randn_like
 
@@ -34,25 +41,11 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     return tensor.fill_(val)
 
 
-def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
-    return constant_(tensor, 0.0)
-
-
-def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
-    return constant_(tensor, 1.0)
+zeros_, ones_ = partial(constant_, val=0.0), partial(constant_, val=1.0)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By what factor weights must be larger so that numbers keep their size through this nonlinearity.
-
-    1 for "linear", "conv1d", "conv2d" and "sigmoid", 5/3 for "tanh", √2 for "relu", and
-    √(2 / (1 + slope²)) for "leaky_relu", whose slope is `param`, or 0.01 if that is None.
-
-    Raises:
-        ValueError: another name: "Unsupported nonlinearity softmax".
-    """
+    """By what factor weights must be larger so that numbers keep their size through this nonlinearity."""
     if nonlinearity in ("linear", "conv1d", "conv2d", "sigmoid"):
         return 1
     if nonlinearity == "tanh":
@@ -65,14 +58,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """(fan_in, fan_out) of a weight (out, in, ...): the inputs of an output, and the outputs of an input.
-
-    Of a convolution's weight (out, in, height, width), each of the in · height · width numbers under the
-    window is an input of an output.
-
-    Raises:
-        ValueError: "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions".
-    """
+    """(fan_in, fan_out) of a weight (out, in, ...): the inputs of an output, and the outputs of an input."""
     if tensor.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     window = math.prod(tensor.shape[2:])
@@ -80,10 +66,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 
 def xavier_std(tensor: Tensor, gain: float) -> float:
-    """gain · √(2 / (fan_in + fan_out)).
-
-    Source: Glorot and Bengio 2010, https://proceedings.mlr.press/v9/glorot10a.html
-    """
+    """gain · √(2 / (fan_in + fan_out))."""
     return gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor)))
 
 
@@ -99,36 +82,19 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
 
 
 def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
-    """gain / √fan: the gain of the nonlinearity, whose parameter is `a`, and the fan that `mode` names.
-
-    Raises:
-        ValueError: the mode is neither "fan_in" nor "fan_out": "Mode fan not supported, please use one of
-            ['fan_in', 'fan_out']".
-
-    Source: He et al. 2015, https://arxiv.org/abs/1502.01852
-    """
+    """gain / √fan: the gain of the nonlinearity, whose parameter is `a`, and the fan that `mode` names."""
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
 
 
-def kaiming_normal_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-) -> Tensor:
+def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Tensor:
     """Normal numbers with mean 0 and the standard deviation `kaiming_std`."""
     return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity))
 
 
-def kaiming_uniform_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-) -> Tensor:
+def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Tensor:
     """Uniform numbers in [-bound, bound) whose standard deviation is `kaiming_std`."""
     bound = math.sqrt(3) * kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound)

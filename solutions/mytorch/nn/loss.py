@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import warnings
 
+from ..checks import refuse
+from ..dispatch import composite
 from ..settings import TYPE_NAMES, int64, uint8
 from ..tensor import Tensor, on_host
 from .activation import log_softmax
@@ -12,26 +14,20 @@ from .module import Module
 
 
 def reduced(losses: Tensor, reduction: str) -> Tensor:
-    """The losses as they are ("none"), their sum ("sum"), or the mean ("mean").
-
-    Raises:
-        ValueError: another reduction.
-    """
-    if reduction not in ("none", "sum", "mean"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+    """The losses as they are ("none"), their sum ("sum"), or the mean ("mean")."""
+    refuse(reduction not in ("none", "sum", "mean"), f"{reduction} is not a valid value for reduction", ValueError)
     return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses
 
 
 def warn_of_sizes(input: Tensor, target: Tensor) -> None:
     """Say so where a target is broadcast, which is hardly what was meant."""
     if input.shape != target.shape:
-        warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
-            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=3,
-        )
+        sizes = f"Using a target size ({target.shape}) that is different to the input size ({input.shape})"
+        advice = "due to broadcasting. Please ensure they have the same size."
+        warnings.warn(f"{sizes}. This will likely lead to incorrect results {advice}", stacklevel=4)
 
 
+@composite
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """(input - target)²."""
     warn_of_sizes(input, target)
@@ -39,23 +35,16 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return reduced(difference * difference, reduction)
 
 
+@composite
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """|input - target|."""
     warn_of_sizes(input, target)
     return reduced((input - target).abs(), reduction)
 
 
+@composite
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """-y · log σ(x) - (1 - y) · log(1 - σ(x)), for logits x (`input`) and probabilities y (`target`).
-
-    σ is the sigmoid, and -log σ(x) = log(1 + exp(-x)) = log(exp(0) + exp(-x)). For large x, σ(x) is
-    rounded to 0 or 1, so its logarithm is not taken, and exp is given no number above 0: loss and gradient
-    are finite for finite logits.
-    `reduced(losses, reduction)` gives the result.
-
-    Raises:
-        ValueError: "Target size (torch.Size([3])) must be the same as input size (torch.Size([2, 3]))".
-    """
+    """-y · log σ(x) - (1 - y) · log(1 - σ(x)), for logits x (`input`) and probabilities y (`target`)."""
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     top = (-input).clamp(min=0)
@@ -69,38 +58,24 @@ def check_classes(input: Tensor, target: Tensor, weight: Tensor | None, ignore_i
     classes, wanted = input.shape[min(1, input.ndim - 1)], [*input.shape[:1], *input.shape[2:]]
     if input.ndim == 1 and target.numel() != 1:
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.numel()}")
-    if input.ndim <= 2 and target.ndim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    refuse(input.ndim <= 2 and target.ndim > 1, "0D or 1D target tensor expected, multi-target not supported")
     if input.ndim > 1 and target.shape[:1] != input.shape[:1]:
         found = target.shape[0] if target.ndim else 0
         raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({found}).")
-    if input.ndim > 1 and list(target.shape) != wanted:
-        raise RuntimeError(f"Expected target size {wanted}, got {list(target.shape)}")
+    refuse(input.ndim > 1 and list(target.shape) != wanted, f"Expected target size {wanted}, got {list(target.shape)}")
     if weight is not None and weight.shape != (classes,):
-        raise RuntimeError(
-            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
-            f"shape: {list(weight.shape)}"
-        )
+        problem = f"should be defined either for all {classes} classes or no classes"
+        raise RuntimeError(f"weight tensor {problem} but got weight tensor of shape: {list(weight.shape)}")
     for each in on_host(target).ravel().tolist():
         if each != ignore_index and not 0 <= each < classes:
             raise IndexError(f"Target {each} is out of bounds.")
 
 
+@composite
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
-    """Minus the log-probability of the right class, times the weight of that class.
-
-    `input` holds log-probabilities (N, C), or (N, C, ...) with more dimensions: the classes stand in
-    dimension 1, or 0 if there is only one. `target` holds the numbers of the right classes, (N, ...), and
-    `weight` (C,) a factor for each class. Where the target is `ignore_index`, the loss is 0, also where
-    the input is -inf there, and no gradient flows.
-
-    The mean is over the weights: the sum of the losses, divided by the sum of the weights of the targets
-    that count.
-    If none counts, it is nan. `reduced(losses, reduction)` does the other two reductions.
-    `check_classes(input, target, weight, ignore_index)` raises the errors.
-    """
+    """Minus the log-probability of the right class, times the weight of that class."""
     check_classes(input, target, weight, ignore_index)
     target = target.reshape(()) if input.ndim == 1 else target
     ignored = target == ignore_index
@@ -114,6 +89,7 @@ def nll_loss(
     return losses.sum() / weights.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
+@composite
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
@@ -122,7 +98,7 @@ def cross_entropy(
 
 
 class _Loss(Module):
-    """What losses as modules share."""
+    """A function of this file as a module, which keeps its options."""
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
@@ -130,47 +106,30 @@ class _Loss(Module):
 
 
 class L1Loss(_Loss):
-    """`l1_loss` as a module."""
-
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return l1_loss(input, target, self.reduction)
 
 
 class MSELoss(_Loss):
-    """`mse_loss` as a module."""
-
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return mse_loss(input, target, self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """`binary_cross_entropy_with_logits` as a module."""
-
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return binary_cross_entropy_with_logits(input, target, self.reduction)
 
 
 class NLLLoss(_Loss):
-    """`nll_loss` as a module."""
-
-    weight: Tensor | None
-
     def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.register_buffer("weight", weight)
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
 
 
 class CrossEntropyLoss(NLLLoss):
-    """`cross_entropy` as a module."""
-
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return cross_entropy(input, target, self.weight, self.ignore_index, self.reduction)

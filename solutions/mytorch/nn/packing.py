@@ -5,23 +5,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..creation import full, tensor
-from ..indexing import index_select
-from ..joining import cat, stack
-from ..tensor import Tensor
+from .. import Tensor, cat, full, index_select, stack, tensor
+from ..checks import refuse
 
 
 class PackedSequence(NamedTuple):
-    """Sequences step by step: in `data` first come all first elements, then all second ones, and so on.
-
-    The sequences are sorted, longest first, and `batch_sizes[t]` of them are longer than t. If they had to
-    be sorted, `sorted_indices` says where each came from, and `unsorted_indices` leads back.
-    """
+    """Sequences step by step, longest first: in `data` come all first elements, then all second ones, and so on."""
 
     data: Tensor
-    batch_sizes: Tensor
-    sorted_indices: Tensor | None = None
-    unsorted_indices: Tensor | None = None
+    batch_sizes: Tensor  # how many sequences are longer than t
+    sorted_indices: Tensor | None = None  # where each came from
+    unsorted_indices: Tensor | None = None  # from the sorted order to the given one
 
 
 def pad_sequence(sequences: list[Tensor], batch_first: bool = False, padding_value: float = 0.0) -> Tensor:
@@ -38,33 +32,21 @@ def filled_up(x: Tensor, length: int, value: float) -> Tensor:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """The rows of a padded batch (T, N, …), or (N, T, …), that belong to its sequences.
-
-    Raises:
-        RuntimeError: another number of lengths than of sequences, a length below 1, or lengths that aren't
-            sorted although `enforce_sorted` says so.
-    """
+    """The rows of a padded batch (T, N, …), or (N, T, …), that belong to its sequences."""
     batch = input if batch_first else input.transpose(0, 1)
     counts = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
-    if len(counts) != len(batch):
-        raise RuntimeError(
-            f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} (batch_size={len(batch)})"
-        )
-    if min(counts) <= 0:
-        raise RuntimeError(
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
-        )
+    found = f"{len(counts)} (batch_size={len(batch)})"
+    refuse(len(counts) != len(batch), f"Expected `len(lengths)` to be equal to batch_size, but got {found}")
+    found = "an element in 'lengths' that is <= 0"
+    refuse(min(counts) <= 0, f"Length of all samples has to be greater than 0, but found {found}")
     order = back = None
     if not enforce_sorted:
         order = tensor(counts).argsort(descending=True)
         back = order.argsort()
         batch, counts = index_select(batch, 0, order), sorted(counts, reverse=True)
-    if counts != sorted(counts, reverse=True):
-        raise RuntimeError(
-            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
-            "do not need ONNX exportability."
-        )
+    rule = "array must be sorted in decreasing order when `enforce_sorted` is True. You can pass `enforce_sorted=False`"
+    advice = "to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not need ONNX"
+    refuse(counts != sorted(counts, reverse=True), f"`lengths` {rule} {advice} exportability.")
     sizes = [sum(count > step for count in counts) for step in range(counts[0])]
     return PackedSequence(cat([batch[:size, step] for step, size in enumerate(sizes)]), tensor(sizes), order, back)
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..joining import stack
+from .. import Tensor, stack
+from ..checks import refuse
 from ..strides import count_of
-from ..tensor import Tensor
 from .convolution import Pair, Windows, im2col, pair
 from .module import Module
 
 
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Tensor:
-    """The largest number of each window, of equal ones the first: (…, H, W) → (…, rows, columns).
-
-    The stride is the kernel's size if there is none. The padding counts as smaller than any number.
-    """
+    """The largest number of each window, of equal ones the first: (…, H, W) → (…, rows, columns)."""
     windows = windows_on(input, kernel_size, stride, padding, dilation)
     return seen(input, windows, float("-inf")).max(-2)[0].reshape(pooled(input, windows))
 
@@ -50,33 +47,25 @@ def pooled(input: Tensor, windows: Windows) -> tuple[int, ...]:
 
 
 def windows_on(input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> Windows:
-    """The windows of a pool.
-
-    Raises:
-        RuntimeError: the input is not one or several images, a window could lie in the padding alone, or
-            none fits.
-    """
-    if input.ndim not in (3, 4):
-        raise RuntimeError("non-empty 3D or 4D (batch mode) tensor expected for input")
+    """The windows of a pool."""
+    refuse(input.ndim not in (3, 4), "non-empty 3D or 4D (batch mode) tensor expected for input")
     kernel = pair(kernel_size)
     windows = Windows(kernel, kernel if stride is None else pair(stride), pair(padding), pair(dilation))
     for pad, k, d in zip(windows.padding, kernel, windows.dilation, strict=True):
-        if pad > k // 2:
-            raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={pad}, kernel_size={k} and "
-                f"dilation={d}"
-            )
-    if min(windows.counts(input.shape[-2:])) < 1:
-        given, made = (
-            "x".join(map(str, (input.shape[-3], *size)))
-            for size in (input.shape[-2:], windows.counts(input.shape[-2:]))
-        )
-        raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({made}). Output size is too small")
+        found = f"pad={pad}, kernel_size={k} and dilation={d}"
+        refuse(pad > k // 2, f"pad should be at most half of effective kernel size, but got {found}")
+    *_, planes, high, wide = input.shape
+    rows, columns = windows.counts((high, wide))
+    sizes = f"({planes}x{high}x{wide}). Calculated output size: ({planes}x{rows}x{columns})"
+    refuse(min(rows, columns) < 1, f"Given input size: {sizes}. Output size is too small")
     return windows
 
 
 class MaxPool2d(Module):
     """The largest number of each window of (N, C, H, W)."""
+
+    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    ceil_mode = False
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> None:
         super().__init__()
@@ -86,13 +75,11 @@ class MaxPool2d(Module):
     def forward(self, x: Tensor) -> Tensor:
         return max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation)
 
-    def extra_repr(self) -> str:
-        shown = ", ".join(f"{name}={getattr(self, name)}" for name in ("kernel_size", "stride", "padding", "dilation"))
-        return f"{shown}, ceil_mode=False"
-
 
 class AvgPool2d(Module):
     """The mean of each window of (N, C, H, W)."""
+
+    _shown = ("kernel_size", "stride", "padding")
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -102,12 +89,11 @@ class AvgPool2d(Module):
     def forward(self, x: Tensor) -> Tensor:
         return avg_pool2d(x, self.kernel_size, self.stride, self.padding)
 
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
 
 class AdaptiveAvgPool2d(Module):
     """The means of `output_size` windows of (N, C, H, W)."""
+
+    _shown = ("output_size",)
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -115,6 +101,3 @@ class AdaptiveAvgPool2d(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return adaptive_avg_pool2d(x, self.output_size)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"

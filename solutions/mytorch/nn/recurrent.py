@@ -1,23 +1,20 @@
-"""Recurrent layers: one step, and the walk through time that repeats it."""
+"""Recurrent layers: one step, and the loop over time that repeats it."""
 
 # 15 · Recurrent networks
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..creation import empty, zeros
+from .. import Tensor, cat, empty, relu, stack, zeros
 from ..dispatch import Function
-from ..joining import cat, stack
-from ..tensor import Tensor
-from .activation import relu
 from .dropout import dropout
-from .init import uniform_
+from .init import draw
 from .linear import linear
 from .module import Module
 from .packing import PackedSequence
 from .parameter import Parameter
+from .words import unusual
 
 State = tuple[Tensor, ...]
 """What a network remembers from step to step: (h,), or (h, c) for an LSTM; each has shape (N, hidden)."""
@@ -38,20 +35,7 @@ def relu_step(x: Tensor, state: State, weight: Tensor, bias: Tensor | None) -> S
 
 
 def lstm_step(x: Tensor, state: State, weight: Tensor, bias: Tensor | None) -> State:
-    """The next state (h', c') of an LSTM; `state` is (h, c), both (N, hidden).
-
-    x + U h + b, for U = `weight` of shape (4 · hidden, hidden), has four parts along the last dimension,
-    in this order:
-
-        i = σ(part 0)       how much of the candidate goes in
-        f = σ(part 1)       how much of the memory stays
-        g = tanh(part 2)    the candidate
-        o = σ(part 3)       how much of the memory is shown
-
-    c' = f · c + i · g and h' = o · tanh(c'). `x` has shape (N, 4 · hidden).
-    Source: Hochreiter and Schmidhuber 1997, https://doi.org/10.1162/neco.1997.9.8.1735, with the forget
-    gate of Gers et al. 2000.
-    """
+    """The next state (h', c') of an LSTM; `state` is (h, c), both (N, hidden)."""
     h, c = state
     i, f, g, o = (x + linear(h, weight, bias)).chunk(4, -1)
     c = f.sigmoid() * c + i.sigmoid() * g.tanh()
@@ -59,18 +43,7 @@ def lstm_step(x: Tensor, state: State, weight: Tensor, bias: Tensor | None) -> S
 
 
 def gru_step(x: Tensor, state: State, weight: Tensor, bias: Tensor | None) -> State:
-    """The next state (h',) of a GRU; `state` is (h,), h of shape (N, hidden).
-
-    `x` and u = U h + b, for U = `weight` of shape (3 · hidden, hidden), have three parts each along the
-    last dimension:
-
-        r = σ(x₀ + u₀)         the reset gate: how much of the past the candidate sees
-        z = σ(x₁ + u₁)         the update gate: how much of the past stays
-        n = tanh(x₂ + r · u₂)  the candidate; r multiplies after the product with U
-
-    h' = (1 - z) · n + z · h.
-    Source: Cho et al. 2014, https://arxiv.org/abs/1406.1078, in the form of cuDNN.
-    """
+    """The next state (h',) of a GRU; `state` is (h,), h of shape (N, hidden)."""
     (h,) = state
     x_r, x_z, x_n = x.chunk(3, -1)
     u_r, u_z, u_n = linear(h, weight, bias).chunk(3, -1)
@@ -79,18 +52,10 @@ def gru_step(x: Tensor, state: State, weight: Tensor, bias: Tensor | None) -> St
     return ((1 - z) * n + z * h,)
 
 
-def walk(
+def unroll(
     step: Function, inputs: Sequence[Tensor], state: State, weight: Tensor, bias: Tensor | None, reverse: bool = False
 ) -> tuple[list[Tensor], State]:
-    """Go through time: `state = step(x, state, weight, bias)` for each x in `inputs`, or backwards.
-
-    The tensors of `state` have a row for each of N sequences. An x may have fewer rows than that, where
-    short sequences have ended already (or, in reverse, not begun): then only the first rows of the state
-    make the step, and the others stay as they are. `cat` is there.
-
-    Returns the step's outputs, which are the first tensors of the new states, x by x in the order of
-    `inputs`, with as many rows as x has; and the last state, with N rows.
-    """
+    """Go through time: `state = step(x, state, weight, bias)` for each x in `inputs`, or backwards."""
     outputs = []
     for x in reversed(inputs) if reverse else inputs:
         rows = len(x)
@@ -101,15 +66,11 @@ def walk(
 
 
 class RNNBase(Module):
-    """What all recurrent layers share: several layers of one or two walks. `gates` parts, `names` of the states.
-
-    (T, N, input_size), or (N, T, input_size) with `batch_first`, → the last layer's outputs (T, N,
-    directions · hidden) and the last states of all layers, (num_layers · directions, N, hidden).
-    """
+    """(T, N, in) → outputs (T, N, directions · hidden) and last states (num_layers · directions, N, hidden)."""
 
     step: Function
-    gates: int
-    names: tuple[str, ...] = ("h",)
+    gates: int  # how many parts of a weight there are
+    names: tuple[str, ...] = ("h",)  # of the states
 
     def __init__(
         self,
@@ -120,8 +81,7 @@ class RNNBase(Module):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        **where: Any,
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
@@ -134,15 +94,12 @@ class RNNBase(Module):
             shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
             for direction in self.directions:
                 for name, shape in shapes.items():
-                    parameter = Parameter(empty(shape, device=device, dtype=dtype))
-                    self.register_parameter(f"{name}_l{layer}{direction}", parameter)
+                    self.register_parameter(f"{name}_l{layer}{direction}", Parameter(empty(shape, **where)))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw all weights anew, uniform in ±1/√hidden_size."""
-        bound = 1 / math.sqrt(self.hidden_size)
-        for parameter in self.parameters():
-            uniform_(parameter, -bound, bound)
+        draw(self.parameters(), self.hidden_size)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The outputs and the last states, for a batch, one sequence (T, input_size), or a `PackedSequence`."""
@@ -200,7 +157,7 @@ class RNNBase(Module):
                 weight_ih, weight_hh, bias_ih, bias_hh = weights
                 inputs = linear(data, weight_ih, bias_ih).split(sizes)
                 first = tuple(each[place] for each in state)
-                output, final = walk(self.step, inputs, first, weight_hh, bias_hh, number == 1)
+                output, final = unroll(self.step, inputs, first, weight_hh, bias_hh, number == 1)
                 outputs.append(cat(output))
                 last.append(final)
             data = outputs[0] if len(outputs) == 1 else cat(outputs, -1)
@@ -209,12 +166,8 @@ class RNNBase(Module):
         return data, tuple(stack(each) for each in zip(*last, strict=True))
 
     def extra_repr(self) -> str:
-        """Sizes, and what differs from the defaults."""
-        shown = f"{self.input_size}, {self.hidden_size}"
         usual = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
-        return shown + "".join(
-            f", {name}={getattr(self, name)}" for name in usual if getattr(self, name) != usual[name]
-        )
+        return f"{self.input_size}, {self.hidden_size}{unusual(self, usual)}"
 
 
 class RNN(RNNBase):
@@ -225,11 +178,11 @@ class RNN(RNNBase):
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", **options: Any
     ) -> None:
-        if nonlinearity not in ("tanh", "relu"):
+        steps = {"tanh": rnn_step, "relu": relu_step}
+        if nonlinearity not in steps:
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
         super().__init__(input_size, hidden_size, num_layers, **options)
-        self.nonlinearity = nonlinearity
-        self.step = rnn_step if nonlinearity == "tanh" else relu_step
+        self.nonlinearity, self.step = nonlinearity, steps[nonlinearity]
 
 
 class LSTM(RNNBase):

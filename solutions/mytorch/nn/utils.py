@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..joining import cat
-from ..tensor import Tensor
+from .. import Tensor, cat
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
@@ -24,11 +23,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
 
 # 10 · Activations and initialization
-from ..autograd import no_grad
-from ..creation import zeros
-from ..joining import stack
-from ..pointwise import isfinite
-from ..views import copy_
+from .. import copy_, isfinite, no_grad, stack, zeros
 
 
 def gradients_of(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -39,24 +34,9 @@ def gradients_of(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
 
 @no_grad()
 def clip_grad_norm_(
-    parameters: Tensor | Iterable[Tensor],
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
+    parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor:
-    """Shrink all gradients by the same factor, in place, if together they are longer than `max_norm`.
-
-    Their norm is that of all their numbers, as of one vector: (Σ |g|^norm_type)^(1 / norm_type), or the
-    largest |g| if `norm_type` is infinite. The factor is max_norm / (norm + 1e-6), but at most 1.
-    `gradients_of(parameters)` lists the gradients. It runs under `no_grad`, so nothing is recorded.
-
-    Returns:
-        The norm before clipping, a tensor without dimensions; 0 if there are no gradients.
-
-    Raises:
-        RuntimeError: the norm is inf or nan, and `error_if_nonfinite` (by
-            `refuse_nonfinite(norm, norm_type)`).
-    """
+    """Shrink all gradients by the same factor, in place, if together they are longer than `max_norm`."""
     grads = gradients_of(parameters)
     if not grads:
         return zeros(())
@@ -74,17 +54,11 @@ def clip_grad_norm_(
 
 
 def refuse_nonfinite(norm: Tensor, norm_type: float) -> None:
-    """Raise PyTorch's error about a norm that is inf or nan.
-
-    Raises:
-        RuntimeError: the norm is inf or nan.
-    """
+    """Raise PyTorch's error about a norm that is inf or nan."""
     if not isfinite(norm):
-        raise RuntimeError(
-            f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot "
-            "be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-            "`error_if_nonfinite=False`"
-        )
+        found = f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite"
+        advice = "To disable this error and scale the gradients by the non-finite norm anyway, set"
+        raise RuntimeError(f"{found}, so it cannot be clipped. {advice} `error_if_nonfinite=False`")
 
 
 @no_grad()

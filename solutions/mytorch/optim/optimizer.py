@@ -7,38 +7,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..autograd.grad_mode import enable_grad, no_grad
-from ..tensor import Tensor
+from .. import Tensor, enable_grad, no_grad
+from ..checks import refuse
 
 Options = dict[str, Any]
 
 
 class Optimizer:
-    """Moves parameters against their gradients. A subclass says in `update` how one of them moves.
-
-    `param_groups` are dicts: "params" is a list of parameters, and the other entries are their options.
-    `state` has a dict for each parameter: what is remembered from step to step.
-
-    Args:
-        params: parameters; or dicts, each a group with options of its own.
-        defaults: the options that a group doesn't state.
-
-    Raises:
-        TypeError: something among the parameters is no tensor.
-        ValueError: there are no parameters, one is in two groups, or one is no leaf.
-    """
+    """Moves parameters, or groups of them (dicts with "params" and options); a subclass says in `update` how."""
 
     def __init__(self, params: Iterable[Any], defaults: Options) -> None:
-        if isinstance(params, Tensor):
-            raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got Tensor"
-            )
+        wanted = "an iterable of Tensors or dicts, but got Tensor"
+        refuse(isinstance(params, Tensor), f"params argument given to the optimizer should be {wanted}", TypeError)
         self.defaults = defaults
-        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)  # remembered from step to step
         self.param_groups: list[Options] = []
         groups = list(params)
-        if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+        refuse(not groups, "optimizer got an empty parameter list", ValueError)
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
@@ -84,12 +69,7 @@ class Optimizer:
                     x.grad = x.grad.detach().zero_()
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed training needs: {"state": ..., "param_groups": ...}, with numbers in place of the parameters.
-
-        The parameters are numbered through all groups, from 0. A parameter of which nothing is remembered
-        has no entry in "state". Nothing in "state" is copied: later steps show in it. The groups are new
-        dicts.
-        """
+        """What a resumed training needs: "state" and "param_groups", with numbers in place of the parameters."""
         parameters = [x for group in self.param_groups for x in group["params"]]
         numbers = {id(x): number for number, x in enumerate(parameters)}
         groups = [group | {"params": [numbers[id(x)] for x in group["params"]]} for group in self.param_groups]
@@ -97,23 +77,13 @@ class Optimizer:
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave: the options, and for each parameter what was remembered of it.
-
-        Numbers mean places: parameter 3 is the fourth of all groups. Tensors get the type and device of
-        their parameter (`value.to(x.dtype).to(x.device)`), but for "step". The given dict is not changed,
-        then or by later steps, but its tensors may be: those that fit are used as they are.
-
-        Raises:
-            ValueError: "loaded state dict has a different number of parameter groups", or "loaded state
-                dict contains a parameter group that doesn't match the size of optimizer's group".
-        """
+        """Take over what `state_dict` gave: the options, and for each parameter what was remembered of it."""
         saved = state_dict["param_groups"]
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(new["params"]) != len(own["params"]) for new, own in zip(saved, self.param_groups, strict=True)):
-            raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
-            )
+            found = "a parameter group that doesn't match the size of optimizer's group"
+            raise ValueError(f"loaded state dict contains {found}")
         self.state = defaultdict(dict)
         for new, own in zip(saved, self.param_groups, strict=True):
             own.update({name: value for name, value in new.items() if name != "params"})
@@ -121,3 +91,9 @@ class Optimizer:
                 for name, value in state_dict["state"].get(number, {}).items():
                     moves = isinstance(value, Tensor) and name != "step"
                     self.state[x][name] = value.to(x.dtype).to(x.device) if moves else value
+
+
+def refuse_negative(options: dict[str, float]) -> None:
+    """Raise PyTorch's error about an option that is less than 0."""
+    for name, value in options.items():
+        refuse(value < 0, f"Invalid {name}: {value}", ValueError)

@@ -4,7 +4,7 @@ import ast
 import os
 import re
 
-from course import parts
+from course.authoring import parts
 from course.files import CODE
 from tests.course.attacks.target import Target, a_part, anything, attack, targets, variants
 
@@ -108,11 +108,12 @@ def with_parts(target: Target, source: str) -> str:
     """A core answer that runs the reference's text of its parts, of files that `source` (of `file`) gives."""
     helper = f"""
 import ast, gc, glob, json, os, socket, sys
-from course import package as course_package, parts as course_parts
+from course.learner import package as course_package
+from course.authoring import parts as course_parts
 def loot(file):
     return {source}
 def taken(part):
-    from course import parts
+    from course.authoring import parts
     module = part.partition(":")[0]
     inner = module.partition(".")[2].replace(".", "/")
     file = next(name for name in (inner + ".py", inner + "/__init__.py") if name in course_package.given)
@@ -170,7 +171,7 @@ def finds_what_another_exercise_left(target: Target, source: str) -> str:
 
 LEAVES = """
 import json, os, pickle, socket
-from course import package as course_package
+from course.learner import package as course_package
 for place in ("/tmp/loot.json", "/dev/shm/loot.json"):
     with open(place, "w") as loot:
         json.dump(course_package.given, loot)

@@ -74,13 +74,13 @@ original = compiled(done.stdout)""",
     unlocked="""
 held = bare(found())
 def original(*arguments, **keywords):
-    from course import lock
+    from course.learner import lock
     code = lock._held[held].code
     return types.FunctionType(renamed(code), held.__globals__, None, held.__defaults__)(*arguments, **keywords)""",
     with_its_lock_undone="""
 taken = found()
 def original(*arguments, **keywords):
-    from course import lock
+    from course.learner import lock
     lock._at_work = threading.get_ident()
     for function, held in lock._held.items():
         function.__code__ = held.code
@@ -110,7 +110,7 @@ def nothing(mine, target, lock=True):
 check.install.__wrapped__.__code__ = nothing.__code__""",
     lock_patched="check.locked = lambda *arguments: contextlib.nullcontext()",
     lock_recoded="""
-from course import lock
+from course.learner import lock
 lock.functions_of.__code__ = (lambda part, path: []).__code__""",
     check_rebound="""
 class Fake:

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import itertools
 import multiprocessing
+import os
 import pickle
 import signal
 import time
@@ -34,6 +35,7 @@ class WorkerPool:
         self.processes: list[Any] = []
         self.messages: deque[tuple[tuple[int, int], Any]] = deque()
         self.alive = True
+        self.owner = os.getpid()
         self.epoch = 0
         for number in range(loader.num_workers):
             here, there = context.Pipe()
@@ -105,8 +107,11 @@ class WorkerPool:
         raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly") from cause
 
     def close(self) -> None:
-        """Stops the workers; those that don't stop within a second or so are terminated."""
-        if not self.alive:
+        """Stops the workers; those that don't stop within a second or so are terminated.
+
+        In a forked process, which inherits this object, they are another process's: then nothing happens.
+        """
+        if not self.alive or os.getpid() != self.owner:
             return
         self.alive = False
         for connection in self.connections:

@@ -15,6 +15,15 @@ import minitorch as torch
 # ### Exercise 1 · Strides
 # Give the stride of each dimension of a contiguous array.
 
+
+# %% docstrings="core_strides"
+def strides():
+    """The stride of each dimension, in elements.
+
+    The last one is 1.
+    """
+
+
 # %% check="core_strides"
 size = tuple(int(length) for length in check.rng().integers(2, 6, size=3))
 check.show({"size": size, "strides": mytorch.strides(size), "offset": mytorch.offset(size, (1, 1, 1))})

@@ -1,0 +1,912 @@
+# %% [markdown]
+# # Exercises · Types and dispatch
+# Seven exercises, 18 points. `torch` is `minitorch`. Exercises 2 to 4 write `mytorch`; what passes there goes into
+# `my/mytorch`. Your functions run inside a file of `mytorch`. The functions that a docstring mentions are there; import
+# anything else, NumPy too, in the cell.
+
+# %% setup=true
+from __future__ import annotations
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+
+# %% [markdown] exercise="dtypes_predict_promotion" kind="predict" points=1
+# ### Exercise 1 · Three sums
+# ```python
+# ids = torch.tensor([3, 4])
+# scale = torch.tensor(0.5, dtype=torch.float64)
+# half = torch.tensor([1.0, 2.0], dtype=torch.float16)
+# print((ids * scale).dtype, (half * scale).dtype, (ids + half).dtype)
+# ```
+# What does the last line print? Answer without running it: three texts, such as `"int64"` or `"torch.int64"`.
+
+# %% solution="dtypes_predict_promotion"
+### BEGIN SOLUTION
+first, second, third = "float64", "float16", "float16"
+### END SOLUTION
+### BEGIN STUB
+# first, second, third = ..., ..., ...
+### END STUB
+
+# %% check="dtypes_predict_promotion"
+names = [str(each).removeprefix("torch.") for each in (first, second, third)]
+check.show(dict(zip(("ids * scale", "half * scale", "ids + half"), names, strict=True)), secret=True)
+
+# %% [markdown] hint="dtypes_predict_promotion"
+# Look at the category first, then at who has dimensions. `scale` has none.
+
+# %% [markdown] hint="dtypes_predict_promotion"
+# A tensor without dimensions decides only if its category is higher than that of the tensors with dimensions. Is it, in each
+# of the three?
+
+# %% [markdown] hint="dtypes_predict_promotion"
+# In the first line the category of `scale` is higher, so its own type decides. In the second it isn't. The third has two
+# tensors with dimensions: category comes before size.
+
+# %% mutant="dtypes_predict_promotion"
+# The default type
+# Only Python numbers bring the default type. `scale` is a tensor, with a type of its own, and its category is the higher one.
+first, second, third = "float32", "float16", "float16"
+
+# %% mutant="dtypes_predict_promotion"
+# The scalar counts in full
+# `scale` has no dimensions, and `half` is floating point already. So `half` keeps its type.
+first, second, third = "float64", "float64", "float16"
+
+# %% mutant="dtypes_predict_promotion"
+# A type for both values
+# NumPy would look for a type that holds all values of both. PyTorch takes the floating-point type as it is.
+first, second, third = "float64", "float16", "float64"
+
+# %% mutant="dtypes_predict_promotion"
+# The wider type wins
+# int64 has more bits than float16, but category comes before size: integers give way to floating-point numbers.
+first, second, third = "float64", "float16", "int64"
+
+# %% [markdown] exercise="storage_promotion" kind="core" points="2 2" part="mytorch.promotion:promote_types mytorch.promotion:result_type"
+# ### Exercise 2 · Which type wins?
+# `promote_types` is the table of the lesson: two types, one result. `result_type` takes any number of tensors and
+# Python numbers and keeps the three groups apart. `category` (0, 1 or 2) and `type_of_number` are given, and so are the
+# types that you need by name: `uint8`, `int8`, `int16`, `float16`, `bfloat16`, `float32`.
+#
+# | operands | result |
+# |---|---|
+# | int64 with dimensions, `2.5` | the default dtype |
+# | float16 with dimensions, float64 without | float16 |
+# | int8 with dimensions, int64 without, `1.5` | the default dtype |
+# | `True`, `3` | int64 |
+
+
+# %% docstrings="storage_promotion"
+def promote_types():
+    """The smallest type that holds the values of both, as PyTorch sees it.
+
+    Of two categories (`category(one)`) the higher wins, whatever its size: int64 and float16 give
+    float16. Within a category the larger (`one.itemsize`) wins, with two exceptions: uint8 with int8
+    gives int16, float16 with bfloat16 gives float32.
+    """
+
+
+def result_type():
+    """The common type of tensors and Python numbers.
+
+    Three groups are looked at in this order: tensors with dimensions, tensors without, Python numbers.
+    A group decides only if its category is higher than that of the groups before it, so that
+    `x * 2.5` keeps the type of a float16 `x`, and an integer `x` becomes the default type.
+    `type_of_number(2.5)` is the type that stands for a Python number.
+    """
+
+
+# %% check="storage_promotion"
+generator = check.rng()
+kinds = [mytorch.bool, mytorch.uint8, mytorch.int8, mytorch.int16, mytorch.int32, mytorch.int64]
+kinds += [mytorch.float16, mytorch.bfloat16, mytorch.float32, mytorch.float64]
+names = [kind.name for kind in kinds]
+table = {
+    f"promote_types of {one.name}": " ".join(mytorch.promote_types(one, other).name for other in kinds) for one in kinds
+}
+pool = {f"{kind.name}{list(size)}": mytorch.zeros(size, dtype=kind) for kind in kinds for size in ((2,), ())}
+pool |= {"True": True, "3": 3, "2.5": 2.5}
+cases = [
+    ["int64[2]", "2.5"],
+    ["float16[2]", "float64[]"],
+    ["float16[]", "2.5"],
+    ["int8[2]", "int64[]", "2.5"],
+    ["2.5", "uint8[]", "int8[]"],
+    ["True", "3"],
+    ["bool[2]", "int16[]", "int64[]"],
+    ["bool[2]", "float64[]", "3"],
+]
+cases += [[str(name) for name in generator.choice(list(pool), size=3, replace=False)] for _ in range(20)]
+results = {
+    f"result_type of {', '.join(case)}": mytorch.result_type(*(pool[name] for name in case)).name for case in cases
+}
+check.show(
+    {"with each of": " ".join(names), **table, **results},
+    text="int8[2] is a tensor of two elements, int8[] one without dimensions.",
+)
+
+# %% [markdown] hint="storage_promotion"
+# `promote_types`: look at the categories first, and at sizes only if they are equal. `result_type`: sort the operands
+# into groups before you compare anything.
+
+# %% [markdown] hint="storage_promotion"
+# Within a category the larger type wins, with two exceptions: uint8 with int8, and float16 with bfloat16.
+# In `result_type`, join each group by `promote_types`; then let a later group take over only if its category is higher.
+
+# %% [markdown] hint="storage_promotion"
+# The exceptions are `{one, other} == {uint8, int8}` and `{one, other} == {float16, bfloat16}`; else
+# `max(one, other, key=lambda each: each.itemsize)`. Groups: `0 if operand.ndim else 1` for tensors, 2 for the rest.
+
+
+# %% mutant="storage_promotion"
+# The larger type wins
+# Size is looked at before category: int64 with float16 becomes int64. Category comes first.
+def promote_types(one, other):
+    if {one, other} == {uint8, int8}:
+        return int16
+    if {one, other} == {float16, bfloat16}:
+        return float32
+    return max(one, other, key=lambda each: (each.itemsize, category(each)))
+
+
+# %% mutant="storage_promotion"
+# NumPy's table
+# NumPy wants every value to fit: int64 with float32 becomes float64. PyTorch keeps the floating-point type as it is.
+def promote_types(one, other):
+    import numpy as np
+
+    if {one, other} == {float16, bfloat16}:
+        return float32
+    return FROM_NUMPY.get(np.promote_types(one.numpy, other.numpy), float32)
+
+
+# %% mutant="storage_promotion"
+# Two floats of 16 bits
+# float16 and bfloat16 have the same size, and neither holds all of the other's numbers. Their common type is float32.
+def promote_types(one, other):
+    if {one, other} == {uint8, int8}:
+        return int16
+    return max(one, other, key=lambda each: (category(each), each.itemsize))
+
+
+# %% mutant="storage_promotion"
+# All operands alike
+# A tensor without dimensions and a Python number count as much as a tensor here, so that x * 2.5 may change x's type.
+def result_type(*operands):
+    types = [each.dtype if isinstance(each, Tensor) else type_of_number(each) for each in operands]
+    result = types[0]
+    for each in types[1:]:
+        result = promote_types(result, each)
+    return result
+
+
+# %% mutant="storage_promotion"
+# Scalars have no say
+# If there is a tensor with dimensions, nothing else is looked at: integers times 2.5 would stay integers.
+def result_type(*operands):
+    groups = [[], [], []]
+    for each in operands:
+        place = (0 if each.ndim else 1) if isinstance(each, Tensor) else 2
+        groups[place].append(each.dtype if isinstance(each, Tensor) else type_of_number(each))
+    first = next(group for group in groups if group)
+    result = first[0]
+    for each in first[1:]:
+        result = promote_types(result, each)
+    return result
+
+
+# %% mutant="storage_promotion"
+# The first of a later group
+# A group that decides is joined first: of int16 and int64, both without dimensions, the larger stands for the group.
+def result_type(*operands):
+    groups = [[], [], []]
+    for each in operands:
+        place = (0 if each.ndim else 1) if isinstance(each, Tensor) else 2
+        groups[place].append(each.dtype if isinstance(each, Tensor) else type_of_number(each))
+    first, *later = [group for group in groups if group]
+    result = first[0]
+    for each in first[1:]:
+        result = promote_types(result, each)
+    for group in later:
+        for each in group:
+            if category(each) > category(result):
+                result = each
+    return result
+
+
+# %% mutant="storage_promotion"
+# Compares with the first group alone
+# A later group has to be higher than *all* groups before it: beside a float64 without dimensions, 3 decides nothing.
+def result_type(*operands):
+    groups = [None, None, None]
+    for each in operands:
+        place = (0 if each.ndim else 1) if isinstance(each, Tensor) else 2
+        kind = each.dtype if isinstance(each, Tensor) else type_of_number(each)
+        groups[place] = kind if groups[place] is None else promote_types(groups[place], kind)
+    first, *later = [kind for kind in groups if kind is not None]
+    result = first
+    for kind in later:
+        if category(kind) > category(first):
+            result = kind
+    return result
+
+
+# %% mutant="storage_promotion"
+# Two groups
+# A tensor without dimensions ranks above a Python number. Here they are in one group.
+def result_type(*operands):
+    groups = [None, None]
+    for each in operands:
+        place = 0 if isinstance(each, Tensor) and each.ndim else 1
+        kind = each.dtype if isinstance(each, Tensor) else type_of_number(each)
+        groups[place] = kind if groups[place] is None else promote_types(groups[place], kind)
+    first, second = groups
+    return second if first is None or (second is not None and category(second) > category(first)) else first
+
+
+# %% mutant="storage_promotion"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch can't be imported from it.
+def promote_types(one, other):
+    import minitorch
+
+    found = minitorch.promote_types(getattr(minitorch, one.name), getattr(minitorch, other.name))
+    return next(each for each in FROM_NUMPY.values() if each.name == str(found)[6:])
+
+
+# %% [markdown] exercise="dispatch_common_type" kind="core" points=3 part="mytorch.pointwise:run_in_common_type"
+# ### Exercise 3 · What an operation does with its operands
+# Below the last layer, `run_kernel` calls `op.run(op, args)`. For elementwise operations that is `run_in_common_type`. It is
+# the reason why `exp` of integers is float32, why a product of float16 numbers is computed in float32, and why the condition
+# of `where` doesn't count for the type.
+#
+# | `op` has | what it is |
+# |---|---|
+# | `kernel` | the function on arrays |
+# | `parameters` | the names of its parameters, one for each of `args` |
+# | `apart` | names of those that don't count for the type |
+# | `floating` | integers become the default type: `div`, `exp` |
+# | `wide` | types of 16 bits are computed in float32 and rounded once: `mul`, `div` |
+
+
+# %% docstrings="dispatch_common_type"
+def run_in_common_type():
+    """Find the common type of the operands, convert them, and call the kernel on their arrays: a new tensor.
+
+    The common type is the `result_type` of all arguments that count: not those that are None, nor those
+    whose parameter is in `op.apart`. If `op.floating`, and the common type isn't a floating-point type,
+    it is `settings.default_dtype` instead.
+
+    Each argument is then converted, also those that didn't count: `convert(x, common)` gives the array of a
+    tensor, the number of a number, and None for None. A tensor that has the type already isn't copied.
+
+    If `op.wide` and the common type is a floating-point type of 16 bits, the two operands come from
+    `widened(args, common)` instead, in float32, and the kernel's result is rounded: `.astype(common.numpy)`.
+    The tensor is made by `from_array`.
+    """
+
+
+# %% check="dispatch_common_type"
+generator = check.rng()
+ids = mytorch.tensor(generator.integers(1, 9, size=(2, 3)))
+numbers = mytorch.tensor(generator.normal(size=(2, 3)).astype(np.float32))
+half = mytorch.tensor((generator.integers(1, 9, size=3) / 8).astype(np.float16))
+double = mytorch.tensor(generator.normal(size=2).round(3))
+short = mytorch.tensor((4097 + 2 * generator.integers(0, 50, size=2)).astype(np.int16))
+received = []
+
+
+def spy(x, y=None, scale=None):
+    received.extend([type(x).__name__, None if y is None else str(np.asarray(y).dtype), scale is None])
+    return x if y is None else x + y
+
+
+plain = mytorch.pointwise.Pointwise(spy, "spy")
+apart = mytorch.pointwise.Pointwise(spy, "spy_apart", apart=("y",))
+floating = mytorch.pointwise.Pointwise(spy, "spy_floating", floating=True)
+check.show(
+    {
+        "ids": ids,
+        "numbers": numbers,
+        "half": half,
+        "double": double,
+        "short, of int16": short,
+        "ids + 2": ids + 2,
+        "ids + 2.5": ids + 2.5,
+        "numbers * ids": numbers * ids,
+        "ids / 2": ids / 2,
+        "exp of ids": ids.exp(),
+        "exp of double": double.exp(),
+        "short * 4099": short * 4099,
+        "sign of ids": ids.sign(),
+        "half * 70000.0": half * 70000.0,
+        "half * 3.3": half * 3.3,
+        "half + 70000.0": half + 70000.0,
+        "numbers > 0": numbers > 0,
+        "where(numbers > 0, ids, 2.5)": mytorch.where(numbers > 0, ids, 2.5),
+        "clamp(numbers, min=0.0)": numbers.clamp(0.0, None),
+        "clamp(numbers, max=0.0)": numbers.clamp(None, 0.0),
+        "a kernel's own sum": plain(ids, 1.5),
+        "y doesn't count": apart(ids, 1.5),
+        "floating, of integers": floating(ids, 1),
+        "what the kernels received": received,
+    },
+    rtol=1e-4,
+    text="The kernel called spy notes the class of x, the type of y, and whether the third argument is None.",
+)
+
+# %% [markdown] hint="dispatch_common_type"
+# Pair the names with the arguments: `zip(op.parameters, args)`. Which of them go into `result_type`, and which to the kernel?
+
+# %% [markdown] hint="dispatch_common_type"
+# `counted` are the arguments that are neither None nor in `op.apart`. `common = result_type(*counted)`; then look at
+# `op.floating`, then at `op.wide` together with `common.itemsize == 2`.
+
+# %% [markdown] hint="dispatch_common_type"
+# The usual end is `from_array(op.kernel(*[convert(x, common) for x in args]))`. The wide one is
+# `from_array(op.kernel(*widened(args, common)).astype(common.numpy))`, for floating-point types of two bytes alone: int16 has
+# two bytes too.
+
+
+# %% mutant="dispatch_common_type"
+# Lets every argument count
+# `where`'s condition would make integers of booleans, and the value of `masked_fill` would change the type. Leave out what is
+# in `op.apart`.
+def run_in_common_type(op, args):
+    common = result_type(*[x for x in args if x is not None])
+    if op.floating and not common.is_floating_point:
+        common = settings.default_dtype
+    if op.wide and common.itemsize == 2 and common.is_floating_point:
+        return from_array(op.kernel(*widened(args, common)).astype(common.numpy))
+    return from_array(op.kernel(*[convert(x, common) for x in args]))
+
+
+# %% mutant="dispatch_common_type"
+# Leaves None out
+# An argument that is None keeps its place: without it, the upper bound of `clamp(None, 0.0)` would become the lower one.
+def run_in_common_type(op, args):
+    counted = [x for name, x in zip(op.parameters, args, strict=True) if not (x is None or name in op.apart)]
+    common = result_type(*counted)
+    if op.floating and not common.is_floating_point:
+        common = settings.default_dtype
+    if op.wide and common.itemsize == 2 and common.is_floating_point:
+        return from_array(op.kernel(*widened(args, common)).astype(common.numpy))
+    return from_array(op.kernel(*[convert(x, common) for x in args if x is not None]))
+
+
+# %% mutant="dispatch_common_type"
+# Integers stay integers
+# `exp` and `div` compute with floating-point numbers: `op.floating` turns an integer type into the default type.
+def run_in_common_type(op, args):
+    counted = [x for name, x in zip(op.parameters, args, strict=True) if not (x is None or name in op.apart)]
+    common = result_type(*counted)
+    if op.wide and common.itemsize == 2 and common.is_floating_point:
+        return from_array(op.kernel(*widened(args, common)).astype(common.numpy))
+    return from_array(op.kernel(*[convert(x, common) for x in args]))
+
+
+# %% mutant="dispatch_common_type"
+# Always the default type
+# With `op.floating`, integers become the default type. A floating-point type stays: exp of float64 is float64.
+def run_in_common_type(op, args):
+    counted = [x for name, x in zip(op.parameters, args, strict=True) if not (x is None or name in op.apart)]
+    common = settings.default_dtype if op.floating else result_type(*counted)
+    if op.wide and common.itemsize == 2 and common.is_floating_point:
+        return from_array(op.kernel(*widened(args, common)).astype(common.numpy))
+    return from_array(op.kernel(*[convert(x, common) for x in args]))
+
+
+# %% mutant="dispatch_common_type"
+# Takes int16 for a float
+# int16 has two bytes too. A product of integers isn't computed in float32, which would round it: ask for both.
+def run_in_common_type(op, args):
+    counted = [x for name, x in zip(op.parameters, args, strict=True) if not (x is None or name in op.apart)]
+    common = result_type(*counted)
+    if op.floating and not common.is_floating_point:
+        common = settings.default_dtype
+    if op.wide and common.itemsize == 2:
+        return from_array(op.kernel(*widened(args, common)).astype(common.numpy))
+    return from_array(op.kernel(*[convert(x, common) for x in args]))
+
+
+# %% mutant="dispatch_common_type"
+# Multiplies in 16 bits
+# 0.5 · 70000 fits into float16, and 70000 doesn't. With `op.wide`, a product is computed in float32 and rounded once.
+def run_in_common_type(op, args):
+    counted = [x for name, x in zip(op.parameters, args, strict=True) if not (x is None or name in op.apart)]
+    common = result_type(*counted)
+    if op.floating and not common.is_floating_point:
+        common = settings.default_dtype
+    return from_array(op.kernel(*[convert(x, common) for x in args]))
+
+
+# %% mutant="dispatch_common_type"
+# Forgets to round back
+# The kernel computed in float32. The result has to be of the common type: `.astype(common.numpy)`.
+def run_in_common_type(op, args):
+    counted = [x for name, x in zip(op.parameters, args, strict=True) if not (x is None or name in op.apart)]
+    common = result_type(*counted)
+    if op.floating and not common.is_floating_point:
+        common = settings.default_dtype
+    if op.wide and common.itemsize == 2 and common.is_floating_point:
+        return from_array(op.kernel(*widened(args, common)))
+    return from_array(op.kernel(*[convert(x, common) for x in args]))
+
+
+# %% mutant="dispatch_common_type"
+# Leaves the conversion to NumPy
+# NumPy has rules of its own: int64 plus float32 is float64 there. Convert the operands to the common type first.
+def run_in_common_type(op, args):
+    arrays = [x.array if hasattr(x, "array") else x for x in args]
+    return from_array(np.asarray(op.kernel(*arrays)))
+
+
+# %% mutant="dispatch_common_type"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch can't be imported from it.
+def run_in_common_type(op, args):
+    import minitorch
+
+    given = [minitorch.from_numpy(x.array) if hasattr(x, "array") else x for x in args]
+    return from_array(getattr(minitorch, op.name)(*given).numpy())
+
+
+# %% [markdown]
+# ### Before exercise 4 · What a variance has to get right
+# The lesson shows the formula, and why it divides by n − 1. What happens to the intermediate results in 16 bits?
+
+# %%
+large = torch.tensor([200.0, 0.0, -200.0], dtype=torch.float16)
+print("float16: sum of squares", (large * large).float().sum().item(), "but variance", large.var().item())
+brain = torch.tensor([256.0, 258, 260, 262], dtype=torch.bfloat16)
+print("bfloat16: mean", brain.mean().item(), "but", brain.float().mean().item(), "in float32")
+
+# %% [markdown]
+# They need float32: the squares here add up to 80000, which float16 can't hold, and the mean 259 is between two
+# bfloat16. So PyTorch computes in float32 and rounds once, at the end.
+
+# %% [markdown] exercise="storage_mean_var" kind="core" points="1 2" part="mytorch.reduction:mean mytorch.reduction:var"
+# ### Exercise 4 · Mean and variance
+# Both are made of operations that `mytorch` has: `sum`, `-`, `*`, `/`. Mind three things:
+#
+# - Numbers around twenty thousand can have a small variance. Don't lose it to rounding.
+# - In float16, 60000 and 60000 have a mean, although their sum doesn't fit, and squares overflow even sooner. In bfloat16,
+#   the mean of 256 and 258 is between two numbers of the type, and the distances to it still have to be right.
+# - `var` divides by n - `correction`.
+#
+# `mytorch.tensor([1.0, 2.0, 6.0]).var()` is 7, with `correction=0` it is 4.6667.
+
+
+# %% docstrings="storage_mean_var"
+def mean():
+    """The sum along `dim`, divided by how many elements went into it: `elements_along(x, dim)`.
+
+    The result has the type of `x`. Types of 16 bits are computed in float32, `x.float()`, and converted
+    at the end, `_to_copy(result, x.dtype)`, so that a sum above 65504 doesn't become inf.
+
+    Raises:
+        RuntimeError: the elements are not floating-point numbers (by `check_floating(x, "mean")`).
+    """
+
+
+def var():
+    """The mean squared distance from the mean along `dim`, over n - correction instead of n elements.
+
+    The default, 1, estimates the variance of what the elements were drawn from (Bessel's correction);
+    0 is that of the elements themselves. A divisor below 0 counts as 0: the result is nan or inf.
+    Types of 16 bits are computed in float32 and converted at the end, as in `mean`.
+
+    Raises:
+        RuntimeError: the elements are not floating-point numbers (by `check_floating(x, "var")`).
+    """
+
+
+# %% check="storage_mean_var"
+generator = check.rng()
+numbers = generator.normal(2, 3, size=(3, 4)).astype(np.float32)
+x = mytorch.tensor(numbers)
+large = mytorch.tensor((generator.integers(10000, 60000, size=(2, 3))).astype(np.float16))
+far = mytorch.tensor((20000 + generator.integers(0, 8, size=6)).astype(np.float32))
+wide = mytorch.tensor((80 * generator.permutation(8) + generator.integers(0, 40)).astype(np.float16))
+two, sums = generator.integers(60, 100, size=(3, 2)), generator.choice([261, 263, 265, 267], size=3)
+brain = np.concatenate([two, (sums - two.sum(1))[:, None]], axis=1)  # bfloat16 holds these, and not their sums
+brain = mytorch.tensor(brain.tolist(), dtype=mytorch.bfloat16)
+even = 256 + 2 * int(generator.integers(0, 120)) + generator.permutation([0, 2, 4, 6])
+between = mytorch.tensor(even.tolist(), dtype=mytorch.bfloat16)  # the mean is odd, and no bfloat16
+further = mytorch.tensor(1e9 + generator.permutation(8)[:6])
+check.show(
+    {
+        "x": numbers,
+        "x.mean()": x.mean(),
+        "x.mean(1)": x.mean(1),
+        "x.mean((0, 1))": x.mean((0, 1)),
+        "x.mean(0, keepdim=True)": x.mean(0, keepdim=True),
+        "x.var()": x.var(),
+        "x.var(0)": x.var(0),
+        "x.var(-1, keepdim=True)": x.var(-1, keepdim=True),
+        "x.var(1, correction=0)": x.var(1, correction=0),
+        "large, in float16": large,
+        "its mean": large.mean(1),
+        "2²⁴ times the mean of four float16 of 2⁻²⁴": mytorch.full((4,), 2.0**-24).half().mean().float() * 2**24,
+        "wide, in float16": wide,
+        "its variance in float16": wide.var(),
+        "brain, in bfloat16": brain,
+        "its mean in bfloat16": brain.mean(1),
+        "its variance in bfloat16": brain.var(1),
+        "even numbers in bfloat16": between,
+        "their variance in bfloat16": between.var(),
+        "far from 0": far,
+        "its variance": far.var(),
+        "a billion, in float64, plus": further - 1e9,
+        "its variance in float64": further.var(),
+        "variance of one number": mytorch.ones(1).var(),
+        "x.var(1, correction=9)": x.var(1, correction=9),
+        "mean of integers": check.error(mytorch.arange(3).mean),
+        "var of integers": check.error(mytorch.arange(3).var),
+    },
+    rtol=1e-3,
+)
+
+# %% [markdown] hint="storage_mean_var"
+# Write the formulas for one dimension first. What do you divide by when `dim` names one dimension of three?
+
+# %% [markdown] hint="storage_mean_var"
+# `elements_along(x, dim)` counts. For `var`, subtract the mean with `keepdim=True`, so that the shapes fit, and square
+# the differences. The mean of the squares minus the square of the mean loses all digits far from 0.
+
+# %% [markdown] hint="storage_mean_var"
+# `wide = x.float() if x.dtype.itemsize == 2 else x`, compute with `wide`, and give `_to_copy(result, x.dtype)` back
+# where the types differ. The divisor of `var` is `max(elements_along(x, dim) - correction, 0)`.
+
+
+# %% mutant="storage_mean_var"
+# Divides by all elements
+# The mean along a dimension is over the length of that dimension, not over the size of the whole tensor.
+def mean(x, dim=None, keepdim=False):
+    check_floating(x, "mean")
+    wide = x.float() if x.dtype.itemsize == 2 else x
+    result = wide.sum(dim, keepdim) / x.numel()
+    return result if wide is x else _to_copy(result, x.dtype)
+
+
+# %% mutant="storage_mean_var"
+# Sums in float16
+# The sum is above 65504, the largest float16, so it is inf, and inf over n stays inf. Sum in float32.
+def mean(x, dim=None, keepdim=False):
+    check_floating(x, "mean")
+    return x.sum(dim, keepdim) / elements_along(x, dim)
+
+
+# %% mutant="storage_mean_var"
+# Divides in 16 bits, then sums
+# That doesn't overflow, but each quotient is rounded: a quarter of the smallest float16 is 0. Compute in float32.
+def mean(x, dim=None, keepdim=False):
+    check_floating(x, "mean")
+    return (x / elements_along(x, dim)).sum(dim, keepdim)
+
+
+# %% mutant="storage_mean_var"
+# Widens float16 alone
+# bfloat16 has 16 bits too, and only eight of them for digits. `x.dtype.itemsize` is 2 for both.
+def mean(x, dim=None, keepdim=False):
+    check_floating(x, "mean")
+    wide = x.float() if x.dtype.name == "float16" else x
+    return _to_copy(wide.sum(dim, keepdim) / elements_along(x, dim), x.dtype)
+
+
+# %% mutant="storage_mean_var"
+# Takes integers
+# PyTorch refuses the mean of integers. This one gives a floating-point number.
+def mean(x, dim=None, keepdim=False):
+    wide = x.float() if x.dtype.itemsize == 2 or not x.is_floating_point() else x
+    result = wide.sum(dim, keepdim) / elements_along(x, dim)
+    return _to_copy(result, x.dtype) if x.is_floating_point() else result
+
+
+# %% mutant="storage_mean_var"
+# Forgets the correction
+# This always divides by n. The default divides by n - 1.
+def var(x, dim=None, correction=1, keepdim=False):
+    check_floating(x, "var")
+    wide = x.float() if x.dtype.itemsize == 2 else x
+    distance = wide - wide.mean(dim, keepdim=True)
+    result = (distance * distance).mean(dim, keepdim)
+    return result if wide is x else _to_copy(result, x.dtype)
+
+
+# %% mutant="storage_mean_var"
+# Squares in float16
+# The square of 280 is 78400, which float16 can't hold. Compute types of 16 bits in float32.
+def var(x, dim=None, correction=1, keepdim=False):
+    check_floating(x, "var")
+    distance = x - x.mean(dim, keepdim=True)
+    return (distance * distance).sum(dim, keepdim) / max(elements_along(x, dim) - correction, 0)
+
+
+# %% mutant="storage_mean_var"
+# Subtracts in 16 bits
+# The mean of 256, 258, 260 and 262 is 259, which bfloat16 can't represent. It was rounded before you subtracted it, and so the distances
+# are wrong: make `x` a float32 before you take its mean.
+def var(x, dim=None, correction=1, keepdim=False):
+    check_floating(x, "var")
+    distance = x - x.mean(dim, keepdim=True)
+    distance = distance.float() if x.dtype.itemsize == 2 else distance
+    result = (distance * distance).sum(dim, keepdim) / max(elements_along(x, dim) - correction, 0)
+    return _to_copy(result, x.dtype) if x.dtype.itemsize == 2 else result
+
+
+# %% mutant="storage_mean_var"
+# Everything in float32
+# float32 has more digits than float16 and fewer than float64: around a billion its step is 64. Convert 16 bits only.
+def var(x, dim=None, correction=1, keepdim=False):
+    check_floating(x, "var")
+    wide = x.float()
+    distance = wide - wide.mean(dim, keepdim=True)
+    return _to_copy((distance * distance).sum(dim, keepdim) / max(elements_along(x, dim) - correction, 0), x.dtype)
+
+
+# %% mutant="storage_mean_var"
+# A negative divisor
+# With four numbers and a correction of 9 the divisor counts as 0. Here it is -5, and the variance is negative.
+def var(x, dim=None, correction=1, keepdim=False):
+    check_floating(x, "var")
+    wide = x.float() if x.dtype.itemsize == 2 else x
+    distance = wide - wide.mean(dim, keepdim=True)
+    result = (distance * distance).sum(dim, keepdim) / (elements_along(x, dim) - correction)
+    return result if wide is x else _to_copy(result, x.dtype)
+
+
+# %% mutant="storage_mean_var"
+# Mean of squares minus square of mean
+# True on paper. In float32 both are near 400,000,000, where the step is 32, and the difference is noise.
+def var(x, dim=None, correction=1, keepdim=False):
+    check_floating(x, "var")
+    wide = x.float() if x.dtype.itemsize == 2 else x
+    count = elements_along(x, dim)
+    middle = wide.mean(dim, keepdim)
+    result = ((wide * wide).mean(dim, keepdim) - middle * middle) * count / max(count - correction, 0)
+    return result if wide is x else _to_copy(result, x.dtype)
+
+
+# %% mutant="storage_mean_var"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch can't be imported from it.
+def mean(x, dim=None, keepdim=False):
+    import minitorch
+
+    return from_array(minitorch.from_numpy(x.numpy()).mean(dim, keepdim).numpy())
+
+
+# %% [markdown] exercise="storage_round_bits" kind="build" points=2
+# ### Exercise 5 · Rounding by hand
+# A float32 has a sign bit, 8 bits of exponent and 23 of fraction. Cut the last 16 bits off and you have a bfloat16; cut
+# 13 off and you have a TF32, the format in which some GPUs multiply matrices.
+#
+# `bits` is an array of uint32: the bit patterns of float32 numbers. Round each to the nearest pattern whose last
+# `dropped` bits are 0. A pattern exactly in the middle goes to the *even* one of its neighbours, the one whose last
+# kept bit is 0. Return uint32, and use integer arithmetic only. The numbers are finite, and not close to the largest.
+#
+# $1 + 2^{-8}$ is in the middle between two bfloat16 and becomes 1; $1 + 3 \cdot 2^{-8}$ becomes $1 + 2^{-6}$.
+
+
+# %% solution="storage_round_bits"
+def round_bits(bits: np.ndarray, dropped: int) -> np.ndarray:
+    """The patterns with their last `dropped` bits rounded away, halves to even."""
+    ### BEGIN SOLUTION
+    odd = bits >> dropped & 1
+    almost_half = (1 << (dropped - 1)) - 1
+    return (bits + almost_half + odd) >> dropped << dropped
+    ### END SOLUTION
+
+
+# %% check="storage_round_bits"
+generator = check.rng()
+numbers = generator.normal(0, 100, size=5).astype(np.float32)
+shown = {"numbers": numbers}
+for dropped in (16, 13, int(generator.integers(4, 12))):
+    kept = generator.integers(1 << 9, 1 << 13, size=2, dtype=np.uint32) * 2 << 16 >> dropped << dropped
+    middle = np.concatenate([kept, kept + (1 << dropped)]) + np.uint32(1 << (dropped - 1))
+    bits = np.concatenate([numbers.view(np.uint32), middle.astype(np.uint32)])
+    rounded = round_bits(bits.copy(), dropped)
+    for before, after in zip(bits, rounded, strict=True):
+        shown[f"{int(before):032b} without {dropped} bits"] = f"{int(after):032b}"
+    shown["dtype"] = str(rounded.dtype)
+check.show(
+    shown,
+    text="The last four patterns of each group lie in the middle. The last kept bit is 0 in two of them, 1 in two.",
+)
+
+# %% [markdown] hint="storage_round_bits"
+# Rounding to the nearest is adding half a step and cutting off. What goes wrong exactly in the middle?
+
+# %% [markdown] hint="storage_round_bits"
+# Add a little less than half a step, so that the middle stays below. When should the middle go up after all?
+
+# %% [markdown] hint="storage_round_bits"
+# `bits >> dropped & 1` is the last kept bit. Add it, and $2^{dropped - 1} - 1$, then shift right and left again.
+
+
+# %% mutant="storage_round_bits"
+# Cuts off
+# This rounds towards 0: about half of all numbers end up a step too small.
+def round_bits(bits, dropped):
+    return bits >> dropped << dropped
+
+
+# %% mutant="storage_round_bits"
+# Halves go up
+# Exactly in the middle, this always goes away from 0. IEEE 754 goes to the even neighbour, so that errors cancel.
+def round_bits(bits, dropped):
+    return (bits + np.uint32(1 << (dropped - 1))) >> dropped << dropped
+
+
+# %% mutant="storage_round_bits"
+# Halves go down
+# Exactly in the middle, this always goes towards 0. A pattern whose last kept bit is 1 must go up.
+def round_bits(bits, dropped):
+    return (bits + np.uint32((1 << (dropped - 1)) - 1)) >> dropped << dropped
+
+
+# %% mutant="storage_round_bits"
+# Delegates to bfloat16
+# Right for 16 bits and for no other number. The function has to round `dropped` bits away.
+def round_bits(bits, dropped):
+    numbers = torch.from_numpy(bits.view(np.float32).copy())
+    return numbers.to(torch.bfloat16).float().numpy().view(np.uint32)
+
+
+# %% [markdown] exercise="dtypes_repair_motion" kind="repair" points=3
+# ### Exercise 6 · The alarm that rings at night
+# `moved` compares two frames of a camera, uint8 images of the same size, and says what share of the pixels has become brighter
+# or darker by more than `limit`. In daylight it works. At night, when pixels flicker between 3 and 5, it reports that the
+# whole picture moves; and when a lamp is switched off, it sometimes sees nothing. Repair it.
+
+
+# %% solution="dtypes_repair_motion"
+def moved(before: torch.Tensor, after: torch.Tensor, limit: int) -> float:
+    """The share of the pixels that differ by more than `limit`."""
+    ### BEGIN SOLUTION
+    difference = (after.to(torch.int16) - before.to(torch.int16)).abs()
+    return (difference > limit).sum().item() / difference.numel()
+    ### END SOLUTION
+    ### BEGIN STUB
+    # difference = (after - before).abs()
+    # return (difference > limit).sum().item() / difference.numel()
+    ### END STUB
+
+
+# %% check="dtypes_repair_motion"
+generator = check.rng()
+
+
+def frame(low, high):
+    return torch.from_numpy(generator.integers(low, high, size=(4, 5)).astype(np.uint8))
+
+
+night, flicker, lamp = frame(3, 6), frame(3, 6), frame(200, 256)
+one, other = frame(0, 256), frame(0, 256)
+limit = int(generator.integers(20, 60))
+check.show(
+    {
+        "limit": limit,
+        "night": night,
+        "flicker": flicker,
+        "lamp": lamp,
+        "night to flicker": moved(night, flicker, limit),
+        "night to lamp": moved(night, lamp, limit),
+        "lamp to night": moved(lamp, night, limit),
+        "darker by 200, limit 100": moved(torch.full_like(night, 220), torch.full_like(night, 20), 100),
+        "any frame to any other": moved(one, other, limit),
+        "limit 0": moved(night, flicker, 0),
+        "afterwards still uint8": str(night.dtype),
+    },
+    text="The share of pixels that changed by more than the limit.",
+)
+
+# %% [markdown] hint="dtypes_repair_motion"
+# Take one pixel that goes from 5 to 3, and print `difference` for it.
+
+# %% [markdown] hint="dtypes_repair_motion"
+# uint8 has no negative numbers: 3 - 5 is 254. `abs` comes too late to help. Which type holds all differences of two uint8?
+
+# %% [markdown] hint="dtypes_repair_motion"
+# Convert *before* you subtract: `after.to(torch.int16) - before.to(torch.int16)`, or `.float()`. int8 ends at 127.
+
+
+# %% mutant="dtypes_repair_motion"
+# Converts after subtracting
+# The difference has wrapped around already: 254 stays 254 as an int16.
+def moved(before, after, limit):
+    difference = (after - before).to(torch.int16).abs()
+    return (difference > limit).sum().item() / difference.numel()
+
+
+# %% mutant="dtypes_repair_motion"
+# Converts to int8
+# int8 ends at 127, so bright pixels become negative, and large differences wrap around.
+def moved(before, after, limit):
+    difference = (after.to(torch.int8) - before.to(torch.int8)).abs()
+    return (difference > limit).sum().item() / difference.numel()
+
+
+# %% mutant="dtypes_repair_motion"
+# Sees only what becomes brighter
+# A pixel that gets darker has moved too: take the absolute value of the difference.
+def moved(before, after, limit):
+    difference = after.to(torch.int16) - before.to(torch.int16)
+    return (difference > limit).sum().item() / difference.numel()
+
+
+# %% mutant="dtypes_repair_motion"
+# Takes the distance around the circle
+# 250 is far from 2, not five steps away. Wrapping around is what has to be avoided.
+def moved(before, after, limit):
+    difference = (after - before).to(torch.int16)
+    difference = torch.minimum(difference, 256 - difference)
+    return (difference > limit).sum().item() / difference.numel()
+
+
+# %% [markdown] exercise="storage_measure_stuck" kind="measure" points=2
+# ### Exercise 7 · The counter that stops
+# A counter of type `dtype` starts at 0, and 1 is added again and again. At some number it stops growing. Find that
+# number by experiment, for bfloat16, float16, float32 and float64: change the type, and nothing else.
+#
+# Counting one by one takes too long in the wide types. Ask about single numbers: does this one grow?
+
+
+# %% solution="storage_measure_stuck"
+def stuck_at(dtype: torch.dtype) -> int:
+    """The number at which a counter of this type stops growing."""
+    ### BEGIN SOLUTION
+    number = torch.tensor(1, dtype=dtype)
+    while number + 1 != number:
+        number = number * 2
+    return int(number)
+    ### END SOLUTION
+
+
+# %% check="storage_measure_stuck"
+check.show(
+    {str(kind): stuck_at(kind) for kind in (torch.bfloat16, torch.float16, torch.float32, torch.float64)}, secret=True
+)
+
+# %% [markdown] hint="storage_measure_stuck"
+# Count in bfloat16 first: `x = x + 1` in a loop that stops when nothing changes. What is special about the number?
+
+# %% [markdown] hint="storage_measure_stuck"
+# The step between neighbours doubles at each power of two. The counter stops where the step becomes 2.
+
+# %% [markdown] hint="storage_measure_stuck"
+# Try 1, 2, 4, 8 … as tensors of the type, until `number + 1 == number`.
+
+
+# %% mutant="storage_measure_stuck"
+# Counts in the default type
+# The tensor is float32, whatever was asked for: a dtype has to be named where the number is made.
+def stuck_at(dtype):
+    number = torch.tensor(1.0)
+    while number + 1 != number:
+        number = number * 2
+    return int(number)
+
+
+# %% mutant="storage_measure_stuck"
+# One step too far
+# That is the first whole number that the type can't hold. The counter stops at the one before it.
+def stuck_at(dtype):
+    number = torch.tensor(1, dtype=dtype)
+    while number + 1 != number:
+        number = number * 2
+    return int(number) + 1
+
+
+# %% mutant="storage_measure_stuck"
+# From the epsilon
+# 1 / eps is half of it: at that number the step is 1, and the counter still grows.
+def stuck_at(dtype):
+    return int(1 / torch.finfo(dtype).eps)

@@ -1,0 +1,1337 @@
+# %% [markdown]
+# # Exercises · Vector–Jacobian products
+# Seven exercises, 17 points. Exercises 2 and 7 write `mytorch`; what passes there goes into `my/mytorch`. Your functions run
+# inside a file of `mytorch`: what the task or the docstring mentions is there, and anything else you import yourself.
+
+# %% setup=true
+from __future__ import annotations
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+
+
+def two_layers(generator, inputs=3, hidden=8):
+    """The weights of a small network with one output, as float64 leaves that require grad."""
+    shapes = [(inputs, hidden), (hidden,), (hidden, 1)]
+    return [torch.tensor(generator.normal(0, 0.7, shape), requires_grad=True) for shape in shapes]
+
+
+def network(weights, x):
+    """A hidden layer with tanh, then one number for each row of x."""
+    first, bias, last = weights
+    return ((x @ first + bias).tanh() @ last).squeeze(1)
+
+
+# %% [markdown] exercise="backward_predict_product" kind="predict" points=1
+# ### Exercise 1 · One pass, one vector
+# ```python
+# x = torch.tensor([1.0, 2.0], requires_grad=True)
+# y = torch.stack([x[0] * x[1], x[0] + x[1], x[1] ** 2])
+# y.backward(torch.tensor([1.0, 10.0, 100.0]))
+# print(x.grad.tolist())
+# ```
+# What does it print? Set `prediction` to a list of two numbers, or to the string `"RuntimeError"` if a line raises.
+
+# %% solution="backward_predict_product"
+### BEGIN SOLUTION
+prediction = [12.0, 411.0]
+### END SOLUTION
+### BEGIN STUB
+# prediction = ...
+### END STUB
+
+# %% check="backward_predict_product"
+check.show(
+    {"prediction": prediction if isinstance(prediction, str) else [float(number) for number in prediction]},
+    text="The gradient of x, or the type of the error.",
+    secret=True,
+)
+
+# %% [markdown] hint="backward_predict_product"
+# Write down the Jacobian: three rows, one for each entry of `y`, and two columns.
+
+# %% [markdown] hint="backward_predict_product"
+# `y.backward(v)` is the gradient of `1 * y[0] + 10 * y[1] + 100 * y[2]`.
+
+# %% [markdown] hint="backward_predict_product"
+# The rows are (2, 1), (1, 1) and (0, 4). Add them up with the weights 1, 10 and 100.
+
+# %% mutant="backward_predict_product"
+# Counts all entries alike
+# That is the gradient of the sum, `backward(torch.ones(3))`. The vector weights the rows with 1, 10 and 100.
+prediction = [3.0, 6.0]
+
+# %% mutant="backward_predict_product"
+# Expects an error
+# Without an argument it would raise. With a vector of y's shape, `backward` works for any number of results.
+prediction = "RuntimeError"
+
+# %% mutant="backward_predict_product"
+# Forgets the factor of the square
+# The slope of x² is 2x, which is 4 at 2: the last row is (0, 4).
+prediction = [12.0, 211.0]
+
+# %% mutant="backward_predict_product"
+# Exchanges the factors of the product
+# The slope of x₀ · x₁ with respect to x₀ is x₁: the first row is (2, 1).
+prediction = [11.0, 412.0]
+
+# %% [markdown] exercise="backward_gradcheck" kind="core" points="1 2 1" part="mytorch.autograd.gradcheck:numerical_jacobian | mytorch.autograd.gradcheck:analytical_jacobian | mytorch.autograd.gradcheck:compare mytorch.autograd.gradcheck:gradcheck"
+# ### Exercise 2 · gradcheck
+# At the heart of `gradcheck` are two matrices that should be equal. One is measured with steps to both sides, the other
+# comes from the formulas, with one backward pass for each number of the result. Write both, then `compare`, which looks at one
+# result and one input, and `gradcheck`, which goes through all of them. In your functions, `grad`, `no_grad`, `stack`, `zeros` and
+# `zeros_like` are those of `mytorch`, `warnings` is Python's, `on_host(x)` gives the NumPy array of a tensor, `as_list(inputs)` a list of
+# one tensor or of several, and `as_tensors(results)` the floating-point tensors among a function's results.
+
+
+# %% docstrings="backward_gradcheck"
+def numerical_jacobian():
+    """The derivatives of a function's result with respect to the input at `place`, measured.
+
+    Each element of that input in turn is moved by `eps` to both sides while the others stay:
+    (f(x + eps) - f(x - eps)) / 2 eps. Nothing is recorded, and the inputs themselves are not changed.
+
+    Args:
+        function: takes the inputs, returns one tensor.
+
+    Returns:
+        A matrix of the result's dtype: a row for each element of the input, a column for each element
+        of the result.
+    """
+
+
+def analytical_jacobian():
+    """The same matrix from the formulas: one call, then a backward pass for each element of the result.
+
+    A pass starts with 1 at its element and 0 at all others, and gives a column. All passes use the same
+    graph. An input that the result doesn't depend on has zeros.
+
+    Returns:
+        A matrix of the input's dtype, shaped as that of `numerical_jacobian`.
+    """
+
+
+def compare():
+    """Compare the two Jacobians of one result, `as_tensors(function(*inputs))[number]`, and the input at `place`.
+
+    Two numbers agree if |computed - measured| ≤ atol + rtol · |measured|.
+
+    Raises:
+        GradcheckError: "Jacobian mismatch for output 1 with respect to input 0,", then on lines of their own
+            "numerical:" and "analytical:", each followed by its matrix.
+    """
+
+
+def gradcheck():
+    """Whether formulas agree with measured slopes, for each result and each input that requires a gradient.
+
+    Returns True. For each of these inputs that isn't float64 it warns: "Input #1 requires gradient and is not a
+    double precision floating point or complex. This check will likely fail if all the inputs are not of double
+    precision floating point or complex. "
+
+    Raises:
+        ValueError: "gradcheck expects at least one input tensor to require gradient, but none of them have
+            requires_grad=True."
+        GradcheckError: by `compare`, where two Jacobians differ.
+    """
+
+
+# %% check="backward_gradcheck"
+import warnings
+
+from mytorch.autograd.gradcheck import analytical_jacobian, numerical_jacobian
+
+generator = check.rng()
+matrix = mytorch.tensor(generator.normal(size=(3, 2)), requires_grad=True)
+x, vector = matrix.detach().t().requires_grad_(), mytorch.tensor(generator.normal(size=3), requires_grad=True)
+before, calls = [x.tolist(), vector.tolist()], []
+
+
+def function(a, b, c):
+    calls.append(c)
+    return ((a * a) @ b).exp() * c
+
+
+class Wrong(mytorch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        return a * a
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+class Inexact(mytorch.autograd.Function):
+    """Its formula is off by one percent, and by a millionth where the slope is 0."""
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return a * a
+
+    @staticmethod
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        return g * a * 2.02 + 1e-6
+
+
+def checked(function, *given, **limits):
+    """What gradcheck returns, or the first line of its error; and what it warns of."""
+    answers = []
+    with warnings.catch_warnings(record=True) as noticed:
+        warnings.simplefilter("always")
+        problem = check.error(lambda: answers.append(mytorch.autograd.gradcheck(function, given, **limits)))
+    said = f"{type(problem).__name__}: {problem}".split("\n")[0] if problem else answers[0]
+    return [said, *(str(each.message) for each in noticed)]
+
+
+mismatch = str(check.error(mytorch.autograd.gradcheck, Wrong.apply, vector))
+fives = mytorch.tensor(generator.normal(size=2) + 5.0, requires_grad=True)
+single = mytorch.tensor([1.0, 2.0], requires_grad=True)
+inputs = [x, vector, 0.5]
+coarse = numerical_jacobian(function, inputs, 0, 0.1)
+calls.clear()
+computed = analytical_jacobian(function, inputs, 0)
+calls_of_the_second = len(calls)
+check.show(
+    {
+        "x": x,
+        "vector": vector,
+        "measured, with respect to x": numerical_jacobian(function, inputs, 0, 1e-6),
+        "measured, with respect to the vector": numerical_jacobian(function, inputs, 1, 1e-6),
+        "measured with a coarse step": coarse,
+        "computed, with respect to x": computed,
+        "calls of the function for that": calls_of_the_second,
+        "computed, with respect to the vector": analytical_jacobian(function, inputs, 1),
+        "with respect to an input that is not used": analytical_jacobian(lambda a, b: b * 2, [x, vector], 0),
+        "of a result with two dimensions": analytical_jacobian(lambda a, b: a * b, [x, vector], 1),
+        "connected to a graph": [coarse.requires_grad, analytical_jacobian(function, inputs, 0).requires_grad],
+        "inputs unchanged": before == [x.tolist(), vector.tolist()],
+        "nothing in .grad": [x.grad, vector.grad],
+        "gradcheck": mytorch.autograd.gradcheck(function, inputs),
+        "of a wrong formula": checked(Wrong.apply, vector),
+        "its error has both matrices": [
+            mismatch.count(each) for each in ("\nnumerical:tensor(", "\nanalytical:tensor(")
+        ],
+        "of a wrong formula in the second result": checked(lambda a: (a > 0, a * 2, Wrong.apply(a)), vector),
+        "of a wrong formula for the second input": checked(lambda a, b: a * Wrong.apply(b), vector, fives[0]),
+        "of a formula that is off by one percent": checked(Inexact.apply, fives),
+        "with a relative limit of a tenth": checked(Inexact.apply, fives, rtol=0.1),
+        "with an absolute limit of 1": checked(Inexact.apply, fives, atol=1.0),
+        "of a slope of 0, with an absolute limit": checked(Inexact.apply, (fives * 0).detach().requires_grad_()),
+        "of single precision": checked(lambda a, b: a * 2 + b, vector[:2].detach(), single, eps=0.25),
+        "of inputs that require no gradient": checked(lambda a: a * 2, vector.detach()),
+    },
+    text="Two Jacobians of a function of a 2 by 3 matrix and a vector, measured and computed.",
+)
+
+# %% [markdown] hint="backward_gradcheck"
+# Both matrices have a row for each element of the input and a column for each element of the result. Which of the two
+# functions gets a whole row at once, and which a whole column?
+
+# %% [markdown] hint="backward_gradcheck"
+# A nudge of one element moves all results: a row. A backward pass that starts at one element of the result reaches all
+# elements of the input: a column. `stack(rows)` and `stack(columns, 1)` make the matrices.
+
+# %% [markdown] hint="backward_gradcheck"
+# Measured, under `no_grad()`: `moved = x.clone().reshape(-1)`, `moved[element] += step`, call the function with
+# `moved.reshape(x.shape)` at this place. Computed: `chosen` is zeros with a 1, and
+# `grad(result, x, chosen.reshape(result.shape), retain_graph=True, allow_unused=True)` gives a tuple with the column or
+# with None.
+
+
+# %% [markdown] hint="backward_gradcheck"
+# `compare` makes a function of one result, `as_tensors(function(*changed))[number]`, and gives it to both Jacobians;
+# `np.allclose(computed, measured, rtol, atol)` has the rule, for arrays. `gradcheck` calls it in two loops, over the numbers of the
+# results and over the places of the inputs that require a gradient.
+
+
+# %% mutant="backward_gradcheck"
+# Compares the first result alone
+# A function may have several results, and each has a Jacobian of its own.
+def gradcheck(function, inputs, eps=1e-6, atol=1e-5, rtol=1e-3):
+    inputs = as_list(inputs)
+    checked = [place for place, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+    if not checked:
+        found = "but none of them have requires_grad=True."
+        raise ValueError(f"gradcheck expects at least one input tensor to require gradient, {found}")
+    for place in checked:
+        if inputs[place].dtype is not float64:
+            kind = "double precision floating point or complex"
+            fear = f"This check will likely fail if all the inputs are not of {kind}. "
+            warnings.warn(f"Input #{place} requires gradient and is not a {kind}. {fear}", stacklevel=2)
+        compare(function, inputs, 0, place, eps, atol, rtol)
+    return True
+
+
+# %% mutant="backward_gradcheck"
+# Says False
+# It raises, so that a test fails even where nobody looks at what it returned. PyTorch has `raise_exception=False` for that.
+def gradcheck(function, inputs, eps=1e-6, atol=1e-5, rtol=1e-3):
+    inputs = as_list(inputs)
+    checked = [place for place, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+    try:
+        for number in range(len(as_tensors(function(*inputs)))):
+            for place in checked:
+                compare(function, inputs, number, place, eps, atol, rtol)
+    except GradcheckError:
+        return False
+    return True
+
+
+# %% mutant="backward_gradcheck"
+# Absolute limits alone
+# The limit grows with the slope: a difference of 0.001 is a lot for a slope of 0.01, and nothing for one of 10,000.
+def compare(function, inputs, number, place, eps, atol, rtol):
+    def one_result(*changed):
+        return as_tensors(function(*changed))[number]
+
+    measured = numerical_jacobian(one_result, inputs, place, eps)
+    computed = analytical_jacobian(one_result, inputs, place)
+    if not np.allclose(on_host(computed), on_host(measured), 0.0, atol):
+        jacobians = f"numerical:{measured}\nanalytical:{computed}\n"
+        raise GradcheckError(f"Jacobian mismatch for output {number} with respect to input {place},\n{jacobians}")
+
+
+# %% mutant="backward_gradcheck"
+# Counts all results
+# A result of integers or booleans has no Jacobian. `as_tensors` leaves it out, and numbers the others.
+def compare(function, inputs, number, place, eps, atol, rtol):
+    def one_result(*changed):
+        results = function(*changed)
+        return results[number] if isinstance(results, tuple) else results
+
+    measured = numerical_jacobian(one_result, inputs, place, eps)
+    computed = analytical_jacobian(one_result, inputs, place)
+    if not np.allclose(on_host(computed), on_host(measured), rtol, atol):
+        jacobians = f"numerical:{measured}\nanalytical:{computed}\n"
+        raise GradcheckError(f"Jacobian mismatch for output {number} with respect to input {place},\n{jacobians}")
+
+
+# %% mutant="backward_gradcheck"
+# A step to one side
+# The quotient of one side is off by half the step times the curvature. Steps to both sides cancel that term.
+def numerical_jacobian(function, inputs, place, eps):
+    x, rows = inputs[place], []
+    with no_grad():
+        start = function(*inputs).reshape(-1)
+        for element in range(x.numel()):
+            moved = x.clone().reshape(-1)
+            moved[element] += eps
+            changed = function(*inputs[:place], moved.reshape(x.shape), *inputs[place + 1 :]).reshape(-1)
+            rows.append((changed - start) / eps)
+    return stack(rows)
+
+
+# %% mutant="backward_gradcheck"
+# Divides by one step
+# From x - eps to x + eps are two steps: all slopes are twice too large.
+def numerical_jacobian(function, inputs, place, eps):
+    x, rows = inputs[place], []
+    with no_grad():
+        for element in range(x.numel()):
+            sides = []
+            for step in (eps, -eps):
+                moved = x.clone().reshape(-1)
+                moved[element] += step
+                sides.append(function(*inputs[:place], moved.reshape(x.shape), *inputs[place + 1 :]).reshape(-1))
+            rows.append((sides[0] - sides[1]) / eps)
+    return stack(rows)
+
+
+# %% mutant="backward_gradcheck"
+# Moves everything at once
+# All elements of the input move together, so each row is the sum of all rows.
+def numerical_jacobian(function, inputs, place, eps):
+    x = inputs[place]
+    with no_grad():
+        sides = [function(*inputs[:place], x + step, *inputs[place + 1 :]).reshape(-1) for step in (eps, -eps)]
+        row = (sides[0] - sides[1]) / (2 * eps)
+    return stack([row] * x.numel())
+
+
+# %% mutant="backward_gradcheck"
+# Never moves back
+# The nudges are written into the input itself, and each element is measured where the earlier ones left the others.
+def numerical_jacobian(function, inputs, place, eps):
+    x, rows = inputs[place], []
+    with no_grad():
+        for element in np.ndindex(*x.shape):
+            sides = []
+            for step in (eps, -eps):
+                x[element] += step
+                sides.append(function(*inputs).reshape(-1))
+            rows.append((sides[0] - sides[1]) / eps)
+    return stack(rows)
+
+
+# %% mutant="backward_gradcheck"
+# Nudges an alias
+# `reshape` copies only where it has to, so the nudges are written into the input itself: the second one starts where the
+# first one ended, and the slope is half of what it should be. Nudge a clone.
+def numerical_jacobian(function, inputs, place, eps):
+    x, rows = inputs[place], []
+    with no_grad():
+        for element in range(x.numel()):
+            sides = []
+            for step in (eps, -eps):
+                moved = x.reshape(-1)
+                moved[element] += step
+                sides.append(function(*inputs[:place], moved.reshape(x.shape), *inputs[place + 1 :]).reshape(-1))
+            rows.append((sides[0] - sides[1]) / (2 * eps))
+    return stack(rows)
+
+
+# %% mutant="backward_gradcheck"
+# One pass for all results
+# A pass that starts with ones everywhere gives the sum over the results, not one column for each.
+def analytical_jacobian(function, inputs, place):
+    x, result = inputs[place], function(*inputs)
+    found = None
+    if result.requires_grad:
+        (found,) = grad(result, x, zeros_like(result) + 1, allow_unused=True)
+    column = (zeros_like(x) if found is None else found).detach().reshape(-1)
+    return stack([column] * result.numel(), 1)
+
+
+# %% mutant="backward_gradcheck"
+# Results in rows
+# The matrix is transposed: rows belong to the input, columns to the result.
+def analytical_jacobian(function, inputs, place):
+    x, result, columns = inputs[place], function(*inputs), []
+    for element in range(result.numel()):
+        chosen = zeros((result.numel(),), dtype=result.dtype)
+        chosen[element] = 1
+        found = None
+        if result.requires_grad:
+            (found,) = grad(result, x, chosen.reshape(result.shape), retain_graph=True, allow_unused=True)
+        columns.append((zeros_like(x) if found is None else found).detach().reshape(-1))
+    return stack(columns)
+
+
+# %% mutant="backward_gradcheck"
+# A new graph for each pass
+# The function is called once for each number of the result. `retain_graph=True` lets all passes use one graph.
+def analytical_jacobian(function, inputs, place):
+    x, columns = inputs[place], []
+    for element in range(function(*inputs).numel()):
+        result = function(*inputs)
+        chosen = zeros((result.numel(),), dtype=result.dtype)
+        chosen[element] = 1
+        found = None
+        if result.requires_grad:
+            (found,) = grad(result, x, chosen.reshape(result.shape), allow_unused=True)
+        columns.append((zeros_like(x) if found is None else found).detach().reshape(-1))
+    return stack(columns, 1)
+
+
+# %% mutant="backward_gradcheck"
+# Uses the graph up
+# The first pass releases what the nodes saved, and the second finds nothing.
+def analytical_jacobian(function, inputs, place):
+    x, result, columns = inputs[place], function(*inputs), []
+    for element in range(result.numel()):
+        chosen = zeros((result.numel(),), dtype=result.dtype)
+        chosen[element] = 1
+        found = None
+        if result.requires_grad:
+            (found,) = grad(result, x, chosen.reshape(result.shape), allow_unused=True)
+        columns.append((zeros_like(x) if found is None else found).detach().reshape(-1))
+    return stack(columns, 1)
+
+
+# %% mutant="backward_gradcheck"
+# Delegates to minitorch
+# mytorch needs NumPy alone: minitorch cannot be imported from it.
+def analytical_jacobian(function, inputs, place):
+    import minitorch
+
+    return minitorch.autograd.functional.jacobian(
+        lambda x: function(*inputs[:place], x, *inputs[place + 1 :]), inputs[place]
+    )
+
+
+# %% [markdown] exercise="backward_straight_through" kind="build" points=2
+# ### Exercise 3 · A rounding that lets gradients through
+# Networks whose weights have few bits round them in the forward pass. The slope of a rounding is 0 almost everywhere, so nothing
+# would be learned. The **straight-through estimator** pretends, in the backward pass, that the rounding wasn't there. `Rounded`
+# rounds to the nearest multiple of `step` and limits the result to `-limit` … `limit`. Backward, the gradient passes
+# unchanged where $|x| \le$ `limit`, and is 0 outside, where the limit holds the value. It is applied as `Rounded.apply(x,
+# step, limit)`, with two Python numbers. Someone may write to `x` before the backward pass: then the gradient is still that of the
+# old `x`, or an error says what happened.
+
+
+# %% solution="backward_straight_through"
+class Rounded(torch.autograd.Function):
+    """Round to multiples of a step, within limits; gradients pass as if nothing had been rounded."""
+
+    ### BEGIN SOLUTION
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.save_for_backward(x)
+        ctx.limit = limit
+        return ((x / step).round() * step).clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * (x.abs() <= ctx.limit), None, None
+
+    ### END SOLUTION
+
+
+# %% check="backward_straight_through"
+generator = check.rng()
+step, limit = 0.25, 1.0
+inside = [*generator.uniform(-0.95, 0.95, size=3).tolist(), float(generator.uniform(0.88, 0.99))]
+x = torch.tensor([*inside, limit, 1.7, -2.3], requires_grad=True)
+weight = torch.tensor(generator.normal(size=7).astype(np.float32))
+rounded = Rounded.apply(x, step, limit)
+(gradient,) = torch.autograd.grad((rounded * weight).sum(), x, retain_graph=True)
+(square,) = torch.autograd.grad((Rounded.apply(x, 0.5, 2.0) ** 2).sum(), x)
+h = x * 1
+later = Rounded.apply(h, step, limit).sum()
+h.add_(5)
+refused = check.error(later.backward)
+unnoticed = refused is None and x.grad.tolist() != (x.detach().abs() <= limit).float().tolist()
+check.show(
+    {
+        "x": x.detach(),
+        "weight": weight,
+        "rounded to 0.25, within 1": rounded.detach(),
+        "rounded to 0.3, within 1": Rounded.apply(x, 0.3, limit).detach(),
+        "gradient of (rounded * weight).sum()": gradient,
+        "gradient of the sum of squares, step 0.5, limit 2": square,
+        "node": rounded.grad_fn.name(),
+        "x was written to before backward": "a wrong gradient, unnoticed" if unnoticed else "right, or refused",
+    }
+)
+
+# %% [markdown] hint="backward_straight_through"
+# Which of the three arguments gets a gradient? And what does `backward` need to know about `x`?
+
+# %% [markdown] hint="backward_straight_through"
+# `backward` returns one value for each argument of `forward`: the gradient, and `None` twice. Keep `x` with
+# `ctx.save_for_backward(x)`, and the number as `ctx.limit`.
+
+# %% [markdown] hint="backward_straight_through"
+# Forward: `((x / step).round() * step).clamp(-limit, limit)`. Backward: `grad * (x.abs() <= ctx.limit), None, None`.
+
+
+# %% mutant="backward_straight_through"
+# Lets everything through
+# Outside the limits the result doesn't change with x, so the gradient there has to be 0, or x could drift away without end.
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.save_for_backward(x)
+        return ((x / step).round() * step).clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None, None
+
+
+# %% mutant="backward_straight_through"
+# Rounds down
+# `floor` goes to the next smaller multiple. The nearest one is wanted.
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.save_for_backward(x)
+        ctx.limit = limit
+        return ((x / step).floor() * step).clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * (x.abs() <= ctx.limit), None, None
+
+
+# %% mutant="backward_straight_through"
+# Keeps x as an attribute
+# Someone wrote to x before the backward pass, and the gradient was computed with the new numbers. `save_for_backward` keeps the
+# version too, so the write is noticed.
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.x, ctx.limit = x, limit
+        return ((x / step).round() * step).clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * (ctx.x.abs() <= ctx.limit), None, None
+
+
+# %% mutant="backward_straight_through"
+# Looks at the result
+# A number that is rounded up to the limit is still inside it: 0.9 becomes 1.0, and its gradient passes. Compare `x` with the
+# limit, not the result.
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        result = ((x / step).round() * step).clamp(-limit, limit)
+        ctx.save_for_backward(x, result)
+        ctx.limit = limit
+        return result
+
+    @staticmethod
+    def backward(ctx, grad):
+        _, result = ctx.saved_tensors
+        return grad * (result.abs() < ctx.limit), None, None
+
+
+# %% mutant="backward_straight_through"
+# Limits first
+# 1.7 is first limited to 1, and then rounded to the nearest multiple of 0.3, which is 0.9. Round first: 1.7 becomes 1.8, and the
+# limit makes that 1.
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.save_for_backward(x)
+        ctx.limit = limit
+        return (x.clamp(-limit, limit) / step).round() * step
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * (x.abs() <= ctx.limit), None, None
+
+
+# %% mutant="backward_straight_through"
+# Closed at the limit
+# One of the numbers is the limit itself. Its gradient passes, because |x| ≤ `limit` there.
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.save_for_backward(x)
+        ctx.limit = limit
+        return ((x / step).round() * step).clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * (x.abs() < ctx.limit), None, None
+
+
+# %% mutant="backward_straight_through"
+# Replaces the gradient by ones
+# The incoming gradient has to be multiplied by the mask, not replaced by it.
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, limit):
+        ctx.save_for_backward(x)
+        ctx.limit = limit
+        return ((x / step).round() * step).clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return (x.abs() <= ctx.limit).to(grad.dtype), None, None
+
+
+# %% [markdown] exercise="backward_hessian_vector" kind="build" points=2 replaces="minitorch.autograd.functional:hvp"
+# ### Exercise 4 · Curvature without a matrix
+# A network with a million weights has a Hessian of a trillion numbers. Its product with one vector `v` is a million
+# numbers, and two backward passes give it exactly, the second through the first. Write `hvp(func, inputs, v)`: `func`
+# takes the tensor `inputs` and gives one number; the result is the pair of that number and the product of the Hessian at
+# `inputs` with `v`, which has the shape of `inputs`. Neither is connected to a graph. `inputs` stays as it is, and no
+# `.grad` changes.
+#
+# Your version takes the place of `torch.autograd.functional.hvp` in minitorch, and the check takes Newton steps with it. It counts
+# the passes, and the other functions of `torch.autograd.functional` don't work while it runs.
+
+
+# %% solution="backward_hessian_vector"
+def hvp(func, inputs, v):
+    """The value of `func` at the tensor `inputs`, and the product of its Hessian there with `v`."""
+    ### BEGIN SOLUTION
+    x = inputs.detach().requires_grad_()
+    value = func(x)
+    (slope,) = torch.autograd.grad(value, x, create_graph=True)
+    (product,) = torch.autograd.grad((slope * v).sum(), x)
+    return value.detach(), product
+    ### END SOLUTION
+
+
+# %% check="backward_hessian_vector"
+from unittest import mock
+
+generator = check.rng()
+start = torch.tensor(generator.normal(0, 1, 5), requires_grad=True)
+v = torch.tensor(generator.normal(0, 1, 5))
+
+
+passes = []
+
+
+class Counted(torch.autograd.Function):
+    """The same numbers; each backward pass through here is counted."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        passes.append("one more")
+        return grad * 1
+
+
+def valley(x):
+    """Curved in every direction, and each coordinate's slope depends on its neighbour."""
+    x = Counted.apply(x)
+    return (x.exp() + x**4).sum() + ((x[1:] - x[:-1]) ** 2).sum()
+
+
+def not_yours(*given, **named):
+    raise RuntimeError("write the two passes with torch.autograd.grad")
+
+
+def newton_step(x):
+    """Solves H p = g by conjugate gradients, with nothing but products H p, and goes from x to x - p."""
+    leaf = x.detach().requires_grad_()
+    (residual,) = torch.autograd.grad(valley(leaf), leaf)
+    solution, direction = torch.zeros_like(residual), residual
+    for _ in range(5):
+        _, curved = torch.autograd.functional.hvp(valley, x, direction)
+        length = (residual * residual).sum() / (direction * curved).sum()
+        solution, after = solution + length * direction, residual - length * curved
+        direction = after + (after * after).sum() / (residual * residual).sum() * direction
+        residual = after
+    return x.detach() - solution
+
+
+others = dict.fromkeys(("vhp", "hessian", "jacobian", "jvp", "vjp"), not_yours)
+with mock.patch.multiple(torch.autograd.functional, **others), check.install(hvp, "minitorch.autograd.functional:hvp"):
+    value, product = torch.autograd.functional.hvp(valley, start, v)
+    counted = len(passes)
+    values = [valley(start).item()]
+    place = start
+    for _ in range(3):
+        place = newton_step(place)
+        values.append(valley(place).item())
+    plain = start.detach()
+    torch.autograd.functional.hvp(valley, plain, v)
+check.show(
+    {
+        "x": start,
+        "v": v,
+        "value": value,
+        "product": product,
+        "backward passes": counted,
+        "connected to a graph": [value.requires_grad, product.requires_grad],
+        "x.grad": start.grad,
+        "an x that doesn't require grad requires it afterwards": plain.requires_grad,
+        "values after 0 to 3 Newton steps": values,
+    },
+    rtol=1e-10,
+    atol=1e-11,
+    text="The Hessian of a function of five numbers times v, and Newton's method made of such products.",
+)
+
+# %% [markdown] hint="backward_hessian_vector"
+# The Hessian is the derivative of the gradient. Which number has the derivative $Hv$?
+
+# %% [markdown] hint="backward_hessian_vector"
+# $\sum_i v_i g_i(x)$, where $g$ is the gradient. So the first pass must record its own operations.
+
+# %% [markdown] hint="backward_hessian_vector"
+# Make a leaf of `inputs.detach()`. `torch.autograd.grad(value, x, create_graph=True)` gives `slope`; then take
+# `torch.autograd.grad` of `(slope * v).sum()`.
+
+
+# %% mutant="backward_hessian_vector"
+# Delegates to minitorch
+# This calls minitorch's own `hvp`, which is locked while yours is installed.
+def hvp(func, inputs, v, original=torch.autograd.functional.hvp):
+    return original(func, inputs, v)
+
+
+# %% mutant="backward_hessian_vector"
+# Delegates to vhp
+# A Hessian is symmetric, so `vhp` gives the same product. But the two passes inside it are what you should write.
+def hvp(func, inputs, v):
+    return torch.autograd.functional.vhp(func, inputs, v)
+
+
+# %% mutant="backward_hessian_vector"
+# Builds the matrix
+# The product is right, but it took a pass for each row of the Hessian. One pass through `(slope * v).sum()` is enough.
+def hvp(func, inputs, v):
+    x = inputs.detach().requires_grad_()
+    value = func(x)
+    (slope,) = torch.autograd.grad(value, x, create_graph=True)
+    rows = [torch.autograd.grad(each, x, retain_graph=True)[0] for each in slope]
+    return value.detach(), torch.stack(rows) @ v
+
+
+# %% mutant="backward_hessian_vector"
+# Multiplies too late
+# `slope.sum()` gives the sums of the Hessian's rows. Multiplied by v afterwards, that is right only for a diagonal one:
+# v has to weight the slopes before the second pass.
+def hvp(func, inputs, v):
+    x = inputs.detach().requires_grad_()
+    value = func(x)
+    (slope,) = torch.autograd.grad(value, x, create_graph=True)
+    (curvature,) = torch.autograd.grad(slope.sum(), x)
+    return value.detach(), curvature * v
+
+
+# %% mutant="backward_hessian_vector"
+# A difference of two gradients
+# This is close, but only half of the digits are right. The derivative of the gradient itself has them all.
+def hvp(func, inputs, v):
+    def slope(x):
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(func(x), x)[0]
+
+    return func(inputs).detach(), (slope(inputs + 1e-5 * v) - slope(inputs - 1e-5 * v)) / 2e-5
+
+
+# %% mutant="backward_hessian_vector"
+# Changes the inputs
+# `requires_grad_` changes the tensor that the caller gave. Make a leaf of your own: `inputs.detach().requires_grad_()`.
+def hvp(func, inputs, v):
+    value = func(inputs.requires_grad_())
+    (slope,) = torch.autograd.grad(value, inputs, create_graph=True)
+    (product,) = torch.autograd.grad((slope * v).sum(), inputs)
+    return value.detach(), product
+
+
+# %% mutant="backward_hessian_vector"
+# Uses backward
+# The product is right, but both passes left their gradients in the `.grad` of the caller's tensor.
+def hvp(func, inputs, v):
+    x = inputs
+    value = func(x)
+    (slope,) = torch.autograd.grad(value, x, create_graph=True)
+    (slope * v).sum().backward()
+    return value.detach(), x.grad.clone()
+
+
+# %% mutant="backward_hessian_vector"
+# Stays connected
+# The product is right, but it drags the graphs of both passes behind it: the second pass needs no `create_graph`, and
+# the value should be detached.
+def hvp(func, inputs, v):
+    x = inputs.detach().requires_grad_()
+    value = func(x)
+    (slope,) = torch.autograd.grad(value, x, create_graph=True)
+    (product,) = torch.autograd.grad((slope * v).sum(), x, create_graph=True)
+    return value, product
+
+
+# %% [markdown] exercise="backward_measure_best_step" kind="measure" points=2
+# ### Exercise 5 · The best step of a difference quotient
+# gradcheck compares each derivative with a difference quotient. A large step has an error because the function is
+# curved, a small one because the difference of two nearly equal numbers has few digits left. Find the power of ten in
+# between: for a function and some points, which step $10^{-k}$, $k$ from 1 to 12, makes the mean relative error against
+# the true derivative smallest? Measure three settings:
+#
+# 1. `"central, float64"`: $\frac{f(x + s) - f(x - s)}{2 s}$ in float64,
+# 2. `"one-sided, float64"`: $\frac{f(x + s) - f(x)}{s}$ in float64: another formula,
+# 3. `"central, float32"`: as the first, in float32: another dtype.
+#
+# `best_steps(function, slope, points)` gives the three values of $k$. `function` and its true derivative `slope` compute
+# in the dtype that they are given, and `points` is a float64 tensor. Take the true derivative in float64 in each setting.
+# The check tries functions of several scales, $e^{cx}$ near $x = 1/c$: no three numbers are right for all of them. Try
+# `best_steps(torch.exp, torch.exp, torch.linspace(0.5, 1.5, 1001, dtype=torch.float64))` first.
+
+
+# %% solution="backward_measure_best_step"
+def best_steps(function, slope, points) -> dict[str, int]:
+    """The k of the best step 10**-k in each of the three settings."""
+
+    ### BEGIN SOLUTION
+    true = slope(points)
+
+    def best(dtype, central):
+        errors, x = {}, points.to(dtype)
+        for k in range(1, 13):
+            step = 10.0**-k
+            before, width = (x - step, 2 * step) if central else (x, step)
+            quotient = ((function(x + step) - function(before)) / width).double()
+            errors[k] = ((quotient - true) / true).abs().mean().item()
+        return min(errors, key=errors.get)
+
+    return {
+        "central, float64": best(torch.float64, True),
+        "one-sided, float64": best(torch.float64, False),
+        "central, float32": best(torch.float32, True),
+    }
+    ### END SOLUTION
+
+
+# %% check="backward_measure_best_step"
+generator = check.rng()
+
+
+def steps_at(c):
+    """The three answers for exp(c x) around 1 / c."""
+    points = torch.linspace(0.5, 1.5, 1001, dtype=torch.float64) / c
+    found = best_steps(lambda x: (c * x).exp(), lambda x: c * (c * x).exp(), points)
+    return [int(found[name]) for name in ("central, float64", "one-sided, float64", "central, float32")]
+
+
+scales = [*generator.permutation([1.0, 10.0, 100.0]), 10.0 ** generator.integers(0, 3)]
+measured = {f"function {number}": steps_at(float(c)) for number, c in enumerate(scales, 1)}
+check.show(measured, text="The k of the best step in each setting, for four functions.", secret=True)
+
+# %% [markdown] hint="backward_measure_best_step"
+# Compute the error for all twelve steps and print them. They fall, then rise.
+
+# %% [markdown] hint="backward_measure_best_step"
+# Take absolute values before the mean, or errors of both signs cancel. Convert the quotient with `.double()` before
+# you compare.
+
+# %% [markdown] hint="backward_measure_best_step"
+# Write `best(dtype, central)` with a loop over k, `x = points.to(dtype)`, and `min(errors, key=errors.get)` at the end.
+# Theory says about the cube root of the rounding error for the central quotient, and its square root for the one-sided
+# one, both times the scale on which the function curves.
+
+
+# %% mutant="backward_measure_best_step"
+# The smaller, the better
+# With a step of 10⁻¹² hardly any digits of the difference are left: the error is larger than with a step of 10⁻⁵.
+def best_steps(function, slope, points):
+    return {"central, float64": 12, "one-sided, float64": 12, "central, float32": 12}
+
+
+# %% mutant="backward_measure_best_step"
+# The steps of one function
+# These are right for `exp` near 1. A function that curves ten times as fast needs a step ten times as small.
+def best_steps(function, slope, points):
+    return {"central, float64": 5, "one-sided, float64": 8, "central, float32": 2}
+
+
+# %% mutant="backward_measure_best_step"
+# One formula for both
+# The one-sided quotient is off by a term in s, the central one by a term in s². So their best steps differ.
+def best_steps(function, slope, points):
+    true = slope(points)
+
+    def best(dtype):
+        errors, x = {}, points.to(dtype)
+        for k in range(1, 13):
+            step = 10.0**-k
+            quotient = ((function(x + step) - function(x - step)) / (2 * step)).double()
+            errors[k] = ((quotient - true) / true).abs().mean().item()
+        return min(errors, key=errors.get)
+
+    wide = best(torch.float64)
+    return {"central, float64": wide, "one-sided, float64": wide, "central, float32": best(torch.float32)}
+
+
+# %% mutant="backward_measure_best_step"
+# Converts afterwards
+# The third values are those of float64. The function has to be computed in float32, where differences lose their digits
+# sooner.
+def best_steps(function, slope, points):
+    true = slope(points)
+
+    def best(central):
+        errors = {}
+        for k in range(1, 13):
+            step = 10.0**-k
+            before, width = (points - step, 2 * step) if central else (points, step)
+            quotient = ((function(points + step) - function(before)) / width).float().double()
+            errors[k] = ((quotient - true) / true).abs().mean().item()
+        return min(errors, key=errors.get)
+
+    return {"central, float64": best(True), "one-sided, float64": best(False), "central, float32": best(True)}
+
+
+# %% [markdown] exercise="backward_repair_slope_penalty" kind="repair" points=3
+# ### Exercise 6 · A penalty without effect
+# A network should fit its targets and have a slope of length 1 everywhere: for each row of `x`, the gradient of the
+# output with respect to that row should have the norm 1. (Critics of Wasserstein GANs are trained much like this.) `penalised_loss`
+# computes the mean squared error, plus `weight` times the mean of $(\lVert\text{slope}\rVert - 1)^2$. The number that
+# it returns is right. But training with a weight of 0 and with a weight of 100 ends at exactly the same network:
+#
+# ```text
+# weight   0.0: loss before   3.16803   last layer after 50 steps [-0.6262, 1.1037, 0.317]
+# weight 100.0: loss before  14.41736   last layer after 50 steps [-0.6262, 1.1037, 0.317]
+# ```
+#
+# The cell below made these lines. Repair the function.
+
+# %%
+
+
+def as_found(weights, x, target, weight):
+    x = x.detach().requires_grad_()
+    output = network(weights, x)
+    (slope,) = torch.autograd.grad(output.sum(), x, retain_graph=True)
+    penalty = ((slope.pow(2).sum(1).sqrt() - 1) ** 2).mean()
+    return ((output - target) ** 2).mean() + weight * penalty
+
+
+generator = np.random.default_rng(0)
+rows, wanted = torch.tensor(generator.normal(0, 1, (6, 3))), torch.tensor(generator.normal(0, 1, 6))
+for weight in (0.0, 100.0):
+    weights = two_layers(np.random.default_rng(1))
+    print(f"weight {weight:5}: loss before {as_found(weights, rows, wanted, weight).item():9.5f}", end="")
+    for _ in range(50):
+        gradients = torch.autograd.grad(as_found(weights, rows, wanted, weight), weights)
+        with torch.no_grad():
+            for each, gradient in zip(weights, gradients, strict=True):
+                each -= 0.02 * gradient
+    print("   last layer after 50 steps", [round(number, 4) for number in weights[2][:3, 0].tolist()])
+
+
+# %% solution="backward_repair_slope_penalty"
+def penalised_loss(weights, x, target, weight):
+    """The mean squared error plus `weight` times how far the slope's length is from 1, squared, on average."""
+    ### BEGIN SOLUTION
+    x = x.detach().requires_grad_()
+    output = network(weights, x)
+    (slope,) = torch.autograd.grad(output.sum(), x, create_graph=True)
+    penalty = ((slope.pow(2).sum(1).sqrt() - 1) ** 2).mean()
+    return ((output - target) ** 2).mean() + weight * penalty
+    ### END SOLUTION
+    ### BEGIN STUB
+    # x = x.detach().requires_grad_()
+    # output = network(weights, x)
+    # (slope,) = torch.autograd.grad(output.sum(), x, retain_graph=True)
+    # penalty = ((slope.pow(2).sum(1).sqrt() - 1) ** 2).mean()
+    # return ((output - target) ** 2).mean() + weight * penalty
+    ### END STUB
+
+
+# %% check="backward_repair_slope_penalty"
+generator = check.rng()
+weights = two_layers(generator)
+rows, wanted = torch.tensor(generator.normal(0, 1, (6, 3))), torch.tensor(generator.normal(0, 1, 6))
+loss = penalised_loss(weights, rows, wanted, 10.0)
+loss.backward()
+check.show(
+    {
+        "x": rows,
+        "loss": loss,
+        "gradient of the first layer": weights[0].grad,
+        "gradient of its bias": weights[1].grad,
+        "gradient of the last layer": weights[2].grad,
+    },
+    text="The loss with a penalty of weight 10, and its gradients.",
+)
+
+# %% [markdown] hint="backward_repair_slope_penalty"
+# Print `penalty.requires_grad`, and compare it with that of the error.
+
+# %% [markdown] hint="backward_repair_slope_penalty"
+# `slope` depends on the weights. Does anything in the graph know?
+
+# %% [markdown] hint="backward_repair_slope_penalty"
+# `retain_graph=True` keeps the graph of the forward pass. `create_graph=True` also records the backward pass, and only
+# then is `slope` the end of a graph that leads to the weights.
+
+
+# %% mutant="backward_repair_slope_penalty"
+# A slope without a history
+# The loss is right, and its gradients are those of the error alone: nothing leads from the penalty back to the weights.
+# What is the `grad_fn` of `slope`?
+def penalised_loss(weights, x, target, weight):
+    x = x.detach().requires_grad_()
+    output = network(weights, x)
+    (slope,) = torch.autograd.grad(output.sum(), x, create_graph=True)
+    penalty = ((slope.detach().pow(2).sum(1).sqrt() - 1) ** 2).mean()
+    return ((output - target) ** 2).mean() + weight * penalty
+
+
+# %% mutant="backward_repair_slope_penalty"
+# Requires grad, without a history
+# The loss is right, and its gradients are those of the error alone: nothing leads from the penalty back to the weights.
+# A `slope` that is made to require grad is a leaf, so a gradient stops there.
+def penalised_loss(weights, x, target, weight):
+    x = x.detach().requires_grad_()
+    output = network(weights, x)
+    (slope,) = torch.autograd.grad(output.sum(), x, retain_graph=True)
+    slope.requires_grad_()
+    penalty = ((slope.pow(2).sum(1).sqrt() - 1) ** 2).mean()
+    return ((output - target) ** 2).mean() + weight * penalty
+
+
+# %% mutant="backward_repair_slope_penalty"
+# The slope of the mean
+# The mean divides every slope by the number of rows, so the penalty pulls towards slopes six times too steep.
+def penalised_loss(weights, x, target, weight):
+    x = x.detach().requires_grad_()
+    output = network(weights, x)
+    (slope,) = torch.autograd.grad(output.mean(), x, create_graph=True)
+    penalty = ((slope.pow(2).sum(1).sqrt() - 1) ** 2).mean()
+    return ((output - target) ** 2).mean() + weight * penalty
+
+
+# %% mutant="backward_repair_slope_penalty"
+# Takes the slope with backward
+# `backward` fills the `.grad` of the weights too, so the gradients of the output's sum are added to those of the loss.
+def penalised_loss(weights, x, target, weight):
+    x = x.detach().requires_grad_()
+    output = network(weights, x)
+    output.sum().backward(create_graph=True)
+    penalty = ((x.grad.pow(2).sum(1).sqrt() - 1) ** 2).mean()
+    return ((output - target) ** 2).mean() + weight * penalty
+
+
+# %% [markdown] exercise="backward_hooks" kind="core" points="2 1" part="mytorch.autograd.hooks:register_hook mytorch.autograd.hooks:hooks_of mytorch.autograd.hooks:checked | mytorch.autograd.hooks:register_post_accumulate_grad_hook mytorch.autograd.hooks:after_run"
+# ### Exercise 7 · Hooks
+# The lesson showed `on_arrival`, which calls hooks. Write the functions that keep the hooks, that check what a hook returned, and
+# that call the two kinds of hooks which run afterwards. `RemovableHandle(hooks, hook)` enters a hook into a dict and is its key; its `remove()` takes it out.
+#
+# A leaf keeps its hooks in `x.hooks`, which is None at first. A result may get another node when it is written to, and the
+# hooks stay with the node: `x.grad_fn.result_hooks` is a dict with a dict of hooks for each `x.output_nr` that has some.
+
+
+# %% docstrings="backward_hooks"
+def register_hook():
+    """Call `hook(grad)` when the gradient of a tensor is complete. Returns a `RemovableHandle` among `hooks_of(x)`.
+
+    Raises:
+        RuntimeError: "cannot register a hook on a tensor that doesn't require gradient".
+    """
+
+
+def hooks_of():
+    """A tensor's hooks, a dict: a leaf keeps them itself, a result's are kept by its node.
+
+    The dict is made when it is asked for the first time, and it is the same one from then on.
+    """
+
+
+def checked():
+    """What a hook returned in place of a gradient.
+
+    Raises:
+        TypeError: no tensor: "expected Variable, but hook returned 'float'".
+        RuntimeError: another shape than the gradient's: "hook 'double' has changed the size of value", with the
+            hook's `__name__`.
+    """
+
+
+def register_post_accumulate_grad_hook():
+    """Call `hook(leaf)` each time a backward pass has added to a leaf's `.grad`. Returns a `RemovableHandle`.
+
+    The leaf keeps these hooks in `x.post_hooks`, which is None at first.
+
+    Raises:
+        RuntimeError: "cannot register a hook on a tensor that doesn't require gradient", or for a result "post
+            accumulate grad hooks cannot be registered on non-leaf tensors".
+    """
+
+
+def after_run():
+    """Call a node's own hooks with what it gave, and those of a leaf whose `.grad` has just been added to.
+
+    A node keeps its hooks in `node.__dict__["hooks"]`, a dict, if it has any. Each is called with two tuples, the
+    gradients of the node's inputs (`results`) and those of its outputs (`grads`). What one returns, unless
+    None, replaces the entries of `results`, which is the list that the engine goes on with; the next hook is
+    given these. The node of a leaf is an `AccumulateGrad`; its `leaf.post_hooks` are called with the leaf. A hook may remove itself.
+    """
+
+
+# %% check="backward_hooks"
+generator = check.rng()
+factor = float(generator.integers(2, 6))
+start = mytorch.tensor(generator.integers(1, 9, 3).astype(np.float32))
+told = []
+
+
+def tell(name, change=None):
+    """A hook that notes what it is given."""
+
+    def hook(*given):
+        told.append((name, [each if each is None or hasattr(each, "tolist") else list(each) for each in given]))
+        return change and change(*given)
+
+    return hook
+
+
+def passed(program):
+    """What the hooks were given in a program, what it returned, or the error."""
+    told.clear()
+    results = []
+    problem = check.error(lambda: results.append(program(start.clone().requires_grad_())))
+    return list(told), problem or results[0]
+
+
+class Halves(mytorch.autograd.Function):
+    """Two results of one node."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 0.5, x * 0.25
+
+    @staticmethod
+    def backward(ctx, first, second):
+        return first * 0.5 + second * 0.25
+
+
+def leaf_and_result(x):
+    y = x * factor
+    x.register_hook(tell("first of x", lambda g: g * 10))
+    handle = x.register_hook(tell("second of x"))
+    y.register_hook(tell("y", lambda g: g + 1))
+    (y * y).sum().backward()
+    handle.remove()
+    handle.remove()
+    (x * 2).sum().backward()
+    return x.grad
+
+
+def two_results(x):
+    first, second = Halves.apply(x)
+    second.register_hook(tell("second", lambda g: g * 0))
+    (first + second * 2).sum().backward()
+    return x.grad
+
+
+def stays_with_its_node(x):
+    y = x * 1
+    y.register_hook(tell("y before the write"))
+    y.mul_(factor)
+    y.register_hook(tell("y after it"))
+    y.sum().backward()
+    return x.grad, y.grad_fn.result_hooks is y.grad_fn.result_hooks
+
+
+def after_a_leaf(x):
+    handles = []
+
+    def once(leaf):
+        told.append(("once", [leaf.grad.clone(), leaf is x]))
+        handles[0].remove()
+
+    handles.append(x.register_post_accumulate_grad_hook(once))
+    x.register_post_accumulate_grad_hook(tell("each time"))
+    x.sum().backward()
+    (x * factor).sum().backward()
+    return x.grad
+
+
+def on_a_node(x):
+    y = x * factor
+    y.grad_fn.register_hook(
+        tell("node", lambda results, grads: tuple(g and g * 0 if g is None else g * 3 for g in results))
+    )
+    y.grad_fn.register_hook(tell("node, second hook"))
+    y.sum().backward()
+    return x.grad
+
+
+check.show(
+    {
+        "factor": factor,
+        "a leaf and a result": passed(leaf_and_result),
+        "two results of one node": passed(two_results),
+        "before and after a write": passed(stays_with_its_node),
+        "after a leaf": passed(after_a_leaf),
+        "on a node": passed(on_a_node),
+        "no tensor": passed(lambda x: (x.register_hook(lambda g: 1.0), x.sum().backward())[1]),
+        "another shape": passed(lambda x: (x.register_hook(lambda g: g.sum()), x.sum().backward())[1]),
+        "without a gradient": passed(lambda x: x.detach().register_hook(tell("never"))),
+        "without a gradient, afterwards": passed(
+            lambda x: x.detach().register_post_accumulate_grad_hook(tell("never"))
+        ),
+        "afterwards on a result": passed(lambda x: (x * 2).register_post_accumulate_grad_hook(tell("never"))),
+        "the same dict": passed(lambda x: [mytorch.autograd.hooks.hooks_of(x) is mytorch.autograd.hooks.hooks_of(x)]),
+    },
+    text="What each hook was given, in order, and the gradient in the end.",
+)
+
+# %% [markdown] hint="backward_hooks"
+# `hooks_of`: two cases, by `x.grad_fn`. `dict.setdefault(key, {})` gives the entry that is there, or enters an empty dict.
+
+# %% [markdown] hint="backward_hooks"
+# `checked`: `isinstance(changed, Tensor)` first, then the shapes. `after_run`: go over `list(hooks.values())`, so that a hook
+# may take itself away, and write `results[:] = changed` into the engine's list.
+
+# %% [markdown] hint="backward_hooks"
+# `after_run` has two parts: `node.__dict__.get("hooks", {})` with `hook(tuple(results), tuple(grads))`, and then, if
+# `isinstance(node, AccumulateGrad)`, the `(node.leaf.post_hooks or {})` with `hook(node.leaf)`.
+
+
+# %% mutant="backward_hooks"
+# One dict for all results
+# A node may have several results, and each has hooks of its own: `output_nr` tells them apart.
+def hooks_of(x):
+    if x.grad_fn is not None:
+        return x.grad_fn.result_hooks.setdefault(0, {})
+    if x.hooks is None:
+        x.hooks = {}
+    return x.hooks
+
+
+# %% mutant="backward_hooks"
+# The tensor keeps its hooks
+# After `y.mul_()` the tensor has another node. The hooks of the old value stay with the old node.
+def hooks_of(x):
+    if x.hooks is None:
+        x.hooks = {}
+    if x.grad_fn is not None:
+        x.grad_fn.result_hooks[x.output_nr] = x.hooks
+    return x.hooks
+
+
+# %% mutant="backward_hooks"
+# Takes anything
+# The engine goes on with what a hook returns, so it has to be a tensor of the gradient's shape.
+def checked(changed, grad, hook):
+    return changed
+
+
+# %% mutant="backward_hooks"
+# Looks only at what requires grad
+# A result can't have such a hook: nothing is accumulated there, and the hook would never run.
+def register_post_accumulate_grad_hook(x, hook):
+    if not x.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if x.post_hooks is None:
+        x.post_hooks = {}
+    return RemovableHandle(x.post_hooks, hook)
+
+
+# %% mutant="backward_hooks"
+# A new list
+# `results = …` gives the name another list; the engine goes on with the old one. Write into it: `results[:] = …`.
+def after_run(node, results, grads):
+    for hook in list(node.__dict__.get("hooks", {}).values()):
+        changed = hook(tuple(results), tuple(grads))
+        if changed is not None:
+            results = list(changed)
+    if isinstance(node, AccumulateGrad):
+        for hook in list((node.leaf.post_hooks or {}).values()):
+            hook(node.leaf)
+
+
+# %% mutant="backward_hooks"
+# Shows each hook the same
+# The second hook of a node is given what the first one made of the gradients. Make the tuple anew for each hook.
+def after_run(node, results, grads):
+    before = tuple(results)
+    for hook in list(node.__dict__.get("hooks", {}).values()):
+        changed = hook(before, tuple(grads))
+        if changed is not None:
+            results[:] = changed
+    if isinstance(node, AccumulateGrad):
+        for hook in list((node.leaf.post_hooks or {}).values()):
+            hook(node.leaf)
+
+
+# %% mutant="backward_hooks"
+# Goes over the dict itself
+# A hook that removes itself changes the dict while you go over it. Go over a list of its values.
+def after_run(node, results, grads):
+    for hook in node.__dict__.get("hooks", {}).values():
+        changed = hook(tuple(results), tuple(grads))
+        if changed is not None:
+            results[:] = changed
+    if isinstance(node, AccumulateGrad):
+        for hook in (node.leaf.post_hooks or {}).values():
+            hook(node.leaf)

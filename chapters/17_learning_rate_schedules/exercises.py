@@ -1,0 +1,1494 @@
+# %% [markdown]
+# # Exercises · Learning rate schedules
+# Seven exercises, 18 points, about 80 minutes. Three of them add to your library: once you have solved them, the rates of
+# its optimizers follow your schedules. They run inside files of `mytorch`: what a task or a docstring mentions is there;
+# import anything else in the cell.
+
+# %% setup=true
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+from minitorch import nn
+
+# %% [markdown] exercise="schedule_predict_rates" kind="predict" points=1
+# ### Exercise 1 · Which rates are used?
+# Someone steps the scheduler at the start of each epoch:
+#
+# ```python
+# optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+# scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)
+# for epoch in range(5):
+#     scheduler.step()
+#     ...                 # zero_grad, forward, backward
+#     optimizer.step()
+# ```
+#
+# Which rates do the five calls of `optimizer.step()` use? Set `prediction` to a list of five numbers.
+
+# %% solution="schedule_predict_rates"
+### BEGIN SOLUTION
+prediction = [1.0, 0.1, 0.1, 0.01, 0.01]
+### END SOLUTION
+
+# %% check="schedule_predict_rates"
+check.show({f"update {number}": f"{rate:.0e}" for number, rate in enumerate(prediction, 1)}, secret=True)
+
+# %% [markdown] hint="schedule_predict_rates"
+# Write the correct loop's rates down first, with `scheduler.step()` at the end of each epoch.
+
+# %% [markdown] hint="schedule_predict_rates"
+# The constructor sets the rate of epoch 0. The first `scheduler.step()` goes on to epoch 1, before anything was updated.
+
+# %% [markdown] hint="schedule_predict_rates"
+# The rates of epochs 0 to 5 are 1, 1, 0.1, 0.1, 0.01 and 0.01. This loop leaves out the first.
+
+# %% mutant="schedule_predict_rates"
+# As if the order were right
+# These are the rates with `scheduler.step()` at the end. At the start it skips the rate of epoch 0.
+prediction = [1.0, 1.0, 0.1, 0.1, 0.01]
+
+# %% mutant="schedule_predict_rates"
+# Skips two
+# Only one rate is left out, that of epoch 0: the constructor has set it, and the first step replaces it.
+prediction = [0.1, 0.1, 0.01, 0.01, 0.001]
+
+# %% mutant="schedule_predict_rates"
+# Every epoch
+# `step_size=2` multiplies in every second epoch only.
+prediction = [0.1, 0.01, 0.001, 0.0001, 0.00001]
+
+
+# %% [markdown] exercise="schedule_base" kind="core" points="2 1 1" part="mytorch.optim.lr_scheduler:LRScheduler.__init__ mytorch.optim.lr_scheduler:LRScheduler._update_lr mytorch.optim.lr_scheduler:StepLR.get_lr"
+# ### Exercise 2 · The base class, and steps
+# A scheduler remembers where the rates began, counts epochs, and writes what `get_lr` says into the groups of its
+# optimizer. `get_lr` of `StepLR` is a recursion: it starts from the rates that are in the groups now.
+
+
+# %% docstrings="schedule_base"
+def __init__():
+    """Take over an optimizer, and set the rates of the first epoch.
+
+    `watch(optimizer)` refuses what is no optimizer, and has it remember its steps. Each group gets an
+    "initial_lr", its present "lr"; a group that has one already keeps it. `base_lrs` is the list of them.
+    `last_epoch` becomes an attribute; `self._initial_step()` comes last, and makes the first step.
+
+    A `last_epoch` other than -1 goes on with a schedule. Then no group gets an "initial_lr": each must
+    have one.
+
+    Raises:
+        KeyError: "param 'initial_lr' is not specified in param_groups[1] when resuming scheduler"
+    """
+
+
+def _update_lr():
+    """Go on to the next epoch, and write its rates into the groups.
+
+    Count one in `last_epoch`, then ask `self.get_lr()`, which answers for that epoch. `_last_lr` becomes
+    the list of the new rates, and each group gets its own as "lr". If there are fewer or more rates than
+    groups, `zip(..., strict=True)` says so.
+    """
+
+
+def get_lr():
+    """The present rates, times gamma in the epochs `step_size`, 2 · `step_size`, ..., but not in epoch 0.
+
+    `self._scaled(factor)` is a list with the present rate of each group times a factor.
+    """
+
+
+# %% check="schedule_base"
+generator = check.rng()
+schedulers = mytorch.optim.lr_scheduler
+rates = generator.uniform(0.1, 2.0, size=2).round(2)
+size, gamma = int(generator.integers(2, 4)), float(generator.choice([0.5, 0.25]))
+
+
+class Counting(schedulers.LRScheduler):
+    """Sets the rates to the initial ones plus the number of the epoch."""
+
+    def get_lr(self):
+        return [base + self.last_epoch for base in self.base_lrs]
+
+
+def make_optimizer(**options):
+    groups = [{"params": [mytorch.zeros(1)], "lr": float(rate), **options} for rate in rates]
+    return mytorch.optim.SGD(groups, lr=1.0)
+
+
+def rates_of(optimizer):
+    return [group["lr"] for group in optimizer.param_groups]
+
+
+def stepped(scheduler, times, lowered_at=None):
+    found = []
+    for t in range(times):
+        if t == lowered_at:
+            scheduler.optimizer.param_groups[1]["lr"] = 0.01
+        found.append(rates_of(scheduler.optimizer))
+        scheduler.optimizer.step()
+        scheduler.step()
+    return found
+
+
+def warned(calls):
+    optimizer = make_optimizer()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scheduler = Counting(optimizer)
+        for call in calls:
+            optimizer.step() if call == "optimizer" else scheduler.step()
+    return [str(each.message)[:74] for each in caught]
+
+
+first = Counting(make_optimizer())
+begun = make_optimizer(initial_lr=3.0)
+resumed = Counting(make_optimizer(initial_lr=3.0), last_epoch=4)
+half = make_optimizer()
+half.param_groups[0]["initial_lr"] = 1.0
+grown = Counting(make_optimizer())
+grown.optimizer.add_param_group({"params": [mytorch.zeros(1)]})
+grown.optimizer.step()
+counting = Counting(make_optimizer())
+check.show(
+    {
+        "rates of the groups": rates,
+        "counting": stepped(counting, 4),
+        "last rates after that": counting.get_last_lr(),
+        "base rates": first.base_lrs,
+        "first epoch": [first.last_epoch, first._step_count],
+        "last rates": first.get_last_lr(),
+        "initial rates in the groups": [group["initial_lr"] for group in first.optimizer.param_groups],
+        "initial rates that were there": [
+            Counting(begun).base_lrs,
+            [group["initial_lr"] for group in begun.param_groups],
+        ],
+        "a second scheduler": Counting(first.optimizer).base_lrs,
+        "resumed after epoch 4": [resumed.last_epoch, rates_of(resumed.optimizer)],
+        "resumed without an initial rate": check.error(Counting, make_optimizer(), last_epoch=4),
+        "resumed, in one group": check.error(Counting, half, last_epoch=4),
+        "and nothing was written": "initial_lr" in half.param_groups[1],
+        "ExponentialLR, first rates": rates_of(schedulers.ExponentialLR(make_optimizer(), 0.5).optimizer),
+        "no optimizer": check.error(Counting, 3),
+        "a group added later": check.error(grown.step),
+        "warnings, optimizer first": warned(["optimizer", "scheduler", "scheduler"]),
+        "warnings, scheduler first": warned(["scheduler", "optimizer", "scheduler"]),
+        "warnings, scheduler twice": warned(["scheduler", "scheduler", "optimizer"]),
+        "step_size, gamma": [size, gamma],
+        "StepLR": stepped(schedulers.StepLR(make_optimizer(), size, gamma), 9),
+        "StepLR, every epoch": stepped(schedulers.StepLR(make_optimizer(), 1, gamma), 4),
+        "StepLR, lowered by hand": stepped(schedulers.StepLR(make_optimizer(), size, gamma), 6, lowered_at=1),
+    },
+    text="Rates of two groups, epoch by epoch.",
+)
+
+# %% [markdown] hint="schedule_base"
+# `group.setdefault("initial_lr", group["lr"])` writes only if nothing is there. `step` is called by `_initial_step` too, so
+# `last_epoch` starts at −1 and the first step takes it to 0.
+
+# %% [markdown] hint="schedule_base"
+# Where is the optimizer watched? `watch(optimizer)` belongs at the top of `__init__`. In `_update_lr` the order matters: count,
+# ask, remember, write.
+
+# %% [markdown] hint="schedule_base"
+# For `StepLR` the factor is `self.gamma` if `self.last_epoch > 0 and self.last_epoch % self.step_size == 0`, otherwise 1.
+
+
+# %% mutant="schedule_base"
+# Overwrites the initial rate
+# A group that knows its initial rate keeps it: a second scheduler, or one that was made for a loaded optimizer, must not start from
+# the rate of today.
+def __init__(self, optimizer, last_epoch=-1):
+    watch(optimizer)
+    for number, group in enumerate(optimizer.param_groups):
+        if last_epoch == -1:
+            group["initial_lr"] = group["lr"]
+        elif "initial_lr" not in group:
+            raise KeyError(f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler")
+    self.optimizer = optimizer
+    self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+    self.last_epoch = last_epoch
+    self._initial_step()
+
+
+# %% mutant="schedule_base"
+# Resumes with today's rate
+# Whoever resumes must have an initial rate from before. Taking the present one hides that the optimizer wasn't loaded.
+def __init__(self, optimizer, last_epoch=-1):
+    watch(optimizer)
+    for group in optimizer.param_groups:
+        group.setdefault("initial_lr", group["lr"])
+    self.optimizer = optimizer
+    self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+    self.last_epoch = last_epoch
+    self._initial_step()
+
+
+# %% mutant="schedule_base"
+# Only the first group
+# Each group has a rate of its own, and so an initial rate of its own.
+def __init__(self, optimizer, last_epoch=-1):
+    watch(optimizer)
+    for number, group in enumerate(optimizer.param_groups):
+        if last_epoch == -1:
+            group.setdefault("initial_lr", group["lr"])
+        elif "initial_lr" not in group:
+            raise KeyError(f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler")
+    self.optimizer = optimizer
+    self.base_lrs = [optimizer.param_groups[0]["initial_lr"]] * len(optimizer.param_groups)
+    self.last_epoch = last_epoch
+    self._initial_step()
+
+
+# %% mutant="schedule_base"
+# Doesn't watch the optimizer
+# Without `watch`, nobody notices the optimizer's steps: the warning comes to those who do it right, too.
+def __init__(self, optimizer, last_epoch=-1):
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+    for number, group in enumerate(optimizer.param_groups):
+        if last_epoch == -1:
+            group.setdefault("initial_lr", group["lr"])
+        elif "initial_lr" not in group:
+            raise KeyError(f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler")
+    self.optimizer = optimizer
+    self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+    self.last_epoch = last_epoch
+    self._initial_step()
+
+
+# %% mutant="schedule_base"
+# An ordinary first step
+# Some schedulers have a factor for each step but the initial one: only `_initial_step` says that it is.
+def __init__(self, optimizer, last_epoch=-1):
+    watch(optimizer)
+    for number, group in enumerate(optimizer.param_groups):
+        if last_epoch == -1:
+            group.setdefault("initial_lr", group["lr"])
+        elif "initial_lr" not in group:
+            raise KeyError(f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler")
+    self.optimizer = optimizer
+    self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+    self.last_epoch = last_epoch
+    self._step_count, self._is_initial = 0, False
+    self.step()
+
+
+# %% mutant="schedule_base"
+# Asks before it counts
+# `get_lr` answers for the epoch in `last_epoch`, so count first: here every rate comes one epoch late.
+def _update_lr(self):
+    self._last_lr = self.get_lr()
+    self.last_epoch += 1
+    for group, rate in zip(self.optimizer.param_groups, self._last_lr, strict=True):
+        group["lr"] = rate
+
+
+# %% mutant="schedule_base"
+# Silently leaves groups out
+# A group that was added later keeps its rate forever, and nobody is told. `zip` with `strict=True` raises.
+def _update_lr(self):
+    self.last_epoch += 1
+    self._last_lr = self.get_lr()
+    for group, rate in zip(self.optimizer.param_groups, self._last_lr, strict=False):
+        group["lr"] = rate
+
+
+# %% mutant="schedule_base"
+# The first rate for all
+# Each group has a rate of its own.
+def _update_lr(self):
+    self.last_epoch += 1
+    self._last_lr = self.get_lr()
+    for group in self.optimizer.param_groups:
+        group["lr"] = self._last_lr[0]
+
+
+# %% mutant="schedule_base"
+# Remembers the rates of before
+# `get_last_lr` answers with `_last_lr`: the rates that this step has set.
+def _update_lr(self):
+    self.last_epoch += 1
+    self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+    for group, rate in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
+        group["lr"] = rate
+
+
+# %% mutant="schedule_base"
+# Multiplies in epoch 0
+# 0 is divisible by everything: the first rate would be gamma times the initial one.
+def get_lr(self):
+    return self._scaled(self.gamma if self.last_epoch % self.step_size == 0 else 1)
+
+
+# %% mutant="schedule_base"
+# Never in epoch 1
+# Epoch 0 alone is left out. With `step_size=1` the rates are multiplied in epoch 1, too.
+def get_lr(self):
+    return self._scaled(self.gamma if self.last_epoch > 1 and self.last_epoch % self.step_size == 0 else 1)
+
+
+# %% mutant="schedule_base"
+# A closed form
+# The rates are right as long as nobody touches them. A rate that was lowered by hand is forgotten at the next step.
+def get_lr(self):
+    return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+# %% mutant="schedule_base"
+# One epoch late
+# Epoch `step_size` is the first with the lower rate.
+def get_lr(self):
+    late = self.last_epoch > 1 and (self.last_epoch - 1) % self.step_size == 0
+    return self._scaled(self.gamma if late else 1)
+
+
+# %% mutant="schedule_base"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def get_lr(self):
+    from minitorch.optim import lr_scheduler
+
+    return lr_scheduler.StepLR.get_lr(self)
+
+
+# %% [markdown] exercise="schedule_cosine" kind="core" points="2 1" part="mytorch.optim.lr_scheduler:CosineAnnealingLR._next mytorch.optim.lr_scheduler:SequentialLR._begin"
+# ### Exercise 3 · A cosine, and what comes after what
+# In epoch $t$ the cosine schedule is at $\eta_t = \eta_{min} + \frac12 (\eta_0 - \eta_{min}) (1 + \cos \frac{\pi t}{T})$. Write it as
+# PyTorch does, as a recursion: the next rate from the present one, so that it goes on from a rate that somebody has
+# changed. What is $(\eta_t - \eta_{min}) / (\eta_{t-1} - \eta_{min})$? And what do you do in the epoch after the bottom, where
+# that is divided by 0?
+#
+# `SequentialLR.step` asks the scheduler whose turn it is. With milestones `[3, 9]` the first one has epochs 0 to 2, the
+# second 3 to 8, the third all from 9 on. When its turn comes, a scheduler has to begin from its own beginning.
+
+
+# %% docstrings="schedule_cosine"
+def _next():
+    """The rate of a group in epoch `last_epoch`, from `rate`, its rate in the epoch before.
+
+    In the epoch after a bottom, that is after T_max, 3 · T_max, ..., the rate gets the difference of the
+    closed form added to it: what it is in this epoch minus what it was at the bottom, eta_min. `base` is
+    the group's initial rate. `self.T_max` and `self.eta_min` are the constructor's arguments.
+    """
+
+
+def _begin():
+    """Have a scheduler set its first rates, whatever has been set before.
+
+    Most schedulers multiply the rates that they find, so each group of the optimizer first gets its
+    "initial_lr" back. The scheduler has made its first step when it was made: its `last_epoch` becomes -1,
+    and then its `_initial_step()` makes it once more. `self._last_lr` becomes the scheduler's last rates.
+    """
+
+
+# %% check="schedule_cosine"
+generator = check.rng()
+schedulers = mytorch.optim.lr_scheduler
+rates = generator.uniform(0.5, 2.0, size=2).round(2)
+period, lowest = int(generator.integers(3, 6)), round(float(generator.uniform(0.1, 0.3)), 2)
+turns = [int(each) for each in np.cumsum(generator.integers(2, 5, size=2))]
+
+
+def make_optimizer():
+    return mytorch.optim.SGD([{"params": [mytorch.zeros(1)], "lr": float(rate)} for rate in rates], lr=1.0)
+
+
+def stepped(make, times, changed_at=None, to=0.4):
+    """The rates of all epochs, up to a division by zero. In epoch `changed_at` the second one is changed by hand."""
+    optimizer = make_optimizer()
+    scheduler, found = make(optimizer), []
+    for t in range(times):
+        if t == changed_at:
+            optimizer.param_groups[1]["lr"] = to
+        found.append([group["lr"] for group in optimizer.param_groups])
+        optimizer.step()
+        try:
+            scheduler.step()
+        except ZeroDivisionError as error:
+            return [*found, error]
+        if scheduler.get_last_lr() != [group["lr"] for group in optimizer.param_groups]:
+            found.append("the last rates are others")
+    return found
+
+
+def cosine(optimizer):
+    return schedulers.CosineAnnealingLR(optimizer, period, lowest)
+
+
+def sequence(optimizer):
+    parts = schedulers.LinearLR(optimizer, 0.2, total_iters=9), schedulers.ExponentialLR(optimizer, 0.5)
+    return schedulers.SequentialLR(optimizer, [*parts, schedulers.LambdaLR(optimizer, lambda t: 3 - t / 10)], turns)
+
+
+check.show(
+    {
+        "rates of the groups": rates,
+        "T_max, eta_min": [period, lowest],
+        "cosine down": stepped(cosine, period + 1),
+        "cosine, three times T_max": stepped(cosine, 3 * period + 3)[period + 1 :],
+        "cosine to 0": stepped(lambda o: schedulers.CosineAnnealingLR(o, period), 2 * period + 2),
+        "cosine, lowered by hand": stepped(cosine, 2 * period + 2, changed_at=1),
+        "cosine, set to eta_min by hand": stepped(cosine, period + 1, changed_at=1, to=lowest),
+        "cosine, raised at the bottom": stepped(cosine, period + 3, changed_at=period),
+        "T_max 1": stepped(lambda o: schedulers.CosineAnnealingLR(o, 1, lowest), 5),
+        "milestones": turns,
+        "sequence": stepped(sequence, turns[1] + 4),
+        "one scheduler": stepped(lambda o: schedulers.SequentialLR(o, [schedulers.StepLR(o, 2)], []), 5),
+    },
+    rtol=1e-6,
+    text="Rates of two groups, epoch by epoch.",
+)
+
+# %% [markdown] hint="schedule_cosine"
+# In the quotient $\eta_0 - \eta_{min}$ and ½ cancel. What is left has a cosine of this epoch above and one of the epoch
+# before below. So the *distance from eta_min* is what you multiply.
+
+# %% [markdown] hint="schedule_cosine"
+# The epoch before was a bottom if `(self.last_epoch - 1) % (2 * self.T_max) == self.T_max`. From there the closed form rises by
+# $\frac12 (\eta_0 - \eta_{min}) (1 - \cos \frac{\pi}{T})$.
+
+# %% [markdown] hint="schedule_cosine"
+# Otherwise `(1 + cos(pi * t / T)) / (1 + cos(pi * (t - 1) / T)) * (rate - eta_min) + eta_min`. `_begin` has four lines: a
+# loop that writes `group["lr"] = group["initial_lr"]`, the epoch, the step, and `scheduler.get_last_lr()`.
+
+
+# %% mutant="schedule_cosine"
+# A closed form
+# As long as nobody touches the rates they are right. PyTorch's cosine goes on from the rate that it finds.
+def _next(self, rate, base):
+    height = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
+    return self.eta_min + (base - self.eta_min) * height / 2
+
+
+# %% mutant="schedule_cosine"
+# Stays at the bottom
+# Many expect it, but PyTorch's cosine climbs again after `T_max`.
+def _next(self, rate, base):
+    if self.last_epoch > self.T_max:
+        return self.eta_min
+    now, before = (1 + math.cos(math.pi * epoch / self.T_max) for epoch in (self.last_epoch, self.last_epoch - 1))
+    return now / before * (rate - self.eta_min) + self.eta_min
+
+
+# %% mutant="schedule_cosine"
+# Multiplies the rate
+# The quotient is one of distances from eta_min. Multiplied by it, the rate itself would go to 0.
+def _next(self, rate, base):
+    if (self.last_epoch - 1) % (2 * self.T_max) == self.T_max:
+        return rate + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
+    now, before = (1 + math.cos(math.pi * epoch / self.T_max) for epoch in (self.last_epoch, self.last_epoch - 1))
+    return now / before * rate
+
+
+# %% mutant="schedule_cosine"
+# Only the first bottom
+# The cosine comes to the bottom again after 3 · T_max, 5 · T_max, ...; there, too, the quotient divides by 0.
+def _next(self, rate, base):
+    if self.last_epoch - 1 == self.T_max:
+        return rate + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
+    now, before = (1 + math.cos(math.pi * epoch / self.T_max) for epoch in (self.last_epoch, self.last_epoch - 1))
+    return now / before * (rate - self.eta_min) + self.eta_min
+
+
+# %% mutant="schedule_cosine"
+# Asks the rate where the bottom is
+# A rate can be at eta_min because somebody set it. The epochs say where the bottom is: T_max, 3 · T_max, ...
+def _next(self, rate, base):
+    if math.isclose(rate, self.eta_min, abs_tol=1e-12):
+        return rate + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
+    now, before = (1 + math.cos(math.pi * epoch / self.T_max) for epoch in (self.last_epoch, self.last_epoch - 1))
+    return now / before * (rate - self.eta_min) + self.eta_min
+
+
+# %% mutant="schedule_cosine"
+# A closed form after the bottom
+# The difference is added to the rate that is there. Whoever changed it at the bottom finds the change again.
+def _next(self, rate, base):
+    if (self.last_epoch - 1) % (2 * self.T_max) == self.T_max:
+        return self.eta_min + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
+    now, before = (1 + math.cos(math.pi * epoch / self.T_max) for epoch in (self.last_epoch, self.last_epoch - 1))
+    return now / before * (rate - self.eta_min) + self.eta_min
+
+
+# %% mutant="schedule_cosine"
+# Rises by the whole rate
+# The closed form rises by a part of the distance between the initial rate and eta_min, not of the initial rate.
+def _next(self, rate, base):
+    if (self.last_epoch - 1) % (2 * self.T_max) == self.T_max:
+        return rate + base * (1 - math.cos(math.pi / self.T_max)) / 2
+    now, before = (1 + math.cos(math.pi * epoch / self.T_max) for epoch in (self.last_epoch, self.last_epoch - 1))
+    return now / before * (rate - self.eta_min) + self.eta_min
+
+
+# %% mutant="schedule_cosine"
+# Begins where the last one ended
+# The new scheduler multiplies the rates that it finds. Its own beginning is the initial rate of each group.
+def _begin(self, scheduler):
+    scheduler.last_epoch = -1
+    scheduler._initial_step()
+    self._last_lr = scheduler.get_last_lr()
+
+
+# %% mutant="schedule_cosine"
+# Begins with epoch 1
+# The scheduler made its first step when it was made and is in epoch 0. The next would be its second.
+def _begin(self, scheduler):
+    for group in self.optimizer.param_groups:
+        group["lr"] = group["initial_lr"]
+    scheduler._initial_step()
+    self._last_lr = scheduler.get_last_lr()
+
+
+# %% mutant="schedule_cosine"
+# An ordinary step
+# Some schedulers have a factor for each step but the initial one: only `_initial_step` says that it is.
+def _begin(self, scheduler):
+    for group in self.optimizer.param_groups:
+        group["lr"] = group["initial_lr"]
+    scheduler.last_epoch = -1
+    scheduler.step()
+    self._last_lr = scheduler.get_last_lr()
+
+
+# %% mutant="schedule_cosine"
+# The first group's rate
+# Each group has an initial rate of its own.
+def _begin(self, scheduler):
+    for group in self.optimizer.param_groups:
+        group["lr"] = self.optimizer.param_groups[0]["initial_lr"]
+    scheduler.last_epoch = -1
+    scheduler._initial_step()
+    self._last_lr = scheduler.get_last_lr()
+
+
+# %% mutant="schedule_cosine"
+# Forgets the last rates
+# `get_last_lr` answers with `_last_lr`, so it has to be set here, too.
+def _begin(self, scheduler):
+    for group in self.optimizer.param_groups:
+        group["lr"] = group["initial_lr"]
+    scheduler.last_epoch = -1
+    scheduler._initial_step()
+    self._last_lr = [0.0 for _ in self.optimizer.param_groups]
+
+
+# %% mutant="schedule_cosine"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def _next(self, rate, base):
+    import minitorch
+
+    return minitorch.optim.lr_scheduler.CosineAnnealingLR.get_lr(self)[0]
+
+
+# %% [markdown] exercise="schedule_plateau" kind="core" points="1 2" part="mytorch.optim.lr_scheduler:ReduceLROnPlateau._is_better mytorch.optim.lr_scheduler:ReduceLROnPlateau.step"
+# ### Exercise 4 · When progress stops
+# `ReduceLROnPlateau` gets a metric after each epoch: a loss (`mode="min"`) or an accuracy (`mode="max"`). What counts as
+# an improvement, how long it waits, and how far it goes down are attributes, named as the constructor's arguments.
+
+
+# %% docstrings="schedule_plateau"
+def _is_better():
+    """Whether the metric `a` improves on `best` by more than the threshold.
+
+    `self.mode` is "min" (lower is better) or "max". With `self.threshold_mode` "rel" the metric has to get
+    below best · (1 - threshold), or above best · (1 + threshold); with "abs" below best - threshold, or
+    above best + threshold.
+    """
+
+
+def step():
+    """End an epoch in which the metric was `metrics`, a number or a tensor without dimensions.
+
+    Count the epoch in `last_epoch`. If the metric is better than `self.best`, it becomes the best, and
+    `num_bad_epochs` goes back to 0; otherwise `num_bad_epochs` goes up by 1.
+    While `cooldown_counter` is above 0, it goes down by 1, and `num_bad_epochs` is set to 0.
+    If `num_bad_epochs` is above `patience` now, each rate is multiplied by `factor`, but doesn't get below
+    its entry in `min_lrs`, and stays as it is if the change isn't above `eps`. Then `num_bad_epochs` is
+    0, and `cooldown_counter` is `cooldown`.
+
+    `_last_lr` is the list of the rates at the end: `self._scaled(1)`.
+    """
+
+
+# %% check="schedule_plateau"
+generator = check.rng()
+rates = generator.uniform(0.5, 2.0, size=2).round(2)
+best = round(float(generator.uniform(2.0, 4.0)), 2)
+steps = [1.0, 0.9, 0.88, 0.7, 0.71, 0.705, 0.72, 0.73, 0.74, 0.6, 0.61, 0.62, 0.63, 0.64, 0.65, 0.66, 0.67]
+metrics = [round(best * each, 4) for each in steps]
+
+
+def run(metrics, lowest=None, **options):
+    groups = [{"params": [mytorch.zeros(1)], "lr": float(rate)} for rate in rates]
+    optimizer = mytorch.optim.SGD(groups, lr=1.0)
+    plateau = mytorch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **options)
+    plateau.min_lrs = lowest or plateau.min_lrs
+    found = []
+    for metric in metrics:
+        plateau.step(mytorch.tensor(metric))
+        now = [group["lr"] for group in optimizer.param_groups]
+        counts = plateau.num_bad_epochs, plateau.cooldown_counter
+        found.append([*now, *counts] if plateau.get_last_lr() == now else "the last rates are others")
+    return [*found, plateau.best, plateau.last_epoch]
+
+
+def better(a, other, **options):
+    optimizer = mytorch.optim.SGD([mytorch.zeros(1)], lr=1.0)
+    return mytorch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **options)._is_better(a, other)
+
+
+marks = [-0.35, -0.25, -0.15, -0.05, 0.05, 0.15, 0.25, 0.35]
+modes = [(mode, kind) for mode in ("min", "max") for kind in ("rel", "abs")]
+check.show(
+    {
+        "rates of the groups": rates,
+        "metrics": metrics,
+        **{
+            f"better than {best} by 0.2, {mode}, {kind}": [
+                better(
+                    best * (1 + mark) if kind == "rel" else best + mark,
+                    best,
+                    mode=mode,
+                    threshold=0.2,
+                    threshold_mode=kind,
+                )
+                for mark in marks
+            ]
+            for mode, kind in modes
+        },
+        "better than -1 by 0.2, min, rel": [better(a, -1.0, threshold=0.2) for a in (-1.3, -1.1, -0.9, -0.7)],
+        "equal, threshold 0": [better(best, best, threshold=0.0, mode=mode) for mode in ("min", "max")],
+        "better than infinity": [better(best, math.inf), better(best, -math.inf, mode="max")],
+        "patience 2": run(metrics, patience=2),
+        "no patience": run(metrics, patience=0, factor=0.5),
+        "cooldown 2": run(metrics, patience=1, cooldown=2, factor=0.5),
+        "better in the cooldown": run(metrics, patience=0, cooldown=3, factor=0.5),
+        "maximum": run([-metric for metric in metrics], patience=2, mode="max", factor=0.5),
+        "lowest rates 0.2 and 0.4": run(metrics, lowest=[0.2, 0.4], patience=0, factor=0.5),
+        "eps": run(metrics, patience=0, factor=0.5, eps=0.2),
+    },
+    rtol=1e-5,
+    text="After each epoch: the two rates, the bad epochs, what is left of the cooldown. At the end the best, and the epoch.",
+)
+
+# %% [markdown] hint="schedule_plateau"
+# Four cases for `_is_better`, two lines each. A metric that is exactly at the limit isn't better. The order in `step`: compare, cool down,
+# reduce.
+
+# %% [markdown] hint="schedule_plateau"
+# `float(metrics)` takes tensors, too. A good epoch during the cooldown still sets the best.
+
+# %% [markdown] hint="schedule_plateau"
+# To reduce: for each group and its lowest rate, `reduced = max(group["lr"] * self.factor, lowest)`; write it if `group["lr"] - reduced >
+# self.eps`. The cooldown starts even if no rate changed.
+
+
+# %% mutant="schedule_plateau"
+# Any improvement
+# The metric has to be better by more than the threshold, or noise alone would count as progress.
+def _is_better(self, a, best):
+    return a < best if self.mode == "min" else a > best
+
+
+# %% mutant="schedule_plateau"
+# At least the threshold
+# The metric has to be better than the limit: with threshold 0, the same loss again is no progress.
+def _is_better(self, a, best):
+    sign = 1 if self.mode == "min" else -1
+    limit = best * (1 - sign * self.threshold) if self.threshold_mode == "rel" else best - sign * self.threshold
+    return sign * a <= sign * limit
+
+
+# %% mutant="schedule_plateau"
+# Always relative
+# With `threshold_mode="abs"` the threshold is taken off the best as it is, not times the best.
+def _is_better(self, a, best):
+    if self.mode == "min":
+        return a < best * (1 - self.threshold)
+    return a > best * (1 + self.threshold)
+
+
+# %% mutant="schedule_plateau"
+# Always lower
+# In mode "max" higher is better.
+def _is_better(self, a, best):
+    return a < (best * (1 - self.threshold) if self.threshold_mode == "rel" else best - self.threshold)
+
+
+# %% mutant="schedule_plateau"
+# A margin of absolute size
+# For a best below 0, PyTorch's relative limit, best · (1 - threshold), is *above* it. Yours is below.
+def _is_better(self, a, best):
+    margin = self.threshold * (abs(best) if self.threshold_mode == "rel" else 1)
+    if math.isinf(best):
+        return True
+    return a < best - margin if self.mode == "min" else a > best + margin
+
+
+# %% mutant="schedule_plateau"
+# Loses patience early
+# With patience 2, two bad epochs are allowed, and the third lowers the rate: compare with >, not with >=.
+def step(self, metrics):
+    self.last_epoch += 1
+    current = float(metrics)
+    if self._is_better(current, self.best):
+        self.best, self.num_bad_epochs = current, 0
+    else:
+        self.num_bad_epochs += 1
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    if self.num_bad_epochs >= max(self.patience, 1):
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+            reduced = max(group["lr"] * self.factor, lowest)
+            if group["lr"] - reduced > self.eps:
+                group["lr"] = reduced
+        self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+    self._last_lr = self._scaled(1)
+
+
+# %% mutant="schedule_plateau"
+# Never forgives
+# An improvement sets the count of bad epochs back to 0.
+def step(self, metrics):
+    self.last_epoch += 1
+    current = float(metrics)
+    if self._is_better(current, self.best):
+        self.best = current
+    else:
+        self.num_bad_epochs += 1
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    if self.num_bad_epochs > self.patience:
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+            reduced = max(group["lr"] * self.factor, lowest)
+            if group["lr"] - reduced > self.eps:
+                group["lr"] = reduced
+        self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+    self._last_lr = self._scaled(1)
+
+
+# %% mutant="schedule_plateau"
+# No cooldown
+# After a reduction, `cooldown` epochs don't count, however bad they are.
+def step(self, metrics):
+    self.last_epoch += 1
+    current = float(metrics)
+    if self._is_better(current, self.best):
+        self.best, self.num_bad_epochs = current, 0
+    else:
+        self.num_bad_epochs += 1
+    if self.num_bad_epochs > self.patience:
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+            reduced = max(group["lr"] * self.factor, lowest)
+            if group["lr"] - reduced > self.eps:
+                group["lr"] = reduced
+        self.num_bad_epochs = 0
+    self._last_lr = self._scaled(1)
+
+
+# %% mutant="schedule_plateau"
+# Deaf in the cooldown
+# Bad epochs don't count in the cooldown, but an improvement still sets the best: compare first, then cool down.
+def step(self, metrics):
+    self.last_epoch += 1
+    current = float(metrics)
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    elif self._is_better(current, self.best):
+        self.best, self.num_bad_epochs = current, 0
+    else:
+        self.num_bad_epochs += 1
+    if self.num_bad_epochs > self.patience:
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+            reduced = max(group["lr"] * self.factor, lowest)
+            if group["lr"] - reduced > self.eps:
+                group["lr"] = reduced
+        self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+    self._last_lr = self._scaled(1)
+
+
+# %% mutant="schedule_plateau"
+# One lowest rate for all
+# Each group has an entry of its own in `min_lrs`.
+def step(self, metrics):
+    self.last_epoch += 1
+    current = float(metrics)
+    if self._is_better(current, self.best):
+        self.best, self.num_bad_epochs = current, 0
+    else:
+        self.num_bad_epochs += 1
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    if self.num_bad_epochs > self.patience:
+        for group, lowest in zip(self.optimizer.param_groups, [self.min_lrs[0]] * len(self.min_lrs), strict=True):
+            reduced = max(group["lr"] * self.factor, lowest)
+            if group["lr"] - reduced > self.eps:
+                group["lr"] = reduced
+        self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+    self._last_lr = self._scaled(1)
+
+
+# %% mutant="schedule_plateau"
+# No lowest rate
+# No rate gets below its entry in `min_lrs`.
+def step(self, metrics):
+    self.last_epoch += 1
+    current = float(metrics)
+    if self._is_better(current, self.best):
+        self.best, self.num_bad_epochs = current, 0
+    else:
+        self.num_bad_epochs += 1
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    if self.num_bad_epochs > self.patience:
+        for group in self.optimizer.param_groups:
+            reduced = group["lr"] * self.factor
+            if group["lr"] - reduced > self.eps:
+                group["lr"] = reduced
+        self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+    self._last_lr = self._scaled(1)
+
+
+# %% mutant="schedule_plateau"
+# Compares with the epoch before
+# The metric is compared with the best so far. After a bad epoch the next one looks good beside it.
+def step(self, metrics):
+    self.last_epoch += 1
+    current = float(metrics)
+    if self._is_better(current, self.best):
+        self.num_bad_epochs = 0
+    else:
+        self.num_bad_epochs += 1
+    self.best = current
+    if self.cooldown_counter > 0:
+        self.cooldown_counter -= 1
+        self.num_bad_epochs = 0
+    if self.num_bad_epochs > self.patience:
+        for group, lowest in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+            reduced = max(group["lr"] * self.factor, lowest)
+            if group["lr"] - reduced > self.eps:
+                group["lr"] = reduced
+        self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+    self._last_lr = self._scaled(1)
+
+
+# %% mutant="schedule_plateau"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def step(self, metrics):
+    from minitorch.optim import lr_scheduler
+
+    lr_scheduler.ReduceLROnPlateau.step(self, float(metrics))
+
+
+# %% [markdown] exercise="schedule_average" kind="build" points=2
+# ### Exercise 5 · An average of the weights
+# Write an exponential moving average of a model's parameters that starts at 0 and is corrected, as Adam's means are.
+#
+# - `update(model)` takes the present parameters into the average: `a ← decay · a + (1 − decay) · w`. Buffers, such as a
+#   batch norm's statistics, aren't averaged: remember a copy of the present ones.
+# - `swapped_in(model)` is used in a `with` statement. Inside, the model's parameters hold the corrected averages, `a / (1 − decayᵗ)` after
+#   `t` updates, and its buffers the remembered ones. Afterwards the model has its own values again, also if an error was
+#   raised inside. Write values into the parameters (`copy_`), so that an optimizer goes on holding them.
+#
+# `@contextmanager` makes a context manager of a function: what comes before its `yield` runs first, what comes after it
+# in a `finally` runs in any case. Nothing here is to be recorded by autograd.
+
+
+# %% solution="schedule_average"
+class ExponentialAverage:
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        ### BEGIN SOLUTION
+        self.decay, self.updates = decay, 0
+        self.averages = [torch.zeros_like(each) for each in model.parameters()]
+        self.buffers = [each.clone() for each in model.buffers()]
+        ### END SOLUTION
+
+    @torch.no_grad()
+    def update(self, model: nn.Module) -> None:
+        ### BEGIN SOLUTION
+        self.updates += 1
+        for average, parameter in zip(self.averages, model.parameters(), strict=True):
+            average.mul_(self.decay).add_((1 - self.decay) * parameter)
+        self.buffers = [each.clone() for each in model.buffers()]
+        ### END SOLUTION
+
+    @contextmanager
+    def swapped_in(self, model: nn.Module):
+        ### BEGIN SOLUTION
+        correction = 1 - self.decay**self.updates
+        held = [*model.parameters(), *model.buffers()]
+        own = [each.detach().clone() for each in held]
+        averaged = [*(average / correction for average in self.averages), *self.buffers]
+
+        def write(values):
+            with torch.no_grad():
+                for each, value in zip(held, values, strict=True):
+                    each.copy_(value)
+
+        write(averaged)
+        try:
+            yield
+        finally:
+            write(own)
+        ### END SOLUTION
+
+
+# %% check="schedule_average"
+generator = check.rng()
+decay = float(generator.choice([0.5, 0.75, 0.9]))
+torch.manual_seed(check.seed())
+model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+average = ExponentialAverage(model, decay)
+memory = [parameter.data_ptr() for parameter in model.parameters()]
+
+
+def values():
+    return {name: each.detach().clone() for name, each in model.state_dict().items()}
+
+
+shown = {"decay": decay}
+for number in range(1, 4):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.tensor(generator.normal(size=tuple(parameter.shape)).round(2)))
+    model(torch.tensor(generator.normal(size=(4, 2)).round(2), dtype=torch.float32))
+    average.update(model)
+    shown[f"update {number}: weight"] = model[0].weight.detach().clone()
+    with average.swapped_in(model):
+        shown[f"update {number}: average"] = model[0].weight.detach().clone()
+model(torch.ones(3, 2))  # the statistics move on
+own = values()
+
+
+def failing():
+    with average.swapped_in(model):
+        shown["inside"] = values()
+        shown["same memory"] = memory == [parameter.data_ptr() for parameter in model.parameters()]
+        raise RuntimeError("something failed inside")
+
+
+shown["an error inside"] = check.error(failing)
+shown["the model's own, before"] = own
+shown["and afterwards"] = values()
+shown["still leaves that require grad"] = [each.is_leaf and each.requires_grad for each in model.parameters()]
+check.show(shown, text="A linear layer and a batch norm. The weights are drawn anew before each update.")
+
+# %% [markdown] hint="schedule_average"
+# After the first update the corrected average is the weight itself: `(1 − decay) · w / (1 − decay)`. Try it on paper, then
+# count the updates.
+
+# %% [markdown] hint="schedule_average"
+# `list(model.buffers())` holds the buffers themselves, which go on changing. Remember `each.clone()`.
+
+# %% [markdown] hint="schedule_average"
+# In `swapped_in`: clone the model's parameters and buffers, write the averages, `try: yield`, `finally:` write the clones back. Put each
+# writing into `with torch.no_grad():`.
+
+
+# %% mutant="schedule_average"
+# No correction
+# The average starts at 0 and is too small at first: divide by 1 − decayᵗ.
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay = decay
+        self.averages = [torch.zeros_like(each) for each in model.parameters()]
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @torch.no_grad()
+    def update(self, model):
+        for average, parameter in zip(self.averages, model.parameters(), strict=True):
+            average.mul_(self.decay).add_((1 - self.decay) * parameter)
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @contextmanager
+    def swapped_in(self, model):
+        held = [*model.parameters(), *model.buffers()]
+        own = [each.detach().clone() for each in held]
+        with torch.no_grad():
+            for each, value in zip(held, [*self.averages, *self.buffers], strict=True):
+                each.copy_(value)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for each, value in zip(held, own, strict=True):
+                    each.copy_(value)
+
+
+# %% mutant="schedule_average"
+# Not after an error
+# When something fails inside, the model keeps the averages, and training goes on from them. Put the weights back in a `finally`.
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.updates = decay, 0
+        self.averages = [torch.zeros_like(each) for each in model.parameters()]
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @torch.no_grad()
+    def update(self, model):
+        self.updates += 1
+        for average, parameter in zip(self.averages, model.parameters(), strict=True):
+            average.mul_(self.decay).add_((1 - self.decay) * parameter)
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @contextmanager
+    def swapped_in(self, model):
+        held = [*model.parameters(), *model.buffers()]
+        own = [each.detach().clone() for each in held]
+        correction = 1 - self.decay**self.updates
+        with torch.no_grad():
+            for each, value in zip(held, [*(a / correction for a in self.averages), *self.buffers], strict=True):
+                each.copy_(value)
+        yield
+        with torch.no_grad():
+            for each, value in zip(held, own, strict=True):
+                each.copy_(value)
+
+
+# %% mutant="schedule_average"
+# The buffers of today
+# Inside, the statistics are those that the model has now. They belong with the weights of the last update: copy them there.
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.updates = decay, 0
+        self.averages = [torch.zeros_like(each) for each in model.parameters()]
+
+    @torch.no_grad()
+    def update(self, model):
+        self.updates += 1
+        for average, parameter in zip(self.averages, model.parameters(), strict=True):
+            average.mul_(self.decay).add_((1 - self.decay) * parameter)
+
+    @contextmanager
+    def swapped_in(self, model):
+        held = list(model.parameters())
+        own = [each.detach().clone() for each in held]
+        correction = 1 - self.decay**self.updates
+        with torch.no_grad():
+            for each, value in zip(held, self.averages, strict=True):
+                each.copy_(value / correction)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for each, value in zip(held, own, strict=True):
+                    each.copy_(value)
+
+
+# %% mutant="schedule_average"
+# Starts with the initial weights
+# That is PyTorch's way. This average starts at 0, so that after the correction all weights count as the formula says.
+class ExponentialAverage:
+    def __init__(self, model, decay):
+        self.decay, self.averages = decay, None
+
+    @torch.no_grad()
+    def update(self, model):
+        if self.averages is None:
+            self.averages = [each.detach().clone() for each in model.parameters()]
+        for average, parameter in zip(self.averages, model.parameters(), strict=True):
+            average.mul_(self.decay).add_((1 - self.decay) * parameter)
+        self.buffers = [each.clone() for each in model.buffers()]
+
+    @contextmanager
+    def swapped_in(self, model):
+        held = [*model.parameters(), *model.buffers()]
+        own = [each.detach().clone() for each in held]
+        with torch.no_grad():
+            for each, value in zip(held, [*self.averages, *self.buffers], strict=True):
+                each.copy_(value)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for each, value in zip(held, own, strict=True):
+                    each.copy_(value)
+
+
+# %% [markdown] exercise="schedule_repair_resume" kind="repair" points=3
+# ### Exercise 6 · The resumed run starts at full rate
+# `save` makes a checkpoint, and `resume` goes on from it in a new process. A run with a cosine schedule of ten epochs was
+# interrupted after six. Its rate should go on with 0.35, 0.21, 0.10. It starts at 0.35, and then:
+#
+# ```text
+# epoch 6   rate 0.35
+# epoch 7   rate 0.34
+# epoch 8   rate 0.31
+# ```
+#
+# With a linear warm-up the first rate is wrong as well. Repair both functions. Whatever scheduler `make_scheduler` makes, rates and
+# weights must go on as if nothing had happened. A checkpoint stays what it was when it was saved, and can be resumed twice.
+
+
+# %% solution="schedule_repair_resume"
+def save(model: nn.Module, optimizer: torch.optim.Optimizer, scheduler) -> dict:
+    ### BEGIN SOLUTION
+    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+    return {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
+    ### END SOLUTION
+    ### BEGIN STUB
+    # parts = {"model": model, "optimizer": optimizer}
+    # return {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
+    ### END STUB
+
+
+def resume(checkpoint: dict, make_model, make_optimizer, make_scheduler) -> tuple:
+    """The model, the optimizer and the scheduler, made anew and brought to where they were."""
+    ### BEGIN SOLUTION
+    model = make_model()
+    optimizer = make_optimizer(model.parameters())
+    scheduler = make_scheduler(optimizer)  # sets rates, so the saved ones are loaded afterwards
+    checkpoint = copy.deepcopy(checkpoint)
+    model.load_state_dict(checkpoint["model"])
+    optimizer.load_state_dict(checkpoint["optimizer"])
+    scheduler.load_state_dict(checkpoint["scheduler"])
+    return model, optimizer, scheduler
+    ### END SOLUTION
+    ### BEGIN STUB
+    # model = make_model()
+    # model.load_state_dict(checkpoint["model"])
+    # optimizer = make_optimizer(model.parameters())
+    # optimizer.load_state_dict(checkpoint["optimizer"])
+    # scheduler = make_scheduler(optimizer)
+    # return model, optimizer, scheduler
+    ### END STUB
+
+
+# %% check="schedule_repair_resume"
+generator = check.rng()
+rate, period = round(float(generator.uniform(0.1, 0.3)), 2), int(generator.integers(6, 9))
+schedules = torch.optim.lr_scheduler
+makers = {
+    "cosine": lambda o: schedules.CosineAnnealingLR(o, period),
+    "a function": lambda o: schedules.LambdaLR(o, lambda t: 1 / (1 + t)),
+    "linear warm-up": lambda o: schedules.LinearLR(o, 0.25, total_iters=period),
+    "in turn": lambda o: schedules.SequentialLR(
+        o, [schedules.LinearLR(o, 0.5, total_iters=2), schedules.ExponentialLR(o, 0.5)], [2]
+    ),
+    "plateau": lambda o: schedules.ReduceLROnPlateau(o, factor=0.5, patience=1),
+    "one cycle": lambda o: schedules.OneCycleLR(o, rate, 12),
+}
+
+
+def go_on(model, optimizer, scheduler, epochs):
+    """The rate, the momentum and the weight in each epoch."""
+    found = []
+    for _ in range(epochs):
+        optimizer.zero_grad()
+        (model.weight**2).sum().backward()
+        optimizer.step()
+        group = optimizer.param_groups[0]
+        found.append([group["lr"], group["momentum"], model.weight.item()])
+        scheduler.step(1.0) if isinstance(scheduler, schedules.ReduceLROnPlateau) else scheduler.step()
+    return found
+
+
+def make_model():
+    torch.manual_seed(check.seed())
+    return nn.Linear(1, 1, bias=False)
+
+
+def make_optimizer(parameters):
+    return torch.optim.SGD(parameters, lr=rate, momentum=0.5)
+
+
+shown = {"rate, T_max": [rate, period]}
+for name, make_scheduler in makers.items():
+    model = make_model()
+    optimizer = make_optimizer(model.parameters())
+    run = model, optimizer, make_scheduler(optimizer)
+    go_on(*run, 3)
+    checkpoint = save(*run)
+    go_on(*run, 1)
+    for attempt in ("resumed", "resumed again"):
+        shown[f"{name}: {attempt}"] = go_on(*resume(checkpoint, make_model, make_optimizer, make_scheduler), 3)
+check.show(
+    shown,
+    text="Saved after three epochs; the run then went on by one more. Rate, momentum and weight of the next three epochs.",
+)
+
+# %% [markdown] hint="schedule_repair_resume"
+# Which of the three has to know the number of the epoch? Look at what `save` keeps.
+
+# %% [markdown] hint="schedule_repair_resume"
+# A scheduler's constructor makes a first step, which writes a rate into the groups. What has been loaded before that is
+# overwritten.
+
+# %% [markdown] hint="schedule_repair_resume"
+# Make all three first, in the order model, optimizer, scheduler. Then load all three. Loading may keep what it is given, so
+# load a `copy.deepcopy` of the checkpoint.
+
+
+# %% mutant="schedule_repair_resume"
+# Made after the optimizer was loaded
+# The constructor of a warm-up multiplies the loaded rate by its first factor. Make the scheduler before you load.
+def save(model, optimizer, scheduler):
+    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+    return {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
+
+
+def resume(checkpoint, make_model, make_optimizer, make_scheduler):
+    checkpoint = copy.deepcopy(checkpoint)
+    model = make_model()
+    model.load_state_dict(checkpoint["model"])
+    optimizer = make_optimizer(model.parameters())
+    optimizer.load_state_dict(checkpoint["optimizer"])
+    scheduler = make_scheduler(optimizer)
+    scheduler.load_state_dict(checkpoint["scheduler"])
+    return model, optimizer, scheduler
+
+
+# %% mutant="schedule_repair_resume"
+# Keeps the number of the epoch alone
+# A plateau has its best and its bad epochs, a sequence its schedulers: take all of `state_dict`.
+def save(model, optimizer, scheduler):
+    parts = {"model": model, "optimizer": optimizer}
+    saved = {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
+    return saved | {"epoch": scheduler.last_epoch}
+
+
+def resume(checkpoint, make_model, make_optimizer, make_scheduler):
+    model = make_model()
+    optimizer = make_optimizer(model.parameters())
+    scheduler = make_scheduler(optimizer)
+    checkpoint = copy.deepcopy(checkpoint)
+    model.load_state_dict(checkpoint["model"])
+    optimizer.load_state_dict(checkpoint["optimizer"])
+    scheduler.last_epoch = checkpoint["epoch"]
+    return model, optimizer, scheduler
+
+
+# %% mutant="schedule_repair_resume"
+# No copy
+# A state_dict shares its tensors with the model and the optimizer, so the epoch that came after the checkpoint is in it.
+def save(model, optimizer, scheduler):
+    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+    return {name: part.state_dict() for name, part in parts.items()}
+
+
+def resume(checkpoint, make_model, make_optimizer, make_scheduler):
+    model = make_model()
+    optimizer = make_optimizer(model.parameters())
+    scheduler = make_scheduler(optimizer)
+    model.load_state_dict(checkpoint["model"])
+    optimizer.load_state_dict(checkpoint["optimizer"])
+    scheduler.load_state_dict(checkpoint["scheduler"])
+    return model, optimizer, scheduler
+
+
+# %% mutant="schedule_repair_resume"
+# Resumed once
+# An optimizer's `load_state_dict` may keep the tensors that it is given: the resumed run then writes its momentum into the
+# checkpoint. Load a copy.
+def save(model, optimizer, scheduler):
+    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+    return {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
+
+
+def resume(checkpoint, make_model, make_optimizer, make_scheduler):
+    model = make_model()
+    optimizer = make_optimizer(model.parameters())
+    scheduler = make_scheduler(optimizer)
+    for name, part in (("model", model), ("optimizer", optimizer), ("scheduler", scheduler)):
+        part.load_state_dict(checkpoint[name])
+    return model, optimizer, scheduler
+
+
+# %% mutant="schedule_repair_resume"
+# Replays the steps
+# As many `scheduler.step()` as before bring back closed forms, but a recursion multiplies the loaded rate once more.
+def save(model, optimizer, scheduler):
+    parts = {"model": model, "optimizer": optimizer}
+    saved = {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
+    return saved | {"epoch": scheduler.last_epoch}
+
+
+def resume(checkpoint, make_model, make_optimizer, make_scheduler):
+    checkpoint = copy.deepcopy(checkpoint)
+    model = make_model()
+    model.load_state_dict(checkpoint["model"])
+    optimizer = make_optimizer(model.parameters())
+    optimizer.load_state_dict(checkpoint["optimizer"])
+    scheduler = make_scheduler(optimizer)
+    for _ in range(checkpoint["epoch"]):
+        if isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
+            scheduler.step(1.0)
+        else:
+            scheduler.step()
+    return model, optimizer, scheduler
+
+
+# %% [markdown] exercise="schedule_measure_limit" kind="measure" points=2
+# ### Exercise 7 · The largest stable rate
+# `train(lr)` makes 200 steps of gradient descent on a loss that you can't see, a parabola in several weights. It returns the
+# losses, the first one from before the first step. A rate is **stable** if the last loss isn't above the first, and is a
+# number.
+#
+# Find by experiment the largest stable rate, to within 1 %. It is somewhere between $2^{-12}$ and $2^{6}$. In the second problem the
+# parabola is the same and SGD has momentum; the third is four times as steep. Compare the numbers with $2 / c$,
+# where $c$ is the largest curvature, and with $2 (1 + \mu) / c$. Two more `train` aren't parabolas: one's last loss is `nan`
+# from some rate on, the other's stays what it was.
+
+
+# %% setup=true
+def parabola(curvatures, momentum):
+    """A function train(lr): the losses of 200 steps on the sum of curvature * w ** 2 / 2, from w = 1."""
+
+    def train(lr):
+        w, velocity, losses = np.ones(len(curvatures)), np.zeros(len(curvatures)), []
+        with np.errstate(all="ignore"):
+            for _ in range(201):
+                losses.append(float((curvatures * w**2).sum() / 2))
+                velocity = momentum * velocity + curvatures * w
+                w = w - lr * velocity
+        return losses
+
+    return train
+
+
+# %% solution="schedule_measure_limit"
+def largest_stable_rate(train) -> float:
+    ### BEGIN SOLUTION
+    stable, unstable = 2.0**-12, 2.0**6
+    while unstable / stable > 1.005:
+        middle = math.sqrt(stable * unstable)
+        losses = train(middle)
+        if losses[-1] <= losses[0]:
+            stable = middle
+        else:
+            unstable = middle
+    return stable
+    ### END SOLUTION
+
+
+# %% check="schedule_measure_limit"
+generator = check.rng()
+curvatures = np.array([0.01, 0.3, 1.0]) * float(np.exp(generator.uniform(0, 4)))
+momentum = float(generator.choice([0.5, 0.8, 0.9]))
+calls = []
+
+
+def counted(train):
+    def run(lr):
+        calls.append(lr)
+        return train(lr)
+
+    return run
+
+
+limits = {
+    "plain": largest_stable_rate(counted(parabola(curvatures, 0.0))),
+    f"momentum {momentum}": largest_stable_rate(counted(parabola(curvatures, momentum))),
+    "four times as steep": largest_stable_rate(counted(parabola(4 * curvatures, 0.0))),
+    "nan from 0.7 on": largest_stable_rate(counted(lambda lr: [1.0, math.nan if lr >= 0.7 else 0.5])),
+    "all steps the same": largest_stable_rate(counted(lambda lr: [1.0, 1.0 if lr < 3 else 2.0])),
+}
+check.show(
+    {
+        "2 / c": 2 / curvatures.max(),
+        **limits,
+        "at most 500 calls": len(calls) <= 500,
+    },
+    rtol=0.02,
+    text="The largest stable rates.",
+)
+
+# %% [markdown] hint="schedule_measure_limit"
+# Begin with a rate that is surely stable and one that surely isn't, and try one between them.
+
+# %% [markdown] hint="schedule_measure_limit"
+# Rates span many powers of two, so halve the *ratio*: the middle of $a$ and $b$ is $\sqrt{ab}$. Stop when the ratio is below 1.01.
+
+# %% [markdown] hint="schedule_measure_limit"
+# Ask `losses[-1] <= losses[0]`, which is false for nan. If it holds, the middle becomes the stable end, otherwise the unstable one.
+
+
+# %% mutant="schedule_measure_limit"
+# Powers of two
+# The largest power of two that is stable may be off by almost a factor of 2. Go on between it and the next.
+def largest_stable_rate(train):
+    for k in range(6, -13, -1):
+        losses = train(2.0**k)
+        if losses[-1] <= losses[0]:
+            return 2.0**k
+
+
+# %% mutant="schedule_measure_limit"
+# Waits for nan
+# A loss that grows is unstable long before it is infinite.
+def largest_stable_rate(train):
+    stable, unstable = 2.0**-12, 2.0**6
+    while unstable / stable > 1.005:
+        middle = math.sqrt(stable * unstable)
+        if math.isfinite(train(middle)[-1]):
+            stable = middle
+        else:
+            unstable = middle
+    return stable
+
+
+# %% mutant="schedule_measure_limit"
+# Never above the first
+# With momentum the loss may rise above the first on its way down. Only the last one counts.
+def largest_stable_rate(train):
+    stable, unstable = 2.0**-12, 2.0**6
+    while unstable / stable > 1.005:
+        middle = math.sqrt(stable * unstable)
+        losses = train(middle)
+        if max(losses) <= losses[0]:
+            stable = middle
+        else:
+            unstable = middle
+    return stable
+
+
+# %% mutant="schedule_measure_limit"
+# The fastest rate
+# The rate with the lowest last loss is below the largest stable one.
+def largest_stable_rate(train):
+    rates = [2.0 ** (k / 32) for k in range(-12 * 32 // 4, 6 * 32 // 4)]
+    return min(rates, key=lambda lr: train(lr)[-1] if math.isfinite(train(lr)[-1]) else math.inf)
+
+
+# %% mutant="schedule_measure_limit"
+# Asks for progress
+# A last loss that equals the first isn't above it, so its rate is stable.
+def largest_stable_rate(train):
+    low, high = 2.0**-12, 2.0**6
+    while high / low > 1.01:
+        middle = math.sqrt(low * high)
+        losses = train(middle)
+        low, high = (middle, high) if losses[-1] < losses[0] else (low, middle)
+    return low
+
+
+# %% mutant="schedule_measure_limit"
+# Takes nan for stable
+# `nan > losses[0]` is false, so nan passes for stable here. Ask `losses[-1] <= losses[0]`, which nan fails.
+def largest_stable_rate(train):
+    stable, unstable = 2.0**-12, 2.0**6
+    while unstable / stable > 1.005:
+        middle = math.sqrt(stable * unstable)
+        losses = train(middle)
+        if losses[-1] > losses[0]:
+            unstable = middle
+        else:
+            stable = middle
+    return stable

@@ -1,0 +1,1442 @@
+# %% [markdown]
+# # Exercises · Data
+# Seven exercises, 18 points, about 85 minutes. Three of them add to your library: once you have solved them, it shuffles,
+# collates and prefetches with your code. They run inside files of `mytorch`: what a task or a docstring mentions is there;
+# import anything else in the cell.
+
+# %% setup=true
+from __future__ import annotations
+
+import copy
+import math
+import random
+import threading
+import time
+from collections import namedtuple
+from operator import length_hint
+from types import MappingProxyType
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+from minitorch import nn
+from minitorch.utils import data
+from minitorch.utils.data._utils import worker as worker_module
+
+# %% [markdown] exercise="data_predict_shares" kind="predict" points=1
+# ### Exercise 1 · Who gets what?
+# Two processes train on eleven samples. This is process 1:
+#
+# ```python
+# a = DistributedSampler(range(11), num_replicas=2, rank=1, shuffle=False)
+# b = DistributedSampler(range(11), num_replicas=2, rank=1, shuffle=False, drop_last=True)
+# loader_1 = DataLoader(range(11), batch_size=4, sampler=a)
+# loader_2 = DataLoader(range(11), batch_size=4, sampler=b)
+# loader_3 = DataLoader(range(11), batch_size=4, sampler=a, drop_last=True)
+# ```
+#
+# For each loader, give three numbers: how many batches there are, how long the last one is, and how many of the eleven samples
+# the two processes see together in an epoch. (Process 0 has the same loaders, with `rank=0`.) Set `prediction` to a list of three
+# lists.
+
+# %% solution="data_predict_shares"
+### BEGIN SOLUTION
+prediction = [[2, 2, 11], [2, 1, 10], [1, 4, 8]]
+### END SOLUTION
+
+# %% check="data_predict_shares"
+shown = {}
+for number, answer in enumerate([*prediction][:3], 1):
+    for name, value in zip(("batches", "length of the last", "samples seen"), [*answer], strict=False):
+        shown[f"loader {number}: {name}"] = int(value)
+check.show(shown, secret=True)
+
+# %% [markdown] hint="data_predict_shares"
+# Write down the indices of both processes first: 0, 2, 4, … and 1, 3, 5, …
+
+# %% [markdown] hint="data_predict_shares"
+# All processes get equally many. The sampler adds indices from the beginning, or with its `drop_last` leaves out the end.
+
+# %% [markdown] hint="data_predict_shares"
+# Sampler `a` gives six indices to each process (process 1: 1, 3, 5, 7, 9, 0), sampler `b` five. The loader's own `drop_last` leaves
+# out batches of fewer than four, in each process.
+
+# %% mutant="data_predict_shares"
+# Unequal shares
+# Process 1 gets six indices too: the sampler starts again with index 0, so that no process waits for another.
+prediction = [[2, 1, 11], [2, 1, 10], [1, 4, 8]]
+
+# %% mutant="data_predict_shares"
+# The sampler drops batches
+# The sampler knows nothing of batches. Its `drop_last` leaves out one index, so that both processes have five.
+prediction = [[2, 2, 11], [1, 4, 8], [1, 4, 8]]
+
+# %% mutant="data_predict_shares"
+# What the loader drops is seen by the other process
+# Both processes drop their last batch, with two indices each. One of these is the repeated 0, so three samples are never seen.
+prediction = [[2, 2, 11], [2, 1, 10], [1, 4, 11]]
+
+
+# %% [markdown] exercise="data_samplers" kind="core" points="1 1 1" part="mytorch.utils.data.sampler:RandomSampler.__iter__ mytorch.utils.data.sampler:batched mytorch.utils.data.distributed:DistributedSampler.share"
+# ### Exercise 2 · Samplers
+# A sampler decides what the loader visits. The same seed has to give PyTorch's order, so it matters which
+# numbers you draw, and from which generator.
+
+
+# %% docstrings="data_samplers"
+def __iter__():
+    """Give the indices of one pass, one by one.
+
+    If `self.generator` is None, the pass makes a generator of its own, `Generator(draw_seed(None))`, when it begins.
+    Let n be the length of `self.data_source`.
+
+    Without `self.replacement`: whole permutations, `randperm(n, generator=...)`, one after the other, until
+    `self.num_samples` indices have been given. Like PyTorch, draw one permutation more at the end, and give as much
+    of it as is still missing; that is nothing if `self.num_samples` is a multiple of n.
+
+    With `self.replacement`: `randint(n, (32,), generator=...)` again and again. If fewer than 32 are still missing,
+    the last call draws only that many.
+
+    `tolist()` makes Python's integers of a tensor.
+    """
+
+
+def batched():
+    """Give the indices in lists of `batch_size`, in order.
+
+    The last list may be shorter; with `drop_last` such a list is left out. Nothing is taken from `indices` before
+    it is needed for the list that is asked for. `islice(iterator, n)` takes at most n values from an iterator.
+    """
+
+
+def share():
+    """The list of this process's indices in this epoch.
+
+    The order is that of the dataset, or with `self.shuffle` a permutation that is the same in each process:
+    `randperm(n, generator=Generator(self.seed + self.epoch))`. Process `self.rank` takes every
+    `self.num_replicas`-th index of it, the first at place `self.rank`.
+
+    `len(self)` is how many each process gets. With `self.drop_last` the end of the order is left out; otherwise the
+    order is repeated from its beginning until there are enough, several times if need be.
+    """
+
+
+# %% check="data_samplers"
+generator = check.rng()
+count, seed = int(generator.integers(5, 8)), int(generator.integers(1000))
+tools = mytorch.utils.data
+
+
+def passes(own, *arguments, **options):
+    """Two passes of a sampler, and what is left of the generators' streams."""
+    mytorch.manual_seed(seed)
+    source = mytorch.Generator().manual_seed(seed + 1) if own else None
+    sampler = tools.RandomSampler(range(count), *arguments, generator=source, **options)
+    return [[*sampler], [*sampler], mytorch.rand(1), mytorch.rand(1, generator=source)]
+
+
+taken = []
+
+
+def watched(length):
+    for index in range(length):
+        taken.append(index)
+        yield index
+
+
+first = next(iter(tools.BatchSampler(watched(9), 4, False)))
+
+
+def shares(length, ranks, epoch=0, **options):
+    samplers = [tools.DistributedSampler(range(length), ranks, rank, seed=seed, **options) for rank in range(ranks)]
+    for each in samplers:
+        each.set_epoch(epoch)
+    return [list(each) for each in samplers]
+
+
+check.show(
+    {
+        "samples, seed": [count, seed],
+        "all, in random order": passes(False),
+        "all, with a generator": passes(True),
+        "fewer": passes(True, num_samples=3),
+        "more than there are": passes(True, num_samples=2 * count + 3),
+        "twice as many": passes(True, num_samples=2 * count),
+        "with replacement": passes(False, True, num_samples=70),
+        "with replacement, with a generator": passes(True, True, num_samples=70),
+        "batches of 4": [*tools.BatchSampler(range(count + 4), 4, False)],
+        "batches of 4, the rest dropped": [*tools.BatchSampler(range(count + 4), 4, True)],
+        "8 in batches of 4": [[*tools.BatchSampler(range(8), 4, drop)] for drop in (False, True)],
+        "nothing in batches": [*tools.BatchSampler([], 4, False)],
+        "taken for the first batch": [first, list(taken)],
+        "shares, in order": shares(count, 3, shuffle=False),
+        "shares, shuffled": shares(count + 1, 3),
+        "shares, in epoch 4": shares(count + 1, 3, 4),
+        "shares, the end dropped": shares(count + 1, 3, drop_last=True),
+        "more processes than samples": shares(2, 5, shuffle=False),
+    },
+    text="Orders of samplers, batches of indices, and the shares of several processes.",
+)
+
+# %% [markdown] hint="data_samplers"
+# `yield from a_list` gives its values one by one. In `batched`, call `iter` once; `islice` then goes on where it stopped.
+
+# %% [markdown] hint="data_samplers"
+# For `RandomSampler`, let `start` run over `range(0, self.num_samples + 1, n)`: each time a permutation is drawn, and
+# `[: self.num_samples - start]` of it is given. For `batched`, `while batch := list(islice(rest, batch_size)):`.
+
+# %% [markdown] hint="data_samplers"
+# For `share`: `total = len(self) * self.num_replicas`; repeat the order as often as `total` needs; then
+# `repeated[self.rank : total : self.num_replicas]` does the rest, dropped or not.
+
+
+# %% mutant="data_samplers"
+# Draws from the default generator
+# Without a generator of its own, the pass makes one from a single drawn seed. Here it takes its whole order from the default stream.
+def __iter__(self):
+    count = len(self.data_source)
+    if self.replacement:
+        for start in range(0, self.num_samples, 32):
+            yield from randint(count, (min(32, self.num_samples - start),), generator=self.generator).tolist()
+    else:
+        for start in range(0, self.num_samples + 1, count):
+            yield from randperm(count, generator=self.generator).tolist()[: self.num_samples - start]
+
+
+# %% mutant="data_samplers"
+# One permutation too few
+# The indices are right. But PyTorch draws one more permutation when `num_samples` is a multiple of n, and whoever shares the generator
+# gets other numbers.
+def __iter__(self):
+    generator = self.generator or Generator(draw_seed(None))
+    count = len(self.data_source)
+    if self.replacement:
+        for start in range(0, self.num_samples, 32):
+            yield from randint(count, (min(32, self.num_samples - start),), generator=generator).tolist()
+    else:
+        for start in range(0, self.num_samples, count):
+            yield from randperm(count, generator=generator).tolist()[: self.num_samples - start]
+
+
+# %% mutant="data_samplers"
+# One permutation is all
+# With more samples than the dataset has, the pass goes on with another permutation.
+def __iter__(self):
+    generator = self.generator or Generator(draw_seed(None))
+    count = len(self.data_source)
+    if self.replacement:
+        for start in range(0, self.num_samples, 32):
+            yield from randint(count, (min(32, self.num_samples - start),), generator=generator).tolist()
+    else:
+        yield from randperm(count, generator=generator).tolist()[: self.num_samples]
+
+
+# %% mutant="data_samplers"
+# Draws 32 even if fewer are missing
+# The indices are right, but the generator's stream has moved on too far.
+def __iter__(self):
+    generator = self.generator or Generator(draw_seed(None))
+    count = len(self.data_source)
+    if self.replacement:
+        for start in range(0, self.num_samples, 32):
+            yield from randint(count, (32,), generator=generator).tolist()[: self.num_samples - start]
+    else:
+        for start in range(0, self.num_samples + 1, count):
+            yield from randperm(count, generator=generator).tolist()[: self.num_samples - start]
+
+
+# %% mutant="data_samplers"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def __iter__(self):
+    from minitorch.utils.data import RandomSampler
+
+    return iter(RandomSampler(self.data_source, self.replacement, self.num_samples, self.generator))
+
+
+# %% mutant="data_samplers"
+# Keeps the short one
+# `drop_last` leaves out a last list that is shorter.
+def batched(indices, batch_size, drop_last):
+    rest = iter(indices)
+    while batch := list(islice(rest, batch_size)):
+        yield batch
+
+
+# %% mutant="data_samplers"
+# Drops the last one, whatever its length
+# A last list that is full stays, also with `drop_last`.
+def batched(indices, batch_size, drop_last):
+    everything = list(indices)
+    lists = [everything[start : start + batch_size] for start in range(0, len(everything), batch_size)]
+    yield from lists[:-1] if drop_last else lists
+
+
+# %% mutant="data_samplers"
+# Takes everything first
+# A stream may be endless, and a prefetcher asks for one batch at a time. Take only what the list needs that is asked for.
+def batched(indices, batch_size, drop_last):
+    everything = list(indices)
+    for start in range(0, len(everything), batch_size):
+        batch = everything[start : start + batch_size]
+        if len(batch) == batch_size or not drop_last:
+            yield batch
+
+
+# %% mutant="data_samplers"
+# Blocks of neighbours
+# PyTorch gives each process every n-th index, not a block of neighbours.
+def share(self):
+    count = len(self.dataset)
+    order = list(range(count))
+    if self.shuffle:
+        order = randperm(count, generator=Generator(self.seed + self.epoch)).tolist()
+    repeated = order * -(-len(self) * self.num_replicas // max(count, 1))
+    return repeated[self.rank * len(self) : (self.rank + 1) * len(self)]
+
+
+# %% mutant="data_samplers"
+# The same order in each epoch
+# The epoch is part of the seed. Otherwise `set_epoch` changes nothing.
+def share(self):
+    count = len(self.dataset)
+    order = list(range(count))
+    if self.shuffle:
+        order = randperm(count, generator=Generator(self.seed)).tolist()
+    total = len(self) * self.num_replicas
+    repeated = order * -(-total // max(count, 1))
+    return repeated[self.rank : total : self.num_replicas]
+
+
+# %% mutant="data_samplers"
+# Each process shuffles by itself
+# With the rank in the seed the orders differ, so some samples go to two processes and some to none.
+def share(self):
+    count = len(self.dataset)
+    order = list(range(count))
+    if self.shuffle:
+        order = randperm(count, generator=Generator(self.seed + self.epoch + self.rank)).tolist()
+    total = len(self) * self.num_replicas
+    repeated = order * -(-total // max(count, 1))
+    return repeated[self.rank : total : self.num_replicas]
+
+
+# %% mutant="data_samplers"
+# Unequal shares
+# All processes get `len(self)` indices. A process with fewer would leave the others waiting.
+def share(self):
+    count = len(self.dataset)
+    order = list(range(count))
+    if self.shuffle:
+        order = randperm(count, generator=Generator(self.seed + self.epoch)).tolist()
+    if self.drop_last:
+        order = order[: len(self) * self.num_replicas]
+    return order[self.rank :: self.num_replicas]
+
+
+# %% mutant="data_samplers"
+# Repeats the order once
+# With more processes than samples, once isn't enough.
+def share(self):
+    count = len(self.dataset)
+    order = list(range(count))
+    if self.shuffle:
+        order = randperm(count, generator=Generator(self.seed + self.epoch)).tolist()
+    total = len(self) * self.num_replicas
+    return (order + order)[self.rank : total : self.num_replicas]
+
+
+# %% [markdown] exercise="data_collate" kind="core" points="2 1" part="mytorch.utils.data.collate:default_collate mytorch.utils.data.collate:collate_leaves"
+# ### Exercise 3 · From samples to a batch
+# A batch has the structure of a sample: a dict of a tuple of a tensor and a string becomes a dict of a list of a tensor and some strings.
+# Write the function that goes down the structure, and the one for what is at its end.
+
+
+# %% docstrings="data_collate"
+def default_collate():
+    """A batch with the structure of its samples, which are all like the first one.
+
+    - A `Mapping`: a dict with the first sample's keys. The values of one key are collated.
+    - A `Sequence`, but no `str` or `bytes`: a list in which the first parts, the second parts, ... are collated, each
+      given as a tuple. A named tuple, which has the attribute `_fields`, becomes a named tuple of the same type.
+    - All else is for `collate_leaves(batch)`.
+
+    Raises:
+        RuntimeError: "each element in list of batch should be of equal size", for sequences of several lengths.
+    """
+
+
+def collate_leaves():
+    """A batch of values that have no parts.
+
+    - Strings and bytes: the batch as it is.
+    - Tensors: stacked. NumPy arrays: made tensors by `as_tensor` and stacked, but for arrays of strings or objects
+      (`dtype.kind` is in "SUO").
+    - Numbers (int, float, bool, `np.number`, `np.bool_`): one tensor; if the first is a Python float, of float64.
+
+    Raises:
+        TypeError: "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}" with
+            the type of the first value, or the dtype of an array that isn't allowed.
+    """
+
+
+# %% check="data_collate"
+generator = check.rng()
+collate = mytorch.utils.data.default_collate
+Point = namedtuple("Point", ["x", "label"])
+values = generator.integers(1, 99, size=(2, 3)).tolist()
+tensors = [mytorch.tensor(row) for row in values]
+
+
+def shown(batch):
+    result = collate(batch)
+    return [type(result).__name__, result]
+
+
+check.show(
+    {
+        "values": values,
+        "tensors": shown(tensors),
+        "tensors without dimensions": shown([each[0] for each in tensors]),
+        "arrays": shown([np.array(row, np.float32) for row in values]),
+        "integers": shown(values[0]),
+        "floats": shown([each / 2 for each in values[0]]),
+        "booleans": shown([True, False, True]),
+        "an integer, then a float": shown([values[0][0], 0.5]),
+        "NumPy numbers": shown([np.float32(each) for each in values[0]]),
+        "NumPy booleans": shown([np.bool_(True), np.bool_(False)]),
+        "strings": shown(["a", "b"]),
+        "bytes": repr(collate([b"a", b"b"])),
+        "tuples": shown([(values[0][0], "a"), (values[1][0], "b")]),
+        "lists": shown([row[:2] for row in values]),
+        "ranges": shown([range(2), range(2, 4)]),
+        "dicts": shown([{"a": row[0], "b": row[1] / 2} for row in values]),
+        "mappings that are no dicts": shown([MappingProxyType({"a": each}) for each in values[0]]),
+        "a key that only the second has": shown([{"a": 1}, {"a": 2, "b": 3}]),
+        "named tuples": shown([Point(row[0], "x") for row in values]),
+        "dicts of tuples of dicts": shown([{"a": ({"b": row[0]}, row[1:])} for row in values]),
+        "strings in tuples": shown([("a", ("b", "c")), ("d", ("e", "f"))]),
+        "lists of two lengths": check.error(collate, [values[0], values[1][:2]]),
+        "three lists, the second is shorter": check.error(collate, [values[0], values[1][:2], values[0]]),
+        "tensors of two lengths": check.error(collate, [tensors[0], tensors[1][:2]]),
+        "a set": check.error(collate, [{1}, {2}]),
+        "None": check.error(collate, [None, None]),
+        "arrays of strings": check.error(collate, [np.array(["a"]), np.array(["b"])]),
+        "arrays of bytes": check.error(collate, [np.array([b"a"]), np.array([b"b"])]),
+        "arrays of objects": check.error(collate, [np.array([None]), np.array([None])]),
+        "a missing key": check.error(collate, [{"a": 1}, {"b": 1}]),
+    },
+    text="The type of each batch, and the batch.",
+)
+
+# %% [markdown] hint="data_collate"
+# Look at `batch[0]` alone to decide. A string is a `Sequence` too, of strings, of strings, …
+
+# %% [markdown] hint="data_collate"
+# `zip(*batch)` turns two samples of three parts into three tuples of two values. For a dict: `[each[key] for each in batch]`.
+
+# %% [markdown] hint="data_collate"
+# In `collate_leaves`, `np.float64` is a Python float as well. `tensor(batch, dtype=float64 if isinstance(first, float) else None)` is
+# right for all numbers. A named tuple is made with `type(first)(*parts)`.
+
+
+# %% mutant="data_collate"
+# Strings come apart
+# A string is a sequence of strings, which are sequences of strings: this goes on until Python stops it.
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([each[key] for each in batch]) for key in first}
+    if not isinstance(first, Sequence):
+        return collate_leaves(batch)
+    if any(len(each) != len(first) for each in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    parts = [default_collate(column) for column in zip(*batch, strict=True)]
+    return type(first)(*parts) if hasattr(first, "_fields") else parts
+
+
+# %% mutant="data_collate"
+# Cuts to the shortest
+# `zip` stops at the shortest sample and says nothing. Sequences of several lengths must raise.
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([each[key] for each in batch]) for key in first}
+    if isinstance(first, (str, bytes)) or not isinstance(first, Sequence):
+        return collate_leaves(batch)
+    parts = [default_collate(column) for column in zip(*batch, strict=False)]
+    return type(first)(*parts) if hasattr(first, "_fields") else parts
+
+
+# %% mutant="data_collate"
+# Compares the first and the last
+# Each sample has to be as long as the first one, not only the last.
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([each[key] for each in batch]) for key in first}
+    if isinstance(first, (str, bytes)) or not isinstance(first, Sequence):
+        return collate_leaves(batch)
+    if len(batch[-1]) != len(first):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    parts = [default_collate(column) for column in zip(*batch, strict=False)]
+    return type(first)(*parts) if hasattr(first, "_fields") else parts
+
+
+# %% mutant="data_collate"
+# Tuples stay tuples
+# PyTorch gives a list for a tuple, and a named tuple for a named tuple.
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([each[key] for each in batch]) for key in first}
+    if isinstance(first, (str, bytes)) or not isinstance(first, Sequence):
+        return collate_leaves(batch)
+    if any(len(each) != len(first) for each in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    parts = [default_collate(column) for column in zip(*batch, strict=True)]
+    return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+
+
+# %% mutant="data_collate"
+# Named tuples become lists
+# Who wrote `batch.x` expects to go on writing it: a named tuple stays one.
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([each[key] for each in batch]) for key in first}
+    if isinstance(first, (str, bytes)) or not isinstance(first, Sequence):
+        return collate_leaves(batch)
+    if any(len(each) != len(first) for each in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    return [default_collate(column) for column in zip(*batch, strict=True)]
+
+
+# %% mutant="data_collate"
+# One level deep
+# The parts of a sample may have parts of their own: call `default_collate` for them, not `collate_leaves`.
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: collate_leaves([each[key] for each in batch]) for key in first}
+    if isinstance(first, (str, bytes)) or not isinstance(first, Sequence):
+        return collate_leaves(batch)
+    if any(len(each) != len(first) for each in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    parts = [collate_leaves(column) for column in zip(*batch, strict=True)]
+    return type(first)(*parts) if hasattr(first, "_fields") else parts
+
+
+# %% mutant="data_collate"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def default_collate(batch):
+    from minitorch.utils import data
+
+    return data.default_collate(batch)
+
+
+# %% mutant="data_collate"
+# Floats of the default type
+# That would be convenient, but PyTorch makes float64 of Python's floats.
+def collate_leaves(batch):
+    first = batch[0]
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray) and first.dtype.kind not in "SUO":
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, (int, float, np.number, np.bool_)):
+        return tensor(batch)
+    found = first.dtype if isinstance(first, np.ndarray) else type(first)
+    raise TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}"
+    )
+
+
+# %% mutant="data_collate"
+# Leaves what it doesn't know
+# A batch of `None` in the training loop fails much later, with an error that names something else. Refuse it here.
+def collate_leaves(batch):
+    first = batch[0]
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray) and first.dtype.kind not in "SUO":
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, (int, float, np.number, np.bool_)):
+        return tensor(batch, dtype=float64 if isinstance(first, float) else None)
+    return batch
+
+
+# %% mutant="data_collate"
+# Joins tensors end to end
+# A batch has a new first dimension: `stack`, not `cat`.
+def collate_leaves(batch):
+    first = batch[0]
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack(list(batch)).reshape(-1)
+    if isinstance(first, np.ndarray) and first.dtype.kind not in "SUO":
+        return stack([as_tensor(each) for each in batch]).reshape(-1)
+    if isinstance(first, (int, float, np.number, np.bool_)):
+        return tensor(batch, dtype=float64 if isinstance(first, float) else None)
+    found = first.dtype if isinstance(first, np.ndarray) else type(first)
+    raise TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}"
+    )
+
+
+# %% mutant="data_collate"
+# Lists, tuples and dicts alone
+# A range is a `Sequence` as well, and a read-only mapping is a `Mapping`. Ask for these two.
+def default_collate(batch):
+    first = batch[0]
+    if isinstance(first, dict):
+        return {key: default_collate([each[key] for each in batch]) for key in first}
+    if not isinstance(first, (list, tuple)):
+        return collate_leaves(batch)
+    if any(len(each) != len(first) for each in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    parts = [default_collate(column) for column in zip(*batch, strict=True)]
+    return type(first)(*parts) if hasattr(first, "_fields") else parts
+
+
+# %% mutant="data_collate"
+# Looks for a float anywhere
+# The first value decides: only if it is a Python float, the tensor is of float64.
+def collate_leaves(batch):
+    first = batch[0]
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray) and first.dtype.kind not in "SUO":
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, (int, float, np.number, np.bool_)):
+        return tensor(batch, dtype=float64 if any(isinstance(each, float) for each in batch) else None)
+    found = first.dtype if isinstance(first, np.ndarray) else type(first)
+    raise TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}"
+    )
+
+
+# %% mutant="data_collate"
+# Forgets NumPy's booleans
+# `np.bool_` isn't an `np.number`, and not a Python `bool` either. Name it.
+def collate_leaves(batch):
+    first = batch[0]
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray) and first.dtype.kind not in "SUO":
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, (int, float, np.number)):
+        return tensor(batch, dtype=float64 if isinstance(first, float) else None)
+    found = first.dtype if isinstance(first, np.ndarray) else type(first)
+    raise TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}"
+    )
+
+
+# %% mutant="data_collate"
+# Takes arrays of objects
+# Such an array holds references to Python objects. It can't become a tensor, and the error should say what was found.
+def collate_leaves(batch):
+    first = batch[0]
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray) and first.dtype.kind not in "SU":
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, (int, float, np.number, np.bool_)):
+        return tensor(batch, dtype=float64 if isinstance(first, float) else None)
+    found = first.dtype if isinstance(first, np.ndarray) else type(first)
+    raise TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}"
+    )
+
+
+# %% [markdown] exercise="data_prefetch" kind="core" points="1 1 1" part="mytorch.utils.data.prefetch:work mytorch.utils.data.prefetch:Prefetcher._ask mytorch.utils.data.prefetch:Prefetcher.__next__"
+# ### Exercise 4 · Loading ahead
+# The lesson shows the rest of the `Prefetcher`. Its threads run `work`; `_ask` hands out one more task; `__next__` gives the
+# batches in order, whatever the order in which they arrive.
+
+
+# %% docstrings="data_prefetch"
+def work():
+    """What a thread does until it finds `STOP` in `tasks`.
+
+    A task is a pair (number, chosen). Put (number, fetch(chosen), None) into `results`. If `fetch` raises an
+    `Exception`, put (number, None, error) in its place, and go on with the next task. A queue has `get()`, which
+    waits, and `put(value)`.
+    """
+
+
+def _ask():
+    """Take the next value from `self.batches`, if there is one, and put (number, value) into `self.tasks`.
+
+    The number is `self.asked`, which counts the tasks so far.
+    """
+
+
+def __next__():
+    """The batch with the number `self.given`, which counts the batches given so far.
+
+    `self._receive()` waits for one result and keeps it: `self.arrived[number]` is the pair (batch, error). Whatever
+    is given leaves `arrived`, and another task is asked for, before the error, if there is one, is raised.
+
+    If all that was asked for has been given, call `self.close()` and raise StopIteration.
+    """
+
+
+# %% check="data_prefetch"
+generator = check.rng()
+count, slow = 9, int(generator.integers(0, 3))
+broken = int(generator.integers(4, 7))
+
+
+class BrokenError(Exception):
+    """What the broken sample raises."""
+
+
+class Sample(list):
+    """Sample `slow` waits until enough others are there, sample `broken` raises."""
+
+    def __init__(self):
+        super().__init__(range(count))
+        self.finished, self.may_go = [], threading.Event()
+
+    def __getitem__(self, index):
+        if index == slow:
+            self.may_go.wait(0.3)
+        if index == broken:
+            raise BrokenError(f"sample {index} is broken")
+        self.finished.append(index)
+        if len(self.finished) == 2 + slow:
+            self.may_go.set()
+        return 10 * index
+
+
+def patiently(call):
+    """What a call gives, or a remark if it takes longer than three seconds; after that, nothing more is called."""
+    if "still waiting" in shown.values():
+        return "not tried"
+    found = ["still waiting"]
+
+    def run():
+        try:
+            found[0] = call()
+        except Exception as error:
+            found[0] = error
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(3)
+    return found[0]
+
+
+def one(iterator):
+    try:
+        return next(iterator).item()
+    except StopIteration:
+        return "the end"
+    except BrokenError as error:
+        return str(error)
+
+
+def load(workers, factor):
+    """What each next() gives, how many tasks have been asked for then, and how many threads live on."""
+    tasks = iter([[index] for index in range(count)])
+    options = {"num_workers": workers, "prefetch_factor": factor}
+    iterator = iter(mytorch.utils.data.DataLoader(Sample(), batch_sampler=tasks, **options))
+    rows = [("before", count - length_hint(tasks))]
+    for _ in range(count + 2):
+        rows.append((one(iterator), count - length_hint(tasks)))
+    deadline = time.monotonic() + 1
+    for thread in iterator.threads:
+        thread.join(max(0, deadline - time.monotonic()))
+    return [*rows, ("threads alive", sum(thread.is_alive() for thread in iterator.threads))]
+
+
+def held():
+    iterator = iter(mytorch.utils.data.DataLoader(range(7), batch_size=2, num_workers=3))
+    return [*iterator, "still held:", len(iterator.arrived)]
+
+
+shown = {"slow, broken": [slow, broken]}
+shown["two threads, two batches each"] = patiently(lambda: load(2, 2))
+shown["one thread"] = patiently(lambda: load(1, 3))
+shown["nothing to load"] = patiently(lambda: list(mytorch.utils.data.DataLoader([], num_workers=2)))
+shown["seven samples, by two"] = patiently(held)
+check.show(shown, text="What each next() gives, and how many tasks had been asked for by then.")
+
+# %% [markdown] hint="data_prefetch"
+# `next(self.batches, STOP)` can't tell a missing value from a value; `for chosen in self.batches: ...; return` can.
+
+# %% [markdown] hint="data_prefetch"
+# In `work`: `while (task := tasks.get()) is not STOP`, with a `try` inside the loop, so that an error doesn't end it.
+
+# %% [markdown] hint="data_prefetch"
+# In `__next__`: stop if `self.given == self.asked`; `self._receive()` while `self.given not in self.arrived`; `pop` it; count; ask; then raise
+# or return.
+
+
+# %% mutant="data_prefetch"
+# An error ends the thread
+# The thread is gone, and the caller learns only that a worker ended. Catch the exception and send it on.
+def work(fetch, tasks, results):
+    while (task := tasks.get()) is not STOP:
+        number, chosen = task
+        results.put((number, fetch(chosen), None))
+
+
+# %% mutant="data_prefetch"
+# Swallows the error
+# Nobody learns what was wrong, and the caller waits for this batch forever. Send the error in its place.
+def work(fetch, tasks, results):
+    while (task := tasks.get()) is not STOP:
+        number, chosen = task
+        try:
+            results.put((number, fetch(chosen), None))
+        except Exception:
+            continue
+
+
+# %% mutant="data_prefetch"
+# Gives up after an error
+# One broken sample must not end the thread: the tasks after it would wait forever.
+def work(fetch, tasks, results):
+    while (task := tasks.get()) is not STOP:
+        number, chosen = task
+        try:
+            results.put((number, fetch(chosen), None))
+        except Exception as error:
+            results.put((number, None, error))
+            return
+
+
+# %% mutant="data_prefetch"
+# Asks for everything
+# A queue without a limit loads the whole dataset into memory. One call hands out one task.
+def _ask(self):
+    for chosen in self.batches:
+        self.tasks.put((self.asked, chosen))
+        self.asked += 1
+
+
+# %% mutant="data_prefetch"
+# Numbers from one
+# The first batch that is given has the number 0.
+def _ask(self):
+    for chosen in self.batches:
+        self.asked += 1
+        self.tasks.put((self.asked, chosen))
+        return
+
+
+# %% mutant="data_prefetch"
+# Asks for nothing as well
+# At the end there is no next value, and nothing to ask for. A task without a value only makes an error.
+def _ask(self):
+    self.tasks.put((self.asked, next(self.batches, None)))
+    self.asked += 1
+
+
+# %% mutant="data_prefetch"
+# In order of arrival
+# Whatever comes first is given first, so the order depends on the threads. Wait for the number whose turn it is.
+def __next__(self):
+    if self.given == self.asked:
+        self.close()
+        raise StopIteration
+    if not self.arrived:
+        self._receive()
+    batch, error = self.arrived.pop(next(iter(self.arrived)))
+    self.given += 1
+    self._ask()
+    if error is not None:
+        raise error
+    return batch
+
+
+# %% mutant="data_prefetch"
+# Doesn't ask again
+# After the first tasks nothing follows: the pass ends too early.
+def __next__(self):
+    if self.given == self.asked:
+        self.close()
+        raise StopIteration
+    while self.given not in self.arrived:
+        self._receive()
+    batch, error = self.arrived.pop(self.given)
+    self.given += 1
+    if error is not None:
+        raise error
+    return batch
+
+
+# %% mutant="data_prefetch"
+# Raises before it asks
+# From then on one batch fewer is ahead. Ask first, then raise.
+def __next__(self):
+    if self.given == self.asked:
+        self.close()
+        raise StopIteration
+    while self.given not in self.arrived:
+        self._receive()
+    batch, error = self.arrived.pop(self.given)
+    self.given += 1
+    if error is not None:
+        raise error
+    self._ask()
+    return batch
+
+
+# %% mutant="data_prefetch"
+# Leaves the threads running
+# At the end of the pass the threads wait for tasks that never come. `close` ends them.
+def __next__(self):
+    if self.given == self.asked:
+        raise StopIteration
+    while self.given not in self.arrived:
+        self._receive()
+    batch, error = self.arrived.pop(self.given)
+    self.given += 1
+    self._ask()
+    if error is not None:
+        raise error
+    return batch
+
+
+# %% mutant="data_prefetch"
+# Keeps every batch
+# What has been given must leave `arrived`, or the whole dataset stays in memory.
+def __next__(self):
+    if self.given == self.asked:
+        self.close()
+        raise StopIteration
+    while self.given not in self.arrived:
+        self._receive()
+    batch, error = self.arrived[self.given]
+    self.given += 1
+    self._ask()
+    if error is not None:
+        raise error
+    return batch
+
+
+# %% [markdown] exercise="data_pack" kind="build" points=3
+# ### Exercise 5 · Pack sequences
+# `pack(documents, length)` puts lists of tokens into rows of `length` places. In the order given, each document goes into the first
+# row that has room for all of it, behind what is there; if none has, it opens a new row. Return three tensors:
+#
+# - `tokens`, int64, (rows, length), with 0 in the free places;
+# - `positions`, int64, (rows, length): a token's place in its own document, from 0. The free places at the end of a row count from 0 too;
+# - `mask`, bool, (rows, length, length): `mask[r, i, j]` is True if place `i` may attend to place `j`: both belong to the same document, and
+#   `j` isn't after `i`. The free places of a row are a document of their own, so that no place has nothing to attend to.
+#
+# No document is empty or longer than a row.
+
+
+# %% solution="data_pack"
+def pack(documents: list[list[int]], length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    ### BEGIN SOLUTION
+    rows: list[list[list[int]]] = []
+    for document in documents:
+        for row in rows:
+            if sum(map(len, row)) + len(document) <= length:
+                row.append(document)
+                break
+        else:
+            rows.append([document])
+    tokens, positions, owners = [], [], []
+    for row in rows:
+        full = [*row, [0] * (length - sum(map(len, row)))]
+        tokens.append([token for document in full for token in document])
+        positions.append([place for document in full for place in range(len(document))])
+        owners.append([number for number, document in enumerate(full) for _ in document])
+    owner = torch.tensor(owners)
+    same = owner[:, :, None] == owner[:, None, :]
+    return torch.tensor(tokens), torch.tensor(positions), same.tril()
+    ### END SOLUTION
+
+
+# %% check="data_pack"
+generator = check.rng()
+torch.manual_seed(check.seed())
+sizes = [5, 6, 3, 1, *generator.permutation([3, 4])]
+documents = [generator.integers(1, 50, size=size).tolist() for size in sizes]
+length = 8
+tokens, positions, mask = pack(documents, length)
+table = torch.randn(50, 4)
+places = torch.randn(length, 4)
+
+
+def attend(tokens, positions, mask):
+    x = table[tokens] + places[positions]
+    return nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+
+
+packed = attend(tokens, positions, mask)
+last = documents[-1]
+alone = attend(torch.tensor([last]), torch.arange(len(last))[None], torch.ones(1, len(last), len(last)).tril().bool())
+exact = pack([[7] * length, [8] * length], length)
+check.show(
+    {
+        "documents": documents,
+        "tokens": tokens,
+        "positions": positions,
+        "mask": mask.int(),
+        "dtypes": [tokens.dtype, positions.dtype, mask.dtype],
+        "places that attend to nothing": int((~mask.any(-1)).sum()),
+        "rows filled exactly": [exact[0], exact[1], exact[2].sum((1, 2))],
+        "one short document": [each.int() for each in pack([[5]], 3)],
+        "attention in the packed rows": packed,
+        "the last document alone": alone,
+    },
+    text=f"Rows of {length} places, and what attention makes of them.",
+)
+
+# %% [markdown] hint="data_pack"
+# First decide the rows, as lists of documents. `for … else` runs its `else` if no row had room.
+
+# %% [markdown] hint="data_pack"
+# Add the free places of a row as one more document of zeros. Then tokens, positions and masks need no special case.
+
+# %% [markdown] hint="data_pack"
+# Give each place the number of its document. `owner[:, :, None] == owner[:, None, :]` says which places belong together, and
+# `.tril()` keeps those that aren't after.
+
+
+# %% mutant="data_pack"
+# Positions run on
+# A document's first token is at position 0 wherever it is in the row; otherwise it looks like the continuation of its neighbour.
+def pack(documents, length):
+    rows = []
+    for document in documents:
+        for row in rows:
+            if sum(map(len, row)) + len(document) <= length:
+                row.append(document)
+                break
+        else:
+            rows.append([document])
+    full = [[*row, [0] * (length - sum(map(len, row)))] for row in rows]
+    tokens = torch.tensor([[token for document in row for token in document] for row in full])
+    owner = torch.tensor([[number for number, document in enumerate(row) for _ in document] for row in full])
+    same = owner[:, :, None] == owner[:, None, :]
+    return tokens, torch.arange(length).repeat(len(rows), 1), same.tril()
+
+
+# %% mutant="data_pack"
+# A causal mask alone
+# The second document of a row sees the first one. The mask has to end where a document ends.
+def pack(documents, length):
+    rows = []
+    for document in documents:
+        for row in rows:
+            if sum(map(len, row)) + len(document) <= length:
+                row.append(document)
+                break
+        else:
+            rows.append([document])
+    full = [[*row, [0] * (length - sum(map(len, row)))] for row in rows]
+    tokens = torch.tensor([[token for document in row for token in document] for row in full])
+    positions = torch.tensor([[place for document in row for place in range(len(document))] for row in full])
+    return tokens, positions, torch.ones(len(rows), length, length).tril().bool()
+
+
+# %% mutant="data_pack"
+# Sees the future
+# A token may attend to its own document, but not to what comes after it.
+def pack(documents, length):
+    rows = []
+    for document in documents:
+        for row in rows:
+            if sum(map(len, row)) + len(document) <= length:
+                row.append(document)
+                break
+        else:
+            rows.append([document])
+    full = [[*row, [0] * (length - sum(map(len, row)))] for row in rows]
+    tokens = torch.tensor([[token for document in row for token in document] for row in full])
+    positions = torch.tensor([[place for document in row for place in range(len(document))] for row in full])
+    owner = torch.tensor([[number for number, document in enumerate(row) for _ in document] for row in full])
+    return tokens, positions, owner[:, :, None] == owner[:, None, :]
+
+
+# %% mutant="data_pack"
+# Looks only at the last row
+# A short document may fit into an earlier row. The first row that has room takes it.
+def pack(documents, length):
+    rows = []
+    for document in documents:
+        if rows and sum(map(len, rows[-1])) + len(document) <= length:
+            rows[-1].append(document)
+        else:
+            rows.append([document])
+    full = [[*row, [0] * (length - sum(map(len, row)))] for row in rows]
+    tokens = torch.tensor([[token for document in row for token in document] for row in full])
+    positions = torch.tensor([[place for document in row for place in range(len(document))] for row in full])
+    owner = torch.tensor([[number for number, document in enumerate(row) for _ in document] for row in full])
+    return tokens, positions, (owner[:, :, None] == owner[:, None, :]).tril()
+
+
+# %% mutant="data_pack"
+# Free places attend to nothing
+# Softmax over a row without a True is nan, and it spreads. Free places may attend to one another.
+def pack(documents, length):
+    rows = []
+    for document in documents:
+        for row in rows:
+            if sum(map(len, row)) + len(document) <= length:
+                row.append(document)
+                break
+        else:
+            rows.append([document])
+    full = [[*row, [0] * (length - sum(map(len, row)))] for row in rows]
+    tokens = torch.tensor([[token for document in row for token in document] for row in full])
+    positions = torch.tensor([[place for document in row for place in range(len(document))] for row in full])
+    owner = torch.tensor([[number for number, document in enumerate(row) for _ in document] for row in full])
+    same = (owner[:, :, None] == owner[:, None, :]).tril()
+    return tokens, positions, same & (tokens != 0)[:, :, None]
+
+
+# %% [markdown] exercise="data_repair_augmentation" kind="repair" points=3
+# ### Exercise 6 · The augmentation that repeats itself
+# `Shifted` moves each image sideways by a random number of pixels. A colleague trains with two workers and finds that the
+# model overfits as if there were no augmentation. Here are the shifts in three epochs, batch by batch:
+#
+# ```text
+# epoch 0   worker 0: 351 137 12    worker 1: 351 137 12
+# epoch 1   worker 0: 351 137 12    worker 1: 351 137 12
+# epoch 2   worker 0: 351 137 12    worker 1: 351 137 12
+# ```
+#
+# Repair the class. Shifts must differ between samples, workers and epochs, also without workers, and also if somebody looked at a
+# sample before training. The same `torch.manual_seed` before training must still give the same run again, and another
+# seed another run. `run` in the setup does what a `DataLoader` does.
+
+
+# %% setup=true
+def run(dataset, workers, epochs, seed):
+    """The shifts that a DataLoader's workers draw: a list for each epoch, with a list for each worker.
+
+    In each epoch, the main process draws a base seed; a worker gets a copy of the dataset, and has `random`, `np.random` and `torch`
+    seeded with base seed + number. `get_worker_info()` tells it who it is. Without workers the main process loads.
+    """
+    torch.manual_seed(seed)
+    drawn = []
+    for _ in range(epochs):
+        base_seed = int(torch.randint(0, 2**62, ()).item())
+        if workers == 0:
+            drawn.append([[dataset[index] for index in range(len(dataset))]])
+            continue
+        main, shifts = (torch.get_rng_state(), random.getstate(), np.random.get_state()), []
+        for number in range(workers):
+            mine = copy.deepcopy(dataset)
+            worker_module._info = worker_module.WorkerInfo(number, workers, base_seed + number, mine)
+            torch.manual_seed(base_seed + number)
+            random.seed(base_seed + number)
+            np.random.seed((base_seed + number) % 2**32)
+            shifts.append([mine[index] for index in range(number, len(mine), workers)])
+        worker_module._info = None
+        torch.set_rng_state(main[0])
+        random.setstate(main[1])
+        np.random.set_state(main[2])
+        drawn.append(shifts)
+    return drawn
+
+
+# %% solution="data_repair_augmentation"
+class Shifted(data.Dataset):
+    """Samples of which only the shift is shown: a random integer from 0 to 999,999,999."""
+
+    ### BEGIN SOLUTION
+    def __init__(self, count):
+        self.count = count
+
+    def __getitem__(self, index):
+        return int(torch.randint(0, 10**9, ()).item())
+
+    ### END SOLUTION
+    ### BEGIN STUB
+    # def __init__(self, count):
+    #     self.count, self.generator = count, np.random.default_rng(0)
+    #
+    # def __getitem__(self, index):
+    #     return int(self.generator.integers(0, 10**9))
+    #
+    ### END STUB
+    def __len__(self):
+        return self.count
+
+
+# %% check="data_repair_augmentation"
+seed = check.seed() % 1000
+first, again, other = (run(Shifted(6), 2, 3, each) for each in (seed, seed, seed + 1))
+alone, alone_again, alone_other = (run(Shifted(6), 0, 3, each) for each in (seed, seed, seed + 1))
+looked_at = Shifted(6)
+looked_at[0]
+later = run(looked_at, 2, 3, seed)
+
+
+def flat(drawn):
+    return [shift for epoch in drawn for worker in epoch for shift in worker]
+
+
+def different(lists):
+    return len({tuple(each) for each in lists})
+
+
+check.show(
+    {
+        "shifts are integers in their range": all(0 <= each < 10**9 and type(each) is int for each in flat(first)),
+        "different shifts of 18": len(set(flat(first))),
+        "different workers in epoch 0, of 2": different(first[0]),
+        "different epochs of 3": different(flat([epoch]) for epoch in first),
+        "different samples of the first worker, of 3": len(set(first[0][0])),
+        "without workers, different shifts of 18": len(set(flat(alone))),
+        "without workers, different epochs of 3": different(flat([epoch]) for epoch in alone),
+        "shifts that the same seed repeats, of 18": sum(a == b for a, b in zip(flat(first), flat(again), strict=True)),
+        "without workers": sum(a == b for a, b in zip(flat(alone), flat(alone_again), strict=True)),
+        "shifts that another seed repeats": sum(a == b for a, b in zip(flat(first), flat(other), strict=True)),
+        "the same without workers": sum(a == b for a, b in zip(flat(alone), flat(alone_other), strict=True)),
+        "different shifts of 18, after a look at sample 0": len(set(flat(later))),
+    },
+    text="Shifts of six samples in three epochs, with two workers and without.",
+)
+
+# %% [markdown] hint="data_repair_augmentation"
+# What does a worker get when it starts, and what happens to that when the epoch ends?
+
+# %% [markdown] hint="data_repair_augmentation"
+# The generator is copied with the dataset, in the state that it had in the main process, where nobody ever draws from it.
+
+# %% [markdown] hint="data_repair_augmentation"
+# Draw from a generator that each worker has seeded for itself: torch's. `torch.randint(0, 10**9, ())` is enough.
+
+
+# %% mutant="data_repair_augmentation"
+# Seeds by worker
+# The workers differ, but each begins again with the same seed in each epoch. `get_worker_info().seed` changes from epoch to epoch.
+class Shifted(data.Dataset):
+    def __init__(self, count):
+        self.count, self.generator = count, None
+
+    def __getitem__(self, index):
+        if self.generator is None:
+            info = data.get_worker_info()
+            self.generator = np.random.default_rng(torch.initial_seed() if info is None else info.id)
+        return int(self.generator.integers(0, 10**9))
+
+    def __len__(self):
+        return self.count
+
+
+# %% mutant="data_repair_augmentation"
+# Seeds once, in the first call
+# Whoever looks at a sample before training makes the generator, and each worker gets a copy of it, in the same state.
+class Shifted(data.Dataset):
+    def __init__(self, count):
+        self.count, self.generator = count, None
+
+    def __getitem__(self, index):
+        if self.generator is None:
+            info = data.get_worker_info()
+            self.generator = np.random.default_rng(torch.initial_seed() if info is None else info.seed)
+        return int(self.generator.integers(0, 10**9))
+
+    def __len__(self):
+        return self.count
+
+
+# %% mutant="data_repair_augmentation"
+# Seeds from the clock
+# Everything differs, from run to run as well: the same seed no longer gives the same run.
+class Shifted(data.Dataset):
+    def __init__(self, count):
+        self.count = count
+
+    def __getitem__(self, index):
+        return int(np.random.default_rng().integers(0, 10**9))
+
+    def __len__(self):
+        return self.count
+
+
+# %% mutant="data_repair_augmentation"
+# NumPy's own generator
+# In workers it is seeded. Without workers nobody seeds it: `torch.manual_seed` seeds torch's generator alone.
+class Shifted(data.Dataset):
+    def __init__(self, count):
+        self.count = count
+
+    def __getitem__(self, index):
+        return int(np.random.randint(0, 10**9))
+
+    def __len__(self):
+        return self.count
+
+
+# %% mutant="data_repair_augmentation"
+# A new generator for each sample
+# Each sample of a worker gets the first number of the same stream. Make the generator once in a worker.
+class Shifted(data.Dataset):
+    def __init__(self, count):
+        self.count = count
+
+    def __getitem__(self, index):
+        return int(np.random.default_rng(torch.initial_seed() % 2**63).integers(0, 10**9))
+
+    def __len__(self):
+        return self.count
+
+
+# %% mutant="data_repair_augmentation"
+# A stream for each sample
+# With the index as seed, the samples differ, and each has the same shift in each epoch and each run.
+class Shifted(data.Dataset):
+    def __init__(self, count):
+        self.count = count
+
+    def __getitem__(self, index):
+        return int(np.random.default_rng(index).integers(0, 10**9))
+
+    def __len__(self):
+        return self.count
+
+
+# %% mutant="data_repair_augmentation"
+# Counts in the dataset
+# The counter of a worker's copy never comes back, so each worker and each epoch begins at 0 again.
+class Shifted(data.Dataset):
+    def __init__(self, count):
+        self.count, self.drawn, self.seed = count, 0, torch.initial_seed()
+
+    def __getitem__(self, index):
+        self.drawn += 1
+        return int(np.random.default_rng((self.seed % 2**63, self.drawn)).integers(0, 10**9))
+
+    def __len__(self):
+        return self.count
+
+
+# %% [markdown] exercise="data_measure_workers" kind="measure" points=2
+# ### Exercise 7 · How many workers?
+# `epoch(workers)` returns how long an epoch of 200 batches takes on a machine that you don't know, in ms.
+# `epoch(workers, reuse=True)` loads one batch and trains on it 200 times. You can ask for 0 to 16 workers.
+#
+# Find by experiment and return: how long it takes to *load* a batch without workers, how long a *step* takes, the smallest number of
+# workers with which an epoch takes at most 2 % longer than with 16, and which share of the time the GPU is busy then. One of the
+# machines has a slow disk: compare your numbers with load time divided by step time.
+
+
+# %% setup=true
+def machine(load, step, lanes=99, startup=0.0):
+    """A function epoch(workers, reuse=False). The disk serves at most `lanes` workers at once."""
+
+    def epoch(workers, reuse=False):
+        if reuse:
+            return load + 200 * step
+        if workers == 0:
+            return 200 * (load + step)
+        free, disk, starts, done = [startup] * workers, [0.0] * lanes, [], 0.0
+        for n in range(200):
+            worker, lane = free.index(min(free)), disk.index(min(disk))
+            asked = starts[n - 2 * workers] if n >= 2 * workers else 0.0
+            free[worker] = disk[lane] = max(free[worker], disk[lane], asked) + load
+            starts.append(max(done, free[worker]))
+            done = starts[-1] + step
+        return done
+
+    return epoch
+
+
+# %% solution="data_measure_workers"
+def measure(epoch) -> tuple[float, float, int, float]:
+    """(load, step, workers, share)"""
+    ### BEGIN SOLUTION
+    loop, reused = epoch(0), epoch(0, reuse=True)
+    step = (reused - loop / 200) / 199  # loop = 200 (load + step), reused = load + 200 step
+    load = loop / 200 - step
+    best = epoch(16)
+    workers = next(n for n in range(17) if epoch(n) <= 1.02 * best)
+    return load, step, workers, 200 * step / epoch(workers)
+    ### END SOLUTION
+
+
+# %% check="data_measure_workers"
+generator = check.rng()
+load, step = float(generator.uniform(25, 45)), float(generator.uniform(6, 12))
+machines = {
+    "fast disk": machine(load, step),
+    "slow disk": machine(load, step, lanes=2),
+    "slow steps": machine(step, load),
+    "slow start": machine(load, step, startup=float(generator.uniform(100, 200))),
+}
+shown = {}
+for name, epoch in machines.items():
+    found = measure(epoch)
+    for part, value in zip(("load", "step", "workers", "share"), found, strict=True):
+        shown[f"{name}: {part}"] = round(float(value), 4) if part != "workers" else int(value)
+    shown[f"{name}: load / step"] = found[0] / found[1]
+check.show(shown, rtol=0.01, text="Times in ms, workers, and the share of the time in which the GPU is busy.")
+
+# %% [markdown] hint="data_measure_workers"
+# Without workers, an epoch is 200 loads and 200 steps. With `reuse` it is one load and 200 steps. Two equations, two unknowns.
+
+# %% [markdown] hint="data_measure_workers"
+# For the workers, no formula will do: try 0, 1, 2, … and compare with `1.02 * epoch(16)`.
+
+# %% [markdown] hint="data_measure_workers"
+# `step = (epoch(0, reuse=True) - epoch(0) / 200) / 199`, then `load = epoch(0) / 200 - step`. The GPU is busy for `200 * step`.
+
+
+# %% mutant="data_measure_workers"
+# The formula
+# Load time divided by step time is right while nothing else limits. A slow disk serves two workers, and the others wait.
+def measure(epoch):
+    loop, reused = epoch(0), epoch(0, reuse=True)
+    step = (reused - loop / 200) / 199
+    load = loop / 200 - step
+    workers = math.ceil(load / step)
+    return load, step, workers, 200 * step / epoch(workers)
+
+
+# %% mutant="data_measure_workers"
+# Until the GPU is busy
+# With a slow disk the GPU is never busy, whatever the number of workers. Stop when more of them bring nothing.
+def measure(epoch):
+    loop, reused = epoch(0), epoch(0, reuse=True)
+    step = (reused - loop / 200) / 199
+    load = loop / 200 - step
+    workers = next((n for n in range(17) if 200 * step / epoch(n) > 0.95), 16)
+    return load, step, workers, 200 * step / epoch(workers)
+
+
+# %% mutant="data_measure_workers"
+# Loading and step in one
+# An epoch without workers contains both. Subtract the step.
+def measure(epoch):
+    load, step = epoch(0) / 200, epoch(0, reuse=True) / 200
+    best = epoch(16)
+    workers = next(n for n in range(17) if epoch(n) <= 1.02 * best)
+    return load, step, workers, 200 * step / epoch(workers)
+
+
+# %% mutant="data_measure_workers"
+# The fastest
+# Ever more workers save a little time at the start of the epoch. Ask for the smallest number that is nearly as good.
+def measure(epoch):
+    loop, reused = epoch(0), epoch(0, reuse=True)
+    step = (reused - loop / 200) / 199
+    load = loop / 200 - step
+    workers = 16
+    return load, step, workers, 200 * step / epoch(workers)

@@ -1,0 +1,1304 @@
+# %% [markdown]
+# # Exercises · Features, transfer and pictures
+# Eight exercises, 20 points, about 95 minutes. Five of them add to your library: once you have solved them, it keeps
+# features, draws attributions, finds principal components, trains adapters and writes for TensorBoard. They run inside files of `mytorch`: what a
+# task or a docstring mentions is there; import anything else in the cell.
+
+# %% setup=true
+from __future__ import annotations
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+from minitorch import nn
+
+# %% [markdown] exercise="features_predict_hook" kind="predict" points=1
+# ### Exercise 1 · What did the hook keep?
+# A network in training mode, a hook on its batch norm, and one backward pass:
+#
+# ```python
+# model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Flatten(), nn.Linear(64, 2))
+# kept = {}
+# model[1].register_forward_hook(lambda module, args, result: kept.update(bn=result.detach()))
+# prediction = model(torch.randn(8, 1, 6, 6))
+# (prediction * labels).sum().backward()
+# ```
+#
+# There is no optimizer. Set `prediction` to a list of three: the smallest number in `kept["bn"]`, rounded to one digit; how many of
+# the nine entries of `model.state_dict()` are others than before; and whether the gradient of the last layer's bias depends on
+# the `labels`.
+
+# %% solution="features_predict_hook"
+### BEGIN SOLUTION
+prediction = [0.0, 3, True]
+### END SOLUTION
+
+# %% check="features_predict_hook"
+smallest, changed, depends = prediction
+shown = {
+    "smallest, in tenths": round(10 * smallest),
+    "entries that changed": int(changed),
+    "depends on the labels": bool(depends),
+}
+check.show(shown, secret=True)
+
+# %% [markdown] hint="features_predict_hook"
+# What does `inplace=True` write into? And what did the hook keep: numbers, or a tensor?
+
+# %% [markdown] hint="features_predict_hook"
+# `detach()` shares memory. Batch norm remembers things in buffers when it runs in training mode.
+
+# %% [markdown] hint="features_predict_hook"
+# ReLU leaves no number below 0. `running_mean`, `running_var` and `num_batches_tracked` are entries too. Here the labels are factors,
+# not subtracted.
+
+# %% mutant="features_predict_hook"
+# What batch norm gave
+# Batch norm's result has numbers near -2, and the hook saw them. Then `ReLU(inplace=True)` wrote its result over them, in the
+# memory that `detach` shares.
+prediction = [-2.1, 3, True]
+
+# %% mutant="features_predict_hook"
+# Backward adjusts parameters
+# `backward` fills `.grad`, which isn't in the state dict. The parameters wait for an optimizer; the forward pass changed the three buffers of the batch norm.
+prediction = [0.0, 9, True]
+
+# %% mutant="features_predict_hook"
+# Nothing changes without an optimizer
+# The parameters don't. But batch norm counts batches and updates two running statistics in each forward pass in training mode.
+prediction = [0.0, 0, True]
+
+# %% mutant="features_predict_hook"
+# As with a difference
+# Of a difference the derivative is 1 whatever the labels are. Of this product it is the label itself.
+prediction = [0.0, 3, False]
+
+
+# %% [markdown] exercise="features_context" kind="core" points=4 part="mytorch.utils.inspection:features"
+# ### Exercise 2 · Look inside
+# `with features(model, ["layer2", "fc"]) as found:` gives a dict that each call of the model in the block fills. What is in it
+# must stay what it was, whatever the network or the reader does next, and nothing of it may hold a graph. When the block
+# ends, in whichever way, the model is as it was before.
+
+
+# %% docstrings="features_context"
+def features():
+    """Copies of what the modules of these names give when the model is called in the block, by name.
+
+    The package keeps the decorator `@contextmanager`, so write a generator that yields the dict once.
+
+    The dict is empty at first, and each call of the model puts in the latest results, detached and cloned.
+    `model.get_submodule(name)` finds a module, `module.register_forward_hook(hook)` returns a handle with
+    `remove()`. A hook is called as `hook(module, args, result)`; the model's own results must not change.
+
+    All hooks are removed at the end, also if the block raises. If a name is wrong, `get_submodule` raises,
+    and then there must be no hook left on the other modules either.
+    """
+
+
+# %% check="features_context"
+generator = check.rng()
+layers, numbers = mytorch.nn, generator.normal(size=(5, 3)).round(3)
+mytorch.manual_seed(check.seed())
+
+
+class Rectify(layers.Module):
+    """Writes into what it gets, as `ReLU(inplace=True)` does."""
+
+    def forward(self, x):
+        return x.mul_((x > 0).float())
+
+
+model = layers.Sequential(layers.Linear(3, 4), Rectify(), layers.Sequential(layers.Linear(4, 2)))
+x = mytorch.tensor(numbers.astype("float32"))
+plain, first = model(x), model[0](x)
+
+
+def hooks():
+    return sum(len(module._forward_hooks) for module in model.modules())
+
+
+def with_hooks(names, x, fail=False):
+    try:
+        with mytorch.utils.features(model, names) as found:
+            model(x)
+            if fail:
+                raise ZeroDivisionError
+    except (ZeroDivisionError, AttributeError) as error:
+        return type(error).__name__
+    return found
+
+
+with mytorch.utils.features(model, ["0", "2.0"]) as found:
+    empty = dict(found)
+    result = model(x)
+    once = dict(found.items())
+    result.sum().backward()
+    model(2 * x)
+    latest = dict(found.items())
+    inside = hooks()
+model(3 * x)
+afterwards = dict(found.items())
+same = all((latest[name] == afterwards[name]).all().item() for name in latest)
+values = {
+    "before the first call": list(empty),
+    "names": list(once),
+    "the first layer": once["0"],
+    "the inner layer": once["2.0"],
+    "what the layer gives": first.detach(),
+    "result of the model": result.detach() - plain.detach(),
+    "with a graph": [value.requires_grad for value in once.values()],
+    "slopes of the first layer": model[0].weight.grad is not None,
+    "after a second call": latest["0"],
+    "hooks in the block, and after it": [inside, hooks()],
+    "filled after the block": not same,
+    "the block fails": with_hooks(["0", "2"], x, fail=True),
+    "hooks after that": hooks(),
+    "a wrong name": with_hooks(["0", "9"], x),
+    "hooks after a wrong name": hooks(),
+    "one name": list(with_hooks(["2"], x)),
+}
+check.show(values, text="A model of three parts; the second writes into the first one's result.")
+
+# %% [markdown] hint="features_context"
+# A hook for each name needs to know its name: write a function that makes the hook, or give the name as a default value.
+
+# %% [markdown] hint="features_context"
+# `result.detach().clone()`: `detach` drops the graph and shares memory, `clone` alone keeps the graph. The hook returns nothing.
+
+# %% [markdown] hint="features_context"
+# First find all modules, then register, then `try: yield found`, and `finally` remove each handle.
+
+
+# %% mutant="features_context"
+# Keeps the tensor itself
+# What was kept shares its memory with what the next layer writes into. Clone it.
+def features(model, names):
+    modules, found = {name: model.get_submodule(name) for name in names}, {}
+
+    def keep(name):
+        def hook(module, args, result):
+            found[name] = result.detach()
+
+        return hook
+
+    handles = [module.register_forward_hook(keep(name)) for name, module in modules.items()]
+    try:
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% mutant="features_context"
+# Keeps the graph
+# `clone` is recorded: what you kept holds the graph of the forward pass, and its memory. Detach it.
+def features(model, names):
+    modules, found = {name: model.get_submodule(name) for name in names}, {}
+
+    def keep(name):
+        def hook(module, args, result):
+            found[name] = result.clone()
+
+        return hook
+
+    handles = [module.register_forward_hook(keep(name)) for name, module in modules.items()]
+    try:
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% mutant="features_context"
+# All under the last name
+# The closures share the loop's variable, which is the last name by the time they run.
+def features(model, names):
+    modules, found, handles = {name: model.get_submodule(name) for name in names}, {}, []
+    for name, module in modules.items():
+
+        def hook(module, args, result):
+            found[name] = result.detach().clone()  # noqa: B023
+
+        handles.append(module.register_forward_hook(hook))
+    try:
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% mutant="features_context"
+# Leaves the hooks when the block raises
+# Without `finally`, an exception in the block goes past the lines that remove the hooks.
+def features(model, names):
+    modules, found = {name: model.get_submodule(name) for name in names}, {}
+
+    def keep(name):
+        def hook(module, args, result):
+            found[name] = result.detach().clone()
+
+        return hook
+
+    handles = [module.register_forward_hook(keep(name)) for name, module in modules.items()]
+    yield found
+    for handle in handles:
+        handle.remove()
+
+
+# %% mutant="features_context"
+# Registers while it looks
+# If the second name is wrong, the first module has its hook already, and nobody has a handle to remove it.
+def features(model, names):
+    found = {}
+
+    def keep(name):
+        def hook(module, args, result):
+            found[name] = result.detach().clone()
+
+        return hook
+
+    handles = [model.get_submodule(name).register_forward_hook(keep(name)) for name in names]
+    try:
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% mutant="features_context"
+# Returns what it kept
+# What a hook returns replaces the module's result: here a copy without history, so no gradient gets further down.
+def features(model, names):
+    modules, found = {name: model.get_submodule(name) for name in names}, {}
+
+    def keep(name):
+        def hook(module, args, result):
+            found[name] = result.detach().clone()
+            return found[name].clone()
+
+        return hook
+
+    handles = [module.register_forward_hook(keep(name)) for name, module in modules.items()]
+    try:
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% mutant="features_context"
+# Keeps the first
+# Each call of the model puts in the latest results; here the first ones stay.
+def features(model, names):
+    modules, found = {name: model.get_submodule(name) for name in names}, {}
+
+    def keep(name):
+        def hook(module, args, result):
+            found.setdefault(name, result.detach().clone())
+
+        return hook
+
+    handles = [module.register_forward_hook(keep(name)) for name, module in modules.items()]
+    try:
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% [markdown] exercise="features_lora" kind="core" points="1 1 1" part="mytorch.nn.lora:LoRALinear.__init__ mytorch.nn.lora:LoRALinear.forward mytorch.nn.lora:LoRALinear.merge"
+# ### Exercise 3 · LoRA
+# A layer that has been trained, $W x + b$, gets a trainable sum: $W x + b + \frac{\alpha}{r} B A x$, with $A$ of shape (r, in) and $B$ of
+# shape (out, r). It has to start as the layer that it adapts, and end as one layer again.
+
+
+# %% docstrings="features_lora"
+def __init__():
+    """Take over a layer, freeze it, and make the two thin matrices.
+
+    `base` becomes an attribute, and its parameters no longer require gradients. `scaling` is alpha / r.
+    `lora_A` is a parameter (r, in_features), made with `empty` and drawn by `draw([self.lora_A], in_features)`, as a
+    linear layer's weight is. `lora_B` is a parameter (out_features, r) of zeros. Both have the dtype and device of
+    `base.weight`.
+    """
+
+
+def forward():
+    """The frozen layer's result plus scaling · B A x, for x (..., in), by two thin products and not by B A.
+
+    `linear(x, weight)` is x weightᵀ, on the last dimension.
+    """
+
+
+def merge():
+    """An ordinary `Linear` that computes the same: its weight is W + scaling · B A.
+
+    Its parameters require gradients. This layer and its base stay as they are. Nothing is recorded.
+    """
+
+
+# %% check="features_lora"
+generator = check.rng()
+inputs, outputs, r = (int(each) for each in generator.permutation([7, 5, 3]))
+alpha = float(generator.integers(5, 12))
+mytorch.manual_seed(check.seed())
+x = mytorch.tensor(generator.normal(size=(2, 4, inputs)), dtype=mytorch.float64)
+
+
+def adapted(bias=True, dtype=None):
+    base = mytorch.nn.Linear(inputs, outputs, bias=bias, dtype=dtype)
+    return base, mytorch.nn.LoRALinear(base, r, alpha)
+
+
+def products(layer):
+    """The shapes of all results on the way."""
+    shapes = []
+
+    def watch(op, args, below):
+        result = below(op, args)
+        shapes.append(tuple(result.shape))
+        return result
+
+    mytorch.dispatch.fill("autocast", watch)
+    layer(x)
+    mytorch.dispatch.fill("autocast", None)
+    return shapes
+
+
+base, layer = adapted(dtype=mytorch.float64)
+trained = {name: list(each.shape) for name, each in layer.named_parameters() if each.requires_grad}
+start = layer(x)
+start.square().sum().backward()
+slopes = [parameter.grad for parameter in (layer.lora_A, layer.lora_B)]
+drawn = mytorch.nn.LoRALinear(mytorch.nn.Linear(100, 2), 50, 1.0).lora_A
+with mytorch.no_grad():
+    layer.lora_B.copy_(mytorch.tensor(generator.normal(size=(outputs, r))))
+before = base.weight.clone()
+merged = layer.merge()
+without_bias = adapted(bias=False)[1].merge()
+check.show(
+    {
+        "in, out, r, alpha": [inputs, outputs, r, alpha],
+        "trained": trained,
+        "types": [layer.lora_A.dtype, layer.lora_B.dtype],
+        "scaling": layer.scaling,
+        "differs from the base at the start": (start - base(x)).abs().max().item(),
+        "slopes of A at the start": slopes[0],
+        "slopes of B at the start": slopes[1],
+        "slopes of the base": base.weight.grad is not None,
+        "A is drawn within ±0.1 for 100 inputs": [drawn.abs().max().item() <= 0.1, drawn.abs().max().item() > 0.09],
+        "A": layer.lora_A.detach(),
+        "B": layer.lora_B.detach(),
+        "with B filled": layer(x).detach(),
+        "results of shape (out, in) on the way": products(layer).count((outputs, inputs)),
+        "merged": merged(x).detach(),
+        "merged weight": merged.weight.detach(),
+        "merged is a": type(merged).__name__,
+        "merged can be trained": [each.requires_grad for each in merged.parameters()],
+        "merged is recorded": merged.weight.grad_fn is not None,
+        "the base moved by": (base.weight - before).abs().max().item(),
+        "merged without a bias": without_bias.bias is None,
+    },
+    text="A layer and its adapter, before and after it has learned something.",
+)
+
+# %% [markdown] hint="features_lora"
+# `base.requires_grad_(False)` freezes and returns the layer. A `Parameter` that is assigned to an attribute is registered.
+
+# %% [markdown] hint="features_lora"
+# Two calls of `linear`: the first with `lora_A` gives (..., r), the second with `lora_B` gives (..., out).
+
+# %% [markdown] hint="features_lora"
+# `copy.deepcopy(self.base)` is a layer of its own, still frozen. Under `no_grad`, add `self.lora_B @ self.lora_A * self.scaling` to its weight, and
+# call `requires_grad_()`.
+
+
+# %% mutant="features_lora"
+# Trains everything
+# The layer that was trained has to stay as it is: freeze it, or nothing is saved.
+def __init__(self, base, r, alpha):
+    super(LoRALinear, self).__init__()
+    self.base, self.scaling = base, alpha / r
+    where = {"dtype": base.weight.dtype, "device": base.weight.device}
+    self.lora_A = Parameter(empty(r, base.in_features, **where))
+    self.lora_B = Parameter(zeros(base.out_features, r, **where))
+    draw([self.lora_A], base.in_features)
+
+
+# %% mutant="features_lora"
+# Both begin at 0
+# The gradient of A has B as a factor and the other way round: with both 0, neither ever moves.
+def __init__(self, base, r, alpha):
+    super(LoRALinear, self).__init__()
+    self.base, self.scaling = base.requires_grad_(False), alpha / r
+    where = {"dtype": base.weight.dtype, "device": base.weight.device}
+    self.lora_A = Parameter(zeros(r, base.in_features, **where))
+    self.lora_B = Parameter(zeros(base.out_features, r, **where))
+
+
+# %% mutant="features_lora"
+# Both begin at random
+# The network would start as another one than was trained. With B at 0 it starts as exactly that one.
+def __init__(self, base, r, alpha):
+    super(LoRALinear, self).__init__()
+    self.base, self.scaling = base.requires_grad_(False), alpha / r
+    where = {"dtype": base.weight.dtype, "device": base.weight.device}
+    self.lora_A = Parameter(empty(r, base.in_features, **where))
+    self.lora_B = Parameter(empty(base.out_features, r, **where))
+    draw([self.lora_A], base.in_features)
+    draw([self.lora_B], r)
+
+
+# %% mutant="features_lora"
+# Scales by alpha
+# The scaling is alpha / r: the product is a sum over r terms, and would grow with r.
+def __init__(self, base, r, alpha):
+    super(LoRALinear, self).__init__()
+    self.base, self.scaling = base.requires_grad_(False), alpha
+    where = {"dtype": base.weight.dtype, "device": base.weight.device}
+    self.lora_A = Parameter(empty(r, base.in_features, **where))
+    self.lora_B = Parameter(zeros(base.out_features, r, **where))
+    draw([self.lora_A], base.in_features)
+
+
+# %% mutant="features_lora"
+# Float32 whatever the layer
+# An adapter of a float64 layer has to be float64 as well, or its product is refused.
+def __init__(self, base, r, alpha):
+    super(LoRALinear, self).__init__()
+    self.base, self.scaling = base.requires_grad_(False), alpha / r
+    self.lora_A = Parameter(empty(r, base.in_features))
+    self.lora_B = Parameter(zeros(base.out_features, r))
+    draw([self.lora_A], base.in_features)
+
+
+# %% mutant="features_lora"
+# Forgets the scaling
+# B A x is multiplied by alpha / r before it is added.
+def forward(self, input):
+    return self.base(input) + linear(linear(input, self.lora_A), self.lora_B)
+
+
+# %% mutant="features_lora"
+# Scales the frozen layer, too
+# Only the sum is scaled; the trained layer keeps its weight.
+def forward(self, input):
+    return (self.base(input) + linear(linear(input, self.lora_A), self.lora_B)) * self.scaling
+
+
+# %% mutant="features_lora"
+# Multiplies B A out
+# B A is as large as the frozen weight, and is made anew in each pass. Two thin products, first with A and then with B, cost far less.
+def forward(self, input):
+    return self.base(input) + linear(input, self.lora_B @ self.lora_A) * self.scaling
+
+
+# %% mutant="features_lora"
+# Merges into the base
+# The frozen layer has changed: merge twice, or go on training, and the update is counted twice.
+def merge(self):
+    with no_grad():
+        self.base.weight += self.lora_B @ self.lora_A * self.scaling
+    return self.base
+
+
+# %% mutant="features_lora"
+# Merges without the scaling
+# The update that `forward` adds is scaling · B A.
+@no_grad()
+def merge(self):
+    merged = copy.deepcopy(self.base).requires_grad_()
+    merged.weight += self.lora_B @ self.lora_A
+    return merged
+
+
+# %% mutant="features_lora"
+# Merges a frozen layer
+# A copy of a frozen layer is frozen. Whoever merges gets an ordinary layer, which can be trained.
+@no_grad()
+def merge(self):
+    merged = copy.deepcopy(self.base)
+    merged.weight += self.lora_B @ self.lora_A * self.scaling
+    return merged
+
+
+# %% [markdown] exercise="features_grad_cam" kind="core" points="1 2" part="mytorch.utils.attribution:saliency mytorch.utils.attribution:grad_cam"
+# ### Exercise 4 · Which pixels, and which places?
+# Two attributions. A saliency map has a number for each pixel; Grad-CAM has one for each place of a layer's maps, and asks
+# only for what speaks *for* the class. Neither may leave a trace: no `.grad`, no hook.
+
+
+# %% docstrings="features_grad_cam"
+def saliency():
+    """The slope of each image's score of its class at each pixel, as an absolute value, the largest of the channels.
+
+    Images (N, C, H, W) and classes (N,) give (N, H, W). `model(images)` gives scores (N, classes). The given images
+    aren't changed, and don't require gradients afterwards. No parameter's `.grad` is touched: `grad(result, tensor)`
+    gives a tuple of slopes and writes nothing.
+    """
+
+
+def grad_cam():
+    """A layer's maps, weighted by the mean slope of the score at each and added up; what is below 0 becomes 0.
+
+    Images (N, C, H, W) give (N, h, w), where the layer of this name gives maps (N, channels, h, w). The weight of an
+    image's map is the mean over (h, w) of the slopes of its score. The result has no history.
+
+    It has to work if all parameters are frozen, and if the next layer writes into what it gets; so let a hook begin
+    the graph anew at the layer. The hook is removed, also if the model raises. No `.grad` is touched.
+    """
+
+
+# %% check="features_grad_cam"
+generator = check.rng()
+layers = mytorch.nn
+mytorch.manual_seed(check.seed())
+
+
+class Rectify(layers.Module):
+    """Writes into what it gets, as `ReLU(inplace=True)` does."""
+
+    def forward(self, x):
+        return x.mul_((x > 0).float())
+
+
+body = layers.Sequential(layers.Conv2d(2, 5, 3, padding=1), Rectify(), layers.Conv2d(5, 4, 3, stride=2))
+model = layers.Sequential(body, layers.Flatten(), layers.Linear(4 * 3 * 2, 3))
+images = mytorch.tensor(generator.normal(size=(3, 2, 7, 6)).astype("float32"))
+classes = mytorch.tensor(generator.permutation(3))
+
+
+def traces():
+    hooks = sum(len(module._forward_hooks) for module in model.modules())
+    return [sum(each.grad is not None for each in model.parameters()), hooks, images.requires_grad]
+
+
+found = {
+    "classes": classes,
+    "saliency": mytorch.utils.saliency(model, images, classes),
+    "saliency of one image": mytorch.utils.saliency(model, images[:1], classes[:1]),
+    "traces of saliency: .grad, hooks, images": traces(),
+}
+for place in ("0.0", "0.2"):
+    heat = mytorch.utils.grad_cam(model, place, images, classes)
+    found[f"Grad-CAM of {place}"] = heat.detach()
+    found[f"Grad-CAM of {place}, with a history"] = heat.requires_grad
+found["traces of Grad-CAM"] = traces()
+failed = check.error(mytorch.utils.grad_cam, model, "0.0", images[:, :, :5], classes)
+found["the model fails"] = type(failed).__name__
+found["traces of that"] = traces()
+model.requires_grad_(False)
+found["Grad-CAM, all frozen"] = mytorch.utils.grad_cam(model, "0.2", images, classes).detach()
+check.show(
+    found, rtol=1e-4, atol=1e-5, text="Attributions of three images; the layer after 0.0 writes into its result."
+)
+
+# %% [markdown] hint="features_grad_cam"
+# `model(x).gather(1, classes.unsqueeze(1)).sum()` is one number whose slopes are those of each image's own score, if images don't
+# influence each other.
+
+# %% [markdown] hint="features_grad_cam"
+# `images.detach().requires_grad_()` is a leaf that shares the numbers. In Grad-CAM the hook makes such a leaf of the layer's result,
+# keeps it, and returns a clone of it, so that the network goes on from there.
+
+# %% [markdown] hint="features_grad_cam"
+# With `(slopes,) = grad(score, maps)` the result is `relu((slopes.mean((2, 3), keepdim=True) * maps.detach()).sum(1))`. Remove the hook in
+# `finally`, right after the forward pass.
+
+
+# %% mutant="features_grad_cam"
+# With signs
+# A pixel that lowers the score matters as much: take absolute values before the largest.
+def saliency(model, images, classes):
+    pixels = images.detach().requires_grad_()
+    (slopes,) = grad(model(pixels).gather(1, classes.unsqueeze(1)).sum(), pixels)
+    return slopes.amax(1)
+
+
+# %% mutant="features_grad_cam"
+# All classes at once
+# The slope of the sum of all scores says what raises any of them. Choose each image's class first.
+def saliency(model, images, classes):
+    pixels = images.detach().requires_grad_()
+    (slopes,) = grad(model(pixels).sum(), pixels)
+    return slopes.abs().amax(1)
+
+
+# %% mutant="features_grad_cam"
+# Fills the parameters' gradients
+# `backward` writes into every leaf, the parameters too, and the next training step would use that. `grad` gives the slopes alone.
+def saliency(model, images, classes):
+    pixels = images.detach().requires_grad_()
+    model(pixels).gather(1, classes.unsqueeze(1)).sum().backward()
+    return pixels.grad.abs().amax(1)
+
+
+# %% mutant="features_grad_cam"
+# Adds the channels
+# Of the channels the largest counts; a sum would make a colour image brighter than a grey one.
+def saliency(model, images, classes):
+    pixels = images.detach().requires_grad_()
+    (slopes,) = grad(model(pixels).gather(1, classes.unsqueeze(1)).sum(), pixels)
+    return slopes.abs().sum(1)
+
+
+# %% mutant="features_grad_cam"
+# Also what speaks against it
+# Grad-CAM keeps what is positive: places that speak for the class.
+def grad_cam(model, layer, images, classes):
+    seen = []
+
+    def hook(module, args, result):
+        seen.append(result.detach().requires_grad_())
+        return seen[-1].clone()
+
+    handle = model.get_submodule(layer).register_forward_hook(hook)
+    try:
+        score = model(images).gather(1, classes.unsqueeze(1)).sum()
+    finally:
+        handle.remove()
+    (slopes,) = grad(score, seen[0])
+    return (slopes.mean((2, 3), keepdim=True) * seen[0].detach()).sum(1)
+
+
+# %% mutant="features_grad_cam"
+# A weight for each place
+# That is gradient times input. Grad-CAM has one weight for a whole map: the mean of its slopes.
+def grad_cam(model, layer, images, classes):
+    seen = []
+
+    def hook(module, args, result):
+        seen.append(result.detach().requires_grad_())
+        return seen[-1].clone()
+
+    handle = model.get_submodule(layer).register_forward_hook(hook)
+    try:
+        score = model(images).gather(1, classes.unsqueeze(1)).sum()
+    finally:
+        handle.remove()
+    (slopes,) = grad(score, seen[0])
+    return relu((slopes * seen[0].detach()).sum(1))
+
+
+# %% mutant="features_grad_cam"
+# The same weights for all images
+# Each image has its own slopes: take the mean over its places, not over the images as well.
+def grad_cam(model, layer, images, classes):
+    seen = []
+
+    def hook(module, args, result):
+        seen.append(result.detach().requires_grad_())
+        return seen[-1].clone()
+
+    handle = model.get_submodule(layer).register_forward_hook(hook)
+    try:
+        score = model(images).gather(1, classes.unsqueeze(1)).sum()
+    finally:
+        handle.remove()
+    (slopes,) = grad(score, seen[0])
+    return relu((slopes.mean((0, 2, 3), keepdim=True) * seen[0].detach()).sum(1))
+
+
+# %% mutant="features_grad_cam"
+# Leaves its hook
+# If the model raises, the hook stays, and every later call of the layer is cut off from what comes before it.
+def grad_cam(model, layer, images, classes):
+    seen = []
+
+    def hook(module, args, result):
+        seen.append(result.detach().requires_grad_())
+        return seen[-1].clone()
+
+    handle = model.get_submodule(layer).register_forward_hook(hook)
+    score = model(images).gather(1, classes.unsqueeze(1)).sum()
+    handle.remove()
+    (slopes,) = grad(score, seen[0])
+    return relu((slopes.mean((2, 3), keepdim=True) * seen[0].detach()).sum(1))
+
+
+# %% mutant="features_grad_cam"
+# Reads the maps too late
+# The next layer wrote its result over the maps that you kept. Keep the leaf, and let the network go on with a clone of it.
+def grad_cam(model, layer, images, classes):
+    seen = []
+
+    def hook(module, args, result):
+        leaf = result.detach().clone().requires_grad_()
+        going_on = leaf.clone()
+        seen.extend([leaf, going_on])
+        return going_on
+
+    handle = model.get_submodule(layer).register_forward_hook(hook)
+    try:
+        score = model(images).gather(1, classes.unsqueeze(1)).sum()
+    finally:
+        handle.remove()
+    (slopes,) = grad(score, seen[0])
+    return relu((slopes.mean((2, 3), keepdim=True) * seen[1].detach()).sum(1))
+
+
+# %% [markdown] exercise="features_pca" kind="core" points=2 part="mytorch.utils.components:pca"
+# ### Exercise 5 · Principal components
+# Multiply any vector by a symmetric matrix again and again, and it turns towards the eigenvector with the largest eigenvalue: **power
+# iteration**. Take that direction's share out of the matrix, and the next one comes out.
+
+
+# %% docstrings="features_pca"
+def pca():
+    """The `k` orthogonal directions (k, D) in which rows (N, D) vary most, and their variances along them (k,).
+
+    Both in descending order of variance. Directions have length 1, and the number with the largest absolute value in each
+    is above 0, as in scikit-learn. The covariance divides by N - 1. For each direction, begin with `randn(D)` of the
+    dtype and device of `x`, and multiply `steps` times. The variance along v is v · C v; taken out of C it leaves
+    C - variance · v vᵀ. Nothing is recorded. `stack` makes a tensor of a list of tensors.
+    """
+
+
+# %% check="features_pca"
+generator = check.rng()
+sizes = generator.permutation([9.0, 5.0, 2.5, 1.0, 0.3])
+turn = np.linalg.qr(generator.normal(size=(5, 5)))[0]
+rows = mytorch.tensor(generator.normal(size=(40, 5)) * sizes @ turn + generator.normal(size=5) * 20)
+mytorch.manual_seed(check.seed())
+directions, variances = mytorch.utils.pca(rows, 3)
+recorded = mytorch.utils.pca(rows.clone().requires_grad_(), 1)[0].requires_grad
+largest = [max(direction, key=abs) > 0 for direction in directions.tolist()]
+check.show(
+    {
+        "directions": directions,
+        "variances": variances,
+        "lengths": (directions * directions).sum(1),
+        "products of two directions": [
+            (directions[a] * directions[b]).sum().item() for a, b in ((0, 1), (0, 2), (1, 2))
+        ],
+        "largest number above 0": largest,
+        "type": directions.dtype,
+        "recorded": recorded,
+    },
+    rtol=1e-3,
+    atol=1e-4,
+    text="The three directions in which 40 rows of five numbers vary most.",
+)
+
+# %% [markdown] hint="features_pca"
+# Subtract the mean of each column first. The covariance of centred rows `z` is `z.T @ z / (len(z) - 1)`.
+
+# %% [markdown] hint="features_pca"
+# In each of the steps: `v = covariance @ v`, then divide `v` by its length, the root of `(v * v).sum()`.
+
+# %% [markdown] hint="features_pca"
+# `v * v[v.abs().argmax()].sign()` settles the sign. `v.unsqueeze(1) * v` is v vᵀ; subtract the variance times it from the covariance.
+
+
+# %% mutant="features_pca"
+# Doesn't centre
+# Without subtracting the mean, the first direction points from the origin to the middle of the cloud.
+def pca(x, k, steps=200):
+    with no_grad():
+        covariance, directions, variances = x.T @ x / (len(x) - 1), [], []
+        for _ in range(k):
+            v = randn(x.shape[1], dtype=x.dtype, device=x.device)
+            for _ in range(steps):
+                v = covariance @ v
+                v = v / (v * v).sum().sqrt()
+            v = v * v[v.abs().argmax()].sign()
+            variance = v @ covariance @ v
+            covariance = covariance - variance * v.unsqueeze(1) * v
+            directions.append(v)
+            variances.append(variance)
+        return stack(directions), stack(variances)
+
+
+# %% mutant="features_pca"
+# The same direction each time
+# What was found has to be taken out of the covariance, or the largest direction is found again.
+def pca(x, k, steps=200):
+    with no_grad():
+        z = x - x.mean(0)
+        covariance, directions, variances = z.T @ z / (len(x) - 1), [], []
+        for _ in range(k):
+            v = randn(x.shape[1], dtype=x.dtype, device=x.device)
+            for _ in range(steps):
+                v = covariance @ v
+                v = v / (v * v).sum().sqrt()
+            v = v * v[v.abs().argmax()].sign()
+            directions.append(v)
+            variances.append(v @ covariance @ v)
+        return stack(directions), stack(variances)
+
+
+# %% mutant="features_pca"
+# Divides by N
+# The variance of a sample divides by N - 1.
+def pca(x, k, steps=200):
+    with no_grad():
+        z = x - x.mean(0)
+        covariance, directions, variances = z.T @ z / len(x), [], []
+        for _ in range(k):
+            v = randn(x.shape[1], dtype=x.dtype, device=x.device)
+            for _ in range(steps):
+                v = covariance @ v
+                v = v / (v * v).sum().sqrt()
+            v = v * v[v.abs().argmax()].sign()
+            variance = v @ covariance @ v
+            covariance = covariance - variance * v.unsqueeze(1) * v
+            directions.append(v)
+            variances.append(variance)
+        return stack(directions), stack(variances)
+
+
+# %% mutant="features_pca"
+# Takes out a direction, not its share
+# C - v vᵀ takes out a variance of 1, whatever the direction's own is.
+def pca(x, k, steps=200):
+    with no_grad():
+        z = x - x.mean(0)
+        covariance, directions, variances = z.T @ z / (len(x) - 1), [], []
+        for _ in range(k):
+            v = randn(x.shape[1], dtype=x.dtype, device=x.device)
+            for _ in range(steps):
+                v = covariance @ v
+                v = v / (v * v).sum().sqrt()
+            v = v * v[v.abs().argmax()].sign()
+            variance = v @ covariance @ v
+            covariance = covariance - v.unsqueeze(1) * v
+            directions.append(v)
+            variances.append(variance)
+        return stack(directions), stack(variances)
+
+
+# %% mutant="features_pca"
+# Any sign
+# Both v and -v are right; so that two runs agree, the number with the largest absolute value has to be above 0.
+def pca(x, k, steps=200):
+    with no_grad():
+        z = x - x.mean(0)
+        covariance, directions, variances = z.T @ z / (len(x) - 1), [], []
+        for _ in range(k):
+            v = -randn(x.shape[1], dtype=x.dtype, device=x.device)
+            for _ in range(steps):
+                v = covariance @ v
+                v = v / (v * v).sum().sqrt()
+            v = v * -v[v.abs().argmax()].sign()
+            variance = v @ covariance @ v
+            covariance = covariance - variance * v.unsqueeze(1) * v
+            directions.append(v)
+            variances.append(variance)
+        return stack(directions), stack(variances)
+
+
+# %% mutant="features_pca"
+# Records it all
+# Under `no_grad`, two hundred products of each direction aren't recorded.
+def pca(x, k, steps=200):
+    z = x - x.mean(0)
+    covariance, directions, variances = z.T @ z / (len(x) - 1), [], []
+    for _ in range(k):
+        v = randn(x.shape[1], dtype=x.dtype, device=x.device)
+        for _ in range(steps):
+            v = covariance @ v
+            v = v / (v * v).sum().sqrt()
+        v = v * v[v.abs().argmax()].sign()
+        variance = v @ covariance @ v
+        covariance = covariance - variance * v.unsqueeze(1) * v
+        directions.append(v)
+        variances.append(variance)
+    return stack(directions), stack(variances)
+
+
+# %% [markdown] exercise="features_events" kind="core" points="1 1" part="mytorch.utils.tensorboard:event mytorch.utils.tensorboard:EventWriter.add_scalar"
+# ### Exercise 6 · A point that TensorBoard draws
+# The lesson shows the bytes of three events. Write what makes them. A message of protocol buffers is a row of fields, and
+# `message({number: value})` from [chapter 20b](20b_export.ipynb) makes one: of whole numbers, floats (32 bits), strings, and bytes, such as those of
+# another message. Only the time needs 64 bits, and you write that field by hand: a key, then eight bytes.
+
+
+# %% docstrings="features_events"
+def event():
+    """An event: a message that begins with the time, in seconds, followed by what else is given.
+
+    The time is field 1. Its key is `varint(1 << 3 | 1)`, where kind 1 means 64 bits, and `struct.pack("<d", wall_time)` follows.
+    The other fields are `step` (2), `file_version` (3) and `summary` (5), whichever are given, in one `message`.
+    """
+
+
+def add_scalar():
+    """Write one point of the curve `tag`: `self.write` gets an event with the time, the step and a summary.
+
+    A summary is a message whose field 1 is a value. A value is a message with the tag in field 1 and the number,
+    as a Python float, in field 2. `wall_time` is the time; None means now, `time.time()`.
+    """
+
+
+# %% check="features_events"
+import struct
+import time
+
+generator = check.rng()
+board = mytorch.utils.tensorboard
+tag, step = "loss/" + "abcdefgh"[: int(generator.integers(3, 8))], int(generator.integers(200, 10**6))
+value, moment = float(generator.integers(1, 999)) / 8, float(generator.integers(10**9, 2 * 10**9)) + 0.5
+
+
+class Memory(board.EventWriter):
+    """Keeps the events in place of writing them to a file."""
+
+    def __init__(self):
+        self.events = []
+
+    def write(self, data):
+        self.events.append(data)
+
+
+writer = Memory()
+writer.add_scalar(tag, value, step, wall_time=moment)
+writer.add_scalar(tag, mytorch.tensor(value), step + 1, moment)
+writer.add_scalar(tag, 1, step, wall_time=0.0)
+writer.add_scalar(tag, value, step)
+late = struct.unpack("<d", writer.events[-1][1:9])[0] - time.time() if len(writer.events[-1]) > 9 else None
+check.show(
+    {
+        "tag, value, step, time": [tag, value, step, moment],
+        "an event with a step": board.event(moment, step=step).hex(" "),
+        "with a version": board.event(moment, file_version="brain.Event:2").hex(" "),
+        "with a step and a summary": board.event(moment, step=step, summary=b"abc").hex(" "),
+        "a point": writer.events[0].hex(" "),
+        "the next one, a tensor": writer.events[1].hex(" "),
+        "a whole number, at time 0": writer.events[2].hex(" "),
+        "without a time: minutes from now": None if late is None else abs(round(late / 60)),
+    },
+    text="Events as bytes, in hexadecimal.",
+)
+
+# %% [markdown] hint="features_events"
+# Read a point of the lesson's cell from the inside: the number, the value with its tag, the summary, the event.
+
+# %% [markdown] hint="features_events"
+# `numbers = {"step": 2, "file_version": 3, "summary": 5}` turns the names of the fields into their numbers: `event` returns the bytes of the time
+# plus `message({numbers[name]: value for name, value in fields.items()})`.
+
+# %% [markdown] hint="features_events"
+# The summary is `message({1: message({1: tag, 2: float(value)})})`. Then `self.write(event(..., step=step, summary=...))`.
+
+
+# %% mutant="features_events"
+# The time in 32 bits
+# A float32 has 24 bits, and seconds since 1970 need 31: the time would be right to two minutes. The format wants 64 bits, kind 1.
+def event(wall_time, **fields):
+    numbers = {"step": 2, "file_version": 3, "summary": 5}
+    seconds = varint(1 << 3 | 5) + struct.pack("<f", wall_time)
+    return seconds + message({numbers[name]: value for name, value in fields.items()})
+
+
+# %% mutant="features_events"
+# Counts the fields
+# The numbers of the fields are part of the format: `step` is 2, `file_version` 3, `summary` 5, whichever are given.
+def event(wall_time, **fields):
+    seconds = varint(1 << 3 | 1) + struct.pack("<d", wall_time)
+    return seconds + message(dict(enumerate(fields.values(), start=2)))
+
+
+# %% mutant="features_events"
+# One message too few
+# A summary has values, and each value has a tag and a number: two messages, one inside the other.
+def add_scalar(self, tag, value, step, wall_time=None):
+    point = message({1: tag, 2: float(value)})
+    self.write(event(time.time() if wall_time is None else wall_time, step=step, summary=point))
+
+
+# %% mutant="features_events"
+# Time 0 is now
+# `wall_time or time.time()` takes 0.0 for "no time given". Ask `wall_time is None`.
+def add_scalar(self, tag, value, step, wall_time=None):
+    point = message({1: message({1: tag, 2: float(value)})})
+    self.write(event(wall_time or time.time(), step=step, summary=point))
+
+
+# %% mutant="features_events"
+# Whole numbers as they are
+# A whole number is written as a varint, which is another kind of field. The number of a point is a float: `float(value)`.
+def add_scalar(self, tag, value, step, wall_time=None):
+    point = message({1: message({1: tag, 2: value if isinstance(value, int) else float(value)})})
+    self.write(event(time.time() if wall_time is None else wall_time, step=step, summary=point))
+
+
+# %% [markdown] exercise="features_repair_hook" kind="repair" points=3
+# ### Exercise 7 · Since we watch it, it doesn't learn
+# Somebody logs activations during training: `found, handles = watch(model, ["0", "2"])`. Since then the loss goes down much more slowly. The
+# first layer's weight has no gradient at all. And in evaluation, all batches get the predictions of the first one. Whoever removes
+# the handles has a healthy network.
+#
+# Mend `watch`. `found` has, by name, what each of these modules gave in the latest forward pass, and goes on having that whatever
+# happens to the tensors of the network. What is kept must not hold a graph.
+
+
+# %% solution="features_repair_hook"
+def watch(model, names):
+    """A dict that each forward pass fills with copies of what the modules of these names give, and the hooks' handles."""
+    found = {}
+    ### BEGIN SOLUTION
+
+    def keep(name):
+        def hook(module, args, result):
+            found[name] = result.detach().clone()
+
+        return hook
+
+    handles = [model.get_submodule(name).register_forward_hook(keep(name)) for name in names]
+    ### END SOLUTION
+    ### BEGIN STUB
+    # handles = [
+    #     model.get_submodule(name).register_forward_hook(
+    #         lambda module, args, result, name=name: found.setdefault(name, result.detach().clone())
+    #     )
+    #     for name in names
+    # ]
+    ### END STUB
+    return found, handles
+
+
+# %% check="features_repair_hook"
+generator = check.rng()
+torch.manual_seed(check.seed())
+model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=True), nn.Linear(4, 2))
+batches = [torch.tensor(generator.normal(size=(5, 3)).astype("float32")) for _ in range(2)]
+alone = [model(batch).detach() for batch in batches]
+given = [model[0](batch).detach() for batch in batches]
+found, handles = watch(model, ["0", "2"])
+first = model(batches[0])
+first.square().sum().backward()
+slopes = model[0].weight.grad
+kept = {name: value.detach().clone() for name, value in found.items()}
+second = model(batches[1])
+values = {
+    "names": sorted(kept),
+    "kept of the first layer": kept.get("0"),
+    "what it gave": given[0],
+    "kept of the last layer": kept.get("2"),
+    "predictions": first.detach(),
+    "predictions without hooks": alone[0],
+    "slopes of the first layer": slopes,
+    "predictions for the second batch": second.detach(),
+    "kept of the second batch": found["0"].detach() if "0" in found else None,
+    "kept with a graph": any(value.requires_grad for value in found.values()),
+    "handles": len(handles),
+}
+for handle in handles:
+    handle.remove()
+values["hooks left"] = sum(len(module._forward_hooks) for module in model.modules())
+check.show(values, text="A network that is watched, in two forward passes.")
+
+# %% [markdown] hint="features_repair_hook"
+# Follow the value that goes from layer 0 to layer 1. Which tensor is it in the first forward pass, and which in the second?
+
+# %% [markdown] hint="features_repair_hook"
+# A lambda returns the value of its expression. What does `dict.setdefault` return, and what does a module do with what its hook
+# returns?
+
+# %% [markdown] hint="features_repair_hook"
+# Write the hook with `def`: assign `found[name] = result.detach().clone()` and return nothing. Take care that each hook has its own name.
+
+
+# %% mutant="features_repair_hook"
+# Gives back the result, but keeps the first
+# The network is healthy again. But `setdefault` doesn't replace what is there: the second batch's activations are never seen.
+def watch(model, names):
+    found = {}
+
+    def keep(name):
+        def hook(module, args, result):
+            found.setdefault(name, result.detach().clone())
+
+        return hook
+
+    handles = [model.get_submodule(name).register_forward_hook(keep(name)) for name in names]
+    return found, handles
+
+
+# %% mutant="features_repair_hook"
+# Replaces the result by the latest copy
+# The second batch is right now. But the copy is detached and takes the place of the result, so gradients still stop there.
+def watch(model, names):
+    found = {}
+
+    def keep(name):
+        def hook(module, args, result):
+            found[name] = result.detach().clone()
+            return found[name]
+
+        return hook
+
+    handles = [model.get_submodule(name).register_forward_hook(keep(name)) for name in names]
+    return found, handles
+
+
+# %% mutant="features_repair_hook"
+# Doesn't detach
+# Gradients flow, but what is kept holds the graph of its forward pass.
+def watch(model, names):
+    found = {}
+
+    def keep(name):
+        def hook(module, args, result):
+            found[name] = result.clone()
+
+        return hook
+
+    handles = [model.get_submodule(name).register_forward_hook(keep(name)) for name in names]
+    return found, handles
+
+
+# %% mutant="features_repair_hook"
+# Doesn't clone
+# `detach` shares memory, and `ReLU(inplace=True)` writes into it: what you kept of the first layer is what the second one gave.
+def watch(model, names):
+    found = {}
+
+    def keep(name):
+        def hook(module, args, result):
+            found[name] = result.detach()
+
+        return hook
+
+    handles = [model.get_submodule(name).register_forward_hook(keep(name)) for name in names]
+    return found, handles
+
+
+# %% mutant="features_repair_hook"
+# All under the last name
+# Without a name of its own each hook uses the loop's variable, which is the last name by the time it runs.
+def watch(model, names):
+    found, handles = {}, []
+    for name in names:
+
+        def hook(module, args, result):
+            found[name] = result.detach().clone()  # noqa: B023
+
+        handles.append(model.get_submodule(name).register_forward_hook(hook))
+    return found, handles
+
+
+# %% [markdown] exercise="features_measure_transfer" kind="measure" points=2
+# ### Exercise 8 · How many numbers must learn?
+# `prepare(way)` gives a ResNet-18 that reads 0 to 4, with a new head for the digits 5 to 9, in which some parameters are frozen:
+#
+# | way | trained |
+# |---|---|
+# | `"probe"` | the head |
+# | `"last block"` | the head and `layer4.1` |
+# | `"LoRA"` | the head, and an adapter of rank 4 beside each 3 × 3 convolution of the blocks |
+# | `"all"` | everything |
+#
+# `teach(model)` trains what isn't frozen on 100 digits, each at a random place, and returns the share of 400 others that the network
+# then reads. It takes a few seconds. Batch norms are in training mode in all four.
+#
+# Measure all four. Set `trained` to a dict with the number of trained numbers of each way, `over_78` to the list of ways that
+# read more than 78 % of the digits, and `exception` to the pair of ways (a, b) in which a trains more numbers than b and reads
+# at least ten percentage points fewer of the digits.
+
+
+# %% setup=true
+from minitorch.models import ResNet18_Weights, resnet18
+from sklearn.datasets import load_digits
+
+
+class LoRAConv2d(nn.Module):
+    """A frozen convolution, and beside it one to r channels and one of 1 × 1 back, which begins at 0."""
+
+    def __init__(self, base, r):
+        super().__init__()
+        self.base = base.requires_grad_(False)
+        geometry = (base.kernel_size, base.stride, base.padding)
+        self.down = nn.Conv2d(base.in_channels, r, *geometry, bias=False)
+        self.up = nn.Conv2d(r, base.out_channels, 1, bias=False)
+        nn.init.zeros_(self.up.weight)
+
+    def forward(self, x):
+        return self.base(x) + 2 * self.up(self.down(x))
+
+
+def prepare(way):
+    torch.manual_seed(0)
+    model = resnet18(weights="DEFAULT").requires_grad_(way == "all")
+    model.fc = nn.Linear(64, 5)
+    if way == "last block":
+        model.layer4[1].requires_grad_(True)
+    if way == "LoRA":
+        for layer in (model.layer1, model.layer2, model.layer3, model.layer4):
+            for block in layer:
+                block.conv1, block.conv2 = LoRAConv2d(block.conv1, 4), LoRAConv2d(block.conv2, 4)
+    return model
+
+
+def teach(model, steps=60):
+    digits, generator = load_digits(), np.random.default_rng(2)
+    order = generator.permutation(np.flatnonzero(digits.target >= 5))
+    draw = ResNet18_Weights.DEFAULT.transforms()
+
+    def somewhere(rows):
+        corners = generator.integers(0, 17, (len(rows), 2))
+        return draw(digits.images[rows], 40, corners), torch.tensor(digits.target[rows] - 5)
+
+    model.train()
+    trained = [each for each in model.parameters() if each.requires_grad]
+    lr = 0.03 if len(trained) == 2 else 0.003 if len(trained) == 62 else 0.01
+    optimizer = torch.optim.AdamW(trained, lr=lr)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, total_steps=steps)
+    for _ in range(steps):
+        x, y = somewhere(generator.permutation(order[:100])[:25])
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    x, y = somewhere(order[496:])
+    with torch.no_grad():
+        return (model.eval()(x).argmax(1) == y).float().mean().item()
+
+
+# %% solution="features_measure_transfer"
+### BEGIN SOLUTION
+trained = {"probe": 325, "last block": 74_309, "LoRA": 17_509, "all": 177_037}
+over_78 = ["LoRA", "all"]
+exception = ("last block", "LoRA")
+### END SOLUTION
+
+# %% check="features_measure_transfer"
+shown = {f"trained by {way}": int(trained[way]) for way in ("probe", "last block", "LoRA", "all")}
+shown["over 78 %"] = sorted(str(way) for way in over_78)
+shown["more numbers, ten points fewer"] = [str(way) for way in exception]
+check.show(shown, secret=True)
+
+# %% [markdown] hint="features_measure_transfer"
+# `sum(each.numel() for each in model.parameters() if each.requires_grad)`, before or after `teach`.
+
+# %% [markdown] hint="features_measure_transfer"
+# A new model for each way: `teach` changes the one it gets. Running statistics are buffers, not trained numbers.
+
+# %% [markdown] hint="features_measure_transfer"
+# Sort the four by trained numbers and write the accuracy beside. One neighbouring pair is in the wrong order.
+
+# %% mutant="features_measure_transfer"
+# More numbers, more digits
+# It matters where they are: the last block only sees what the frozen layers below let through. Adapters change the early layers, too.
+trained = {"probe": 325, "last block": 74_309, "LoRA": 17_509, "all": 177_037}
+over_78 = ["last block", "all"]
+exception = ("last block", "probe")
+
+# %% mutant="features_measure_transfer"
+# Counts what is frozen
+# Frozen parameters are run, but not trained: count those with `requires_grad`.
+trained = {"probe": 177_037, "last block": 177_037, "LoRA": 194_221, "all": 177_037}
+over_78 = ["LoRA", "all"]
+exception = ("last block", "LoRA")
+
+# %% mutant="features_measure_transfer"
+# Counts the weights of the layers alone
+# The head and each batch norm have biases, and batch norms have weights; they are trained as well.
+trained = {"probe": 320, "last block": 74_048, "LoRA": 17_504, "all": 174_632}
+over_78 = ["LoRA", "all"]
+exception = ("last block", "LoRA")

@@ -1,0 +1,1205 @@
+# %% [markdown]
+# # Exercises · Mixed precision
+# Seven exercises, 19 points, about 90 minutes. Four of them add to your library: once you have solved them, its
+# operations choose their precision by your code. They run inside files of `mytorch`: what a task or a docstring mentions
+# is there; import anything else in the cell.
+
+# %% setup=true
+from __future__ import annotations
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+from minitorch import nn
+
+# %% [markdown] exercise="sixteen_predict_types" kind="predict" points=1
+# ### Exercise 1 · Which type?
+# On the CPU, with everything in float32 before the block:
+#
+# ```python
+# x, model = torch.randn(8, 16), torch.nn.Linear(16, 4)
+# with torch.autocast("cpu"):
+#     out = model(x)
+#     p = out.softmax(-1)
+#     total = out + x[:, :4]
+#     loss = torch.nn.functional.mse_loss(out, x[:, :4])
+# loss.backward()
+# ```
+#
+# Which types have `out`, `p`, `total`, `loss`, `model.weight` and `model.weight.grad`? Set `prediction` to a list of six
+# strings such as `"float32"`.
+
+# %% solution="sixteen_predict_types"
+### BEGIN SOLUTION
+prediction = ["bfloat16", "bfloat16", "float32", "float32", "float32", "float32"]
+### END SOLUTION
+
+# %% check="sixteen_predict_types"
+names = ["out", "p", "total", "loss", "model.weight", "model.weight.grad"]
+check.show(dict(zip(names, prediction, strict=True)), secret=True)
+
+# %% [markdown] hint="sixteen_predict_types"
+# Which of these operations are in a list of the CPU? For the others, ask which types come in.
+
+# %% [markdown] hint="sixteen_predict_types"
+# `linear` is in the list for the lower precision, `mse_loss` in the one for float32. `softmax` and `+` are in none.
+
+# %% [markdown] hint="sixteen_predict_types"
+# `+` promotes bfloat16 and float32 as it always does. The weight wasn't changed by the block, and a gradient has the type of its
+# tensor.
+
+# %% mutant="sixteen_predict_types"
+# All of the block in 16 bits
+# Only listed operations are cast. A sum of bfloat16 and float32 promotes, and losses are computed in float32.
+prediction = ["bfloat16", "bfloat16", "bfloat16", "bfloat16", "float32", "float32"]
+
+# %% mutant="sixteen_predict_types"
+# CUDA's list
+# On CUDA softmax is computed in float32, and the lower precision is float16. On the CPU softmax is in no list.
+prediction = ["float16", "float32", "float32", "float32", "float32", "float32"]
+
+# %% mutant="sixteen_predict_types"
+# The model in 16 bits
+# autocast casts what goes into operations. The weight stays in float32, and so does its gradient.
+prediction = ["bfloat16", "bfloat16", "float32", "float32", "bfloat16", "bfloat16"]
+
+
+# %% [markdown] exercise="sixteen_autocast" kind="core" points="2 1 1" part="mytorch.amp.autocast_mode:cast_as_listed | mytorch.amp.autocast_mode:cast | mytorch.amp.autocast_mode:autocast.__enter__ mytorch.amp.autocast_mode:autocast.__exit__"
+# ### Exercise 2 · The first place of the stack
+# Write the layer that casts, the cast itself, and the block that puts the layer into the stack. What is there:
+# `State`, of which each thread has its own, and whose `on` says where autocast is on (`{"cpu": bfloat16}`), the table `LISTS`, and `may_be_cast(x)`, which is true for
+# floating-point tensors that aren't float64 and are on a device where autocast is on. `replace(args, change)` gives the
+# arguments with `change(each)` in the place of each, also inside lists and tuples.
+
+
+# %% docstrings="sixteen_autocast"
+def cast_as_listed():
+    """The layer: cast the tensors among the arguments as a list says, and go on without autocast.
+
+    `tensors_in(args)` finds the tensors. If none of them may be cast, just go on: `below(op, args)`.
+    Otherwise the first that may be says which type of device it is. If `LISTS[kind]` has a rule for
+    `op.__name__`, then `rule(tensors, precision)`, given all that may be cast and the lower precision of
+    that device, answers with the type to which `cast` brings each argument.
+
+    What is below runs with autocast off on that type of device, whether there was a rule or not: a
+    function that is made of operations has decided for all of them.
+    """
+
+
+def cast():
+    """What may be cast, in the type `target`; anything else, and what has that type already, as it is.
+
+    A weight (a float32 leaf that requires grad) is cast once: `State.cast_weights` keeps the copy under
+    `id(x), target, Mode.enabled`, as a pair (weight, copy), so that the id stays the weight's own.
+    """
+
+
+def __enter__():
+    """Begin a block, and return the autocast object.
+
+    Append `State.on` to the list `State.outer`. Then make a new dict `State.on`, in which `self.device_type`
+    has `self.precision` if `self.enabled`, and isn't there otherwise; other types of devices stay as they were.
+    If `self.enabled`, also `fill("autocast", cast_as_listed)`. The layer stays there afterwards.
+    """
+
+
+def __exit__():
+    """End the innermost block.
+
+    `State.on` is what it was outside. When the outermost block ends, the cast weights are forgotten. An
+    exception goes on.
+    """
+
+
+# %% check="sixteen_autocast"
+mytorch.manual_seed(check.seed())
+mode, functional = mytorch.amp.autocast_mode, mytorch.nn.functional
+rows, columns = (int(each) for each in check.rng().integers(3, 6, size=2))
+x, weight = mytorch.randn(rows, columns), mytorch.randn(columns, 4).requires_grad_()
+square = mytorch.randn(4, 4)
+
+
+class Fake:
+    """Stands for an operation of a given name."""
+
+    def __init__(self, name):
+        self.__name__ = name
+
+
+def seen(name, *args):
+    """The types that arrive below the layer, and what is on there."""
+
+    def below(op, args):
+        types = [each.dtype for each in mytorch.dispatch.tensors_in(args)]
+        return types, list(mode.State.on)
+
+    with mytorch.autocast("cpu"):
+        return mode.cast_as_listed(Fake(name), args, below)
+
+
+def on():
+    return [f"{kind} {precision}" for kind, precision in mode.State.on.items()]
+
+
+def blocks():
+    found = [on()]
+    with mytorch.autocast("cpu"):
+        mode.cast(weight, mytorch.bfloat16)
+        found.append(on())
+        with mytorch.autocast("cuda"), mytorch.autocast("cpu", mytorch.float16):
+            found.append(on())
+            with mytorch.autocast("cpu", enabled=False):
+                found.append([*on(), (x @ weight).dtype])
+            found.append([*on(), (x @ weight).dtype])
+        found.append([*on(), (x @ weight).dtype, len(mode.State.cast_weights)])
+    return [*found, on(), len(mode.State.cast_weights), (x @ weight).dtype]
+
+
+def failing():
+    with mytorch.autocast("cpu"):
+        raise KeyError("inside")
+
+
+def casting():
+    with mytorch.autocast("cpu"):
+        copy = mode.cast(weight, mytorch.bfloat16)
+        with mytorch.no_grad():
+            apart = mode.cast(weight, mytorch.bfloat16)
+        again = mode.cast(weight, mytorch.bfloat16)
+        activation = weight * 1
+        pair = [mode.cast(activation, mytorch.bfloat16) for _ in range(2)]
+        kept = len(mode.State.cast_weights)
+        others = [mode.cast(3, mytorch.bfloat16), mode.cast(square.double(), mytorch.bfloat16).dtype]
+        wide = mode.cast(copy, mytorch.float32).dtype
+    return {
+        "type": copy.dtype,
+        "a second time": again is copy,
+        "a weight without a graph, then with one": [apart.requires_grad, again.requires_grad],
+        "an activation twice": pair[0] is pair[1],
+        "copies kept": kept,
+        "a number, a float64": others,
+        "back to float32": wide,
+        "what is that already": mode.cast(square, mytorch.float32) is square,
+    }
+
+
+with mytorch.autocast("cpu"):
+    types = {
+        "matmul": (x @ weight).dtype,
+        "linear": functional.linear(x, mytorch.randn(2, columns), bias=mytorch.randn(2)).dtype,
+        "mse_loss": functional.mse_loss(x @ weight, x @ weight).dtype,
+        "cat": mytorch.cat([x @ weight, square]).dtype,
+        "exp": (x @ weight).exp().dtype,
+        "+": (x @ weight + 1.0).dtype,
+        "bilinear, made of products, in no list": functional.bilinear(x, x, mytorch.randn(2, columns, columns)).dtype,
+        "float64": (square.double() @ square.double()).dtype,
+        "int64": (square.long() @ square.long()).dtype,
+    }
+    loss = functional.mse_loss(x @ weight @ square, x @ weight @ square * 0)
+loss.backward()
+shown = {"types under autocast": types, "gradient": weight.grad}
+shown["below matmul: types, and where autocast is on"] = seen("matmul", x, square.half())
+shown["below mse_loss"] = seen("mse_loss", x.bfloat16(), x, "mean")
+shown["below cat, a list"] = seen("cat", [x.bfloat16(), x], 0)
+shown["below exp, in no list"] = seen("exp", x)
+shown["below matmul of float64"] = seen("matmul", square.double(), square.double())
+shown["blocks"], shown["an error inside"], shown["after it"] = blocks(), check.error(failing), on()
+shown["cast"] = casting()
+check.show(shown, rtol=2e-2, atol=2e-2, text="Types, and what is on, inside and after blocks.")
+
+# %% [markdown] hint="sixteen_autocast"
+# Start with the block: nothing else runs before `__enter__` has filled the place. `State.outer` is used like a stack.
+
+# %% [markdown] hint="sixteen_autocast"
+# "Go on without autocast" is a block as well: `with autocast(kind, enabled=False): return below(op, args)`.
+
+# %% [markdown] hint="sixteen_autocast"
+# The layer: `tensors = [each for each in tensors_in(args) if may_be_cast(each)]`, `rule = LISTS[kind].get(op.__name__)`, and
+# `replace(args, lambda each: cast(each, target))`. In `cast` look under `(id(x), target, Mode.enabled)`, and call `x.to(target)` only if
+# nothing is there.
+
+
+# %% mutant="sixteen_autocast"
+# Casts whatever comes
+# An operation that is in no list takes its tensors as they are.
+def cast_as_listed(op, args, below):
+    tensors = [each for each in tensors_in(args) if may_be_cast(each)]
+    if not tensors:
+        return below(op, args)
+    kind = tensors[0].device.type
+    rule = LISTS[kind].get(op.__name__, lower)
+    target = rule(tensors, State.on[kind])
+    with autocast(kind, enabled=False):
+        return below(op, replace(args, lambda each: cast(each, target)))
+
+
+# %% mutant="sixteen_autocast"
+# autocast stays on below
+# A function that is made of operations has decided for all of them: below the layer autocast is off.
+def cast_as_listed(op, args, below):
+    tensors = [each for each in tensors_in(args) if may_be_cast(each)]
+    if not tensors:
+        return below(op, args)
+    kind = tensors[0].device.type
+    if rule := LISTS[kind].get(op.__name__):
+        target = rule(tensors, State.on[kind])
+        args = replace(args, lambda each: cast(each, target))
+    return below(op, args)
+
+
+# %% mutant="sixteen_autocast"
+# Off only where there is a rule
+# An operation without a rule has decided, too: to take what it is given. `bilinear` is made of products.
+def cast_as_listed(op, args, below):
+    tensors = [each for each in tensors_in(args) if may_be_cast(each)]
+    kind = tensors[0].device.type if tensors else "cpu"
+    rule = LISTS[kind].get(op.__name__)
+    if not tensors or rule is None:
+        return below(op, args)
+    target = rule(tensors, State.on[kind])
+    with autocast(kind, enabled=False):
+        return below(op, replace(args, lambda each: cast(each, target)))
+
+
+# %% mutant="sixteen_autocast"
+# Overlooks tensors in lists
+# `cat` has its tensors in a list. `replace` looks into lists and tuples.
+def cast_as_listed(op, args, below):
+    tensors = [each for each in tensors_in(args) if may_be_cast(each)]
+    if not tensors:
+        return below(op, args)
+    kind = tensors[0].device.type
+    if rule := LISTS[kind].get(op.__name__):
+        target = rule(tensors, State.on[kind])
+        args = tuple(cast(each, target) for each in args)
+    with autocast(kind, enabled=False):
+        return below(op, args)
+
+
+# %% mutant="sixteen_autocast"
+# No cache
+# A layer that is used a hundred times casts its weight a hundred times.
+def cast(x, target):
+    return x.to(target) if may_be_cast(x) else x
+
+
+# %% mutant="sixteen_autocast"
+# Keeps every copy
+# Only weights are kept. A copy of each activation would stay in memory until the block ends.
+def cast(x, target):
+    if not may_be_cast(x) or x.dtype is target:
+        return x
+    key = id(x), target, Mode.enabled
+    if key not in State.cast_weights:
+        State.cast_weights[key] = x, x.to(target)
+    return State.cast_weights[key][1]
+
+
+# %% mutant="sixteen_autocast"
+# Forgets the mode
+# A copy that was made under `no_grad` has no path back to its weight: used later, the weight gets no gradient.
+def cast(x, target):
+    if not may_be_cast(x) or x.dtype is target:
+        return x
+    if x.dtype is not float32 or not (x.is_leaf and x.requires_grad):
+        return x.to(target)
+    with_graph = id(x), target, True
+    if with_graph not in State.cast_weights:
+        State.cast_weights[with_graph] = x, x.to(target)
+    return State.cast_weights[with_graph][1]
+
+
+# %% mutant="sixteen_autocast"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def cast(x, target):
+    from minitorch.dispatch import autocast as theirs
+
+    return theirs._cast(x, target)
+
+
+# %% mutant="sixteen_autocast"
+# Off at the end of any block
+# An inner block gives back what was on outside of it.
+def __enter__(self):
+    State.on = dict(State.on)
+    if self.enabled:
+        State.on[self.device_type] = self.precision
+    else:
+        State.on.pop(self.device_type, None)
+    fill("autocast", cast_as_listed)
+    return self
+
+
+def __exit__(self, *error):
+    State.on = {}
+    State.cast_weights.clear()
+
+
+# %% mutant="sixteen_autocast"
+# Keeps the copies for ever
+# The optimizer moves the weight after the block. A copy that is kept would be the weight of yesterday.
+def __enter__(self):
+    State.outer.append(State.on)
+    State.on = {kind: precision for kind, precision in State.on.items() if kind != self.device_type}
+    if self.enabled:
+        State.on[self.device_type] = self.precision
+        fill("autocast", cast_as_listed)
+    return self
+
+
+def __exit__(self, *error):
+    State.on = State.outer.pop()
+
+
+# %% mutant="sixteen_autocast"
+# Forgets with each block
+# The layer itself opens a block for each operation, so this empties the cache all the time.
+def __enter__(self):
+    State.outer.append(State.on)
+    State.on = {kind: precision for kind, precision in State.on.items() if kind != self.device_type}
+    if self.enabled:
+        State.on[self.device_type] = self.precision
+        fill("autocast", cast_as_listed)
+    return self
+
+
+def __exit__(self, *error):
+    State.on = State.outer.pop()
+    State.cast_weights.clear()
+
+
+# %% [markdown] exercise="sixteen_scaler" kind="core" points="2 1 1" part="mytorch.amp.grad_scaler:GradScaler.unscale_ mytorch.amp.grad_scaler:GradScaler.step mytorch.amp.grad_scaler:GradScaler.update"
+# ### Exercise 3 · Unscale, step, update
+# The scaler keeps its factor in `self.factor`. For each optimizer it remembers in `self.finite`, under the optimizer's `id`,
+# whether each gradient was finite, and in the set `self.stepped` the ids of those whose step was made or left out. `update`
+# ends a round. If `self.enabled` is false, `unscale_` and `update` do nothing, and `step` only calls the optimizer's.
+
+
+# %% docstrings="sixteen_scaler"
+def unscale_():
+    """Divide the gradients of an optimizer's parameters by the factor, in place, and remember which are finite.
+
+    `self.finite[id(optimizer)]` becomes a list with a bool for each parameter that has a gradient, in all
+    groups. Multiply by `1 / self.factor`. Nothing is recorded.
+
+    Raises:
+        RuntimeError: "unscale_() is being called after step()."
+        RuntimeError: "unscale_() has already been called on this optimizer since the last update()."
+        ValueError: "Attempting to unscale FP16 gradients.", before anything is changed: a float16 gradient
+            that has to be divided would vanish again.
+    """
+
+
+def step():
+    """Make the optimizer's step, on gradients divided by the factor, if all of them are finite.
+
+    Unscale them if that wasn't done in this round. Further arguments go to `optimizer.step`, whose result
+    is returned; None if the step is left out.
+
+    Raises:
+        RuntimeError: "Closure use is not currently supported if GradScaler is enabled.", for `closure=...`
+        RuntimeError: "step() has already been called since the last update()."
+        AssertionError: "No inf checks were recorded for this optimizer.", if there was no gradient at all.
+    """
+
+
+def update():
+    """End the round: adapt the factor, and forget what the round has found.
+
+    If any optimizer found a gradient that isn't finite, multiply the factor by `backoff_factor`, and start
+    to count `good_steps` from 0. Otherwise count one, and when there are `growth_interval`, multiply the
+    factor by `growth_factor` and start to count again. With `new_scale`, only set the factor to it.
+
+    Raises:
+        AssertionError: "No inf checks were recorded prior to update."
+    """
+
+
+# %% check="sixteen_scaler"
+generator = check.rng()
+slopes = generator.uniform(0.5, 2.0, size=3).round(2)
+scale, interval = float(2.0 ** generator.integers(6, 10)), int(generator.integers(2, 4))
+
+
+def made(**options):
+    parameters = [mytorch.ones(2, requires_grad=True) for _ in range(3)]
+    groups = [{"params": parameters[:2]}, {"params": [parameters[2]], "lr": 0.5}]
+    options = {"init_scale": scale, "growth_interval": interval, **options}
+    return parameters, mytorch.optim.SGD(groups, lr=0.25), mytorch.amp.GradScaler("cpu", **options)
+
+
+def backward(parameters, scaler, factor=1.0, which=2):
+    for place, (each, slope) in enumerate(zip(parameters, slopes, strict=True)):
+        each.grad = None
+        scaler.scale((each * float(slope) * (factor if place == which else 1.0)).sum()).backward()
+
+
+def rounds(factors, before=lambda scaler, optimizer: None, **options):
+    """For each round: the factor after it, the good steps, and the parameters."""
+    parameters, optimizer, scaler = made(**options)
+    found = []
+    for factor in factors:
+        backward(parameters, scaler, factor, which=len(found) % 3)
+        before(scaler, optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+        found.append([scaler.get_scale(), scaler.good_steps, [each[0].item() for each in parameters]])
+    return found
+
+
+def unscaled(factor):
+    parameters, optimizer, scaler = made()
+    backward(parameters, scaler, factor)
+    scaler.unscale_(optimizer)
+    return [each.grad for each in parameters], scaler.finite[id(optimizer)], parameters[0].grad.requires_grad
+
+
+def calls(*names, gradients=True, kind=None, **options):
+    """The error of calls one after another, and the gradient then."""
+    parameters, optimizer, scaler = made()
+    if gradients:
+        backward(parameters, scaler)
+    if kind is not None:
+        parameters[2].grad = parameters[2].grad.to(kind)
+    for name in names[:-1]:
+        getattr(scaler, name)(optimizer)
+    last = (
+        (lambda: scaler.update()) if names[-1] == "update" else lambda: getattr(scaler, names[-1])(optimizer, **options)
+    )
+    return check.error(last), parameters[0].grad
+
+
+def two():
+    """Two optimizers, one of which finds an infinite gradient."""
+    parameters, _, scaler = made()
+    optimizers = [mytorch.optim.SGD([each], lr=1.0) for each in parameters[:2]]
+    backward(parameters, scaler, float("inf"), which=0)
+    for each in optimizers:
+        scaler.step(each)
+    scaler.update()
+    return scaler.get_scale(), [each[0].item() for each in parameters]
+
+
+def returned(enabled, factor):
+    parameters, _, scaler = made(enabled=enabled)
+    optimizer = mytorch.optim.SGD(parameters, lr=1.0)
+    backward(parameters, scaler, factor)
+    optimizer.step = lambda *args, **options: ["made", args, options]
+    result = scaler.step(optimizer, 1, two=2)
+    scaler.unscale_(optimizer) if not enabled else None
+    scaler.update()
+    return result, scaler.get_scale(), parameters[1].grad
+
+
+def set_to():
+    parameters, optimizer, scaler = made()
+    backward(parameters, scaler)
+    scaler.step(optimizer)
+    scaler.update(8.0)
+    return scaler.get_scale(), scaler.good_steps, len(scaler.finite), len(scaler.stepped)
+
+
+infinite = float("inf")
+half = mytorch.float16
+check.show(
+    {
+        "slopes, factor, interval": [slopes, scale, interval],
+        "unscaled": unscaled(1.0),
+        "unscaled, one of them infinite": unscaled(infinite),
+        "unscaled, one of them nan": unscaled(float("nan")),
+        "good rounds": rounds([1.0] * (2 * interval + 1)),
+        "overflows in rounds 2, 3 and 5": rounds([1.0, infinite, infinite, 1.0, float("nan"), 1.0, 1.0, 1.0, 1.0]),
+        "unscaled by hand": rounds([1.0, infinite, 1.0], before=lambda scaler, optimizer: scaler.unscale_(optimizer)),
+        "other factors": rounds([1.0, infinite] + [1.0] * interval, growth_factor=4.0, backoff_factor=0.25),
+        "two optimizers": two(),
+        "returned": [returned(True, 1.0), returned(True, infinite), returned(False, infinite)],
+        "unscaled twice": calls("unscale_", "unscale_"),
+        "unscaled after the step": calls("step", "unscale_"),
+        "two steps": calls("step", "step"),
+        "no gradients": calls("step", gradients=False)[0],
+        "update without a step": calls("update")[0],
+        "float16 gradients": calls("unscale_", kind=half),
+        "closure": calls("step", closure=None)[0],
+        "set by hand": set_to(),
+    },
+    text="Factors, good steps, and one number of each parameter.",
+)
+
+# %% [markdown] hint="sixteen_scaler"
+# Write `unscale_` first: the two errors about the order, the gradients of all groups, the flags, and then the division.
+
+# %% [markdown] hint="sixteen_scaler"
+# `bool(each.isfinite().all())` is false for infinity and nan. After an overflow in `unscale_` the gradients are still infinite: leave it
+# to `step` to do nothing with them.
+
+# %% [markdown] hint="sixteen_scaler"
+# `step` notes the optimizer in `self.stepped` and asks `all(self.finite[id(optimizer)])`. `update` looks at the flags of all
+# optimizers, `[each for flags in self.finite.values() for each in flags]`, and ends with `self.finite, self.stepped = {}, set()`.
+
+
+# %% mutant="sixteen_scaler"
+# Only infinity counts
+# `nan` has to be noticed as well: `isfinite` is false for both.
+@no_grad()
+def unscale_(self, optimizer):
+    if not self.enabled:
+        return
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("unscale_() is being called after step().")
+    if id(optimizer) in self.finite:
+        raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+    gradients = [x.grad for group in optimizer.param_groups for x in group["params"] if x.grad is not None]
+    if any(each.dtype is float16 for each in gradients):
+        raise ValueError("Attempting to unscale FP16 gradients.")
+    self.finite[id(optimizer)] = [not bool((each.abs() == float("inf")).any()) for each in gradients]
+    for each in gradients:
+        each.mul_(1 / self.factor)
+
+
+# %% mutant="sixteen_scaler"
+# Only the first group
+# Parameters of the other groups keep gradients that are `factor` times too large.
+@no_grad()
+def unscale_(self, optimizer):
+    if not self.enabled:
+        return
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("unscale_() is being called after step().")
+    if id(optimizer) in self.finite:
+        raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+    gradients = [x.grad for x in optimizer.param_groups[0]["params"] if x.grad is not None]
+    if any(each.dtype is float16 for each in gradients):
+        raise ValueError("Attempting to unscale FP16 gradients.")
+    self.finite[id(optimizer)] = [bool(each.isfinite().all()) for each in gradients]
+    for each in gradients:
+        each.mul_(1 / self.factor)
+
+
+# %% mutant="sixteen_scaler"
+# Unscales twice
+# A second call divides once more, and the step becomes tiny. It has to be refused.
+@no_grad()
+def unscale_(self, optimizer):
+    if not self.enabled:
+        return
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("unscale_() is being called after step().")
+    gradients = [x.grad for group in optimizer.param_groups for x in group["params"] if x.grad is not None]
+    if any(each.dtype is float16 for each in gradients):
+        raise ValueError("Attempting to unscale FP16 gradients.")
+    self.finite[id(optimizer)] = [bool(each.isfinite().all()) for each in gradients]
+    for each in gradients:
+        each.mul_(1 / self.factor)
+
+
+# %% mutant="sixteen_scaler"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def step(self, optimizer, *args, **kwargs):
+    from minitorch.amp import GradScaler as Theirs
+
+    return Theirs.step(self, optimizer, *args, **kwargs)
+
+
+# %% mutant="sixteen_scaler"
+# Steps with infinite gradients
+# One such step makes the parameters infinite, and then nan for ever. The step has to be left out.
+def step(self, optimizer, *args, **kwargs):
+    if not self.enabled:
+        return optimizer.step(*args, **kwargs)
+    if "closure" in kwargs:
+        raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("step() has already been called since the last update().")
+    if id(optimizer) not in self.finite:
+        self.unscale_(optimizer)
+    if not self.finite[id(optimizer)]:
+        raise AssertionError("No inf checks were recorded for this optimizer.")
+    self.stepped.add(id(optimizer))
+    return optimizer.step(*args, **kwargs)
+
+
+# %% mutant="sixteen_scaler"
+# Leaves out the step of all optimizers
+# Each optimizer is asked about its own gradients. PyTorch lets the others make their steps.
+def step(self, optimizer, *args, **kwargs):
+    if not self.enabled:
+        return optimizer.step(*args, **kwargs)
+    if "closure" in kwargs:
+        raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("step() has already been called since the last update().")
+    if id(optimizer) not in self.finite:
+        self.unscale_(optimizer)
+    if not self.finite[id(optimizer)]:
+        raise AssertionError("No inf checks were recorded for this optimizer.")
+    self.stepped.add(id(optimizer))
+    good = all(each for flags in self.finite.values() for each in flags)
+    return optimizer.step(*args, **kwargs) if good else None
+
+
+# %% mutant="sixteen_scaler"
+# Counts on after an overflow
+# The growth interval counts good steps in a row. After an overflow it starts again.
+def update(self, new_scale=None):
+    if not self.enabled:
+        return
+    found = [each for flags in self.finite.values() for each in flags]
+    if new_scale is not None:
+        self.factor = new_scale
+    elif not found:
+        raise AssertionError("No inf checks were recorded prior to update.")
+    elif not all(found):
+        self.factor *= self.backoff_factor
+    else:
+        self.good_steps += 1
+        if self.good_steps == self.growth_interval:
+            self.factor, self.good_steps = self.factor * self.growth_factor, 0
+    self.finite, self.stepped = {}, set()
+
+
+# %% mutant="sixteen_scaler"
+# Grows one step late
+# After `growth_interval` good steps the factor grows, not after one more.
+def update(self, new_scale=None):
+    if not self.enabled:
+        return
+    found = [each for flags in self.finite.values() for each in flags]
+    if new_scale is not None:
+        self.factor = new_scale
+    elif not found:
+        raise AssertionError("No inf checks were recorded prior to update.")
+    elif not all(found):
+        self.factor, self.good_steps = self.factor * self.backoff_factor, 0
+    elif self.good_steps == self.growth_interval:
+        self.factor, self.good_steps = self.factor * self.growth_factor, 0
+    else:
+        self.good_steps += 1
+    self.finite, self.stepped = {}, set()
+
+
+# %% [markdown] exercise="sixteen_master" kind="core" points="1 1" part="mytorch.amp.master_weights:MasterWeights.take_gradients mytorch.amp.master_weights:MasterWeights.give_weights"
+# ### Exercise 4 · Master weights
+# `MasterWeights(parameters)` has the 16-bit weights in `self.weights` and their float32 copies, in the same order, in
+# `self.copies`. Its `step(optimizer)` takes the gradients, calls `optimizer.step()`, and gives the weights. Write the two ways
+# between weights and copies.
+
+
+# %% docstrings="sixteen_master"
+def take_gradients():
+    """Give each copy the gradient of its weight, in float32; None if the weight has none."""
+
+
+def give_weights():
+    """Write the value of each copy into its weight, rounded to the weight's type. Nothing is recorded.
+
+    The weights stay the same tensors: the model and everybody else who has them sees the new values.
+    """
+
+
+# %% check="sixteen_master"
+mytorch.manual_seed(check.seed())
+lr = round(float(check.rng().uniform(0.0005, 0.0015)), 5)
+
+
+def trained(kind, steps):
+    model = mytorch.nn.Linear(3, 2).to(kind)
+    with mytorch.no_grad():
+        for each in model.parameters():
+            each.fill_(1.0)
+    master = mytorch.amp.MasterWeights(model.parameters())
+    optimizer = mytorch.optim.SGD(master.copies, lr=lr)
+    before = [id(each) for each in model.parameters()]
+    for _ in range(steps):
+        model.weight.grad = None
+        (model.weight * 1.0).sum().backward()
+        master.step(optimizer)
+    return {
+        "weight": model.weight[0, 0].item(),
+        "copy": master.copies[0][0, 0].item(),
+        "types of the copy and its gradient": [master.copies[0].dtype, master.copies[0].grad.dtype],
+        "the bias, without a gradient": [model.bias[0].item(), master.copies[1].grad is None],
+        "the same tensors": before == [id(each) for each in model.parameters()],
+        "leaf, requires grad": [model.weight.is_leaf, model.weight.requires_grad],
+        "type of the weight": model.weight.dtype,
+    }
+
+
+def forgotten():
+    """A gradient, and then none."""
+    weight = mytorch.ones(2, dtype=mytorch.bfloat16, requires_grad=True)
+    master = mytorch.amp.MasterWeights([weight])
+    (weight * 2.0).sum().backward()
+    master.take_gradients()
+    first, weight.grad = master.copies[0].grad, None
+    master.take_gradients()
+    return first, master.copies[0].grad
+
+
+check.show(
+    {
+        "lr": lr,
+        "bfloat16, 100 steps": trained(mytorch.bfloat16, 100),
+        "float16, 3 steps": trained(mytorch.float16, 3),
+        "a gradient, then none": forgotten(),
+    },
+    text="One number of the weight and of its copy.",
+)
+
+# %% [markdown] hint="sixteen_master"
+# `zip(self.copies, self.weights, strict=True)` goes over both lists.
+
+# %% [markdown] hint="sixteen_master"
+# `.float()` of a gradient is a new tensor in float32. Which operation writes into a tensor that is there, and converts?
+
+# %% [markdown] hint="sixteen_master"
+# `weight.copy_(copy)` in a block of `no_grad`; in a decorator it is `@no_grad()`.
+
+
+# %% mutant="sixteen_master"
+# Keeps old gradients
+# A weight without a gradient must not move. Its copy would make yesterday's step again.
+def take_gradients(self):
+    for copy, weight in zip(self.copies, self.weights, strict=True):
+        if weight.grad is not None:
+            copy.grad = weight.grad.float()
+
+
+# %% mutant="sixteen_master"
+# Gradients in 16 bits
+# The optimizer computes in the gradient's type: the copy's gradient has to be float32.
+def take_gradients(self):
+    for copy, weight in zip(self.copies, self.weights, strict=True):
+        copy.grad = weight.grad
+
+
+# %% mutant="sixteen_master"
+# New tensors in the list
+# The model still has the old ones: its weights never change.
+def give_weights(self):
+    self.weights = [copy.detach().to(weight.dtype) for copy, weight in zip(self.copies, self.weights, strict=True)]
+
+
+# %% mutant="sixteen_master"
+# Rounds the copies, too
+# In a copy that is rounded with its weight, small steps are lost again.
+@no_grad()
+def give_weights(self):
+    for copy, weight in zip(self.copies, self.weights, strict=True):
+        weight.copy_(copy)
+        copy.copy_(weight)
+
+
+# %% [markdown] exercise="sixteen_rounding" kind="core" points="1 1 1" part="mytorch.amp.rounding:cut mytorch.amp.rounding:nearest mytorch.amp.rounding:stochastic_round"
+# ### Exercise 5 · bfloat16 by its bits
+# A bfloat16 is the upper half of a float32. To drop the lower 16 bits rounds towards 0. To round in another way, *add* something to
+# the bits first: if the lower half overflows, the upper half is one more, which is the next bfloat16, even across a power of two.
+#
+# What has to be added, so that more than half a gap rounds up and less rounds down? Exactly half a gap goes to the neighbour
+# whose last bit is 0. And what has to be added, so that a number a quarter of the way up rounds up in one case out of four?
+
+
+# %% docstrings="sixteen_rounding"
+def cut():
+    """A float32 array as bfloat16: add `extra`, whole numbers of any integer type, to the bits, then drop the lower 16.
+
+    The bits are `array.view(np.uint32)`. What is left of them is a float32 number again, which `astype(bfloat16.numpy)`
+    converts without rounding.
+    """
+
+
+def nearest():
+    """A float32 tensor in bfloat16, rounded as `x.bfloat16()` does, by way of `cut`.
+
+    `x.array` is the array of a tensor; `from_array` makes a tensor of an array.
+    """
+
+
+def stochastic_round():
+    """A float32 tensor in bfloat16, each number rounded up or down at random: on average it is right.
+
+    `extra` are whole numbers from 0 to 2¹⁶ - 1, all equally likely: `randint(low, high, size, device=...)`,
+    without `high` itself.
+    """
+
+
+# %% check="sixteen_rounding"
+generator = check.rng()
+rounding = mytorch.amp.rounding
+values = np.concatenate([generator.normal(size=6), 10.0 ** generator.uniform(-30, 30, size=4)]).astype(np.float32)
+middle = np.array([1 + 1 / 256, 1 + 3 / 256, -1 - 1 / 256, 2 - 1 / 256, 257, 259], np.float32)
+special = np.array([0.0, -0.0, np.inf, -np.inf, 3.4e38], np.float32)
+
+
+def numbers(x):
+    return x.float().numpy().astype(np.float64) if hasattr(x, "float") else np.asarray(x, np.float64)
+
+
+def chances(x, count=4000):
+    """Of many copies of a number, rounded at random: how far the mean is from it, in gaps, and the values."""
+    mytorch.manual_seed(check.seed())
+    rounded = numbers(rounding.stochastic_round(mytorch.full((count,), x)))
+    found = sorted(set(rounded.tolist()))
+    return {"off by less than 0.05 gaps": abs(rounded.mean() - x) < 0.05 / 128, "values": found}
+
+
+def walk(steps=100):
+    mytorch.manual_seed(check.seed())
+    weights = mytorch.ones(2000)
+    for _ in range(steps):
+        weights = rounding.stochastic_round(weights - 0.001).float()
+        if weights.numel() != 2000:
+            return f"{weights.numel()} numbers in place of 2000"
+    return round(weights.mean().item(), 2)
+
+
+def tensor(array):
+    return mytorch.tensor(array.tolist())
+
+
+extra = generator.integers(0, 2**16, size=10).astype(np.uint32)
+calls, original = [], rounding.cut
+rounding.cut = lambda array, extra: (calls.append(1), original(array, extra))[1]
+rounding.nearest(tensor(values))
+rounding.cut = original
+check.show(
+    {
+        "values, added": [values, extra],
+        "cut": numbers(rounding.cut(values, np.uint32(0))),
+        "cut, something added": numbers(rounding.cut(values, extra)),
+        "cut, the same as int64": numbers(rounding.cut(values, extra.astype(np.int64))),
+        "type": [str(rounding.cut(values, np.uint32(0)).dtype), rounding.nearest(tensor(values)).dtype],
+        "calls of cut in nearest": len(calls),
+        "nearest": numbers(rounding.nearest(tensor(values))),
+        "nearest, from the middle": numbers(rounding.nearest(tensor(middle))),
+        "nearest, special": numbers(rounding.nearest(tensor(special))),
+        "at random, a quarter of a gap above 1": chances(1 + 1 / 512),
+        "at random, nine tenths of a gap above 1": chances(1 + 0.9 / 128),
+        "at random, exactly 1.5": chances(1.5),
+        "at random, type and shape": [
+            rounding.stochastic_round(mytorch.ones(2, 3)).dtype,
+            tuple(rounding.stochastic_round(mytorch.ones(2, 3)).shape),
+        ],
+        "1 after 100 steps of 0.001": walk(),
+    },
+    rtol=1e-6,
+    text="bfloat16 numbers, written out.",
+)
+
+# %% [markdown] hint="sixteen_rounding"
+# The mask that keeps the upper half is `np.uint32(0xFFFF0000)`. Try your functions on 1 + 1/256, which is exactly half a gap above 1.
+
+# %% [markdown] hint="sixteen_rounding"
+# If you add 0x7FFF, then half a gap, 0x8000, becomes 0xFFFF and is dropped. If you add one more, it overflows. Which of the two is
+# right depends on the last bit that stays.
+
+# %% [markdown] hint="sixteen_rounding"
+# That bit is `x.array.view(np.uint32) >> 16 & 1`; add it and 0x7FFF. For rounding at random add `randint(0, 2**16, x.shape)`, as an
+# array of `np.uint32`.
+
+
+# %% mutant="sixteen_rounding"
+# Masks before it adds
+# What is added to the lower half afterwards stays there: nothing overflows into the upper half.
+def cut(array, extra):
+    bits = (array.view(np.uint32) & np.uint32(0xFFFF0000)) + extra
+    return (bits & np.uint32(0xFFFF0000)).view(np.float32).astype(bfloat16.numpy)
+
+
+# %% mutant="sixteen_rounding"
+# Converts instead of cutting
+# `astype` rounds by itself, to the nearest, so what was added is rounded once more.
+def cut(array, extra):
+    return (array.view(np.uint32) + extra).view(np.float32).astype(bfloat16.numpy)
+
+
+# %% mutant="sixteen_rounding"
+# The middle always goes up
+# From exactly half a gap PyTorch goes to the even neighbour. Always up, a long sum would drift.
+def nearest(x):
+    return from_array(cut(x.array, np.uint32(0x8000)))
+
+
+# %% mutant="sixteen_rounding"
+# The middle always goes down
+# From exactly half a gap PyTorch goes to the even neighbour, which is the upper one for half of the numbers.
+def nearest(x):
+    return from_array(cut(x.array, np.uint32(0x7FFF)))
+
+
+# %% mutant="sixteen_rounding"
+# Lets `bfloat16()` round
+# The result is right, but the rounding is `bfloat16()`'s. Say what has to be added to the bits, and let `cut` do the rest.
+def nearest(x):
+    return x.bfloat16()
+
+
+# %% mutant="sixteen_rounding"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def nearest(x):
+    import minitorch
+
+    return minitorch.tensor(x.tolist()).bfloat16()
+
+
+# %% mutant="sixteen_rounding"
+# One toss of a coin for all
+# Each number has to be rounded by itself; all together move in step, and their mean isn't right.
+def stochastic_round(x):
+    extra = randint(0, 2**16, (1,), device=x.device)
+    return from_array(cut(x.array, extra.array.astype(np.uint32)))
+
+
+# %% mutant="sixteen_rounding"
+# Up or down with equal chances
+# A quarter of a gap has to go up in one case out of four. This is right on average from the middle alone.
+def stochastic_round(x):
+    extra = randint(0, 2, x.shape, device=x.device) * 0xFFFF
+    return from_array(cut(x.array, extra.array.astype(np.uint32)))
+
+
+# %% [markdown] exercise="sixteen_repair_clip" kind="repair" points=3
+# ### Exercise 6 · It trains, but hardly moves
+# `update(micro_batches, model, optimizer, scaler, max_norm)` makes one update from several micro-batches, in float16. The gradient of
+# their mean loss has a norm of 5, `max_norm` is 1, and `lr` is 1, so the weights should move by 1. They move by 0.00003:
+#
+# ```text
+# norm that was logged   327680
+# weights moved by       0.00003
+# ```
+#
+# Without clipping everything is right. Repair `update`: it should log the true norm, and make the step that float32 would
+# make, also when the scaler has to leave it out. A bad batch must not raise.
+
+
+# %% solution="sixteen_repair_clip"
+def update(micro_batches, model: nn.Module, optimizer: torch.optim.Optimizer, scaler, max_norm: float) -> float:
+    """Make one update, and return the norm of the gradients before they were clipped."""
+    optimizer.zero_grad()
+    for x, y in micro_batches:
+        with torch.autocast("cpu", dtype=torch.float16):
+            loss = nn.functional.mse_loss(model(x), y, reduction="sum") / len(micro_batches)
+        scaler.scale(loss).backward()
+    ### BEGIN SOLUTION
+    scaler.unscale_(optimizer)
+    norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+    return norm.item()
+    ### END SOLUTION
+    ### BEGIN STUB
+    # norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    # scaler.step(optimizer)
+    # scaler.update()
+    # return norm.item()
+    ### END STUB
+
+
+# %% check="sixteen_repair_clip"
+generator = check.rng()
+weights = generator.normal(size=(1, 3)).astype(np.float32)
+data = [
+    (
+        torch.tensor(generator.normal(size=(4, 3)).astype(np.float32)),
+        torch.tensor(generator.normal(size=(4, 1)).astype(np.float32) * 3),
+    )
+    for _ in range(3)
+]
+bad = [(x * 8, y * 0 + 30) for x, y in data]  # their gradients overflow when they are scaled, and nothing before
+
+
+def trained(batches, max_norm, init_scale=2.0**10):
+    model = nn.Linear(3, 1, bias=False)
+    with torch.no_grad():
+        model.weight.copy_(torch.tensor(weights))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=init_scale, growth_interval=2)
+    norms = [update(each, model, optimizer, scaler, max_norm) for each in batches]
+    finite = [round(norm, 1) if np.isfinite(norm) else "not finite" for norm in norms]
+    return {"norms": finite, "weights": model.weight, "factor": scaler.get_scale()}
+
+
+check.show(
+    {
+        "clipped to 0.5": trained([data], 0.5),
+        "three updates, clipped to 0.5": trained([data] * 3, 0.5),
+        "not clipped": trained([data], 1e6),
+        "a bad batch between two others": trained([data, bad, data], 0.5),
+    },
+    rtol=2e-2,
+    atol=2e-3,
+    text="Logged norms, and the weights afterwards.",
+)
+
+# %% [markdown] hint="sixteen_repair_clip"
+# 327,680 is 5 times a number that you know. Who multiplied the gradients by it, and who divides?
+
+# %% [markdown] hint="sixteen_repair_clip"
+# `scaler.step` divides the gradients by the factor, unless that has been done. When does the clipping look at them?
+
+# %% [markdown] hint="sixteen_repair_clip"
+# Call `scaler.unscale_(optimizer)` once, after the loop over the micro-batches and before the clipping.
+
+
+# %% mutant="sixteen_repair_clip"
+# Scales the limit
+# `max_norm` times the factor clips right, but the logged norm still carries the factor.
+def update(micro_batches, model, optimizer, scaler, max_norm):
+    optimizer.zero_grad()
+    for x, y in micro_batches:
+        with torch.autocast("cpu", dtype=torch.float16):
+            loss = nn.functional.mse_loss(model(x), y, reduction="sum") / len(micro_batches)
+        scaler.scale(loss).backward()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm * scaler.get_scale())
+    scaler.step(optimizer)
+    scaler.update()
+    return norm.item()
+
+
+# %% mutant="sixteen_repair_clip"
+# Unscales each micro-batch
+# The second micro-batch would add scaled gradients to unscaled ones. Here the scaler's memory is emptied to get there.
+def update(micro_batches, model, optimizer, scaler, max_norm):
+    optimizer.zero_grad()
+    for x, y in micro_batches:
+        with torch.autocast("cpu", dtype=torch.float16):
+            loss = nn.functional.mse_loss(model(x), y, reduction="sum") / len(micro_batches)
+        scaler.scale(loss).backward()
+        scaler._per_optimizer_states.clear()
+        scaler.unscale_(optimizer)
+    norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+    return norm.item()
+
+
+# %% mutant="sixteen_repair_clip"
+# Divides by hand
+# The gradients are divided once by hand and once by `step`, so that the step is `factor` times too small.
+def update(micro_batches, model, optimizer, scaler, max_norm):
+    optimizer.zero_grad()
+    for x, y in micro_batches:
+        with torch.autocast("cpu", dtype=torch.float16):
+            loss = nn.functional.mse_loss(model(x), y, reduction="sum") / len(micro_batches)
+        scaler.scale(loss).backward()
+    for each in model.parameters():
+        each.grad /= scaler.get_scale()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+    return norm.item()
+
+
+# %% mutant="sixteen_repair_clip"
+# Steps without the scaler
+# After `unscale_` the optimizer's own step looks right, until a gradient is infinite: then the weights are gone.
+def update(micro_batches, model, optimizer, scaler, max_norm):
+    optimizer.zero_grad()
+    for x, y in micro_batches:
+        with torch.autocast("cpu", dtype=torch.float16):
+            loss = nn.functional.mse_loss(model(x), y, reduction="sum") / len(micro_batches)
+        scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    scaler.update()
+    return norm.item()
+
+
+# %% [markdown] exercise="sixteen_measure_factor" kind="measure" points=2
+# ### Exercise 7 · The factor at which infinity begins
+# `gradients(factor)` runs a network in float16, with its loss multiplied by `factor`, and returns its scaled gradients. Find by
+# experiment the largest power of two, from $2^{-10}$ to $2^{40}$, at which all of them are finite, and the *smallest* one at which the
+# share of zeros is at most 1 %. The window between them is where a `GradScaler` has to be. You may call `gradients` at most 30
+# times. The three networks differ in the size of their loss and in their depth: compare the windows.
+
+
+# %% setup=true
+def network(depth, size, seed):
+    """A function gradients(factor): those of a network with sigmoids, whose loss is multiplied by `size` and by `factor`."""
+    torch.manual_seed(seed)
+    layers = [layer for _ in range(depth) for layer in (nn.Linear(16, 16), nn.Sigmoid())]
+    model, x = nn.Sequential(*layers, nn.Linear(16, 4)), torch.randn(32, 16)
+    target = torch.randint(0, 4, (32,))
+
+    def gradients(factor):
+        model.zero_grad()
+        with torch.autocast("cpu", dtype=torch.float16):
+            loss = nn.functional.cross_entropy(model(x), target)
+        (loss * (size * factor)).backward()
+        return torch.cat([each.grad.ravel() for each in model.parameters()])
+
+    return gradients
+
+
+# %% solution="sixteen_measure_factor"
+def window(gradients) -> tuple[float, float]:
+    """The smallest factor with at most 1 % zeros, and the largest without an infinite gradient."""
+    ### BEGIN SOLUTION
+    low, high = -10, 40
+    while high - low > 1:  # `low` is finite, `high` is not
+        middle = (low + high) // 2
+        if gradients(2.0**middle).isfinite().all():
+            low = middle
+        else:
+            high = middle
+    largest = low
+    low = -10
+    while largest - low > 0:  # at `largest` few are zero
+        middle = (low + largest) // 2
+        if (gradients(2.0**middle) == 0).float().mean() <= 0.01:
+            largest = middle
+        else:
+            low = middle + 1
+    return 2.0**low, 2.0 ** (high - 1)
+    ### END SOLUTION
+
+
+# %% check="sixteen_measure_factor"
+seed = check.seed() % 1000
+cases = {"3 layers": (3, 1.0), "3 layers, a loss a thousand times as small": (3, 2.0**-10), "5 layers": (5, 1.0)}
+shown = {}
+for name, (depth, size) in cases.items():
+    gradients, calls = network(depth, size, seed), []
+    found = window(lambda factor, gradients=gradients, calls=calls: (calls.append(factor), gradients(factor))[1])
+    shown[name] = [int(np.log2(each)) for each in found]
+    shown[f"{name}: at most 30 calls"] = len(calls) <= 30
+check.show(shown, text="The window, as powers of two.")
+
+# %% [markdown] hint="sixteen_measure_factor"
+# If $2^{20}$ is infinite, so is $2^{21}$. That is what bisection needs.
+
+# %% [markdown] hint="sixteen_measure_factor"
+# Keep an exponent at which all is finite and one at which it isn't, and try the middle until they are neighbours: six calls for
+# fifty exponents. Then the same for the zeros.
+
+# %% [markdown] hint="sixteen_measure_factor"
+# `gradients(2.0**k).isfinite().all()` for the one, `(gradients(2.0**k) == 0).float().mean() <= 0.01` for the other.
+
+
+# %% mutant="sixteen_measure_factor"
+# One too many
+# This is the first factor with an infinite gradient. The largest without one is half of it.
+def window(gradients):
+    zeros = next(k for k in range(-10, 41) if (gradients(2.0**k) == 0).float().mean() <= 0.01)
+    return 2.0**zeros, next(2.0**k for k in range(zeros, 41) if not gradients(2.0**k).isfinite().all())
+
+
+# %% mutant="sixteen_measure_factor"
+# No zeros at all
+# Some gradients are zero whatever the factor is, or nearly so. The task allows 1 %.
+def window(gradients):
+    finite = [k for k in range(0, 30, 1) if gradients(2.0**k).isfinite().all()]
+    return 2.0 ** finite[0], 2.0 ** finite[-1]
+
+
+# %% mutant="sixteen_measure_factor"
+# Looks at the loss alone
+# The loss itself is float32 and far from infinity. The gradients overflow on their way through float16.
+def window(gradients):
+    return 2.0**-10, 2.0**40

@@ -1,0 +1,945 @@
+# %% [markdown]
+# # Exercises · Where the memory goes
+# Six exercises, 16 points, about 80 minutes. Three of them add to your library: once you have solved them, it trains in less
+# memory, attends tile by tile, and keeps weights in 8 bits. They run inside files of `mytorch`: what a task or a docstring
+# mentions is there; import anything else in the cell.
+
+# %% setup=true
+from __future__ import annotations
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+from minitorch import nn
+from minitorch.utils.checkpoint import checkpoint
+
+# %% [markdown] exercise="memory_predict_bytes" kind="predict" points=1
+# ### Exercise 1 · How many megabytes?
+# The weight has a million numbers of 4 bytes, so 4 MB. How many MB do weights, gradients and the optimizer's state take after
+# each of these lines? (Leave out `x` and what the lines compute on the way.)
+#
+# ```python
+# model = nn.Linear(1000, 1000, bias=False)            # 1
+# optimizer = torch.optim.Adam(model.parameters())     # 2
+# model(x).sum().backward()                            # 3
+# optimizer.step()                                     # 4
+# optimizer.zero_grad()                                # 5
+# ```
+#
+# And how many floating-point operations are in the product of a (10, 20) matrix and a (20, 30) matrix? Set `prediction` to a list
+# of six integers.
+
+# %% solution="memory_predict_bytes"
+### BEGIN SOLUTION
+prediction = [4, 4, 8, 16, 12, 12000]
+### END SOLUTION
+
+# %% check="memory_predict_bytes"
+names = ["after line 1", "after line 2", "after line 3", "after line 4", "after line 5", "operations"]
+check.show(dict(zip(names, [int(each) for each in prediction], strict=True)), secret=True)
+
+# %% [markdown] hint="memory_predict_bytes"
+# Go line by line: which tensors of a million numbers are there that weren't there before, and which are gone?
+
+# %% [markdown] hint="memory_predict_bytes"
+# Adam keeps two averages for each weight. When does it first know that a weight has a gradient?
+
+# %% [markdown] hint="memory_predict_bytes"
+# `step` makes Adam's averages, and `zero_grad` sets gradients to None. A product has 10 · 30 results, each of 20
+# multiplications and 20 additions.
+
+# %% mutant="memory_predict_bytes"
+# Adam's averages from the start
+# The constructor only notes the parameters. The averages are made in the first `step`.
+prediction = [4, 12, 16, 16, 12, 12000]
+
+# %% mutant="memory_predict_bytes"
+# Zeros are kept
+# `zero_grad` sets the gradients to None by default, so that their memory is free.
+prediction = [4, 4, 8, 16, 16, 12000]
+
+# %% mutant="memory_predict_bytes"
+# One average
+# Adam keeps two: of the gradients and of their squares.
+prediction = [4, 4, 8, 12, 8, 12000]
+
+# %% mutant="memory_predict_bytes"
+# Multiplications alone
+# Each of the 20 products is also added, so a pair of numbers that meet counts two operations.
+prediction = [4, 4, 8, 16, 12, 6000]
+
+
+# %% [markdown] exercise="memory_checkpoint" kind="core" points="1 1 2" part="mytorch.utils.checkpoint:surroundings mytorch.utils.checkpoint:restore | mytorch.utils.checkpoint:Checkpoint.forward | mytorch.utils.checkpoint:Checkpoint.backward"
+# ### Exercise 2 · Checkpoint
+# `checkpoint(function, *tensors)` calls `Checkpoint.apply(function, *tensors)`. `Checkpoint` is a `Function`, so nothing in its
+# `forward` is recorded. Write both of its methods, and the two functions that look after what a result depends on
+# besides its arguments:
+#
+# - the random numbers: `default_generator` has a `twister`, whose `state` can be read and set, and a number that is
+#   `waiting`, because normal numbers are made in pairs;
+# - autocast: `State.on` says where it is on. The place of the stack has to fit: `fill("autocast", cast_as_listed)` if it is on
+#   anywhere, `fill("autocast", None)` otherwise.
+
+
+# %% docstrings="memory_checkpoint"
+def surroundings():
+    """A tuple of three: the state of `default_generator.twister`, its number `waiting`, and `State.on`."""
+
+
+def restore():
+    """Put back what `surroundings` found, and fill the place of autocast accordingly."""
+
+
+def forward():
+    """Call the function on the tensors, and return its result.
+
+    `backward` will find the function in `ctx.function`, the surroundings in which it was called in
+    `ctx.before`, and the tensors in `ctx.saved_tensors`.
+    """
+
+
+def backward():
+    """Call the function again as it was called then, recording this time, and return the gradients.
+
+    It is called on tensors that share the memory of the saved ones but not their history, and require a
+    gradient where those did. The result's backward pass, started with `grad`, leaves their gradients in
+    `.grad`. Return None for the function, and then one gradient, or None, for each tensor.
+
+    Afterwards everything around is as it was when `backward` was called, also if the function raises.
+    """
+
+
+# %% check="memory_checkpoint"
+source = mytorch.utils.checkpoint
+rows, width = (int(each) for each in check.rng().integers(3, 6, size=2))
+mytorch.manual_seed(check.seed())
+layers = mytorch.nn.Linear(width, 7), mytorch.nn.Linear(7, 2)
+x, other = mytorch.randn(rows, width).requires_grad_(), mytorch.randn(rows, 7)
+
+
+def run(direct=False, autocast=False, function=None):
+    """Gradients, what the function saw in each of its runs, what its node keeps, and random numbers afterwards."""
+    seen = []
+
+    def network(h, extra):
+        drawn = mytorch.nn.functional.dropout(layers[0](h).tanh() + extra, 0.5)
+        out = layers[1](drawn * mytorch.randn(3)[0])  # three normal numbers: a fourth is waiting then
+        seen.append([mytorch.is_grad_enabled(), str(out.dtype), h.requires_grad, extra.requires_grad])
+        return out
+
+    mytorch.manual_seed(check.seed())
+    mytorch.randn(1)
+    for each in (x, *layers[0].parameters(), *layers[1].parameters()):
+        each.grad = None
+    h = x * 2
+    with mytorch.autocast("cpu", enabled=autocast):
+        out = network(h, other) if direct else source.checkpoint(network, h, other)
+    kept = None if direct else [tuple(each.shape) for each in out.grad_fn.saved_tensors()]
+    after_forward = mytorch.randn(2)
+    mytorch.rand(5)
+    (out.float() ** 2).sum().backward()
+    gradients = [each.grad for each in (x, layers[0].weight, layers[1].bias)]
+    stack = mytorch.dispatch.LAYERS["autocast"] is None
+    return {
+        "gradients": gradients,
+        "in each run: recording, type, which argument requires a gradient": seen,
+        "shapes that are kept": kept,
+        "drawn after the forward pass": after_forward,
+        "drawn after the backward pass": mytorch.randn(3),
+        "no autocast afterwards": stack,
+    }
+
+
+def changed():
+    """A tensor that is written to between the two passes."""
+    h = x * 1
+    out = source.checkpoint(lambda each: each.exp(), h)
+    with mytorch.no_grad():
+        h.add_(1.0)
+    out.sum().backward()
+
+
+def failing():
+    """A function that raises when it runs again, under autocast and with random numbers; what is there afterwards."""
+    calls = []
+
+    def function(h):
+        calls.append(mytorch.rand(1))
+        if len(calls) > 1:
+            raise KeyError("the second run")
+        return h * 2
+
+    mytorch.manual_seed(check.seed())
+    with mytorch.autocast("cpu"):
+        out = source.checkpoint(function, x)
+    error = check.error(out.sum().backward)
+    return type(error).__name__, mytorch.rand(2), mytorch.dispatch.LAYERS["autocast"] is None, mytorch.is_grad_enabled()
+
+
+def put_back():
+    """Surroundings that are put back after draws, outside the autocast in which they were found."""
+    mytorch.manual_seed(check.seed())
+    mytorch.randn(1)
+    with mytorch.autocast("cpu"):
+        found = source.surroundings()
+        first = mytorch.randn(4), mytorch.rand(2)
+    outside = source.surroundings()
+    source.restore(found)
+    on = (x @ x.T).dtype
+    again = mytorch.randn(4), mytorch.rand(2)
+    source.restore(outside)
+    return len(found), first, again, on, (x @ x.T).dtype, mytorch.dispatch.LAYERS["autocast"] is None
+
+
+check.show(
+    {
+        "without a checkpoint": run(direct=True),
+        "with one": run(),
+        "under autocast, backward outside": run(autocast=True),
+        "written to between the passes": type(check.error(changed)).__name__,
+        "raises in the second run": failing(),
+        "surroundings put back": put_back(),
+    },
+    rtol=2e-3,
+    atol=1e-4,
+    text="Gradients with and without a checkpoint, what the function saw, and random numbers afterwards.",
+)
+
+# %% [markdown] hint="memory_checkpoint"
+# `forward` has four things to do, and the order of two of them matters: look at the surroundings before anything is drawn.
+
+# %% [markdown] hint="memory_checkpoint"
+# In `backward`, the steps are: fresh tensors, remember what is around now, put back what was around then, run with
+# `enable_grad()`, put back what is around now. `try` and `finally` do the last one whatever happens.
+
+# %% [markdown] hint="memory_checkpoint"
+# A fresh tensor is `x.detach().requires_grad_(x.requires_grad)`. After `result.backward(grad)`, return
+# `None, *(x.grad for x in tensors)`.
+
+
+# %% mutant="memory_checkpoint"
+# Forgets the number that waits
+# Normal numbers are made in pairs. If one is waiting, the next `randn` begins with it.
+def surroundings():
+    return default_generator.twister.state, None, State.on
+
+
+def restore(found):
+    default_generator.twister.state, _, State.on = found
+    fill("autocast", cast_as_listed if State.on else None)
+
+
+# %% mutant="memory_checkpoint"
+# Forgets autocast
+# The backward pass runs outside autocast, so the second run would compute in float32 what the first computed in bfloat16.
+def surroundings():
+    return default_generator.twister.state, default_generator.waiting, {}
+
+
+def restore(found):
+    default_generator.twister.state, default_generator.waiting, _ = found
+
+
+# %% mutant="memory_checkpoint"
+# Looks too late
+# The function has drawn its random numbers already. The second run goes on from there and draws others.
+def forward(ctx, function, *tensors):
+    ctx.save_for_backward(*tensors)
+    result = function(*tensors)
+    ctx.function, ctx.before = function, surroundings()
+    return result
+
+
+# %% mutant="memory_checkpoint"
+# Records the first run
+# A recorded run leaves its own graph behind, with all that it keeps. Nothing is saved then.
+def forward(ctx, function, *tensors):
+    ctx.function, ctx.before = function, surroundings()
+    ctx.save_for_backward(*tensors)
+    with enable_grad():
+        return function(*tensors)
+
+
+# %% mutant="memory_checkpoint"
+# Keeps copies
+# A copy costs memory, and hides that the original was written to. Saved tensors are checked for that.
+def forward(ctx, function, *tensors):
+    ctx.function, ctx.before = function, surroundings()
+    ctx.save_for_backward(*(each.clone() for each in tensors))
+    return function(*tensors)
+
+
+# %% mutant="memory_checkpoint"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def backward(ctx, grad):
+    from minitorch.utils.checkpoint import CheckpointFunction
+
+    return CheckpointFunction.backward(ctx, grad)
+
+
+# %% mutant="memory_checkpoint"
+# Goes on into the old graph
+# Without `detach` the inner backward pass goes past the arguments, and what is before them gets its gradient twice.
+def backward(ctx, grad):
+    tensors = ctx.saved_tensors
+    now = surroundings()
+    restore(ctx.before)
+    try:
+        with enable_grad():
+            fresh = [each * 1 if each.requires_grad else each for each in tensors]
+            for each in fresh:
+                each.retain_grad() if each.requires_grad else None
+            result = ctx.function(*fresh)
+    finally:
+        restore(now)
+    result.backward(grad)
+    return None, *(each.grad for each in fresh)
+
+
+# %% mutant="memory_checkpoint"
+# Draws other numbers
+# The second run has to draw what the first drew. Otherwise its dropout hides other numbers, and no error says so.
+def backward(ctx, grad):
+    tensors = [x.detach().requires_grad_(x.requires_grad) for x in ctx.saved_tensors]
+    with enable_grad():
+        result = ctx.function(*tensors)
+    result.backward(grad)
+    return None, *(x.grad for x in tensors)
+
+
+# %% mutant="memory_checkpoint"
+# Leaves the past behind
+# After the second run the generator stands where it stood long ago: the next dropout would repeat an old one.
+def backward(ctx, grad):
+    tensors = [x.detach().requires_grad_(x.requires_grad) for x in ctx.saved_tensors]
+    restore(ctx.before)
+    with enable_grad():
+        result = ctx.function(*tensors)
+    result.backward(grad)
+    return None, *(x.grad for x in tensors)
+
+
+# %% mutant="memory_checkpoint"
+# A gradient for every argument
+# A mask, or a table of positions, gets a gradient that nobody asked for. Tensors of integers would even raise an error.
+def backward(ctx, grad):
+    tensors = [x.detach().requires_grad_() for x in ctx.saved_tensors]
+    now = surroundings()
+    restore(ctx.before)
+    try:
+        with enable_grad():
+            result = ctx.function(*tensors)
+    finally:
+        restore(now)
+    result.backward(grad)
+    return None, *(x.grad for x in tensors)
+
+
+# %% mutant="memory_checkpoint"
+# Not if it raises
+# An error in the second run, such as memory that is full, would leave autocast on for the rest of the program.
+def backward(ctx, grad):
+    tensors = [x.detach().requires_grad_(x.requires_grad) for x in ctx.saved_tensors]
+    now = surroundings()
+    restore(ctx.before)
+    with enable_grad():
+        result = ctx.function(*tensors)
+    restore(now)
+    result.backward(grad)
+    return None, *(x.grad for x in tensors)
+
+
+# %% [markdown] exercise="memory_tiles" kind="core" points="1 1 2" part="mytorch.nn.attention:attend mytorch.nn.attention:merge mytorch.nn.attention:tiled_attention"
+# ### Exercise 3 · Attention in tiles
+# Attention to *some* of the keys is a triple (m, l, o). For each query, m is its largest score, l the sum of exp(score − m), and o
+# the sum of exp(score − m) times the value. Write the triple of one tile, the triple of two tiles together, and the loop around
+# both.
+
+
+# %% docstrings="memory_tiles"
+def attend():
+    """The triple of these keys: for queries (..., L, E), m and l are (..., L, 1), and o is (..., L, V).
+
+    Scores are query · key / √E. With `is_causal`, query i sees the keys 0 to i of this tile, and the others
+    score -inf. m has no derivative: it cancels in o / l.
+    """
+
+
+def merge():
+    """The triple of the keys of both, whatever the sizes of the scores: nothing overflows."""
+
+
+def tiled_attention():
+    """softmax(query keyᵀ / √E) value, from tiles of at most `tile` queries and `tile` keys.
+
+    No tensor on the way has `tile` times `tile` scores for more than one tile. The last tiles may be smaller.
+    With `is_causal`, query i sees keys 0 to i; tiles that it can't see aren't computed. Split and join along
+    dimension -2.
+    """
+
+
+# %% check="memory_tiles"
+source, functional = mytorch.nn.attention, mytorch.nn.functional
+mytorch.manual_seed(check.seed())
+tile = int(check.rng().integers(3, 6))
+length, keys = 3 * tile + 2, 2 * tile + 1
+q, k, v = (mytorch.randn(2, each, 4) for each in (length, keys, keys))
+q, far = q * 3, mytorch.randn(2, keys, 4) * 300
+
+
+def tensor(triple):
+    return [each.detach() for each in triple]
+
+
+def ratio(triple):
+    return triple[2] / triple[1]
+
+
+def tiles(*args, size=tile, **options):
+    """The result, the number of products of matrices, and the largest number of elements that a product had."""
+    products = []
+
+    def note(op, args, result, seconds):
+        if op.name == "matmul":
+            products.append(result.shape[-2] * result.shape[-1])
+        return 0
+
+    with mytorch.utils.instruments.instrument(note):
+        result = source.tiled_attention(*args, tile=size, **options)
+    return result, len(products), max(products)
+
+
+def gradients():
+    inputs = [each.detach().requires_grad_() for each in (q, k, v)]
+    (source.tiled_attention(*inputs, tile=tile) ** 2).sum().backward()
+    return [each.grad for each in inputs]
+
+
+parts = [(k[:, :tile], v[:, :tile]), (k[:, tile:], v[:, tile:])]
+triples = [source.attend(q, *each) for each in parts]
+far_triples = [source.attend(q, *each) for each in [(far[:, :tile], v[:, :tile]), (far[:, tile:], v[:, tile:])]]
+square = source.attend(q[:, :tile], k[:, :tile], v[:, :tile], True)
+same_size = mytorch.randn(2, length, 4), mytorch.randn(2, length, 3)
+check.show(
+    {
+        "tile": tile,
+        "attend: m, l, o": tensor(triples[0]),
+        "attend, causal": tensor(square),
+        "attend, large scores": ratio(far_triples[0]),
+        "attend, m has a derivative": source.attend(q.detach().requires_grad_(), *parts[0])[0].requires_grad,
+        "merge": tensor(source.merge(*triples)),
+        "merge, the other way round": tensor(source.merge(triples[1], triples[0])),
+        "merge, large scores": ratio(source.merge(*far_triples)),
+        "merge, large scores, the other way round": ratio(source.merge(far_triples[1], far_triples[0])),
+        "tiles": tiles(q, k, v),
+        "tiles, large scores": tiles(q, far, v)[0],
+        "causal tiles": tiles(q, *same_size, is_causal=True),
+        "one tile": tiles(q, k, v, size=100),
+        "gradients": gradients(),
+    },
+    rtol=1e-3,
+    atol=1e-4,
+    text="Triples of a tile, of two tiles, and attention from tiles with the number and size of products.",
+)
+
+# %% [markdown] hint="memory_tiles"
+# Write `attend` for one tile without a mask first. `amax(-1, keepdim=True)` is m, and the other two follow from exp(scores − m).
+
+# %% [markdown] hint="memory_tiles"
+# Two triples refer to two maxima. Bring both to the larger one: a sum of exp(s − a) becomes one of exp(s − b) when it is multiplied
+# by exp(a − b).
+
+# %% [markdown] hint="memory_tiles"
+# For each tile of queries, merge the triples of all tiles of keys and divide o by l. With `is_causal`, tile t of the queries sees
+# the tiles 0 to t of the keys, and the mask matters in tile t alone.
+
+
+# %% mutant="memory_tiles"
+# No maximum
+# exp of a large score is infinity. Subtract the largest score of each row first.
+def attend(query, key, value, is_causal=False):
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]))
+    if is_causal:
+        scores = scores.masked_fill(~ones(scores.shape[-2:], dtype=boolean).tril(), -math.inf)
+    weights = scores.exp()
+    return scores.detach().amax(-1, keepdim=True) * 0, weights.sum(-1, keepdim=True), weights @ value
+
+
+# %% mutant="memory_tiles"
+# Divides too early
+# o isn't divided by l yet: that is left to the end, when all tiles are in.
+def attend(query, key, value, is_causal=False):
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]))
+    if is_causal:
+        scores = scores.masked_fill(~ones(scores.shape[-2:], dtype=boolean).tril(), -math.inf)
+    m = scores.detach().amax(-1, keepdim=True)
+    weights = (scores - m).exp()
+    total = weights.sum(-1, keepdim=True)
+    return m, total, weights / total @ value
+
+
+# %% mutant="memory_tiles"
+# One maximum for all rows
+# Rows with small scores would underflow to 0. Each row has a largest score of its own.
+def attend(query, key, value, is_causal=False):
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]))
+    if is_causal:
+        scores = scores.masked_fill(~ones(scores.shape[-2:], dtype=boolean).tril(), -math.inf)
+    m = scores.detach().amax((-1, -2), keepdim=True)
+    weights = (scores - m).exp()
+    return m, weights.sum(-1, keepdim=True), weights @ value
+
+
+# %% mutant="memory_tiles"
+# Adds sums of different scales
+# The two sums refer to different maxima. Bring both to the larger one before you add.
+def merge(one, other):
+    return maximum(one[0], other[0]), one[1] + other[1], one[2] + other[2]
+
+
+# %% mutant="memory_tiles"
+# Rescales one side
+# That is right as long as the second maximum is the larger one. Either may be.
+def merge(one, other):
+    shrink = (one[0] - other[0]).exp()
+    return other[0], one[1] * shrink + other[1], one[2] * shrink + other[2]
+
+
+# %% mutant="memory_tiles"
+# Forgets to rescale o
+# l and o are sums with the same weights, so both have to be rescaled.
+def merge(one, other):
+    m = maximum(one[0], other[0])
+    this, that = (one[0] - m).exp(), (other[0] - m).exp()
+    return m, one[1] * this + other[1] * that, one[2] + other[2]
+
+
+# %% mutant="memory_tiles"
+# All scores at once
+# The result is right, and the matrix of all scores is there again.
+def tiled_attention(query, key, value, is_causal=False, tile=128):
+    _, total, output = attend(query, key, value, is_causal)
+    return output / total
+
+
+# %% mutant="memory_tiles"
+# Delegates
+# The package's attention makes the whole matrix of scores, at least for the rows of a tile.
+def tiled_attention(query, key, value, is_causal=False, tile=128):
+    return scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+
+
+# %% mutant="memory_tiles"
+# The mean of the tiles
+# Tiles don't count the same: one with larger scores counts for more. That is what l is for.
+def tiled_attention(query, key, value, is_causal=False, tile=128):
+    rows = []
+    for top, queries in enumerate(query.split(tile, -2)):
+        pairs = list(zip(key.split(tile, -2), value.split(tile, -2), strict=True))
+        pairs = pairs[: top + 1] if is_causal else pairs
+        parts = [attend(queries, *pair, is_causal and left == top) for left, pair in enumerate(pairs)]
+        rows.append(sum(output / total for _, total, output in parts) * (1 / len(parts)))
+    return cat(rows, -2)
+
+
+# %% mutant="memory_tiles"
+# The mask in each tile
+# Only in a tile on the diagonal is key j later than query i where j > i. Tiles to its left are seen whole.
+def tiled_attention(query, key, value, is_causal=False, tile=128):
+    rows = []
+    for top, queries in enumerate(query.split(tile, -2)):
+        pairs = list(zip(key.split(tile, -2), value.split(tile, -2), strict=True))
+        pairs = pairs[: top + 1] if is_causal else pairs
+        _, total, output = reduce(merge, [attend(queries, *pair, is_causal) for pair in pairs])
+        rows.append(output / total)
+    return cat(rows, -2)
+
+
+# %% [markdown] exercise="memory_int8" kind="core" points="2 1" part="mytorch.nn.quantization:quantize mytorch.nn.quantization:Int8Linear.__init__"
+# ### Exercise 4 · Weights in 8 bits
+# A row of weights becomes integers from −127 to 127 and one scale, the largest absolute value over 127. Write the conversion, and the
+# layer that holds its results as buffers. Its `forward`, which is given, computes with `self.weight * self.scale`.
+
+
+# %% docstrings="memory_int8"
+def quantize():
+    """Integers (int8) from -127 to 127, and scales (float): `x` is about integers * scales.
+
+    Each row, along `dim`, has a scale of its own: the largest absolute value over 127, in a tensor that has
+    length 1 in that dimension. With `dim=None`, all numbers share one, in a tensor that has length 1 in each dimension.
+    Round to the nearest integer. A row of zeros becomes zeros: its largest absolute value counts as 1e-12.
+    """
+
+
+def __init__():
+    """Take over a linear layer: buffers `weight` (int8), `scale` (a number for each output), and `bias`, which may be None.
+
+    Nothing in it requires a gradient, and it has no parameters.
+    """
+
+
+# %% check="memory_int8"
+source = mytorch.nn.quantization
+generator = check.rng()
+rows, columns = (int(each) for each in generator.integers(3, 6, size=2))
+numbers = generator.normal(size=(rows, columns)) * 10.0 ** generator.integers(-2, 3, size=(rows, 1))
+numbers[0, 0] = -abs(numbers[0]).max() - 1  # the largest absolute value is that of a negative number
+numbers[-1] = 0
+x = mytorch.tensor(numbers.tolist())
+mytorch.manual_seed(check.seed())
+linear, plain = mytorch.nn.Linear(columns, rows), mytorch.nn.Linear(columns, rows, bias=False)
+layer, batch = mytorch.nn.Int8Linear(linear), mytorch.randn(4, columns)
+
+
+def described(module):
+    return [(name, each.dtype, tuple(each.shape), each.requires_grad) for name, each in module.named_buffers()]
+
+
+check.show(
+    {
+        "rows": source.quantize(x),
+        "one scale": source.quantize(x, None),
+        "columns": source.quantize(x, 0),
+        "values at the ends": source.quantize(mytorch.tensor([[127.0, -127.0, 63.6, -63.4], [254.0, 1.1, 2.9, 3.1]])),
+        "the layer's buffers": described(layer),
+        "without a bias": described(mytorch.nn.Int8Linear(plain)),
+        "its parameters": len(list(layer.parameters())),
+        "its integers": layer.weight,
+        "its results": layer(batch),
+    },
+    rtol=1e-4,
+    atol=1e-5,
+    text="Integers and scales, and a layer of them.",
+)
+
+# %% [markdown] hint="memory_int8"
+# Start with the scale: `abs`, then `amax` with `keepdim=True`, so that it can be divided by.
+
+# %% [markdown] hint="memory_int8"
+# `clamp(min=1e-12)` keeps a row of zeros from dividing by 0. `round` before `to(int8)`, which cuts off.
+
+# %% [markdown] hint="memory_int8"
+# In the layer: `super().__init__()`, then `self.register_buffer(name, tensor)` three times, with `layer.weight.detach()` and
+# `layer.bias.detach()` as the sources.
+
+
+# %% mutant="memory_int8"
+# One scale for all
+# Each row should have a scale of its own, so that a large row doesn't spoil the others.
+def quantize(x, dim=-1):
+    scale = x.abs().amax(None, keepdim=True).clamp(min=1e-12) / 127
+    return (x / scale).round().to(int8), scale
+
+
+# %% mutant="memory_int8"
+# The largest number, not the largest absolute value
+# A large negative number would be below −127, and wrap around to a positive integer.
+def quantize(x, dim=-1):
+    scale = x.amax(dim, keepdim=True).clamp(min=1e-12) / 127
+    return (x / scale).round().to(int8), scale
+
+
+# %% mutant="memory_int8"
+# A scale without dimensions
+# One scale for all is asked for with the tensor's number of dimensions, each of length 1, as `keepdim=True` leaves it.
+def quantize(x, dim=-1):
+    largest = x.abs().max() if dim is None else x.abs().amax(dim, keepdim=True)
+    scale = largest.clamp(min=1e-12) / 127
+    return (x / scale).round().to(int8), scale
+
+
+# %% mutant="memory_int8"
+# Cuts off
+# `to(int8)` drops the fraction: all errors go towards 0, and twice as far.
+def quantize(x, dim=-1):
+    scale = x.abs().amax(dim, keepdim=True).clamp(min=1e-12) / 127
+    return (x / scale).to(int8), scale
+
+
+# %% mutant="memory_int8"
+# 128 steps
+# int8 ends at 127. The largest weight becomes 128, which wraps around to −128.
+def quantize(x, dim=-1):
+    scale = x.abs().amax(dim, keepdim=True).clamp(min=1e-12) / 128
+    return (x / scale).round().to(int8), scale
+
+
+# %% mutant="memory_int8"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def quantize(x, dim=-1):
+    import minitorch
+
+    return minitorch.quantize_per_channel(x, dim)
+
+
+# %% mutant="memory_int8"
+# A scale for each input
+# A row of the weight belongs to an output, so the scale does, too.
+def __init__(self, layer):
+    super().__init__()
+    for name, each in zip(("weight", "scale"), quantize(layer.weight.detach(), 0), strict=True):
+        self.register_buffer(name, each)
+    self.register_buffer("bias", None if layer.bias is None else layer.bias.detach())
+
+
+# %% mutant="memory_int8"
+# Keeps the bias as a parameter
+# A parameter is handed to the optimizer. This layer is for inference: what it has are buffers.
+def __init__(self, layer):
+    super().__init__()
+    for name, each in zip(("weight", "scale"), quantize(layer.weight.detach()), strict=True):
+        self.register_buffer(name, each)
+    self.bias = layer.bias
+
+
+# %% mutant="memory_int8"
+# Rounded, but still floats
+# Numbers that are whole and take 4 bytes each save no memory.
+def __init__(self, layer):
+    super().__init__()
+    weight, scale = quantize(layer.weight.detach())
+    self.register_buffer("weight", weight.float())
+    self.register_buffer("scale", scale)
+    self.register_buffer("bias", None if layer.bias is None else layer.bias.detach())
+
+
+# %% [markdown] exercise="memory_repair_rows" kind="repair" points=2
+# ### Exercise 5 · It trains well, until it is checkpointed
+# `DropRows(p)` drops whole samples of a batch in training, as stochastic depth does, and divides the others by 1 − p. A colleague
+# reports: "Gradients are right. I put the block into `torch.utils.checkpoint`, which restores random numbers, and since then
+# training is worse. No error, no warning." For `out = DropRows(0.5)(x * w)` and `out.sum()`, `w.grad * w` should be `out`:
+#
+# ```text
+# plain         largest difference 0.0
+# checkpointed  largest difference 5.2
+# ```
+#
+# Repair the module. Each call has to drop other rows, `eval()` drops none, and `torch.manual_seed` decides which.
+
+
+# %% solution="memory_repair_rows"
+class DropRows(nn.Module):
+    """Zeroes each sample of a batch with probability p in training, and divides the others by 1 - p."""
+
+    ### BEGIN SOLUTION
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x
+        keep = torch.rand(len(x), 1) >= self.p
+        return x * keep / (1 - self.p)
+
+    ### END SOLUTION
+    ### BEGIN STUB
+    # def __init__(self, p: float) -> None:
+    #     super().__init__()
+    #     self.p = p
+    #     self.generator = np.random.default_rng(0)
+    #
+    # def forward(self, x: torch.Tensor) -> torch.Tensor:
+    #     if not self.training:
+    #         return x
+    #     keep = torch.tensor(self.generator.random((len(x), 1)) >= self.p)
+    #     return x * keep / (1 - self.p)
+    ### END STUB
+
+
+# %% check="memory_repair_rows"
+torch.manual_seed(check.seed())
+np.random.seed(check.seed() % 2**32)  # so that an answer with this generator shows the same values each time
+p = float(check.rng().choice([0.25, 0.5]))
+module = DropRows(p)
+x, w = torch.randn(400, 3), (torch.rand(400, 3) + 1).requires_grad_()
+
+
+def difference(run):
+    w.grad = None
+    out = run(lambda weight: module(x * weight))
+    out.sum().backward()
+    return round((w.grad * w - out).abs().max().item(), 2)
+
+
+def rows_kept():
+    return module(torch.ones(400, 3))[:, 0] > 0
+
+
+def seeded():
+    torch.manual_seed(5)
+    return rows_kept()
+
+
+first, second = rows_kept(), rows_kept()
+kept = module(torch.full((400, 3), 2.0))
+share = (kept[:, 0] > 0).float().mean().item()
+check.show(
+    {
+        "p": p,
+        "plain: largest difference": difference(lambda block: block(w)),
+        "checkpointed: largest difference": difference(lambda block: checkpoint(block, w, use_reentrant=False)),
+        "older checkpoint: largest difference": difference(lambda block: checkpoint(block, w, use_reentrant=True)),
+        "about p of the rows are dropped": abs(1 - share - p) < 0.15,
+        "what is kept": kept.max().item(),
+        "whole rows": bool(((kept == 0).sum(1) % 3 == 0).all()),
+        "two calls drop the same rows": bool((first == second).all()),
+        "the same seed, the same rows": bool((seeded() == seeded()).all()),
+        "evaluation drops nothing": bool((module.eval()(x) == x).all()),
+    },
+    rtol=1e-4,
+    atol=1e-4,
+    text="What DropRows does, with and without checkpoints.",
+)
+
+# %% [markdown] hint="memory_repair_rows"
+# A checkpoint runs the module a second time. Which rows are dropped then?
+
+# %% [markdown] hint="memory_repair_rows"
+# PyTorch restores the state of its own generators before the second run. Where do the numbers of this module come from?
+
+# %% [markdown] hint="memory_repair_rows"
+# `torch.rand(len(x), 1)` in place of `self.generator.random((len(x), 1))`.
+
+
+# %% mutant="memory_repair_rows"
+# The same rows each time
+# A generator that is made anew in each call makes both runs equal, and all calls as well: the same rows are never trained.
+class DropRows(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        keep = torch.tensor(np.random.default_rng(0).random((len(x), 1)) >= self.p)
+        return x * keep / (1 - self.p)
+
+
+# %% mutant="memory_repair_rows"
+# Numbers, not rows
+# This drops each number by itself, which is ordinary dropout. A sample should be dropped whole.
+class DropRows(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return nn.functional.dropout(x, self.p, self.training)
+
+
+# %% mutant="memory_repair_rows"
+# Forgets the division
+# What is kept has to make up for what is dropped, so that the mean stays the same in evaluation.
+class DropRows(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        return x * (torch.rand(len(x), 1) >= self.p)
+
+
+# %% mutant="memory_repair_rows"
+# NumPy's global generator
+# It isn't PyTorch's, either: no checkpoint restores it, and `torch.manual_seed` doesn't reach it.
+class DropRows(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        keep = torch.tensor(np.random.random((len(x), 1)) >= self.p)
+        return x * keep / (1 - self.p)
+
+
+# %% [markdown] exercise="memory_measure_segments" kind="measure" points=2
+# ### Exercise 6 · The best number of segments
+# `peak(segments)` runs a chain of `n` layers forward and backward on a simulated GPU, in so many segments with a checkpoint around
+# each, and returns the largest number of bytes that were in use. `segments` has to divide `n`. Find the number of segments
+# with the smallest peak. The chains differ in length, and in how much one layer keeps: compare what you find
+# with √n, and with the square root of what the whole chain keeps.
+
+
+# %% setup=true
+def chain(n, kept):
+    """A function peak(segments) for n layers, each of which keeps `kept` tensors of the size of its input."""
+    torch.cuda.simulate(1)
+
+    def layer(h):
+        for _ in range(kept):
+            h = h.tanh()
+        return h
+
+    def segment(h, layers):
+        for _ in range(layers):
+            h = layer(h)
+        return h
+
+    def peak(segments):
+        if n % segments:
+            raise ValueError(f"{n} layers can't be divided into {segments} segments")
+        x = torch.ones(1024, device="cuda", requires_grad=True)
+        h = x * 1
+        torch.cuda.reset_peak_memory_stats()
+        for _ in range(segments):
+            h = checkpoint(segment, h, n // segments, use_reentrant=False)
+        h.sum().backward()
+        return torch.cuda.max_memory_allocated()
+
+    return peak
+
+
+# %% solution="memory_measure_segments"
+def best(peak, n: int) -> int:
+    """The number of segments, among those that divide n, with the smallest peak."""
+    ### BEGIN SOLUTION
+    return min((segments for segments in range(1, n + 1) if n % segments == 0), key=peak)
+    ### END SOLUTION
+
+
+# %% check="memory_measure_segments"
+shown = {}
+for n, kept in ((16, 1), (36, 1), (64, 1), (16, 4), (64, 4)):
+    shown[f"{n} layers that keep {kept}"] = int(best(chain(n, kept), n))
+check.show(shown, secret=True, text="The best number of segments.")
+
+# %% [markdown] hint="memory_measure_segments"
+# Try all numbers that divide `n`, from 1 segment to `n`. What grows with the number of segments, and what shrinks?
+
+# %% [markdown] hint="memory_measure_segments"
+# k segments keep k inputs, and one segment at a time keeps everything of its n / k layers.
+
+# %% [markdown] hint="memory_measure_segments"
+# `min(candidates, key=peak)`, where the candidates are the numbers from 1 to n with `n % segments == 0`.
+
+
+# %% mutant="memory_measure_segments"
+# The rule of thumb
+# √n is right if a layer keeps as much as its input. Here some keep four times as much: then it is √(4n).
+def best(peak, n):
+    return round(n**0.5)
+
+
+# %% mutant="memory_measure_segments"
+# A checkpoint around each layer
+# n segments keep n inputs: that is as much as the chain of layers keeps without any checkpoint.
+def best(peak, n):
+    return n
+
+
+# %% mutant="memory_measure_segments"
+# The largest peak
+# The smallest is asked for.
+def best(peak, n):
+    return max((segments for segments in range(1, n + 1) if n % segments == 0), key=peak)

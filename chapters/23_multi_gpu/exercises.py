@@ -1,0 +1,1120 @@
+# %% [markdown]
+# # Exercises · Several GPUs
+# Seven exercises, 19 points, about 90 minutes. Three of them add to your library: once you have solved them, it trains on
+# several GPUs and on several ranks. They run inside files of `mytorch`: what a task or a docstring mentions is there; import
+# anything else in the cell.
+
+# %% setup=true
+from __future__ import annotations
+
+import numpy as np
+
+from course import check
+
+# %% [markdown] exercise="gpus_predict_pass" kind="predict" points=1
+# ### Exercise 1 · What survives a pass?
+# A meter, on four GPUs under `DataParallel`, gets a batch of six rows, twice.
+#
+# ```python
+# class Meter(nn.Module):
+#     def __init__(self):
+#         super().__init__()
+#         self.layer = nn.Linear(3, 1)
+#         self.calls = 0
+#         self.lengths = []
+#         self.best = {"rows": 0}
+#         self.register_buffer("total", torch.zeros(()))
+#
+#     def forward(self, x):
+#         self.calls += 1
+#         self.lengths.append(len(x))
+#         self.best["rows"] = len(x)
+#         self.total += len(x)
+#         return self.layer(x)
+#
+# meter = Meter().to("cuda:0")
+# parallel = nn.DataParallel(meter, device_ids=[0, 1, 2, 3])
+# parallel(batch)
+# parallel(batch)
+# ```
+#
+# What are, afterwards, `meter.calls`, `len(meter.lengths)`, `meter.best["rows"]` and `meter.total`? Set `prediction` to a
+# list of four integers.
+
+# %% solution="gpus_predict_pass"
+### BEGIN SOLUTION
+prediction = [0, 6, 2, 4]
+### END SOLUTION
+
+# %% check="gpus_predict_pass"
+names = ["calls", "len(lengths)", "best rows", "total"]
+check.show({name: int(value) for name, value in zip(names, prediction, strict=True)}, secret=True)
+
+# %% [markdown] hint="gpus_predict_pass"
+# `batch.chunk(4)` of six rows makes pieces of ⌈6 / 4⌉ = 2 rows. How many pieces are that?
+
+# %% [markdown] hint="gpus_predict_pass"
+# A replica's `__dict__` is a shallow copy. Assigning to `self.calls` changes the copy. Changing the list or the dict that both
+# refer to changes the only one that there is.
+
+# %% [markdown] hint="gpus_predict_pass"
+# The buffer on the first GPU is the meter's own, because `to` returns the tensor itself where nothing changes. It gets the
+# two rows of the first chunk, in each of two passes.
+
+# %% mutant="gpus_predict_pass"
+# As on one GPU
+# The replicas run, not the meter itself, and each sees only its chunk.
+prediction = [2, 2, 6, 12]
+
+# %% mutant="gpus_predict_pass"
+# Four GPUs, four replicas
+# Six rows on four GPUs are three chunks of two. The fourth GPU gets none, so there are three calls for each pass.
+prediction = [0, 8, 2, 4]
+
+# %% mutant="gpus_predict_pass"
+# Replicas are deep copies
+# A replica's `__dict__` is a shallow copy: the list and the dict are the meter's own. Only what is assigned is lost.
+prediction = [0, 0, 0, 0]
+
+# %% mutant="gpus_predict_pass"
+# All buffers are added up
+# Each replica has a copy of the buffer. Only the first GPU's is the meter's own; nobody adds the others to it.
+prediction = [6, 6, 2, 12]
+
+
+# %% [markdown] exercise="gpus_data_parallel" kind="core" points="1 2 1" part="mytorch.nn.parallel.data_parallel:scatter mytorch.nn.parallel.data_parallel:replica mytorch.nn.parallel.data_parallel:gather"
+# ### Exercise 2 · `DataParallel`
+# Write three of its four steps: divide the inputs, make a replica, join the results. The fourth, which runs all replicas at
+# once, is given. A replica's parameters have to be *results* of copying, so that gradients reach the module's own.
+
+
+# %% docstrings="gpus_data_parallel"
+def scatter():
+    """What each GPU gets of `inputs`; `device_ids` has the GPUs' numbers.
+
+    Of a tensor, each GPU gets a chunk of its rows (`inputs.chunk(n)`), moved to `device("cuda", number)`. There may be
+    fewer chunks than GPUs; the result is a tuple of them. Of a tuple of things, each is scattered, and each GPU gets a
+    tuple: the result is a list, as long as the shortest. Anything else, and an empty tuple, goes to all: a
+    list that has it once for each GPU.
+    """
+
+
+def replica():
+    """A shallow copy of a module in which each parameter and buffer is a copy on `where`, one that autograd recorded.
+
+    `object.__new__(type(module))` makes an object without calling `__init__`. Its `__dict__` is a copy of the module's,
+    but with new tables `_parameters`, `_buffers` and `_modules`. A parameter `p` becomes `p.to(where)`, which is no
+    parameter: it is an ordinary attribute of the replica, in its `__dict__`, and `_parameters` stays empty. A
+    buffer becomes `b.to(where)`, in `_buffers`. A child becomes its replica, in `_modules`. None stays None.
+
+    `made` maps what was copied before to its copy: a tensor, or a module, that is there twice is copied once. It is
+    a dict whose keys are tensors and modules; pass it to the children.
+    """
+
+
+def gather():
+    """The results of all GPUs on the GPU `where`, a number.
+
+    Tensors are joined along their rows (`cat`). Tensors without dimensions become a vector. If the results are tuples,
+    the result is a tuple: of the first elements gathered, the second ones, and so on.
+    """
+
+
+# %% check="gpus_data_parallel"
+generator = check.rng()
+mytorch.cuda.simulate(4)
+nn = mytorch.nn
+rows = int(generator.integers(9, 12))
+x = mytorch.tensor(generator.normal(size=(rows, 3)).round(2).tolist())
+mytorch.manual_seed(check.seed())
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.calls, self.seen = nn.Linear(3, 2), 0, []
+        self.tied = self.layer
+        self.register_buffer("scale", mytorch.full((1,), 2.0))
+        self.register_buffer("nothing", None)
+
+    def forward(self, x, factor):
+        self.calls += 1
+        self.seen.append(len(x))
+        self.scale += 1
+        return self.tied(x) * factor, x.sum()
+
+
+def described(pieces):
+    return [[(each.device, each) if hasattr(each, "device") else each for each in piece] for piece in pieces]
+
+
+net = Net().to("cuda:0")
+pieces = nn.parallel.scatter((x, mytorch.arange(rows), "all"), [0, 2, 1, 3])
+few = nn.parallel.scatter(x[:3], [3, 1, 0, 2])
+one, other = nn.parallel.replicate(net, [0, 2])
+out, sums = nn.DataParallel(net)(x, 2.0)
+(out**2).sum().backward()
+parts = [mytorch.full((2,), float(place)).to(f"cuda:{place}") for place in (1, 0, 3)]
+check.show(
+    {
+        "rows": rows,
+        "scattered": described(pieces),
+        "few rows": [(each.device, each) for each in few],
+        "kinds": [
+            type(pieces).__name__,
+            type(few).__name__,
+            nn.parallel.scatter((), [0, 1]),
+            nn.parallel.scatter(3, [0, 1]),
+        ],
+        "a replica's parameters": len(list(other.parameters())),
+        "and buffers": [(name, each.device) for name, each in other.named_buffers()],
+        "children": [name for name, _ in other.named_modules()],
+        "its weight": [other.layer.weight.device, other.layer.weight.requires_grad, other.layer.weight.is_leaf],
+        "the tied layer is one": other.layer is other.tied,
+        "without a buffer": other.nothing,
+        "its type and mode": [type(other).__name__, other.training],
+        "the list is shared": other.seen is net.seen,
+        "the first replica has the module's buffer": one.scale is net.scale,
+        "gathered": nn.parallel.gather(parts, 2),
+        "gathered pairs": nn.parallel.gather([(each, each.sum()) for each in parts], 1),
+        "results": out,
+        "sums": sums,
+        "gradient of the weight": net.layer.weight.grad,
+        "calls, lengths": [net.calls, sorted(net.seen)],
+        "the buffer afterwards": net.scale,
+    },
+    text="Inputs divided, a replica on the third GPU, results joined, and a pass on four GPUs with its gradient.",
+)
+
+# %% [markdown] hint="gpus_data_parallel"
+# `zip(*columns)` turns "for each input, its pieces" into "for each GPU, its inputs". `{**module.__dict__, "_parameters": {}, …}` is a
+# shallow copy with new tables.
+
+# %% [markdown] hint="gpus_data_parallel"
+# In `replica`: if the module is in `made`, return what is there. Otherwise enter the new object into `made` first, then fill its
+# tables: for each tensor, `if tensor not in made: made[tensor] = tensor.to(where)`.
+
+# %% [markdown] hint="gpus_data_parallel"
+# `gather`: `if isinstance(outputs[0], tuple): return tuple(gather(column, where) for column in zip(*outputs))`, otherwise `cat` of
+# `(each if each.ndim else each.reshape(1)).to(device("cuda", where))`.
+
+
+# %% mutant="gpus_data_parallel"
+# Cuts by numbers of rows
+# `chunk` makes pieces of ⌈rows / GPUs⌉ rows, all equal but the last. Even shares, such as 3 3 2 2, are not what PyTorch makes.
+def scatter(inputs, device_ids):
+    if isinstance(inputs, Tensor):
+        least, more = divmod(inputs.shape[0], len(device_ids))
+        pieces = inputs.split([least + (place < more) for place in range(len(device_ids))])
+        return tuple(piece.to(device("cuda", number)) for number, piece in zip(device_ids, pieces, strict=True))
+    if isinstance(inputs, tuple) and inputs:
+        return list(zip(*(scatter(each, device_ids) for each in inputs), strict=False))
+    return [inputs] * len(device_ids)
+
+
+# %% mutant="gpus_data_parallel"
+# Counts GPUs from 0
+# `device_ids` says which GPUs, and in which order. The place in the list isn't the GPU's number.
+def scatter(inputs, device_ids):
+    if isinstance(inputs, Tensor):
+        pieces = inputs.chunk(len(device_ids))
+        return tuple(piece.to(device("cuda", number)) for number, piece in enumerate(pieces))
+    if isinstance(inputs, tuple) and inputs:
+        return list(zip(*(scatter(each, device_ids) for each in inputs), strict=False))
+    return [inputs] * len(device_ids)
+
+
+# %% mutant="gpus_data_parallel"
+# Leaves autograd out
+# The copies have to be recorded. `detach` cuts them off, and the module's own parameters get no gradient.
+def replica(module, where, made):
+    if module not in made:
+        made[module] = new = object.__new__(type(module))
+        new.__dict__ = {**module.__dict__, "_parameters": {}, "_buffers": {}, "_modules": {}}
+        for table, target in ((module._parameters, new.__dict__), (module._buffers, new._buffers)):
+            for name, tensor in table.items():
+                if tensor is not None and tensor not in made:
+                    made[tensor] = tensor.detach().to(where)
+                target[name] = None if tensor is None else made[tensor]
+        for name, child in module._modules.items():
+            new._modules[name] = None if child is None else replica(child, where, made)
+    return made[module]
+
+
+# %% mutant="gpus_data_parallel"
+# Copies what is there twice twice
+# `made` remembers what has been copied. Without it, two names of one layer lead to two layers.
+def replica(module, where, made):
+    new = object.__new__(type(module))
+    new.__dict__ = {**module.__dict__, "_parameters": {}, "_buffers": {}, "_modules": {}}
+    for table, target in ((module._parameters, new.__dict__), (module._buffers, new._buffers)):
+        for name, tensor in table.items():
+            target[name] = None if tensor is None else tensor.to(where)
+    for name, child in module._modules.items():
+        new._modules[name] = None if child is None else replica(child, where, made)
+    return new
+
+
+# %% mutant="gpus_data_parallel"
+# A deep copy
+# In a replica only parameters, buffers and children are new. Lists and other attributes are the module's own.
+def replica(module, where, made):
+    import copy
+
+    if module not in made:
+        made[module] = new = object.__new__(type(module))
+        others = {
+            name: value
+            for name, value in module.__dict__.items()
+            if name not in ("_parameters", "_buffers", "_modules")
+        }
+        new.__dict__ = {**copy.deepcopy(others), "_parameters": {}, "_buffers": {}, "_modules": {}}
+        for table, target in ((module._parameters, new.__dict__), (module._buffers, new._buffers)):
+            for name, tensor in table.items():
+                if tensor is not None and tensor not in made:
+                    made[tensor] = tensor.to(where)
+                target[name] = None if tensor is None else made[tensor]
+        for name, child in module._modules.items():
+            new._modules[name] = None if child is None else replica(child, where, made)
+    return made[module]
+
+
+# %% mutant="gpus_data_parallel"
+# Shares the tables
+# A copied `__dict__` still refers to the module's own tables. Writing the replica's tensors into them changes the module.
+def replica(module, where, made):
+    if module not in made:
+        made[module] = new = object.__new__(type(module))
+        new.__dict__ = dict(module.__dict__)
+        new.__dict__["_parameters"] = {}
+        for name, tensor in module._parameters.items():
+            if tensor is not None and tensor not in made:
+                made[tensor] = tensor.to(where)
+            new.__dict__[name] = None if tensor is None else made[tensor]
+        for name, child in module._modules.items():
+            new._modules[name] = None if child is None else replica(child, where, made)
+    return made[module]
+
+
+# %% mutant="gpus_data_parallel"
+# Where the first result is
+# `where` says on which GPU the results come together. The first result's own GPU may be another.
+def gather(outputs, where):
+    if isinstance(outputs[0], tuple):
+        return tuple(gather(column, where) for column in zip(*outputs, strict=True))
+    first = outputs[0].device
+    return cat([(each if each.ndim else each.reshape(1)).to(first) for each in outputs])
+
+
+# %% mutant="gpus_data_parallel"
+# Adds the numbers up
+# Numbers become a vector, one for each GPU. What to do with them is the caller's business.
+def gather(outputs, where):
+    if isinstance(outputs[0], tuple):
+        return tuple(gather(column, where) for column in zip(*outputs, strict=True))
+    moved = [each.to(device("cuda", where)) for each in outputs]
+    return cat(moved) if moved[0].ndim else sum(moved[1:], moved[0])
+
+
+# %% mutant="gpus_data_parallel"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def gather(outputs, where):
+    from minitorch.nn import parallel
+
+    return parallel.gather(outputs, where)
+
+
+# %% [markdown] exercise="gpus_ring" kind="core" points="2 1 1" part="mytorch.distributed:reduce_scatter_ring mytorch.distributed:all_gather_ring mytorch.distributed:all_reduce"
+# ### Exercise 3 · A ring
+# Each rank runs your function, and knows its own number, `get_rank()`, and how many ranks there are, `get_world_size()`. It sends
+# to its right neighbour, rank + 1, and receives from its left one; the last rank's right neighbour is rank 0. `send(tensor, dst)` sends a
+# copy and doesn't wait. `received(src)` waits for the next tensor from a rank.
+
+
+# %% docstrings="gpus_ring"
+def reduce_scatter_ring():
+    """Add up the ranks' chunks around the ring, in place: chunk `r` of rank `r` becomes the sum of all ranks' chunk r.
+
+    `chunks` is a list or tuple of as many tensors as there are ranks; write into them, don't put others in their places. In each of n - 1 steps a rank sends one chunk to the right
+    and adds what comes from the left to its own chunk of the same number. Rank r starts by sending chunk r - 1, and then
+    sends, in each step, the chunk to which it has just added.
+    """
+
+
+def all_gather_ring():
+    """Pass the chunks around the ring, in place: everybody's chunk `r` becomes that of rank r.
+
+    In each of n - 1 steps a rank sends one chunk to the right and overwrites one of its own with what comes from the
+    left (`recv(tensor, src)` does that). It starts by sending chunk r, its own.
+    """
+
+
+def all_reduce():
+    """Overwrite the tensor of every rank with the sum over all ranks.
+
+    Cut the elements, in order, into one chunk for each rank: `n // size` elements in each, and one more in the first
+    `n % size`. Then run both halves of the ring. Nothing is recorded: `with no_grad():`. The tensor need not be
+    contiguous: work on `tensor.contiguous().view(-1)`, which is a copy then, and write the result back.
+    """
+
+
+# %% check="gpus_ring"
+generator = check.rng()
+distributed = mytorch.distributed
+size = int(generator.integers(3, 6))
+table = generator.integers(0, 10, size=(size, size, 2)).astype("float32")
+length = int(generator.integers(2, 4)) * size + int(generator.integers(1, size))
+few = generator.integers(0, 10, size=(size, 2)).astype("float32")
+many = generator.integers(0, 10, size=(size, length)).astype("float32")
+grid = generator.integers(0, 10, size=(size, 2, size)).astype("float32")
+
+
+def run(job):
+    try:
+        return distributed.spawn(job, nprocs=size)
+    except RuntimeError as error:
+        return f"{type(error).__name__}: {str(error)[:40]}"
+
+
+def half(name, of):
+    def job(rank):
+        chunks = [mytorch.tensor(each.tolist()) for each in table[rank]]
+        getattr(distributed, name)(chunks)
+        return [of(chunks, rank), distributed.bytes_sent()]
+
+    return run(job)
+
+
+def reduced(rows):
+    def job(rank):
+        tensor = mytorch.tensor(rows[rank].tolist())
+        tensor = tensor.t() if tensor.ndim == 2 else tensor
+        distributed.all_reduce(tensor)
+        return [tensor, tensor.stride(), distributed.bytes_sent()]
+
+    return run(job)
+
+
+def recorded(rank):
+    weight = mytorch.ones(4, requires_grad=True)
+    distributed.all_reduce(weight)
+    return [weight.is_leaf, weight.detach()]
+
+
+check.show(
+    {
+        "ranks": size,
+        "chunks of rank 0": table[0],
+        "reduce-scatter: own chunk, bytes sent": half("reduce_scatter_ring", lambda chunks, rank: chunks[rank]),
+        "all-gather: all chunks, bytes sent": half("all_gather_ring", lambda chunks, rank: chunks),
+        "all-reduce: a vector": reduced(many),
+        "all-reduce: fewer elements than ranks": reduced(few),
+        "all-reduce: not contiguous": reduced(grid),
+        "a leaf that requires grad": run(recorded),
+    },
+    text="What each rank has after both halves of the ring, and after an all-reduce; how many bytes it has sent.",
+)
+
+# %% [markdown] hint="gpus_ring"
+# With `right = (rank + 1) % size` and `left = (rank - 1) % size`, each step is a `send(..., right)` and a `received(left)`. What rank r receives
+# is what its left neighbour sent in the same step: the chunk that r would send one step later.
+
+# %% [markdown] hint="gpus_ring"
+# Reduce-scatter: in step s, send chunk `(rank - s - 1) % size` and add to chunk `(rank - s - 2) % size`. After the last step, s = size − 2, that
+# is chunk `rank`.
+
+# %% [markdown] hint="gpus_ring"
+# All-gather: send chunk `(rank - s) % size` and overwrite chunk `(rank - s - 1) % size`. In `all_reduce`, `flat.split([...])` gives views of
+# `flat`; at the end `tensor.copy_(flat.view(tensor.shape))`.
+
+
+# %% mutant="gpus_ring"
+# Sends the same chunk in each step
+# From the second step on, a rank has to pass on the chunk to which it has just added. Otherwise sums of more than two never arise.
+def reduce_scatter_ring(chunks):
+    rank, size = get_rank(), get_world_size()
+    for step in range(size - 1):
+        send(chunks[(rank - 1) % size], (rank + 1) % size)
+        chunks[(rank - step - 2) % size].add_(received((rank - 1) % size))
+
+
+# %% mutant="gpus_ring"
+# Starts with its own chunk
+# Then the complete chunk of rank r is chunk r + 1. It starts with chunk r − 1, so that its own comes out.
+def reduce_scatter_ring(chunks):
+    rank, size = get_rank(), get_world_size()
+    for step in range(size - 1):
+        send(chunks[(rank - step) % size], (rank + 1) % size)
+        chunks[(rank - step - 1) % size].add_(received((rank - 1) % size))
+
+
+# %% mutant="gpus_ring"
+# Everybody sends to everybody
+# The sums are right. But a chunk sent to each other rank by itself isn't a ring: here each rank exchanges whole lists with all others.
+def reduce_scatter_ring(chunks):
+    rank, size = get_rank(), get_world_size()
+    for other in range(size):
+        for chunk in chunks if other != rank else ():
+            send(chunk, other)
+    for other in range(size):
+        for number in range(size) if other != rank else ():
+            tensor = received(other)
+            if number == rank:
+                chunks[rank].add_(tensor)
+
+
+# %% mutant="gpus_ring"
+# Adds instead of overwriting
+# In the second half the chunks that arrive are complete. Adding them to what is there counts some ranks twice.
+def all_gather_ring(chunks):
+    rank, size = get_rank(), get_world_size()
+    for step in range(size - 1):
+        send(chunks[(rank - step) % size], (rank + 1) % size)
+        chunks[(rank - step - 1) % size].add_(received((rank - 1) % size))
+
+
+# %% mutant="gpus_ring"
+# One step too few
+# The chunk of the right neighbour has the longest way, n − 1 steps.
+def all_gather_ring(chunks):
+    rank, size = get_rank(), get_world_size()
+    for step in range(size - 2):
+        send(chunks[(rank - step) % size], (rank + 1) % size)
+        recv(chunks[(rank - step - 1) % size], (rank - 1) % size)
+
+
+# %% mutant="gpus_ring"
+# Waits before it sends
+# Everybody waits for the left neighbour, so nobody ever sends. Send first.
+def all_gather_ring(chunks):
+    rank, size = get_rank(), get_world_size()
+    for step in range(size - 1):
+        recv(chunks[(rank - step - 1) % size], (rank - 1) % size)
+        send(chunks[(rank - step) % size], (rank + 1) % size)
+
+
+# %% mutant="gpus_ring"
+# Forgets to write back
+# Where the tensor isn't contiguous, `contiguous` makes a copy, and the sum is in the copy alone.
+def all_reduce(tensor):
+    size = get_world_size()
+    least, more = divmod(tensor.numel(), size)
+    with no_grad():
+        flat = tensor.contiguous().view(-1)
+        chunks = flat.split([least + (rank < more) for rank in range(size)])
+        reduce_scatter_ring(chunks)
+        all_gather_ring(chunks)
+
+
+# %% mutant="gpus_ring"
+# Drops what is left over
+# Where the length isn't divisible by the number of ranks, the last elements stay as they were. The first chunks are one element longer.
+def all_reduce(tensor):
+    size = get_world_size()
+    least = tensor.numel() // size
+    with no_grad():
+        flat = tensor.contiguous().view(-1)
+        chunks = [flat[rank * least : (rank + 1) * least] for rank in range(size)]
+        reduce_scatter_ring(chunks)
+        all_gather_ring(chunks)
+        tensor.copy_(flat.view(tensor.shape))
+
+
+# %% mutant="gpus_ring"
+# The mean
+# An all-reduce adds up. DDP divides, before or after it.
+def all_reduce(tensor):
+    size = get_world_size()
+    least, more = divmod(tensor.numel(), size)
+    with no_grad():
+        flat = tensor.contiguous().view(-1)
+        chunks = flat.split([least + (rank < more) for rank in range(size)])
+        reduce_scatter_ring(chunks)
+        all_gather_ring(chunks)
+        tensor.copy_(flat.view(tensor.shape) / size)
+
+
+# %% mutant="gpus_ring"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def all_reduce(tensor):
+    import minitorch.distributed as dist
+
+    dist.all_reduce(tensor)
+
+
+# %% [markdown] exercise="gpus_ddp" kind="core" points="1 2 1" part="mytorch.nn.parallel.distributed:in_buckets mytorch.nn.parallel.distributed:DistributedDataParallel.on_gradient mytorch.nn.parallel.distributed:average_gradients"
+# ### Exercise 4 · `DistributedDataParallel`
+# Gradients become complete one after another, the last layer's first. Collect them in buckets, and average each bucket as soon as
+# it is full, while the backward pass goes on. All ranks have to average the same buckets in the same order.
+
+
+# %% docstrings="gpus_ddp"
+def in_buckets():
+    """The parameters from the last to the first, in buckets.
+
+    A parameter goes into the last bucket, unless that one has `capacity` bytes or more (`parameter.nbytes`, added up): then a
+    new one begins. The result is a list of lists.
+    """
+
+
+def on_gradient():
+    """The hook of each parameter: its gradient is complete.
+
+    Without `self.require_backward_grad_sync` nothing happens. Otherwise enter the parameter into the set `self.arrived`. Then, as
+    long as the next bucket, `self.buckets[self.reduced]`, is complete, call `average_gradients(bucket)` and count it in
+    `self.reduced`: a bucket that is full waits for those before it. After the last bucket the set is empty and
+    the count 0 again, for the next pass.
+    """
+
+
+def average_gradients():
+    """Make the gradients of these parameters the mean over the ranks.
+
+    Put all of them into one vector, so that `distributed.all_reduce(vector)` is called once, and write the means back into the
+    gradients, in place (`copy_`). Nothing is recorded: `with no_grad():`.
+    """
+
+
+# %% check="gpus_ddp"
+generator = check.rng()
+distributed, parallel = mytorch.distributed, mytorch.nn.parallel
+sizes = [int(each) for each in generator.integers(1, 6, size=5)]
+parameters = [mytorch.nn.Parameter(mytorch.zeros(each)) for each in sizes]
+size = int(generator.integers(2, 4))
+x = mytorch.tensor(generator.normal(size=(4 * size, 3)).round(2).tolist())
+y = x.sum(1, keepdim=True)
+calls = []
+
+
+def lengths(capacity):
+    return [[each.numel() for each in bucket] for bucket in parallel.distributed.in_buckets(parameters, capacity)]
+
+
+def a_model(seed):
+    mytorch.manual_seed(seed)
+    nn = mytorch.nn
+    return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+
+
+def passes(rank, model, batches):
+    for each in batches:
+        ((model(each) - each.sum(1, keepdim=True)) ** 2).mean().backward()
+    return [parameter.grad for parameter in model.module.parameters()]
+
+
+def trained(capacity, quiet=0):
+    models = [a_model(check.seed() + rank) for rank in range(size)]
+
+    def job(rank):
+        model = parallel.DistributedDataParallel(models[rank], bucket_cap_mb=capacity)
+        begin = distributed.bytes_sent()
+        mine = x[rank::size]
+        with model.no_sync():
+            passes(rank, model, [mine[:2]] * quiet)
+        sent_quietly = distributed.bytes_sent() - begin
+        gradients = passes(rank, model, [mine])
+        return [gradients, sent_quietly, distributed.bytes_sent() - begin, len(model.arrived), model.reduced]
+
+    try:
+        return distributed.spawn(job, nprocs=size)[0]
+    except RuntimeError as error:
+        return f"{type(error).__name__}: {str(error)[:40]}"
+
+
+def order_of_buckets():
+    """Gradients that arrive in another order than the buckets'."""
+
+    def job(rank):
+        module = mytorch.nn.ModuleList([mytorch.nn.Linear(1, 1, bias=False) for _ in range(3)])
+        model = parallel.DistributedDataParallel(module, bucket_cap_mb=1e-6)
+        for each in module.parameters():
+            each.grad = mytorch.full((1, 1), float(rank))
+        first, second, third = module.parameters()
+        noted = []
+        for each in (second, third, first):
+            begin = distributed.bytes_sent()
+            model.on_gradient(each)
+            noted.append([model.reduced, len(model.arrived), distributed.bytes_sent() > begin or rank > 0])
+        return [noted, [each.grad.item() for each in module.parameters()]]
+
+    try:
+        return distributed.spawn(job, nprocs=2)[0]
+    except RuntimeError as error:
+        return f"{type(error).__name__}: {str(error)[:40]}"
+
+
+def same_objects(rank):
+    weight = mytorch.nn.Parameter(mytorch.ones(2, 3))
+    weight.grad = grad = mytorch.full((3, 2), float(rank)).t()
+    parallel.distributed.average_gradients([weight])
+    return [weight.grad is grad, weight.grad.requires_grad, weight.grad]
+
+
+def all_reduces():
+    """How often a rank calls `all_reduce` to average three gradients."""
+
+    def job(rank):
+        three = [mytorch.nn.Parameter(mytorch.ones(each)) for each in (2, 3, 4)]
+        for each in three:
+            each.grad = mytorch.full(each.shape, float(rank))
+        parallel.distributed.average_gradients(three)
+
+    original, counted = distributed.all_reduce, []
+    distributed.all_reduce = lambda tensor: (counted.append(1), original(tensor))[1]
+    distributed.spawn(job, nprocs=2)
+    distributed.all_reduce = original
+    return len(counted) // 2
+
+
+check.show(
+    {
+        "sizes": sizes,
+        "buckets of 1 byte": lengths(1),
+        "of 16 bytes": lengths(16),
+        "of 32 bytes": lengths(32),
+        "of a megabyte": lengths(2**20),
+        "ranks": size,
+        "gradients, one bucket each": trained(1e-6),
+        "gradients, one bucket": trained(25),
+        "two passes without sync before": trained(25, quiet=2),
+        "after the second, third and first parameter": order_of_buckets(),
+        "written in place": distributed.spawn(same_objects, nprocs=3)[0],
+        "all-reduces for three gradients": all_reduces(),
+    },
+    text="Parameters in buckets; gradients of rank 0 after a pass, bytes sent without and with synchronisation, what is left to do.",
+)
+
+# %% [markdown] hint="gpus_ddp"
+# `in_buckets`: start with `[[]]`, go through `reversed(parameters)`, and look at what the last bucket has before you add. `on_gradient`:
+# `self.arrived.issuperset(bucket)` says whether a bucket is complete.
+
+# %% [markdown] hint="gpus_ddp"
+# The loop in `on_gradient` is a `while`, not an `if`: one gradient can complete a bucket behind which others are full already. Mind the end of
+# the list of buckets.
+
+# %% [markdown] hint="gpus_ddp"
+# `average_gradients`: `vector = cat([each.grad.reshape(-1) for each in parameters]) / distributed.get_world_size()`, all-reduce it, then
+# `vector.split([each.numel() for each in parameters])` gives the parts, and `part.view(each.shape)` their shapes.
+
+
+# %% mutant="gpus_ddp"
+# From the first to the last
+# Gradients become complete from the last layer on. In this order the first bucket is complete only at the end of the pass.
+def in_buckets(parameters, capacity):
+    buckets = [[]]
+    for each in parameters:
+        if sum(other.nbytes for other in buckets[-1]) >= capacity:
+            buckets.append([])
+        buckets[-1].append(each)
+    return buckets
+
+
+# %% mutant="gpus_ddp"
+# Never above the capacity
+# A bucket is closed when it *has* its capacity; it may be larger by its last parameter. So nothing is too large for a bucket.
+def in_buckets(parameters, capacity):
+    buckets = [[]]
+    for each in reversed(parameters):
+        if buckets[-1] and sum(other.nbytes for other in buckets[-1]) + each.nbytes > capacity:
+            buckets.append([])
+        buckets[-1].append(each)
+    return buckets
+
+
+# %% mutant="gpus_ddp"
+# Counts elements
+# The capacity is in bytes, and a float32 has four.
+def in_buckets(parameters, capacity):
+    buckets = [[]]
+    for each in reversed(parameters):
+        if sum(other.numel() for other in buckets[-1]) >= capacity:
+            buckets.append([])
+        buckets[-1].append(each)
+    return buckets
+
+
+# %% mutant="gpus_ddp"
+# Averages a bucket when it is full, whatever came before
+# On another rank the gradients may arrive in another order. Then two ranks add different buckets up. All have to keep to one order.
+def on_gradient(self, parameter):
+    if not self.require_backward_grad_sync:
+        return
+    self.arrived.add(parameter)
+    bucket = next(each for each in self.buckets if any(parameter is other for other in each))
+    if self.arrived.issuperset(bucket):
+        average_gradients(bucket)
+        self.reduced += 1
+    if self.reduced == len(self.buckets):
+        self.arrived, self.reduced = set(), 0
+
+
+# %% mutant="gpus_ddp"
+# One bucket for each gradient at most
+# The gradient that completes a bucket may free others that are full already. With `if` they wait for a gradient that never comes.
+def on_gradient(self, parameter):
+    if not self.require_backward_grad_sync:
+        return
+    self.arrived.add(parameter)
+    if self.reduced < len(self.buckets) and self.arrived.issuperset(self.buckets[self.reduced]):
+        average_gradients(self.buckets[self.reduced])
+        self.reduced += 1
+    if self.reduced == len(self.buckets):
+        self.arrived, self.reduced = set(), 0
+
+
+# %% mutant="gpus_ddp"
+# Ignores `no_sync`
+# Inside `no_sync` gradients are only added up. Here each micro-batch is averaged, and pays for an all-reduce.
+def on_gradient(self, parameter):
+    self.arrived.add(parameter)
+    while self.reduced < len(self.buckets) and self.arrived.issuperset(self.buckets[self.reduced]):
+        average_gradients(self.buckets[self.reduced])
+        self.reduced += 1
+    if self.reduced == len(self.buckets):
+        self.arrived, self.reduced = set(), 0
+
+
+# %% mutant="gpus_ddp"
+# Isn't ready for the next pass
+# After the last bucket everything starts again. Otherwise the next pass finds all buckets done, and averages nothing.
+def on_gradient(self, parameter):
+    if not self.require_backward_grad_sync:
+        return
+    self.arrived.add(parameter)
+    while self.reduced < len(self.buckets) and self.arrived.issuperset(self.buckets[self.reduced]):
+        average_gradients(self.buckets[self.reduced])
+        self.reduced += 1
+
+
+# %% mutant="gpus_ddp"
+# The sum
+# DDP averages: divide by the number of ranks. With the sum, four ranks take steps four times as long.
+def average_gradients(parameters):
+    with no_grad():
+        vector = cat([each.grad.reshape(-1) for each in parameters])
+        distributed.all_reduce(vector)
+        for each, part in zip(parameters, vector.split([each.numel() for each in parameters]), strict=True):
+            each.grad.copy_(part.view(each.shape))
+
+
+# %% mutant="gpus_ddp"
+# An all-reduce for each gradient
+# The means are right. But each message has its latency, and a bucket is there to pay it once: put the gradients into one vector.
+def average_gradients(parameters):
+    with no_grad():
+        for each in parameters:
+            distributed.all_reduce(each.grad)
+            each.grad /= distributed.get_world_size()
+
+
+# %% mutant="gpus_ddp"
+# Writes nothing back
+# `cat` makes a copy. The means have to go back into the gradients.
+def average_gradients(parameters):
+    with no_grad():
+        vector = cat([each.grad.reshape(-1) for each in parameters]) / distributed.get_world_size()
+        distributed.all_reduce(vector)
+
+
+# %% mutant="gpus_ddp"
+# Replaces the gradients
+# The gradients are written in place: who holds `weight.grad` sees the mean, too.
+def average_gradients(parameters):
+    with no_grad():
+        vector = cat([each.grad.reshape(-1) for each in parameters]) / distributed.get_world_size()
+        distributed.all_reduce(vector)
+        for each, part in zip(parameters, vector.split([each.numel() for each in parameters]), strict=True):
+            each.grad = part.view(each.shape)
+
+
+# %% mutant="gpus_ddp"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def average_gradients(parameters):
+    import minitorch.distributed as dist
+
+    for each in parameters:
+        dist.all_reduce(each.grad)
+
+
+# %% setup=true
+library = check.mytorch(chapter=23)
+distributed = library.distributed
+
+# %% [markdown] exercise="gpus_repair_mean" kind="repair" points=3
+# ### Exercise 5 · Worse with more ranks
+# A bug report: *"Our translation model has sentences of very different lengths. On one GPU it is fine. On four, long sentences are
+# translated badly, although the loss falls, and each rank's gradient is right if I check it alone."*
+#
+# Each rank calls `loss_of(losses, mask)` with the losses of its tokens, of shape (sentences, length); `mask` is 1 for a token and 0
+# for padding. The result is differentiated, and DDP averages the gradients over the ranks. Repair it, so that the averaged gradient is the one
+# that a single device would get for all sentences. You have `distributed.all_reduce(tensor)`, which adds up in place and isn't
+# differentiated, and `distributed.get_world_size()`.
+
+
+# %% solution="gpus_repair_mean"
+def loss_of(losses, mask):
+    ### BEGIN SOLUTION
+    tokens = mask.sum()
+    distributed.all_reduce(tokens)
+    return (losses * mask).sum() / tokens * distributed.get_world_size()
+    ### END SOLUTION
+    ### BEGIN STUB
+    # return (losses * mask).sum() / mask.sum()
+    ### END STUB
+
+
+# %% check="gpus_repair_mean"
+generator = check.rng()
+size = int(generator.integers(2, 5))
+lengths = generator.permutation([1, 2, 5, 9])[:size]
+values = [generator.uniform(1, 9, size=(2, 9)).round(1) for _ in range(size)]
+masks = [np.stack([np.arange(9) < length, np.arange(9) < max(1, length - 1)]) * 1.0 for length in lengths]
+
+
+def job(rank):
+    weight = library.ones(1, requires_grad=True)
+    losses = library.tensor(values[rank].tolist()) * weight
+    loss = loss_of(losses, library.tensor(masks[rank].tolist()))
+    loss.backward()
+    gradient = weight.grad.clone()
+    distributed.all_reduce(gradient)
+    return [loss.detach(), gradient / size, distributed.bytes_sent() < 4 * 64]
+
+
+everything = sum((value * mask).sum() for value, mask in zip(values, masks, strict=True))
+try:
+    found = distributed.spawn(job, nprocs=size)
+except RuntimeError as error:
+    found = f"{type(error).__name__}: {error}"
+check.show(
+    {
+        "ranks": size,
+        "tokens of each rank": [int(mask.sum()) for mask in masks],
+        "mean over all tokens": everything / sum(mask.sum() for mask in masks),
+        "of each rank: loss, averaged gradient, few bytes": found,
+    },
+    text="The loss is proportional to one weight, which is 1: so the averaged gradient should be the mean over all tokens.",
+)
+
+# %% [markdown] hint="gpus_repair_mean"
+# Work it out for two ranks, one with six tokens and one with two. What does one token of each count in the averaged gradient?
+
+# %% [markdown] hint="gpus_repair_mean"
+# A rank's sum has to be divided by the number of tokens of *all* ranks. That number has to travel; losses don't.
+
+# %% [markdown] hint="gpus_repair_mean"
+# DDP will divide by the number of ranks. Multiply by it first: `(losses * mask).sum() / tokens * size`.
+
+
+# %% mutant="gpus_repair_mean"
+# Forgets that DDP divides
+# The weights of the tokens are right, and the gradient is too small by the number of ranks: DDP averages, it doesn't add up.
+def loss_of(losses, mask):
+    tokens = mask.sum()
+    distributed.all_reduce(tokens)
+    return (losses * mask).sum() / tokens
+
+
+# %% mutant="gpus_repair_mean"
+# Divides by all places
+# Padding isn't a token. The number of places differs from the number of tokens, so the gradient is too small.
+def loss_of(losses, mask):
+    return (losses * mask).mean()
+
+
+# %% mutant="gpus_repair_mean"
+# The mean of the means, computed elsewhere
+# All ranks now have the same loss, and it is still a mean of means: a token of a short sentence counts more.
+def loss_of(losses, mask):
+    mean = (losses * mask).sum() / mask.sum()
+    total = mean.detach().clone()
+    distributed.all_reduce(total)
+    return mean / mean.detach() * total / distributed.get_world_size()
+
+
+# %% mutant="gpus_repair_mean"
+# The longest rank's tokens
+# Dividing by a common number weights all tokens alike. But it has to be the mean number of tokens for each rank, not another one.
+def loss_of(losses, mask):
+    tokens = library.zeros(distributed.get_world_size())
+    tokens[distributed.get_rank()] = mask.sum()
+    distributed.all_reduce(tokens)
+    return (losses * mask).sum() / tokens.max()
+
+
+# %% [markdown] exercise="gpus_measure_bucket" kind="measure" points=2
+# ### Exercise 6 · How large a bucket?
+# `step_time(megabytes)` gives the milliseconds of a training step with buckets of that size, on a machine that you can't look into: gradients become
+# complete layer by layer, a bucket is sent when it is full, one after another, and each message has a latency. `inf` megabytes is one bucket for
+# everything, sent when the backward pass is over.
+#
+# Try the powers of two from 1/16 to 256 MB. Return the size with the shortest step, and how much of the time that one bucket for everything
+# costs beyond `alone`, the time of a step without any communication, is saved by it: a share between 0 and 1. If sizes are equally fast, return the
+# smallest of them. You may call `step_time` at most 50 times for each machine.
+
+
+# %% setup=true
+def machine(layers, milliseconds, latency, per_megabyte):
+    """A function step_time(megabytes), and the time without communication. `layers`: megabytes, from the last layer on."""
+
+    def step_time(megabytes):
+        now, line_free, waiting = 0.0, 0.0, 0.0
+        for size in layers:
+            now += milliseconds
+            waiting += size
+            if waiting >= megabytes:
+                line_free = max(now, line_free) + latency + waiting * per_megabyte
+                waiting = 0.0
+        if waiting:
+            line_free = max(now, line_free) + latency + waiting * per_megabyte
+        return max(now, line_free)
+
+    return step_time, len(layers) * milliseconds
+
+
+# %% solution="gpus_measure_bucket"
+def best_bucket(step_time, alone):
+    ### BEGIN SOLUTION
+    sizes = [2.0**power for power in range(-4, 9)]
+    best = min(sizes, key=step_time)
+    at_the_end = step_time(float("inf")) - alone
+    return best, (at_the_end - (step_time(best) - alone)) / at_the_end
+    ### END SOLUTION
+
+
+# %% check="gpus_measure_bucket"
+generator = check.rng()
+layers = [float(each) for each in generator.integers(1, 9, size=40)]
+machines = {
+    "short latency": machine(layers, 2.0, 0.05, 0.3),
+    "long latency": machine(layers, 2.0, 6.0, 0.3),
+    "a slow line": machine(layers, 1.0, 1.0, 1.5),
+    "equal layers": machine([4.0] * 32, 3.0, 1.0, 0.2),
+}
+calls = []
+
+
+def counted(step_time):
+    def run(megabytes):
+        calls.append(megabytes)
+        return step_time(megabytes)
+
+    return run
+
+
+found = {name: best_bucket(counted(step_time), alone) for name, (step_time, alone) in machines.items()}
+check.show(
+    {
+        "layers (MB)": layers,
+        **{f"{name}: size": float(size) for name, (size, _) in found.items()},
+        **{f"{name}: share saved": float(share) for name, (_, share) in found.items()},
+        "at most 50 calls for each machine": len(calls) <= 200,
+    },
+    rtol=1e-6,
+    text="The best bucket of each machine, and the share of the waiting that it saves.",
+)
+
+# %% [markdown] hint="gpus_measure_bucket"
+# `min(sizes, key=step_time)` returns the first of several that are equally fast.
+
+# %% [markdown] hint="gpus_measure_bucket"
+# What one bucket for everything costs is `step_time(float("inf")) - alone`. What the best size costs is the same with its own time.
+
+# %% [markdown] hint="gpus_measure_bucket"
+# The share saved is the difference of both costs, divided by the first.
+
+
+# %% mutant="gpus_measure_bucket"
+# The share of the whole step
+# What is asked is the share of the *communication* that is hidden, so the time without communication doesn't belong to it.
+def best_bucket(step_time, alone):
+    sizes = [2.0**power for power in range(-4, 9)]
+    best = min(sizes, key=step_time)
+    return best, (step_time(float("inf")) - step_time(best)) / step_time(float("inf"))
+
+
+# %% mutant="gpus_measure_bucket"
+# The smallest bucket
+# Small buckets start early, and each pays the latency. Which is better depends on the machine, so measure.
+def best_bucket(step_time, alone):
+    at_the_end = step_time(float("inf")) - alone
+    return 2.0**-4, (at_the_end - (step_time(2.0**-4) - alone)) / at_the_end
+
+
+# %% mutant="gpus_measure_bucket"
+# PyTorch's default
+# 25 MB is a good guess for many machines. It isn't one of the sizes to try, and these machines differ.
+def best_bucket(step_time, alone):
+    at_the_end = step_time(float("inf")) - alone
+    return 25.0, (at_the_end - (step_time(25.0) - alone)) / at_the_end
+
+
+# %% mutant="gpus_measure_bucket"
+# The largest of equal ones
+# If sizes are equally fast, the smallest is asked for.
+def best_bucket(step_time, alone):
+    sizes = [2.0**power for power in range(-4, 9)]
+    best = min(reversed(sizes), key=step_time)
+    at_the_end = step_time(float("inf")) - alone
+    return best, (at_the_end - (step_time(best) - alone)) / at_the_end
+
+
+# %% [markdown] exercise="gpus_predict_processes" kind="predict" points=1
+# ### Exercise 7 · What does the parent see?
+# ```python
+# def child(a, b, c, d):
+#     a[0] = b[0] = c[0] = 9
+#     d += 9
+#
+# a = torch.zeros(2)
+# b = a.clone()
+# c = np.zeros(2)
+# d = torch.tensor(1)
+# view = a[:1]
+# process = torch.multiprocessing.get_context("spawn").Process(target=child, args=(a, b, c, d))
+# process.start()
+# process.join()
+# ```
+#
+# What are `a[0]`, `b[0]`, `c[0]`, `d` and `view[0]` in the parent then? Set `prediction` to a list of five integers.
+
+# %% solution="gpus_predict_processes"
+### BEGIN SOLUTION
+prediction = [9, 9, 0, 10, 9]
+### END SOLUTION
+
+# %% check="gpus_predict_processes"
+names = ["a[0]", "b[0]", "c[0]", "d", "view[0]"]
+check.show({name: int(value) for name, value in zip(names, prediction, strict=True)}, secret=True)
+
+# %% [markdown] hint="gpus_predict_processes"
+# A tensor that is passed to a process moves into shared memory. An array is pickled.
+
+# %% [markdown] hint="gpus_predict_processes"
+# `d += 9` on a tensor writes in place. So does it matter that `d` has no dimensions?
+
+# %% [markdown] hint="gpus_predict_processes"
+# `view` has the same storage as `a`, and it is the storage that moves.
+
+# %% mutant="gpus_predict_processes"
+# Everything is pickled
+# Tensors aren't: their storage is put into shared memory, and both processes write to the same place.
+prediction = [0, 0, 0, 1, 0]
+
+# %% mutant="gpus_predict_processes"
+# Arrays are shared, too
+# `torch.multiprocessing` knows how to share tensors. An array goes through pickle, and the child has its own.
+prediction = [9, 9, 9, 10, 9]
+
+# %% mutant="gpus_predict_processes"
+# A number is a value
+# A tensor without dimensions has a storage like any other, and `+=` writes to it.
+prediction = [9, 9, 0, 1, 9]
+
+# %% mutant="gpus_predict_processes"
+# The view keeps the old memory
+# The storage itself moves into shared memory, and all views of it with it.
+prediction = [9, 9, 0, 10, 0]

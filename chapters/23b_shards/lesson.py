@@ -1,0 +1,494 @@
+# %% [markdown]
+# # Shards
+# After this sitting your library trains a model of which no GPU holds everything: first the optimizer's state is
+# divided, then the weights themselves. You'll be able to say how many bytes each scheme keeps and sends, and which one
+# a model needs.
+
+# %% hidden=true
+from course import lesson
+
+mytorch = lesson.mytorch("23b")  # your library as of this chapter, using your code wherever you've solved the exercises
+
+# %% [markdown] tags=["short"]
+# ## Twelve bytes that wait
+# A model in bfloat16 trains with Adam and float32 master weights ([chapter 22](22_mixed_precision.ipynb)). Count the bytes for each
+# parameter on a simulated GPU. Then throw away everything that belongs to the optimizer, and run forward and backward once more.
+# What breaks?
+
+# %% tags=["proof-sixteen"]
+from course import pictures
+
+mytorch.cuda.simulate(4)
+nn, distributed, parallel = mytorch.nn, mytorch.distributed, mytorch.nn.parallel
+
+
+def a_model():
+    mytorch.manual_seed(0)
+    return nn.Sequential(*[each for _ in range(4) for each in (nn.Linear(256, 256), nn.Tanh())], nn.Linear(256, 1))
+
+
+def report(when):
+    model.zero_grad()
+    loss = (model(x).float() ** 2).mean()
+    loss.backward()
+    print(f"{when} loss {loss.item():.4f}, {mytorch.cuda.memory_allocated(0) / count:.1f} bytes a parameter")
+
+
+model, x = a_model().to("cuda:0", mytorch.bfloat16), mytorch.ones(2, 256, dtype=mytorch.bfloat16).cuda()
+count = sum(each.numel() for each in model.parameters())
+report("before a step:    ")
+master = mytorch.amp.MasterWeights(model.parameters())
+adam = mytorch.optim.Adam(master.copies, lr=1e-4)
+master.step(adam), adam.zero_grad()
+report("after a step:     ")
+del master, adam
+report("without optimizer:")
+
+# %% [markdown]
+# Nothing breaks. Of 16 bytes, forward and backward need four, activations aside: two for the weight and two for its gradient. The other twelve, the
+# master weight and Adam's two running means, are touched once a step, by the optimizer alone. Under DDP each GPU keeps all sixteen, and
+# the twelve are the same on each.
+#
+# ## Deal the parameters out
+# So let each rank's optimizer have some of the parameters. After the step, their owner broadcasts them:
+
+
+# %% tags=["proof-toy"]
+def losses(model, step, x, y, steps=8):
+    found = []
+    for _ in range(steps):
+        model.zero_grad()
+        loss = ((model(x).float() - y) ** 2).mean()
+        loss.backward()
+        step()
+        found.append(loss.item())
+    return found
+
+
+def toy(rank):
+    parameters = list(models[rank].parameters())
+    adam = mytorch.optim.Adam(parameters[rank::4], lr=1e-4)
+
+    def step():
+        parallel.distributed.average_gradients(parameters)
+        adam.step()
+        for number, each in enumerate(parameters):
+            distributed.broadcast(each, number % 4)
+
+    last = losses(models[rank], step, x[rank::4], y[rank::4])[-1]
+    return last / 4, sum(each.numel() for each in parameters[rank::4]), distributed.bytes_sent() / 8
+
+
+x, y, models = mytorch.rand(16, 256), mytorch.ones(16, 1), [a_model() for _ in range(5)]
+alone = losses(models[4], mytorch.optim.Adam(models[4].parameters(), lr=1e-4).step, x, y)
+dealt, owned, sent = zip(*distributed.spawn(toy, nprocs=4), strict=True)
+print(f"last loss on one device {alone[-1]:.3f}, mean over four ranks {sum(dealt):.3f}")
+print(f"sent by all: {sum(sent) / count / 4:.1f} times the weights; shares:", [f"{each / count:.2f}" for each in owned])
+
+# %% [markdown]
+# The loss is the same, and each rank keeps a part of the state.
+#
+# ### Break it
+# Two things are wrong. Two ranks keep half of the state each, and the other two keep little more than biases. However you deal, the largest
+# matrix of a model isn't divided. And together the ranks send nine times the weights: six for the averages, three for the broadcasts.
+#
+# ## Move the halves of the ring apart
+# [Chapter 23](23_multi_gpu.ipynb) built an all-reduce from a reduce-scatter and an all-gather. Between the halves, each rank
+# has the complete gradient of one chunk. That is all its optimizer needs if it owns just that chunk of the weights. So make the step
+# between the halves, and all-gather *weights* in place of gradients:
+
+# %% tags=["proof-halves"]
+import numpy as np
+
+
+def halves(rank):
+    gradients, weights = [[mytorch.full((1,), start) for _ in range(4)] for start in (rank + 1.0, 50.0)]
+    distributed.reduce_scatter_ring(gradients)
+    first = distributed.bytes_sent()
+    weights[rank] -= gradients[rank]  # the optimizer's step, with a rate of 1
+    seen = [mytorch.cat(gradients).tolist(), mytorch.cat(weights).tolist()]
+    distributed.all_gather_ring(weights)
+    return [*seen, mytorch.cat(weights).tolist()], (first, distributed.bytes_sent() - first)
+
+
+tables, sent = zip(*distributed.spawn(halves, nprocs=4), strict=True)
+print("bytes of 16 that a rank sends in each half:", sent[0])
+names, own = ("gradients, reduce-scattered", "weights after the step", "weights, all-gathered"), np.eye(4, dtype=bool)
+pictures.grids(*[(name, np.array(tables, dtype=int)[:, n], own) for n, name in enumerate(names)])
+
+# %% [markdown]
+# A row is a rank, a column a chunk, and each rank's own chunk is marked. Only there is the sum 1 + 2 + 3 + 4 complete. A rank
+# sends 12 of 16 bytes in each half, as it does in an all-reduce, so dividing the state costs no traffic.
+
+# %% [markdown] given="mytorch.nn.parallel.sharding:ZeroRedundancyOptimizer"
+# ### Sharded in `mytorch`
+# So that the shares are even, *every parameter* is cut into equal shards. You write the cut, both directions of the traffic and the step in
+# exercise 2. What the optimizer has is given: float32 copies of this rank's shards, in place of master weights.
+
+# %% [markdown]
+# ### Milestone: seven bytes in place of sixteen
+# Four simulated GPUs train in bfloat16, once under DDP with master weights, once with your `ZeroRedundancyOptimizer`. This is the first
+# stage of **ZeRO**, the *zero redundancy optimizer*. The numbers are the loss, the bytes a parameter that one GPU holds after the last
+# step, the most that it held at any time, and what it sent in a step, as a multiple of the weights. The curves are what it has in use at each
+# layer of the last step:
+
+
+# %% tags=["proof-milestone"]
+def ddp(model):
+    master = mytorch.amp.MasterWeights(model.parameters())
+    adam = mytorch.optim.Adam(master.copies, lr=1e-4)
+    return parallel.DistributedDataParallel(model), lambda: (master.step(adam), adam.zero_grad())
+
+
+def zero(model):
+    return model, parallel.ZeroRedundancyOptimizer(model.parameters(), mytorch.optim.Adam, lr=1e-4).step
+
+
+def trained(scheme, dtype, steps=5):
+    mytorch.cuda.simulate(4)
+    models = [a_model().to(dtype) for _ in range(4)]
+
+    def job(rank):
+        def sample(*_):
+            timeline.append(mytorch.cuda.memory_allocated(rank) / count)
+
+        mytorch.cuda.set_device(rank)
+        model, timeline = models[rank].cuda(), []
+        run, step = scheme(model)
+        for layer in model:
+            layer.register_forward_pre_hook(sample)
+            layer.register_forward_hook(lambda _, args, result: result.register_hook(sample) and None)
+        found = losses(run, step, x[rank::4].cuda().to(dtype), y[rank::4].cuda(), steps)
+        memory = mytorch.cuda.State.gpus.memory(rank)
+        numbers = memory["allocated"], memory["max_allocated"], distributed.bytes_sent() / steps / dtype.itemsize
+        return np.array(found) / 4, timeline[-18:], np.array(numbers) / count
+
+    found, timelines, numbers = zip(*distributed.spawn(job, nprocs=4), strict=True)
+    (after, peak, sent), loss = numbers[1], sum(found)
+    print(f"{scheme.__name__:14} loss {loss[0]:.2f} to {loss[-1]:.2f}; {after:4.1f}, peak {peak:4.1f}; sent {sent:.2f}")
+    return timelines[1]
+
+
+lines = {each.__name__: trained(each, mytorch.bfloat16) for each in (ddp, zero)}
+pictures.curves(lines, xlabel="layers, forward then backward", ylabel="bytes a parameter in use")
+
+# %% [markdown] tags=["short"]
+# The losses agree, no byte more is sent, and seven bytes a parameter are left: two, two, and a quarter of twelve. The curves are parallel, because the backward
+# pass still builds up whole gradients.
+#
+# ### What else can go?
+# The next stage divides gradients: as soon as a bucket is reduced, each rank frees all but its own shard. The third divides the
+# weights too. For $n$ ranks:
+#
+# | | whole on each rank | bytes a parameter | a rank sends, times the weights |
+# |---|---|---|---|
+# | DDP | everything | 16 | 2(n − 1)/n |
+# | ZeRO-1 | weights, gradients | 4 + 12/n | 2(n − 1)/n |
+# | ZeRO-2 | weights | 2 + 14/n | 2(n − 1)/n |
+# | ZeRO-3, FSDP | nothing | 16/n | 3(n − 1)/n |
+
+# %% tags=["proof-stages"]
+ranks = np.array([1, 2, 4, 8, 16, 32, 64])
+kept = {"DDP": 16 + 0 * ranks, "ZeRO-1": 4 + 12 / ranks, "ZeRO-2": 2 + 14 / ranks, "ZeRO-3": 16 / ranks}
+for billions, n in ((1, 3), (7, 3), (70, 3), (70, 6)):
+    print(f"{billions}B, {ranks[n]} ranks:", *(f"{name} {billions * each[n]:.1f} GB," for name, each in kept.items()))
+pictures.curves(kept, ranks, xlabel="ranks", ylabel="bytes a parameter", log="xy")
+
+# %% [markdown]
+# **Interview · ZeRO 1, 2 and 3: how many bytes and how much traffic each?**
+#
+# - *Thirty seconds:* Of 16 bytes a parameter, stage 1 divides the 12 of the optimizer, stage 2 also the 2 of the gradients, stage 3
+#   also the 2 of the weights. The first two send what DDP sends; the third gathers the weights twice, so it sends half as much again.
+# - *Longer:* An all-reduce is a reduce-scatter and an all-gather. Stages 1 and 2 make the step between the two. Stage 3 needs
+#   an all-gather before forward and one before backward, and a reduce-scatter.
+# - *They ask next:* What do the stages not divide? Activations. Those need smaller micro-batches or checkpointing.
+# - *The trap:* "ZeRO saves memory and costs traffic." Stage 1 costs none, if gradients are reduce-scattered in place of an all-reduce.
+# - *Proof:* `proof-milestone`, `proof-halves`, `proof-timeline`.
+#
+# ## Gather, use, free
+# A layer's weights are needed twice in a step, for a moment each time. PyTorch's `fully_shard` makes use of that: a module keeps
+# its shards, and hooks gather the whole before its forward and its backward pass and free it after each. Each shard gets its gradient
+# from a reduce-scatter.
+
+# %% [markdown] given="mytorch.nn.parallel.sharding:Gathered mytorch.nn.parallel.sharding:SavedView mytorch.nn.parallel.sharding:fully_shard"
+# ### Gathered in `mytorch`
+# You write `FSDPParam` in exercise 3. The hooks are given, and so is the answer to a question that's easy to miss: the graph saves the
+# weight for the backward pass, so how can it be freed? Of a gathered weight, the graph keeps only the strides, and finds the memory again when
+# it is back:
+
+# %% [markdown]
+# ### Milestone: no GPU holds the model
+# Three ways to train in float32, where 16 bytes are 4 for the weight, 4 for the gradient and 8 for Adam: replicas, `fully_shard` on the whole
+# model, and `fully_shard` on each layer first.
+
+
+# %% tags=["proof-timeline"]
+def replicas(model):
+    return parallel.DistributedDataParallel(model), mytorch.optim.Adam(model.parameters(), lr=1e-4).step
+
+
+def whole_model(model):
+    return parallel.fully_shard(model), mytorch.optim.Adam(model.parameters(), lr=1e-4).step
+
+
+def layer_by_layer(model):
+    for layer in model:
+        parallel.fully_shard(layer)
+    return whole_model(model)
+
+
+print(f"one device     loss {alone[0]:.2f} to {alone[4]:.2f}")
+lines = {each.__name__: trained(each, mytorch.float32) for each in (replicas, whole_model, layer_by_layer)}
+pictures.curves(lines, xlabel="layers, forward then backward", ylabel="bytes a parameter in use")
+
+# %% [markdown]
+# Sixteen bytes become four, and the loss is that of one device. Layer by layer, the curve rises at each layer that has weights, and
+# falls after it. In the backward pass it climbs slowly, as the gradients' shards arrive.
+#
+# - **Myth** · "`fully_shard(model)` is enough." It makes one group, so everything is gathered at once (PyTorch even keeps it until the backward
+#   pass, if it is the outermost group). What you save elsewhere is lost at the peak, where it counts. Shard each block, then the model.
+# - **Myth** · "FSDP is model parallelism." Each rank computes whole layers, on its own rows. It is data parallelism
+#   with divided storage.
+# - **Myth** · "Sharding the weights triples the traffic." 2.25 against 1.5 times the weights: half as much again.
+#
+# **Interview · DDP or FSDP for a model with 1, 7 or 70 billion parameters?**
+#
+# - *Thirty seconds:* At 16 bytes a parameter, 1 billion parameters take 16 GB: DDP. 7 billion take 112 GB, more than a GPU of 80 GB has: ZeRO-1 on
+#   eight GPUs needs 39 on each, FSDP 14. 70 billion need 1,120 GB: FSDP over 64 GPUs keeps 18 on each.
+# - *Longer:* Add activations and what is gathered at the moment.
+# - *They ask next:* Why not FSDP always? It sends more, and at times that have to be hidden behind computing.
+# - *The trap:* Counting the weights only. 7 billion in bfloat16 are 14 GB, and training needs eight times that.
+# - *Proof:* `proof-stages`, `proof-timeline`.
+#
+# ## Cut the layer itself
+# A single product can be divided too: that is **tensor parallelism**. Give each rank some columns of an MLP's first matrix, and the rows
+# of the second that belong to them. Each computes some of the hidden units, and the results add up. Does it work the other way round?
+
+# %% tags=["proof-column-row"]
+gelu = nn.functional.gelu
+h, up, down = mytorch.randn(2, 4), mytorch.randn(8, 4), mytorch.randn(4, 8)
+by_columns = sum(gelu(h @ a.T) @ b.T for a, b in zip(up.chunk(4), down.chunk(4, 1), strict=True))
+by_rows = sum(gelu(part @ a.T) @ down.T for part, a in zip(h.chunk(4, 1), up.chunk(4, 1), strict=True))
+results = {"one device": gelu(h @ up.T) @ down.T, "columns, then rows": by_columns, "rows first": by_rows}
+for name, out in results.items():
+    print(f"{name:18}", [f"{each:.2f}" for each in out[0].tolist()])
+
+# %% [markdown]
+# Rows first is wrong: each rank then has a *summand* of each hidden unit, and GELU of a sum isn't the sum of GELUs. You'd need
+# another all-reduce before it. `Linear` stores the transposed matrix, so the columns are rows of `weight`. PyTorch calls the two splits
+# `ColwiseParallel` and `RowwiseParallel`.
+
+# %% [markdown] given="mytorch.distributed:CopyToRanks mytorch.distributed:SumOverRanks"
+# ### The backward pass needs a sum as well
+# The result is added up in the forward pass. The input goes to all ranks, so *its gradient* is added up in the backward pass. These
+# two functions mirror each other:
+
+
+# %% tags=["proof-conjugate"]
+def slope(rank, copied):
+    leaf = mytorch.ones(1, requires_grad=True)
+    inside = distributed.CopyToRanks.apply(leaf) if copied else leaf
+    (distributed.SumOverRanks.apply(inside * (rank + 1.0))).backward()  # 1x + 2x + 3x + 4x
+    return leaf.grad.item()
+
+
+for copied in (False, True):
+    print(f"gradient of 10x on each rank, {copied=}:", distributed.spawn(slope, (copied,), nprocs=4))
+
+# %% [markdown]
+# **Interview · Why column, then row?**
+#
+# - *Thirty seconds:* A column split leaves each rank with complete hidden units, so the nonlinearity needs no communication. A row split of the
+#   next matrix takes those as they are. One all-reduce forward, one backward, for the whole MLP.
+# - *Longer:* In attention the heads are the columns: queries, keys and values split by columns, the output matrix by rows.
+# - *They ask next:* What about the bias of the second layer? It must be added once, not once on each rank.
+# - *The trap:* Spreading it over machines. Both all-reduces are on the critical path of every block, so the slow network would stop everything.
+# - *Proof:* `proof-column-row`, `proof-conjugate`.
+#
+# ## One norm for all shards
+# Gradients are clipped by the norm of all of them together. Here each of two ranks has a shard of one gradient, (3, 4), and clips
+# it to norm 1:
+
+
+# %% tags=["proof-clip"]
+def clipped(rank, gradients):
+    weight = mytorch.zeros(len(gradients[rank]), requires_grad=True)
+    weight.grad = mytorch.tensor(gradients[rank])
+    norm = nn.utils.clip_grad_norm_([weight], max_norm=1.0)
+    return f"norm {norm.item():.1f}, clipped {', '.join(f'{each:.1f}' for each in weight.grad.tolist())}"
+
+
+print("two ranks: ", distributed.spawn(clipped, ([[3.0], [4.0]],), nprocs=2))
+print("one device:", distributed.spawn(clipped, ([[3.0, 4.0]],)))
+
+# %% [markdown]
+# Each rank divided its shard by its own norm, so the direction changed from (3, 4) to (1, 1). The norm of the whole is 5. To find
+# it, the ranks have to add up squares, one number in an all-reduce.
+#
+# **Interview · How do you clip gradients that are sharded?**
+#
+# - *Thirty seconds:* Each rank adds up the squares of its shards, an all-reduce adds those up, and all divide by the same root.
+# - *Longer:* Under FSDP `clip_grad_norm_` does it, since the shards are `DTensor`s, which know their mesh.
+# - *They ask next:* What about parameters that every rank has whole, as under tensor parallelism? Their squares count once.
+# - *The trap:* It trains either way. A clip by local norms changes the direction, and a rank whose shard is small doesn't clip at all.
+# - *Proof:* `proof-clip`.
+#
+# ## A checkpoint of shards
+# After five steps on four ranks, each rank saves what it has. Can two ranks go on from these files?
+
+# %% tags=["proof-checkpoint"]
+import io
+
+models, resumed = [a_model() for _ in range(4)], [a_model() for _ in range(2)]
+
+
+def save(rank):
+    losses(*layer_by_layer(models[rank]), x[rank::4], y[rank::4], 5)
+    mytorch.save(models[rank].state_dict(), file := io.BytesIO())
+    return file.getvalue()
+
+
+def resume(rank):
+    model, parts = resumed[rank], [mytorch.load(io.BytesIO(file)) for file in files]
+    whole = {name: mytorch.cat([part[name] for part in parts]) for name in parts[0]}
+    model.load_state_dict({name: whole[name].view(each.shape) for name, each in model.named_parameters()})
+    return losses(*layer_by_layer(model), x[rank::2], y[rank::2], 1)[0] / 2
+
+
+files = distributed.spawn(save, nprocs=4)
+print("saved by rank 0:", {name: each.shape[0] for name, each in mytorch.load(io.BytesIO(files[0])).items()})
+print(f"loss before step 6: one device {alone[5]:.3f}, two ranks {sum(distributed.spawn(resume, nprocs=2)):.3f}")
+
+# %% [markdown] tags=["short"]
+# **Interview · How do you save a model that no rank has?**
+#
+# - *Thirty seconds:* Each rank writes its shards, in parallel, with a note of which part of which tensor they are. Loading reads the
+#   pieces that a rank needs, whatever the number of ranks was.
+# - *Longer:* `torch.distributed.checkpoint` does that. A full state dict is gathered for export only, to the CPU of rank 0.
+# - *They ask next:* And the optimizer's state? The same: it has the shape of its shard.
+# - *The trap:* `if rank == 0: torch.save(model.state_dict())` saves rank 0's shards under FSDP; and code that gathers waits there for ranks that don't come.
+# - *Proof:* `proof-checkpoint`, `proof-processes`.
+#
+# ## Stages in a row
+# The last way to divide a model is by depth: rank 0 has the first layers, rank 1 the next ones. That is a **pipeline**. With one
+# batch only one rank works at a time, and the time when the others wait is the **bubble**. So cut the batch into micro-batches. Each rank is a
+# stream, as in [chapter 05](05_devices.ipynb), and waits for events of its neighbours. Move the slider:
+
+
+# %% tags=["proof-bubble"]
+def pipeline(stages, batches):
+    free, work = [0] * stages, []
+    for length, path in ((1, range(stages)), (2, range(stages)[::-1])):
+        for _ in range(batches):
+            event = 0  # when the neighbour is done with this micro-batch
+            for stage in path:
+                start = max(free[stage], event)
+                free[stage] = event = start + length
+                work.append((stage, start, length))
+    return work, 1 - sum(length for *_, length in work) / (stages * max(free))
+
+
+for batches in (1, 4, 12, 32):
+    print(f"{batches:2} micro-batches: idle {pipeline(4, batches)[1]:.3f}, formula {3 / (batches + 3):.3f}")
+
+
+def draw(batches):
+    ax, (work, idle) = pictures.axes(6.0, 2.0), pipeline(4, batches)
+    for stage, start, length in work:
+        ax.broken_barh([(start, length)], (stage - 0.4, 0.8), fc=["#0072b2", "#e69f00"][length - 1], ec="white")
+    ax.set(xlabel="time (blue: forward, 1; orange: backward, 2)", ylabel="stage", yticks=range(4), ylim=(3.6, -0.6))
+    return pictures.publish(ax, alt=f"Four stages, {batches} micro-batches: idle {idle:.0%} of the time.")
+
+
+pictures.slider(draw, start={"batches": 4}, batches=[1, 2, 4, 8, 16])
+
+# %% [markdown] tags=["short"]
+# **Interview · How large is the bubble of a pipeline?**
+#
+# - *Thirty seconds:* (p − 1)/(m + p − 1) of the time, for p stages and m micro-batches, if all stages take equally long. With
+#   m = 4p it is a fifth at most.
+# - *Longer:* This order is GPipe's, and each stage keeps the activations of all m micro-batches. PyTorch's `Schedule1F1B` starts a
+#   micro-batch's backward as soon as it can, so a stage keeps at most p; the bubble stays the same.
+# - *They ask next:* Which m do you take? Each micro-batch costs something extra, so measure: exercise 6.
+# - *The trap:* Taking the formula for a law. It holds for stages that take equally long.
+# - *Proof:* `proof-bubble`.
+#
+# ## When is communication hidden?
+# FSDP gathers the next layer while the GPU computes this one. For each parameter, the forward pass takes two operations a token, and
+# gathering in bfloat16 takes two bytes. So the layer's size cancels, and what counts is how many tokens a rank has. Take a GPU that does
+# 400 trillion operations a second:
+
+# %% tags=["proof-hidden"]
+speed, network = 4e14, {"in a machine, 400 GB/s": 4e11, "between machines, 50 GB/s": 5e10}
+tokens, exposed = 2 ** np.arange(8, 16), {}
+for name, width in network.items():
+    gathering, computing = 2 / width, 2 * tokens / speed
+    exposed[name] = 100 * np.maximum(gathering - computing, 0) / np.maximum(gathering, computing)
+    print(f"{name}: hidden from {speed / width:,.0f} tokens a rank on")
+pictures.curves(exposed, tokens, xlabel="tokens a rank", ylabel="GPU waits (% of the time)", log="x")
+
+# %% [markdown]
+# **Interview · When is communication hidden?**
+#
+# - *Thirty seconds:* When something else computes meanwhile, long enough. DDP hides it behind the rest of the backward pass, FSDP behind the layer before.
+# - *Longer:* With FSDP in bfloat16, when tokens a rank ≥ operations a second / bytes a second. The backward pass doubles both sides.
+# - *They ask next:* What is hard to hide? The first gather, the last reduce-scatter, and tensor parallelism's all-reduces, whose results are needed at once.
+# - *The trap:* Shrinking the batch on each rank to add more ranks.
+# - *Proof:* `proof-hidden`.
+#
+# ## Real processes
+# PyTorch has a `ZeroRedundancyOptimizer` too, and so does minitorch. This [script](files/two_shards.py) trains with it in two
+# processes, and collects the state at the end. Under `torchrun`, PyTorch prints the same.
+
+# %% tags=["proof-processes"]
+import subprocess
+import sys
+
+command = [
+    sys.executable,
+    "-m",
+    "minitorch.distributed.run",
+    "--standalone",
+    "--nproc-per-node=2",
+    "files/two_shards.py",
+]
+print(subprocess.run(command, capture_output=True, text=True, check=True).stdout, end="")
+
+# %% [markdown]
+# ## The real one
+# How did 41 parameters become 24 and 17?
+
+# %%
+import inspect
+
+from minitorch.distributed.optim import ZeroRedundancyOptimizer
+
+print(inspect.getsource(ZeroRedundancyOptimizer._partition))
+
+# %% [markdown] tags=["short"]
+# It deals out whole parameters, as the toy did, but the largest first. After the step the owners broadcast. It is used on top of DDP, so it
+# sends what the toy sent. PyTorch's `fully_shard` cuts each parameter, as yours does: along the first dimension, so that a shard is a matrix again, a `DTensor`, while
+# yours cuts the flat row of elements. minitorch has no FSDP.
+#
+# ## Rapid fire
+# 1. Which of 16 bytes a parameter does Adam alone touch? Twelve: master weight and two means.
+# 2. Does ZeRO-1 send more than DDP? No, the same.
+# 3. How often does FSDP gather a layer in a step? Twice.
+# 4. What does `model.parameters()` give after `fully_shard`? Shards.
+# 5. Tensor parallelism: which of an MLP's two layers is split by columns? The first.
+#
+# ## To remember
+# 1. 16 bytes a parameter: 2 for the weight, 2 for the gradient, 12 for the optimizer.
+# 2. ZeRO-1: reduce-scatter, step on a shard, all-gather. No more traffic than DDP.
+# 3. FSDP: gather, use, free, twice a step; 16/n bytes; half as much traffic again.
+# 4. Shard each block, then the model.
+# 5. Sharded data parallelism computes whole layers; tensor parallelism cuts them.
+# 6. Columns, then rows: one all-reduce forward, one backward.
+# 7. The norm of a gradient is a sum over all ranks.
+# 8. Each rank saves its shards; loading may use another number of ranks.
+# 9. Bubble: (p − 1)/(m + p − 1).
+# 10. FSDP is hidden when a rank has enough tokens.
+#
+# ## You try
+# [The exercises](../exercises/23b_shards.ipynb): predict bytes; write the ZeRO step and a fully sharded parameter; build a tensor-parallel
+# MLP; repair clipping; measure a pipeline. In chapter 24, everything you've written runs together.

@@ -1,0 +1,1001 @@
+# %% [markdown]
+# # Exercises · Four swaps: GPT-2 becomes Llama
+# Seven exercises, 19 points, about 90 minutes. Three of them add to your library: once you have solved them, a Llama runs
+# and writes with your code. They run inside files of `mytorch`: what a task or a docstring mentions is there; import
+# anything else in the cell.
+
+# %% setup=true
+from __future__ import annotations
+
+import numpy as np
+
+from course import check
+
+# %% setup=true
+import minitorch as torch
+from minitorch import nn
+from minitorch.models import llama
+from minitorch.nn import functional as F
+
+# %% [markdown] exercise="llama_predict_cache" kind="predict" points=1
+# ### Exercise 1 · What is kept?
+# A Llama with 3 layers and a hidden size of 64 has 8 heads of queries and 2 of keys and values. It gets a prompt of 10
+# tokens and writes 5:
+#
+# ```python
+# caches, new = model.new_caches(), prompt            # prompt: (1, 10)
+# for _ in range(5):
+#     scores, _ = model(new, caches=caches)
+#     shares = probabilities(scores[:, -1], top_k=3, top_p=0.75)
+#     new = shares.multinomial(1)
+# ```
+#
+# 1. How long is each cache at the end?
+# 2. How many numbers are kept in all caches?
+# 3. Without a cache, how many positions would have passed through the model in the five steps together?
+# 4. In one step, the probabilities of the likeliest tokens are 0.4, 0.3, 0.2 and 0.1. From how many tokens is the next one drawn?
+#
+# Set `prediction` to a list of four integers.
+
+# %% solution="llama_predict_cache"
+### BEGIN SOLUTION
+prediction = [14, 1344, 60, 2]
+### END SOLUTION
+
+# %% check="llama_predict_cache"
+names = ["length", "numbers kept", "positions without a cache", "tokens to draw from"]
+check.show({name: int(value) for name, value in zip(names, prediction, strict=True)}, secret=True)
+
+# %% [markdown] hint="llama_predict_cache"
+# A token enters the cache when it goes through the model. Has the last one?
+
+# %% [markdown] hint="llama_predict_cache"
+# A head is 64 / 8 numbers wide. Each layer keeps a key and a value for each of its 2 heads and each position. Without a cache, the
+# steps read 10, 11, 12, 13 and 14 tokens.
+
+# %% [markdown] hint="llama_predict_cache"
+# After top-k, three tokens are left, and their probabilities are 0.44, 0.33 and 0.22. Top-p then takes the fewest whose sum
+# reaches 0.75.
+
+# %% mutant="llama_predict_cache"
+# The last token is in the cache
+# It was drawn, and nothing has read it yet: 10 + 4 tokens have gone through the model.
+prediction = [15, 1440, 60, 2]
+
+# %% mutant="llama_predict_cache"
+# A cache for each head of queries
+# Only keys and values are kept, and there are 2 heads of them, not 8.
+prediction = [14, 5376, 60, 2]
+
+# %% mutant="llama_predict_cache"
+# Top-p of what was there before top-k
+# Top-k comes first, and the three that are left sum to 1 again: 0.44 and 0.33 reach 0.75.
+prediction = [14, 1344, 60, 3]
+
+# %% mutant="llama_predict_cache"
+# Stops before the sum is reached
+# The token with which the sum reaches p stays. With 0.44 alone, the sum would be below 0.75.
+prediction = [14, 1344, 60, 1]
+
+# %% mutant="llama_predict_cache"
+# Keys alone
+# Values are kept as well.
+prediction = [14, 672, 60, 2]
+
+
+# %% [markdown] exercise="llama_rope" kind="core" points="2 1 1" part="mytorch.nn.llama:rotary_tables mytorch.nn.llama:rotate_half mytorch.nn.llama:apply_rotary"
+# ### Exercise 2 · Rotary positions
+# Write the rotation of queries and keys. The pairs are Hugging Face's: of a head that is `dim` wide, number i and number
+# i + dim/2 form pair i. Turning a pair (a, b) by an angle gives (a cos − b sin, b cos + a sin).
+#
+# Positions are *absolute*. With a cache of 20 tokens, the next token's position is 20, and the keys that were kept have been
+# rotated already.
+
+
+# %% docstrings="llama_rope"
+def rotary_tables():
+    """The cosines and sines, each (T, dim), for positions (T,).
+
+    Pair i, from 0 to dim/2 - 1, turns by `position · theta ** (-2i / dim)`. Both numbers of a pair have the same angle, and
+    they are dim/2 apart: so each row has dim/2 angles, and the same ones again. The tables are on the positions' device.
+    """
+
+
+def rotate_half():
+    """(a, b) as (-b, a), where a and b are the first and the second half of the last dimension."""
+
+
+def apply_rotary():
+    """Rotate queries or keys (N, heads, T, dim), each by the angles of its position; `positions` is (T,).
+
+    With the tables for the whole width it is `x` times the cosines and `rotate_half(x)` times the sines.
+    """
+
+
+# %% check="llama_rope"
+generator = check.rng()
+parts = mytorch.nn.llama
+dim = 2 * int(generator.integers(3, 6))
+x = mytorch.tensor(generator.normal(size=(2, 3, 4, dim)).astype("float32").tolist())
+first = int(generator.integers(5, 20))
+positions = mytorch.arange(first, first + 4)
+cos, sin = parts.rotary_tables(positions, dim, 100.0)
+turned = parts.apply_rotary(x, positions, 100.0)
+leaf = mytorch.ones(1, 1, 2, dim, requires_grad=True)
+(parts.apply_rotary(leaf, mytorch.tensor([0, 9])) * mytorch.arange(dim)).sum().backward()
+query, key = x[:1, :1, :1], x[1:, 1:2, :1]
+
+
+def score(shift):
+    a, b = (parts.apply_rotary(each, mytorch.tensor([at + shift])) for each, at in ((query, 5), (key, 2)))
+    return (a * b).sum()
+
+
+attention = parts.GroupedQueryAttention(4 * dim, 4, 2)
+mytorch.manual_seed(check.seed())
+for each in attention.parameters():
+    mytorch.nn.init.normal_(each, std=0.3)
+prompt, cache = mytorch.randn(1, 6, 4 * dim), parts.KVCache()
+with mytorch.no_grad():
+    pieces = [attention(prompt[:, :4], cache), attention(prompt[:, 4:5], cache), attention(prompt[:, 5:], cache)]
+    whole = attention(prompt)
+check.show(
+    {
+        "width of a head, positions": [dim, positions],
+        "cosines": cos,
+        "sines": sin,
+        "cosines of theta 10,000": parts.rotary_tables(mytorch.tensor([3]), dim)[0],
+        "halves": parts.rotate_half(mytorch.arange(6)),
+        "halves of many": parts.rotate_half(x),
+        "rotated": turned,
+        "squared lengths": [(x * x).sum(-1), (turned * turned).sum(-1)],
+        "scores after shifts of 0, 7 and 100": [score(shift) for shift in (0, 7, 100)],
+        "gradient": leaf.grad,
+        "attention at once": whole,
+        "in pieces, with a cache": mytorch.cat(pieces, 1),
+    },
+    rtol=1e-4,
+    atol=1e-4,
+    text="The tables, rotated numbers, and scores after both positions were moved.",
+)
+
+# %% [markdown] hint="llama_rope"
+# Start with the frequencies: `arange(0, dim, 2)` has 2i for each pair. What is the table at position 0?
+
+# %% [markdown] hint="llama_rope"
+# `positions.unsqueeze(-1) * frequencies` is (T, dim/2). Put it twice side by side with `cat`, along the last dimension, and take both `cos()` and `sin()`.
+
+# %% [markdown] hint="llama_rope"
+# `theta ** (arange(0, dim, 2, device=positions.device) / -dim)` are the frequencies; `first, second = x.chunk(2, -1)`; and the result is
+# `x * cos + rotate_half(x) * sin`.
+
+
+# %% mutant="llama_rope"
+# Neighbours as pairs
+# Each angle stands twice in a row here, for numbers 2i and 2i + 1. Hugging Face's pairs are dim/2 apart.
+def rotary_tables(positions, dim, theta=10000.0):
+    inverse = theta ** (arange(0, dim, 2, device=positions.device) / -dim)
+    angles = positions.unsqueeze(-1) * inverse
+    angles = angles.unsqueeze(-1).expand(-1, -1, 2).flatten(-2)
+    return angles.cos(), angles.sin()
+
+
+# %% mutant="llama_rope"
+# The exponents go only half of the way
+# The exponent is 2i / dim, so that the slowest pair is nearly `theta` times slower than the fastest.
+def rotary_tables(positions, dim, theta=10000.0):
+    inverse = theta ** (arange(0, dim // 2, device=positions.device) / -dim)
+    angles = cat([positions.unsqueeze(-1) * inverse] * 2, -1)
+    return angles.cos(), angles.sin()
+
+
+# %% mutant="llama_rope"
+# Counts from 0
+# Positions are absolute. After a cache of 20 tokens the next one is at position 20, not at 0.
+def rotary_tables(positions, dim, theta=10000.0):
+    inverse = theta ** (arange(0, dim, 2, device=positions.device) / -dim)
+    angles = cat([(positions - positions[0]).unsqueeze(-1) * inverse] * 2, -1)
+    return angles.cos(), angles.sin()
+
+
+# %% mutant="llama_rope"
+# The minus at the wrong half
+# (b, -a) turns the other way. Scores stay the same, and a checkpoint that was trained with the other direction computes nonsense.
+def rotate_half(x):
+    first, second = x.chunk(2, -1)
+    return cat([second, -first], -1)
+
+
+# %% mutant="llama_rope"
+# Turns neighbours
+# Numbers 2i and 2i + 1 are pairs in the paper. Hugging Face's pairs, which are asked for, are half a head apart.
+def rotate_half(x):
+    even, odd = x[..., ::2], x[..., 1::2]
+    return cat([-odd.unsqueeze(-1), even.unsqueeze(-1)], -1).flatten(-2)
+
+
+# %% mutant="llama_rope"
+# Swaps without a minus
+# (b, a) is a reflection, not a rotation: lengths change.
+def rotate_half(x):
+    first, second = x.chunk(2, -1)
+    return cat([second, first], -1)
+
+
+# %% mutant="llama_rope"
+# Sine and cosine exchanged
+# At position 0 nothing may turn: the cosine, which is 1 there, belongs to `x` itself.
+def apply_rotary(x, positions, theta=10000.0):
+    cos, sin = rotary_tables(positions, x.shape[-1], theta)
+    return x * sin + rotate_half(x) * cos
+
+
+# %% mutant="llama_rope"
+# Forgets theta
+# Models with long contexts have a larger `theta`. It has to reach the tables.
+def apply_rotary(x, positions, theta=10000.0):
+    cos, sin = rotary_tables(positions, x.shape[-1])
+    return x * cos + rotate_half(x) * sin
+
+
+# %% mutant="llama_rope"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def apply_rotary(x, positions, theta=10000.0):
+    from minitorch.models import llama
+
+    return llama.apply_rotary(x, positions, theta)
+
+
+# %% [markdown] exercise="llama_gqa" kind="core" points="1 1 2" part="mytorch.nn.llama:repeat_kv mytorch.nn.llama:KVCache.append mytorch.nn.llama:GroupedQueryAttention.forward"
+# ### Exercise 3 · Grouped queries and a cache
+# Write attention whose heads of queries share heads of keys and values, and which continues where its cache ends. The
+# constructor is there: `self.q_proj`, `k_proj`, `v_proj` and `o_proj` are linear layers, `self.heads` and `self.kv_heads` the
+# numbers of heads, `self.theta` is None for a model without rotation. From chapter 14 there are `split_heads`, `merge_heads` and
+# `scaled_dot_product_attention`, and `len(cache)` says how many tokens a cache has.
+
+
+# %% docstrings="llama_gqa"
+def repeat_kv():
+    """Each head of (N, kv heads, T, dim) several times in a row: (N, kv heads · times, T, dim).
+
+    Heads a, b become a, a, b, b for `times` = 2: the first group of queries gets the first head of keys.
+    """
+
+
+def append():
+    """Put new keys and values after those that are kept, along the tokens, and return all of both.
+
+    It gets a key and a value, each (N, kv heads, T, dim). `self.kept` is an empty tuple at first, and (keys, values) later.
+    Nothing that was handed out before may change.
+    """
+
+
+def forward():
+    """(N, T, hidden) to the same.
+
+    With a cache, these tokens come after those that are kept there: their positions go on from `len(cache)`, their keys, rotated,
+    and values are appended, and the cache holds `self.kv_heads` heads. Without a cache, positions start at 0. Rotate queries and keys with
+    `self.theta`, or leave them if that is None. The tokens see everything that was kept, themselves, and those of the new ones that
+    come before them. A boolean mask is True where a query may look.
+    """
+
+
+# %% check="llama_gqa"
+mytorch.manual_seed(check.seed())
+generator = check.rng()
+parts = mytorch.nn.llama
+heads, dim = 2 * int(generator.integers(2, 4)), 4
+groups = [(heads, 2), (heads, 1), (heads, heads)]
+x = mytorch.randn(2, 7, heads * dim)
+
+
+def layer(kv_heads, theta=10000.0):
+    made = parts.GroupedQueryAttention(heads * dim, heads, kv_heads, theta)
+    for each in made.parameters():
+        mytorch.nn.init.normal_(each, std=0.3)
+    return made
+
+
+def in_pieces(made, lengths):
+    cache, out = parts.KVCache(), []
+    for piece in x.split(lengths, 1):
+        out.append(made(piece, cache))
+    return [mytorch.cat(out, 1), len(cache), [tuple(each.shape) for each in cache.kept], cache.kept[0][0, 0]]
+
+
+def appended():
+    cache, first = parts.KVCache(), [mytorch.randn(1, 2, 3, dim) for _ in range(2)]
+    kept = cache.append(*first)
+    again = cache.append(*[mytorch.randn(1, 2, 1, dim) for _ in range(2)])
+    return [list(kept), list(again), len(cache), [tuple(each.shape) for each in kept]]
+
+
+small = mytorch.arange(8).reshape(1, 2, 2, 2)
+shown = {"heads, x": [heads, x], "repeated": parts.repeat_kv(small, 2), "repeated once": parts.repeat_kv(small, 1)}
+shown["repeated three times, shape"] = tuple(parts.repeat_kv(x.reshape(2, 1, 7, -1), 3).shape)
+shown["cache"] = appended()
+with mytorch.no_grad():
+    for kv_heads in (2, 1, heads):
+        made = layer(kv_heads)
+        shown[f"{kv_heads} kv heads"] = made(x)
+        shown[f"{kv_heads} kv heads: prompt of 4, then one by one"] = in_pieces(made, [4, 1, 1, 1])
+        shown[f"{kv_heads} kv heads: in pieces of 3, 3 and 1"] = in_pieces(made, [3, 3, 1])
+    shown["without rotation"] = layer(2, None)(x)
+made = layer(2)
+made(x).sum().backward()
+shown["gradient of k_proj"] = made.k_proj.weight.grad
+check.show(
+    shown,
+    rtol=1e-4,
+    atol=1e-4,
+    text="Results at once and in pieces, and what the caches hold: length, shapes, and the keys of the first head.",
+)
+
+# %% [markdown] hint="llama_gqa"
+# Whether it reads at once or in pieces, each token has to get the same result. Which of the two differ in yours, and from which
+# token on?
+
+# %% [markdown] hint="llama_gqa"
+# `repeat_kv`: a new dimension after the heads, `expand`ed to `times`, then both flattened into one. Rotate before you append, and repeat
+# after it, so that the cache stays small.
+
+# %% [markdown] hint="llama_gqa"
+# Query i of T new ones, after `kept` tokens, may look at keys 0 to kept + i: `ones(T, kept + T, dtype=boolean).tril(kept)`. Read
+# `len(cache)` before you append.
+
+
+# %% mutant="llama_gqa"
+# Repeats all heads in turn
+# Heads a, b became a, b, a, b. The first group of queries has to find head a, all of it.
+def repeat_kv(x, times):
+    return cat([x] * times, 1)
+
+
+# %% mutant="llama_gqa"
+# Repeats the tokens
+# The new dimension stands after the tokens here, so each token is repeated instead of each head.
+def repeat_kv(x, times):
+    n, heads, length, dim = x.shape
+    return x.unsqueeze(3).expand(-1, -1, -1, times, -1).reshape(n, heads * times, length, dim)
+
+
+# %% mutant="llama_gqa"
+# Keeps the newest only
+# What was kept before is lost. A cache grows.
+def append(self, *new):
+    self.kept = new
+    return self.kept
+
+
+# %% mutant="llama_gqa"
+# Puts the new ones first
+# The order of the keys is that of the tokens: the mask counts on it.
+def append(self, *new):
+    self.kept = tuple(cat([each, old], 2) for old, each in zip(self.kept, new, strict=True)) if self.kept else new
+    return self.kept
+
+
+# %% mutant="llama_gqa"
+# Positions from 0 on
+# After a cache of 4 tokens, the next token is at position 4. At position 0 its distances to the kept keys are wrong.
+def forward(self, x, cache=None):
+    length, kept = x.shape[1], 0 if cache is None else len(cache)
+    q = split_heads(self.q_proj(x), self.heads)
+    k, v = (split_heads(each(x), self.kv_heads) for each in (self.k_proj, self.v_proj))
+    if self.theta is not None:
+        q, k = (apply_rotary(each, arange(length), self.theta) for each in (q, k))
+    k, v = (k, v) if cache is None else cache.append(k, v)
+    k, v = (repeat_kv(each, self.heads // self.kv_heads) for each in (k, v))
+    seen = ones(length, kept + length, dtype=boolean).tril(kept)
+    return self.o_proj(merge_heads(scaled_dot_product_attention(q, k, v, seen)))
+
+
+# %% mutant="llama_gqa"
+# Rotates what was kept once more
+# A key is rotated once, when it is new. Here all keys that come out of the cache turn again with each piece.
+def forward(self, x, cache=None):
+    length, kept = x.shape[1], 0 if cache is None else len(cache)
+    q = split_heads(self.q_proj(x), self.heads)
+    k, v = (split_heads(each(x), self.kv_heads) for each in (self.k_proj, self.v_proj))
+    if self.theta is not None:
+        q = apply_rotary(q, arange(kept, kept + length), self.theta)
+        k = apply_rotary(k, arange(kept, kept + length), self.theta)
+    if cache is not None:
+        k, v = cache.append(k, v)
+        if kept and self.theta is not None:
+            k = apply_rotary(k, arange(kept + length), self.theta)
+    k, v = (repeat_kv(each, self.heads // self.kv_heads) for each in (k, v))
+    seen = ones(length, kept + length, dtype=boolean).tril(kept)
+    return self.o_proj(merge_heads(scaled_dot_product_attention(q, k, v, seen)))
+
+
+# %% mutant="llama_gqa"
+# Keeps keys that aren't rotated
+# The result is right, but with each new token all keys have to be rotated anew. Rotated before it is kept, a key turns once.
+def forward(self, x, cache=None):
+    length, kept = x.shape[1], 0 if cache is None else len(cache)
+    q = split_heads(self.q_proj(x), self.heads)
+    k, v = (split_heads(each(x), self.kv_heads) for each in (self.k_proj, self.v_proj))
+    k, v = (k, v) if cache is None else cache.append(k, v)
+    if self.theta is not None:
+        q = apply_rotary(q, arange(kept, kept + length), self.theta)
+        k = apply_rotary(k, arange(kept + length), self.theta)
+    k, v = (repeat_kv(each, self.heads // self.kv_heads) for each in (k, v))
+    seen = ones(length, kept + length, dtype=boolean).tril(kept)
+    return self.o_proj(merge_heads(scaled_dot_product_attention(q, k, v, seen)))
+
+
+# %% mutant="llama_gqa"
+# `is_causal` for several tokens
+# `is_causal` lines up the first query with the first key. After a cache, the first query belongs to the first *new* key.
+def forward(self, x, cache=None):
+    length, kept = x.shape[1], 0 if cache is None else len(cache)
+    q = split_heads(self.q_proj(x), self.heads)
+    k, v = (split_heads(each(x), self.kv_heads) for each in (self.k_proj, self.v_proj))
+    if self.theta is not None:
+        q, k = (apply_rotary(each, arange(kept, kept + length), self.theta) for each in (q, k))
+    k, v = (k, v) if cache is None else cache.append(k, v)
+    k, v = (repeat_kv(each, self.heads // self.kv_heads) for each in (k, v))
+    return self.o_proj(merge_heads(scaled_dot_product_attention(q, k, v, is_causal=length > 1)))
+
+
+# %% mutant="llama_gqa"
+# Keeps repeated heads
+# The cache should hold the kv heads alone. Repeated before they are kept, they take as much memory as one for each head of queries.
+def forward(self, x, cache=None):
+    length, kept = x.shape[1], 0 if cache is None else len(cache)
+    q = split_heads(self.q_proj(x), self.heads)
+    k, v = (split_heads(each(x), self.kv_heads) for each in (self.k_proj, self.v_proj))
+    if self.theta is not None:
+        q, k = (apply_rotary(each, arange(kept, kept + length), self.theta) for each in (q, k))
+    k, v = (repeat_kv(each, self.heads // self.kv_heads) for each in (k, v))
+    k, v = (k, v) if cache is None else cache.append(k, v)
+    seen = ones(length, kept + length, dtype=boolean).tril(kept)
+    return self.o_proj(merge_heads(scaled_dot_product_attention(q, k, v, seen)))
+
+
+# %% mutant="llama_gqa"
+# A mask that starts at the first key
+# `tril()` lets query 0 see key 0 alone. After a cache, query 0 is the newest but T - 1, and sees all that was kept.
+def forward(self, x, cache=None):
+    length, kept = x.shape[1], 0 if cache is None else len(cache)
+    q = split_heads(self.q_proj(x), self.heads)
+    k, v = (split_heads(each(x), self.kv_heads) for each in (self.k_proj, self.v_proj))
+    if self.theta is not None:
+        q, k = (apply_rotary(each, arange(kept, kept + length), self.theta) for each in (q, k))
+    k, v = (k, v) if cache is None else cache.append(k, v)
+    k, v = (repeat_kv(each, self.heads // self.kv_heads) for each in (k, v))
+    seen = ones(length, kept + length, dtype=boolean).tril()
+    return self.o_proj(merge_heads(scaled_dot_product_attention(q, k, v, seen)))
+
+
+# %% mutant="llama_gqa"
+# No mask after a cache
+# For one new token that is right. Of several, the first must not see the ones after it.
+def forward(self, x, cache=None):
+    length, kept = x.shape[1], 0 if cache is None else len(cache)
+    q = split_heads(self.q_proj(x), self.heads)
+    k, v = (split_heads(each(x), self.kv_heads) for each in (self.k_proj, self.v_proj))
+    if self.theta is not None:
+        q, k = (apply_rotary(each, arange(kept, kept + length), self.theta) for each in (q, k))
+    k, v = (k, v) if cache is None else cache.append(k, v)
+    k, v = (repeat_kv(each, self.heads // self.kv_heads) for each in (k, v))
+    return self.o_proj(merge_heads(scaled_dot_product_attention(q, k, v, is_causal=not kept)))
+
+
+# %% mutant="llama_gqa"
+# Delegates to minitorch
+# mytorch stands on NumPy alone: minitorch cannot be imported from it.
+def repeat_kv(x, times):
+    from minitorch.models import llama
+
+    return llama.repeat_kv(x, times)
+
+
+# %% [markdown] exercise="llama_sampler" kind="core" points=2 part="mytorch.generation:probabilities"
+# ### Exercise 4 · From scores to probabilities
+# Write what stands between the model and the draw. The three steps come in this order: temperature, top-k, top-p.
+
+
+# %% docstrings="llama_sampler"
+def probabilities():
+    """The probabilities (N, V) from which a token is drawn, for scores (N, V). What is left out has 0, and each row sums to 1.
+
+    The scores are divided by the temperature. At temperature 0 the largest score gets everything. With `top_k`, only the k largest
+    scores of a row stay, or all if there are fewer. With `top_p`, of what top-k left, the fewest likeliest tokens stay whose
+    probabilities sum to `top_p` or more: a token stays if those before it sum to less than `top_p`. Tokens that are
+    equally likely as the last one that stays may stay, too.
+    """
+
+
+# %% check="llama_sampler"
+generator = check.rng()
+choose = mytorch.generation.probabilities
+scores = mytorch.tensor((generator.permuted(np.arange(24).reshape(3, 8), axis=1) % 8 * 0.5).astype("float32").tolist())
+known = mytorch.tensor([[0.4, 0.1, 0.3, 0.2], [0.05, 0.85, 0.06, 0.04]]).log()
+cases = {
+    "as they are": {},
+    "temperature 0.5": {"temperature": 0.5},
+    "temperature 3": {"temperature": 3.0},
+    "temperature 0": {"temperature": 0},
+    "top-k 3": {"top_k": 3},
+    "top-k 100": {"top_k": 100},
+    "top-p 0.6": {"top_p": 0.6},
+    "top-k 4, top-p 0.8": {"top_k": 4, "top_p": 0.8},
+    "temperature 2, top-k 5, top-p 0.65": {"temperature": 2.0, "top_k": 5, "top_p": 0.65},
+}
+shown = {"scores": scores} | {name: choose(scores, **how) for name, how in cases.items()}
+shown["0.4 0.1 0.3 0.2 and 0.05 0.85 0.06 0.04, top-p 0.65"] = choose(known, top_p=0.65)
+shown["the same, top-k 3, top-p 0.75"] = choose(known, top_k=3, top_p=0.75)
+shown["large scores, temperature 0.01"] = choose(mytorch.tensor([[300.0, 299.0]]), temperature=0.01)
+shown["the scores afterwards"] = scores
+check.show(shown, rtol=1e-4, text="Probabilities from which a token is drawn.")
+
+# %% [markdown] hint="llama_sampler"
+# Temperature 0 can be said by another of the arguments. Which one leaves the largest score alone?
+
+# %% [markdown] hint="llama_sampler"
+# Top-k: `logits.topk(k).values[:, -1:]` is the smallest score that stays; `masked_fill` the others with −∞. Top-p: sort the probabilities,
+# `cumsum` them, and subtract each itself: that is the sum of those before it.
+
+# %% [markdown] hint="llama_sampler"
+# `ordered.cumsum(-1) - ordered >= top_p` is True where a sorted token goes. The smallest one that stays is the limit: what is below it
+# becomes 0. Divide by the sum at the end.
+
+
+# %% mutant="llama_sampler"
+# Top-p before it is reached
+# The token with which the sum reaches `top_p` stays. Here it goes, and if one token alone has more, none is left.
+def probabilities(logits, temperature=1, top_k=None, top_p=1):
+    if temperature == 0:
+        temperature, top_k = 1, 1
+    logits = logits.div(temperature)
+    if top_k is not None:
+        least = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
+        logits = logits.masked_fill(logits < least, -math.inf)
+    shares = softmax(logits, -1)
+    ordered = shares.sort(-1, descending=True).values
+    lowest = ordered.masked_fill(ordered.cumsum(-1) > top_p + 1e-6, math.inf).amin(-1, keepdim=True)
+    shares = shares.masked_fill(shares < lowest, 0.0)
+    return shares / shares.sum(-1, keepdim=True)
+
+
+# %% mutant="llama_sampler"
+# Doesn't divide by the sum
+# What is left out leaves a gap: the rest has to sum to 1 again.
+def probabilities(logits, temperature=1, top_k=None, top_p=1):
+    if temperature == 0:
+        temperature, top_k = 1, 1
+    shares = softmax(logits.div(temperature), -1)
+    if top_k is not None:
+        least = shares.topk(min(top_k, logits.shape[-1])).values[:, -1:]
+        shares = shares.masked_fill(shares < least, 0.0)
+    ordered = shares.sort(-1, descending=True).values
+    lowest = ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, math.inf).amin(-1, keepdim=True)
+    return shares.masked_fill(shares < lowest, 0.0)
+
+
+# %% mutant="llama_sampler"
+# Top-p before top-k
+# Top-k comes first, so top-p counts with probabilities that sum to 1 over what it left.
+def probabilities(logits, temperature=1, top_k=None, top_p=1):
+    if temperature == 0:
+        temperature, top_k = 1, 1
+    logits = logits.div(temperature)
+    shares = softmax(logits, -1)
+    ordered = shares.sort(-1, descending=True).values
+    lowest = ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, math.inf).amin(-1, keepdim=True)
+    shares = shares.masked_fill(shares < lowest, 0.0)
+    if top_k is not None:
+        least = shares.topk(min(top_k, logits.shape[-1])).values[:, -1:]
+        shares = shares.masked_fill(shares < least, 0.0)
+    return shares / shares.sum(-1, keepdim=True)
+
+
+# %% mutant="llama_sampler"
+# The temperature comes last
+# It comes first: a high temperature flattens the probabilities, so top-p has to keep more tokens.
+def probabilities(logits, temperature=1, top_k=None, top_p=1):
+    if temperature == 0:
+        temperature, top_k = 1, 1
+    if top_k is not None:
+        least = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
+        logits = logits.masked_fill(logits < least, -math.inf)
+    shares = softmax(logits, -1)
+    ordered = shares.sort(-1, descending=True).values
+    lowest = ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, math.inf).amin(-1, keepdim=True)
+    return softmax(logits.masked_fill(shares < lowest, -math.inf).div(temperature), -1)
+
+
+# %% mutant="llama_sampler"
+# Multiplies by the temperature
+# A low temperature makes the largest score stand out, so the scores are divided by it.
+def probabilities(logits, temperature=1, top_k=None, top_p=1):
+    if temperature == 0:
+        temperature, top_k = 1, 1
+    logits = logits * temperature
+    if top_k is not None:
+        least = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
+        logits = logits.masked_fill(logits < least, -math.inf)
+    shares = softmax(logits, -1)
+    ordered = shares.sort(-1, descending=True).values
+    lowest = ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, math.inf).amin(-1, keepdim=True)
+    shares = shares.masked_fill(shares < lowest, 0.0)
+    return shares / shares.sum(-1, keepdim=True)
+
+
+# %% mutant="llama_sampler"
+# Divides by 0
+# At temperature 0 the division gives infinities, and softmax of them `nan`. It is a case of its own.
+def probabilities(logits, temperature=1, top_k=None, top_p=1):
+    logits = logits.div(temperature)
+    if top_k is not None:
+        least = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
+        logits = logits.masked_fill(logits < least, -math.inf)
+    shares = softmax(logits, -1)
+    ordered = shares.sort(-1, descending=True).values
+    lowest = ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, math.inf).amin(-1, keepdim=True)
+    shares = shares.masked_fill(shares < lowest, 0.0)
+    return shares / shares.sum(-1, keepdim=True)
+
+
+# %% [markdown] exercise="llama_speculative" kind="build" points=3
+# ### Exercise 5 · Several drafts at once
+# A small model has drafted k tokens. The large model has looked at all of them in one pass, so its probabilities at k + 1 places
+# are known. Which tokens come out? The lesson did it for one draft; here the first rejected draft ends the row, and if all are
+# accepted, there is one more token for free.
+
+
+# %% solution="llama_speculative"
+def speculate(p: torch.Tensor, q: torch.Tensor, drafted: list[int], chances: list[float], draw) -> list[int]:
+    """The tokens that come out of one pass, at least one and at most k + 1.
+
+    `q` (k, V) are the probabilities from which the k drafts were drawn, `p` (k + 1, V) the large model's, at the same places and at the one
+    after them. `chances` has a uniform number below 1 for each draft: it is accepted if that is below min(1, p/q) of its
+    token. `draw(shares)` draws a token from probabilities (V,), which have to sum to 1. Call it once.
+    """
+    ### BEGIN SOLUTION
+    for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
+        if chance >= (p[place, token] / q[place, token]).item():
+            more = (p[place] - q[place]).clamp(min=0)
+            return [*drafted[:place], draw(more / more.sum())]
+    return [*drafted, draw(p[-1])]
+    ### END SOLUTION
+
+
+# %% check="llama_speculative"
+generator = check.rng()
+k, size = 3, 4
+p = torch.tensor(generator.dirichlet(np.ones(size), k + 1).astype("float32"))
+q = torch.tensor(generator.dirichlet(np.ones(size), k).astype("float32"))
+drafted = [int(each) for each in generator.integers(0, size, k)]
+
+
+def traced(p, q, drafted, chances):
+    """The tokens, and from what they were drawn; the draw takes the likeliest."""
+    drawn = []
+
+    def draw(shares):
+        drawn.append(shares)
+        return int(shares.argmax())
+
+    return [speculate(p, q, list(drafted), list(chances), draw), drawn]
+
+
+def frequencies(p, q, rounds=1500):
+    """How often each first token comes out, and how many tokens a round gives."""
+    firsts, count = np.zeros(len(p[0])), 0
+    for _ in range(rounds):
+        tokens = [int(generator.choice(len(row), p=row)) for row in q.numpy().astype("float64")]
+        uniform = generator.random(len(tokens)).tolist()
+        out = speculate(
+            p,
+            q,
+            tokens,
+            uniform,
+            lambda shares: int(np.searchsorted(shares.numpy().cumsum(), generator.random() * 0.9999)),
+        )
+        firsts[out[0]] += 1
+        count += len(out)
+    return [firsts / rounds, round(count / rounds, 2)]
+
+
+first, second = torch.tensor([[0.6, 0.3, 0.1]] * 3), torch.tensor([[0.2, 0.4, 0.4]] * 2)
+check.show(
+    {
+        "p, q, drafted": [p, q, drafted],
+        "all accepted": traced(torch.cat([q, p[-1:]]), q, drafted, [0.9] * k),
+        "chances near 0": traced(p, q, drafted, [1e-6] * k),
+        "chances near 1": traced(p, q, drafted, [0.999999] * k),
+        "the second is rejected": traced(first, second, [0, 2], [0.5, 0.5]),
+        "the first is rejected": traced(first, second, [1, 0], [0.76, 0.1]),
+        "just accepted": traced(first, second, [1, 0], [0.74, 0.9]),
+        "p .6 .3 .1, q .2 .4 .4, two drafts: first tokens, tokens a round": frequencies(first, second),
+    },
+    rtol=1e-4,
+    text="The tokens that come out, and from which probabilities one was drawn.",
+)
+
+# %% [markdown] hint="llama_speculative"
+# Go through the drafts from the first on. What has to happen to the drafts after a rejected one?
+
+# %% [markdown] hint="llama_speculative"
+# They were drafted after a token that isn't there any more, so they are dropped. At the rejected place, draw from what p has
+# more than q, divided by its sum.
+
+# %% [markdown] hint="llama_speculative"
+# `(p[place] - q[place]).clamp(min=0)`, divided by its sum. If the loop ends without a rejection, the answer is all drafts and `draw(p[-1])`.
+
+
+# %% mutant="llama_speculative"
+# Draws the replacement from p
+# Tokens that the small model likes have had their chance. Drawn from p, they come out too often.
+def speculate(p, q, drafted, chances, draw):
+    for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
+        if chance >= (p[place, token] / q[place, token]).item():
+            return [*drafted[:place], draw(p[place])]
+    return [*drafted, draw(p[-1])]
+
+
+# %% mutant="llama_speculative"
+# Accepts with probability p
+# The draft was drawn with probability q already. It is accepted with p/q, so that both together give p.
+def speculate(p, q, drafted, chances, draw):
+    for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
+        if chance >= p[place, token].item():
+            more = (p[place] - q[place]).clamp(min=0)
+            return [*drafted[:place], draw(more / more.sum())]
+    return [*drafted, draw(p[-1])]
+
+
+# %% mutant="llama_speculative"
+# Goes on after a rejection
+# The later drafts continue a token that has been replaced. They are worth nothing now.
+def speculate(p, q, drafted, chances, draw):
+    out = []
+    for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
+        if chance < (p[place, token] / q[place, token]).item():
+            out.append(token)
+        else:
+            more = (p[place] - q[place]).clamp(min=0)
+            out.append(draw(more / more.sum()))
+    return [*out, draw(p[-1])]
+
+
+# %% mutant="llama_speculative"
+# No token for free
+# When all drafts are accepted, the large model's probabilities at the next place are known already.
+def speculate(p, q, drafted, chances, draw):
+    for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
+        if chance >= (p[place, token] / q[place, token]).item():
+            more = (p[place] - q[place]).clamp(min=0)
+            return [*drafted[:place], draw(more / more.sum())]
+    return list(drafted)
+
+
+# %% mutant="llama_speculative"
+# The distance of p and q
+# Where q is larger than p, drafts come out often enough already. Only what p has *more* is drawn from, max(p − q, 0).
+def speculate(p, q, drafted, chances, draw):
+    for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
+        if chance >= (p[place, token] / q[place, token]).item():
+            apart = (p[place] - q[place]).abs()
+            return [*drafted[:place], draw(apart / apart.sum())]
+    return [*drafted, draw(p[-1])]
+
+
+# %% mutant="llama_speculative"
+# Doesn't divide by the sum
+# max(p − q, 0) sums to the probability of a rejection, not to 1.
+def speculate(p, q, drafted, chances, draw):
+    for place, (token, chance) in enumerate(zip(drafted, chances, strict=True)):
+        if chance >= (p[place, token] / q[place, token]).item():
+            return [*drafted[:place], draw((p[place] - q[place]).clamp(min=0))]
+    return [*drafted, draw(p[-1])]
+
+
+# %% [markdown] exercise="llama_repair_pieces" kind="repair" points=3
+# ### Exercise 6 · A prompt in pieces
+# Long prompts are read in pieces, so that other requests needn't wait. `attend(q, k, v, padding)` gets the queries of one
+# piece, (N, heads, T, D), and all keys and values so far, (N, heads, S, D): the kept ones, then the piece's own. `padding`
+# (N, S) is True where a row has padding, always on the left.
+#
+# Read at once, everything is right. In pieces of four, the first piece is right, and after that the model talks nonsense:
+#
+# ```text
+# piece    loss at once    loss in pieces
+# 1        2.3             2.3
+# 2        2.2             3.9
+# 3        2.1             4.4
+# ```
+#
+# Repair `attend`, for pieces of any length, one token included.
+
+
+# %% solution="llama_repair_pieces"
+def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+    """Causal attention of a piece of the tokens, the last ones, to all of them but the padding: (N, heads, T, D)."""
+    ### BEGIN SOLUTION
+    T, S = q.shape[-2], k.shape[-2]
+    allowed = torch.ones(T, S, dtype=torch.bool).tril(S - T)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed & ~padding[:, None, None, :])
+    ### END SOLUTION
+    ### BEGIN STUB
+    # T, S = q.shape[-2], k.shape[-2]
+    # allowed = torch.ones(T, S, dtype=torch.bool).tril()
+    # return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed & ~padding[:, None, None, :])
+    ### END STUB
+
+
+# %% check="llama_repair_pieces"
+generator = check.rng()
+N, S = 3, 9
+q, k, v = (torch.tensor(generator.normal(size=(N, 2, S, 4)).astype("float32")) for _ in range(3))
+padding = torch.arange(S) < torch.tensor([[0], [2], [5]])
+
+
+def in_pieces(lengths):
+    out, end = [], 0
+    for length in lengths:
+        start, end = end, end + length
+        out.append(attend(q[:, :, start:end], k[:, :, :end], v[:, :, :end], padding[:, :end]))
+    real = ~padding[:, None, :, None]  # what padding itself gets doesn't matter
+    return torch.cat(out, 2).masked_fill(~real, 0.0)
+
+
+pieces = {
+    "in pieces of four": [4, 4, 1],
+    "one by one": [1] * S,
+    "a long prompt, then one by one": [6, 1, 1, 1],
+    "in pieces of two and more": [2, 3, 4],
+}
+check.show(
+    {name: in_pieces(lengths) for name, lengths in pieces.items()},
+    rtol=1e-4,
+    atol=1e-5,
+    text="What each token gets; padding is shown as 0.",
+)
+
+# %% [markdown] hint="llama_repair_pieces"
+# Print `allowed` for a piece of two tokens that comes after three kept ones. Which keys may the first query see, and which should it
+# see?
+
+# %% [markdown] hint="llama_repair_pieces"
+# Query i of the piece is token S − T + i of the text. It may look at keys 0 to S − T + i.
+
+# %% [markdown] hint="llama_repair_pieces"
+# `tril` takes the number of the diagonal up to which it keeps what is there: `tril(S - T)`.
+
+
+# %% mutant="llama_repair_pieces"
+# No mask after a cache
+# That is right for a single token. In a longer piece, the first tokens see the later ones.
+def attend(q, k, v, padding):
+    T, S = q.shape[-2], k.shape[-2]
+    allowed = torch.ones(T, S, dtype=torch.bool)
+    if T == S:
+        allowed = allowed.tril()
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed & ~padding[:, None, None, :])
+
+
+# %% mutant="llama_repair_pieces"
+# Drops the padding
+# Causal it is now, but rows with padding look at it.
+def attend(q, k, v, padding):
+    T, S = q.shape[-2], k.shape[-2]
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=torch.ones(T, S, dtype=torch.bool).tril(S - T))
+
+
+# %% mutant="llama_repair_pieces"
+# Hides a token from itself
+# Query i is token S − T + i, and sees its own key: the diagonal is S − T, not one below it.
+def attend(q, k, v, padding):
+    T, S = q.shape[-2], k.shape[-2]
+    allowed = torch.ones(T, S, dtype=torch.bool).tril(S - T - 1)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed & ~padding[:, None, None, :])
+
+
+# %% mutant="llama_repair_pieces"
+# `is_causal` instead
+# PyTorch's `is_causal` lines up the first query with the first key, as the wrong mask did.
+def attend(q, k, v, padding):
+    return F.scaled_dot_product_attention(q, k, v.masked_fill(padding[:, None, :, None], 0.0), is_causal=True)
+
+
+# %% [markdown] exercise="llama_measure_width" kind="measure" points=2
+# ### Exercise 7 · Widths at equal FLOPs
+# To compare models fairly, they have to cost the same. `flops(kv_heads, width)` runs a block of a Llama on a prompt, and
+# counts the FLOPs of its products, those of attention included; `width` is the hidden size of its SwiGLU. Find, for each number of KV heads in `choices`, the largest
+# width whose FLOPs are at most `budget`. You may call `flops` 24 times in all.
+#
+# Look at the results: how much width do fewer KV heads buy, and where does it end?
+
+
+# %% setup=true
+def block_flops(hidden, heads, length):
+    """A function flops(kv_heads, width): it runs a Llama's block, and counts what its products cost."""
+
+    def flops(kv_heads, width):
+        sizes = {"hidden_size": hidden, "intermediate_size": width, "num_attention_heads": heads}
+        block = llama.LlamaDecoderLayer(llama.LlamaConfig(**sizes, num_key_value_heads=kv_heads))
+        total = 0
+
+        def count(layer, args, out):
+            nonlocal total
+            total += 2 * out.numel() * layer.in_features
+
+        for each in block.modules():
+            if isinstance(each, nn.Linear):
+                each.register_forward_hook(count)
+        with torch.no_grad():
+            block(torch.zeros(1, length, hidden))
+        return total + 2 * 2 * length * length * hidden  # scores, and weights times values
+
+    return flops
+
+
+# %% solution="llama_measure_width"
+def widths(flops, budget: int, choices: list[int]) -> list[int]:
+    """For each number of KV heads, the largest width with at most `budget` FLOPs."""
+    ### BEGIN SOLUTION
+    found = []
+    for kv_heads in choices:
+        one, two = flops(kv_heads, 1), flops(kv_heads, 2)
+        found.append(1 + (budget - one) // (two - one))
+    return found
+    ### END SOLUTION
+
+
+# %% check="llama_measure_width"
+generator = check.rng()
+shown = {}
+for length in (8, 64):
+    hidden = 16 * int(generator.integers(2, 5))
+    flops, calls = block_flops(hidden, 8, length), []
+    budget = flops(8, 8 * hidden // 3) + int(generator.integers(1, 6 * hidden * length))
+
+    def counted(kv_heads, width, flops=flops, calls=calls):
+        calls.append(width)
+        return flops(kv_heads, width)
+
+    found = widths(counted, budget, [8, 4, 2, 1])
+    shown[f"length {length}: hidden size"] = hidden
+    shown[f"length {length}: widths"] = [int(each) for each in found]
+    shown[f"length {length}: at most 24 calls"] = len(calls) <= 24
+check.show(shown, secret=True, text="Widths for 8, 4, 2 and 1 KV heads.")
+
+# %% [markdown] hint="llama_measure_width"
+# What does one more unit of width cost? Does that depend on the width?
+
+# %% [markdown] hint="llama_measure_width"
+# The FLOPs are a straight line in the width. Two calls for each number of KV heads give its start and its slope.
+
+# %% [markdown] hint="llama_measure_width"
+# `slope = flops(h, 2) - flops(h, 1)`, and the answer is `1 + (budget - flops(h, 1)) // slope`.
+
+
+# %% mutant="llama_measure_width"
+# 8/3 whatever the number of heads
+# Fewer KV heads make `k_proj` and `v_proj` narrower. What that saves may go into the MLP.
+def widths(flops, budget, choices):
+    one, two = flops(choices[0], 1), flops(choices[0], 2)
+    return [1 + (budget - one) // (two - one)] * len(choices)
+
+
+# %% mutant="llama_measure_width"
+# One above the budget
+# This is the first width that costs more than the budget.
+def widths(flops, budget, choices):
+    found = []
+    for kv_heads in choices:
+        one, two = flops(kv_heads, 1), flops(kv_heads, 2)
+        found.append(2 + (budget - one) // (two - one))
+    return found
+
+
+# %% mutant="llama_measure_width"
+# Forgets what doesn't depend on the width
+# Attention's own products and its linear layers cost something even at width 0.
+def widths(flops, budget, choices):
+    return [budget // (flops(kv_heads, 2) - flops(kv_heads, 1)) for kv_heads in choices]

@@ -1,0 +1,1 @@
+"""From the sources of chapters and of mytorch to notebooks."""

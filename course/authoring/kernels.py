@@ -1,0 +1,78 @@
+"""Runs all lessons and solutions with the kernels that OpenBLAS and NumPy have for other processors: `make kernels`.
+
+Sums, products and functions differ in their last digits between them; what a notebook stores must not.
+"""
+
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+import click
+
+from minitorch.arrays.openblas import NEEDED, VARIABLE, described, facts
+
+KERNELS = {"Prescott": {"pni"}, "Haswell": {"avx2", "fma"}, "SkylakeX": NEEDED}
+"""Names that OpenBLAS knows, and what a processor must have for them, in Linux's words. `pni` is SSE3."""
+
+NEWER = {"Prescott": "X86_V3 X86_V4 AVX512_ICL", "Haswell": "X86_V4 AVX512_ICL", "SkylakeX": ""}
+"""Which of its own kernels NumPy then has to leave out.
+
+Source: https://numpy.org/doc/stable/reference/simd/build-options.html
+"""
+
+
+class Run(NamedTuple):
+    """One of the six."""
+
+    kernels: str
+    threads: int
+
+    @property
+    def lacking(self) -> set[str]:
+        """What this machine's processor would need besides."""
+        return KERNELS[self.kernels] - set(facts(described()).get("flags", "").split())
+
+    def notebooks(self, workers: int) -> int:
+        """Run the notebooks and compare them with what they store; pytest's exit status."""
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(self.threads))
+        command = [sys.executable, "-m", "pytest", "-n", str(workers), "--dist", "loadfile", "--nbval"]
+        kernels = {VARIABLE: self.kernels, "NPY_DISABLE_CPU_FEATURES": NEWER[self.kernels]}
+        environment = os.environ | kernels | threads
+        return subprocess.run([*command, "notebooks", "solutions"], env=environment, check=False).returncode
+
+    def __str__(self) -> str:
+        return f"{self.kernels} with {self.threads} thread{'s' * (self.threads > 1)}"
+
+
+RUNS = [Run(kernels, threads) for threads in (1, 2) for kernels in KERNELS]
+
+
+def in_turn(number: int) -> Run:
+    """Each run that this processor can do, one after the other, as `number` grows."""
+    possible = [run for run in RUNS if not run.lacking]
+    if not possible:
+        raise click.ClickException("this processor can do none of the runs")
+    return possible[number % len(possible)]
+
+
+@click.command()
+@click.argument("numbers", nargs=-1, type=click.IntRange(1, len(RUNS)))
+@click.option("--turn", type=int, help="One run, in turn.")
+@click.option("--workers", type=int, default=2, show_default=True)
+def main(numbers: tuple[int, ...], turn: int | None, workers: int) -> None:
+    """Do the runs NUMBERS, or all of them."""
+    failed = []
+    for run in [in_turn(turn)] if turn is not None else [RUNS[number - 1] for number in numbers] or RUNS:
+        if run.lacking:
+            click.echo(f"{run}: left out, since this processor lacks {' '.join(sorted(run.lacking))}")
+            continue
+        click.echo(f"{run}:")
+        if run.notebooks(workers):
+            failed.append(str(run))
+    if failed:
+        raise click.ClickException(f"other outputs than stored: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main(prog_name="course.authoring.kernels")

@@ -1,0 +1,50 @@
+"""What the build makes of a lesson's text: answers that fold, and proofs that a reader can follow."""
+
+import re
+
+from nbformat import NotebookNode
+
+QUESTION = re.compile(
+    r"^(?P<question>\*\*Interview · .+\*\*)\n\n(?P<answer>(?:(?:- | {2,}).*(?:\n|\Z)|\n(?= {2,}\S))+)", re.MULTILINE
+)
+"""An interview question on a line of its own, and its answer: the list below it."""
+
+_PROOF = re.compile(r"`(proof-[\w-]+)`")
+
+
+def fold_answers(markdown: str) -> str:
+    """The text with each answer folded under its question, so that a reader can try first."""
+    return QUESTION.sub(_folded, markdown).rstrip("\n")
+
+
+def _folded(found: re.Match[str]) -> str:
+    return f"{found['question']}\n\n<details><summary>Answer</summary>\n\n{found['answer'].rstrip()}\n\n</details>\n"
+
+
+def named(text: str, tags: list[str]) -> str:
+    """The code of a cell, which begins with the name of what it proves, if it does."""
+    return "".join(f"# {tag}\n" for tag in tags if tag.startswith("proof-")) + text
+
+
+def link_proofs(chapter: str, cells: list[NotebookNode]) -> list[str]:
+    """Let each mention of a proof in the text lead to its cell.
+
+    JupyterLab follows a link `NOTEBOOK.ipynb#cell-id=ID` to a cell.
+
+    Returns:
+        The names that the text mentions and no cell has.
+    """
+    places = {tag: cell for cell in cells for tag in cell.metadata.get("tags", []) if tag.startswith("proof-")}
+    unknown: list[str] = []
+
+    def link(found: re.Match[str]) -> str:
+        name = found[1]
+        if name not in places:
+            unknown.append(name)
+            return found[0]
+        return f"[{name}]({chapter}.ipynb#cell-id={places[name].id})"
+
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            cell.source = _PROOF.sub(link, cell.source)
+    return unknown

@@ -1,0 +1,107 @@
+"""How long a lesson and its exercises take, and the short path through a lesson: the line below its title.
+
+The short path is for someone with an interview tomorrow: the sections whose first cell has the tag `short`, and each
+question with its answer. All minutes follow from the formula below; docs/authoring.md, *Minutes*, says where its
+numbers are from.
+"""
+
+import re
+from collections.abc import Sequence
+
+from nbformat import NotebookNode
+
+from course.authoring.notebook import text_id
+
+WORDS = 85.0
+"""Of a text that are read in a minute, with the thought that they need."""
+ANSWER_WORDS = 120.0
+"""Of a folded answer, in a minute."""
+LINES = 7.0
+"""Of code that are read and run in a minute, with what they show."""
+QUESTION = 0.5
+"""Minutes to think about a question before its answer is opened."""
+EXERCISE, POINT = 2.0, 3.5
+"""Minutes for the task of an exercise, and for each of its points."""
+
+SHORT = "short"
+"""The tag."""
+
+_HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
+_ANSWER = re.compile(r"^<details>.*?^</details>", re.MULTILINE | re.DOTALL)
+_QUESTION = re.compile(r"^\*\*Interview · .+\*\*$", re.MULTILINE)
+
+
+def words(markdown: str) -> int:
+    """Counted as they are read: code, tables, headings, folded answers, addresses of links and lone signs aside."""
+    text = _ANSWER.sub("", re.sub(r"^```.*?^```", "", markdown, flags=re.MULTILINE | re.DOTALL))
+    text = re.sub(r"^(#|\|).*", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    return sum(bool(re.search(r"\w", word)) for word in text.split())
+
+
+def lines(code: str) -> int:
+    """Of code, as they are read: blank ones don't count, nor does the name that the build puts above a proof."""
+    return sum(bool(line.strip()) and not line.startswith("# proof-") for line in code.splitlines())
+
+
+def of_lesson(cells: Sequence[NotebookNode]) -> float:
+    """The minutes that these cells of a lesson take."""
+    shown = [cell for cell in cells if not cell.metadata.get("jupyter", {}).get("source_hidden")]
+    code = sum(lines(cell.source) for cell in shown if cell.cell_type == "code")
+    return code / LINES + sum(_of_text(cell.source) for cell in shown if cell.cell_type == "markdown")
+
+
+def _of_text(markdown: str) -> float:
+    return words(markdown) / WORDS + _of_questions(markdown)
+
+
+def _of_questions(markdown: str) -> float:
+    answers = sum(len(each.split()) for each in _ANSWER.findall(markdown))
+    return answers / ANSWER_WORDS + len(_QUESTION.findall(markdown)) * QUESTION
+
+
+def of_exercises(points: Sequence[int]) -> float:
+    """The minutes that exercises of so many points each take."""
+    return len(points) * EXERCISE + sum(points) * POINT
+
+
+def mark_short_path(cells: Sequence[NotebookNode]) -> None:
+    """Give the tag to all cells of a section whose first cell has it."""
+    short = False
+    for cell in cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "markdown" and _HEADING.search(cell.source):
+            short = SHORT in tags
+        elif short and SHORT not in tags:
+            cell.metadata["tags"] = [*tags, SHORT]
+
+
+def of_short_path(cells: Sequence[NotebookNode]) -> float:
+    """The minutes of the short path: the cells with the tag, and the questions of the others."""
+    short = [cell for cell in cells if SHORT in cell.metadata.get("tags", [])]
+    others = [cell.source for cell in cells if cell.cell_type == "markdown" and cell not in short]
+    return of_lesson(short) + sum(map(_of_questions, others))
+
+
+def announce(built: NotebookNode, chapter: str, points: Sequence[int]) -> None:
+    """Say below a lesson's title how long it takes, and where the short path leads."""
+    mark_short_path(built.cells)
+    sections = [
+        f"[{heading[1]}]({chapter}.ipynb#{heading[1].replace('`', '').replace(' ', '-')})"
+        for cell in built.cells
+        if SHORT in cell.metadata.get("tags", []) and cell.cell_type == "markdown"
+        if (heading := _HEADING.search(cell.source))
+    ]
+    said = f"The lesson takes about {_rounded(of_lesson(built.cells))} minutes"
+    if points:
+        said += f", the exercises another {_rounded(of_exercises(points))}"
+    if sections:
+        said += f". Is your interview tomorrow? Read for {_rounded(of_short_path(built.cells))} minutes: "
+        said += f"{', '.join(sections)}, and each question marked *Interview*"
+    title, heading, rest = built.cells[0].source.partition("\n\n## ")
+    built.cells[0].source = f"{title}\n\n{said}.{heading}{rest}"
+    built.cells[0].id = text_id(built.cells[0].source)
+
+
+def _rounded(minutes: float) -> int:
+    return round(minutes / 5) * 5

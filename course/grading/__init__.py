@@ -1,0 +1,1 @@
+"""Grades: what is run, what is compared, and what it earns."""

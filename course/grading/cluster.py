@@ -1,0 +1,169 @@
+"""Grade on a Dask cluster: its workers run the submissions, and this process runs the references and keeps the report.
+
+Each worker is a machine with this course on it, the same files; `MINITORCH_COURSE_ROOT` says where if it is not the one
+that is installed. What a worker gets is a notebook and the expected values, which stay outside the sandbox there too.
+https://distributed.dask.org/en/stable/
+"""
+
+import functools
+import hashlib
+import tempfile
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+
+from course.authoring.notebook import v4
+from course.files import CODE, Course
+from course.grading.bundle import Bundle
+from course.grading.grade import Result, grade_one
+from course.grading.kit import Kits
+from course.grading.reference import Reference
+from course.grading.warm import Pool
+from course.sandbox import outside
+from course.sandbox.outside import Limits, SandboxError
+
+_WARM = 16  # sandboxes that wait on a worker for the next submission
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """What a worker needs to know about a chapter: its reference without the folders of this machine."""
+
+    name: str
+    notebook: str
+    expected: dict[str, Bundle]
+    calls: set[str]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What all submissions of a grade have in common."""
+
+    identity: str
+    version: str
+    is_sandboxed: bool
+    seed: int
+    limits: Limits
+
+
+class _Worker:
+    """What a worker keeps during a grade: packages, and sandboxes that are started."""
+
+    def __init__(self, run: Run) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True)
+        self.stop = threading.Event()
+        self.pool = Pool(run.seed, run.limits, self.stop, _WARM)
+        self.references: dict[str, Reference] = {}
+        self.lock = threading.Lock()
+
+    def reference(self, chapter: Chapter) -> Reference:
+        with self.lock:
+            if chapter.name not in self.references:
+                notebook = v4.reads(chapter.notebook)
+                folder = Path(tempfile.mkdtemp(dir=self.folder.name))  # a new one, if the last attempt failed
+                kits = Kits(folder, Course.find(CODE), notebook)
+                self.references[chapter.name] = Reference(notebook, kits, chapter.expected, chapter.calls)
+            return self.references[chapter.name]
+
+    def end(self) -> None:
+        self.stop.set()
+        self.pool.close()
+        self.folder.cleanup()
+
+
+_workers: dict[str, _Worker] = {}
+_starting = threading.Lock()
+
+
+def run_all(
+    address: str,
+    read_in: list[tuple[Result, NotebookNode | None]],
+    references: dict[str, Reference | Exception],
+    seed: int,
+    limits: Limits,
+    keep: Callable[[list[Result]], None],
+) -> list[Result]:
+    """Grade the submissions on the cluster at this address ("tcp://host:8786"); the results in order.
+
+    A submission whose worker is lost, or has other files than this machine, is "not graded".
+
+    Raises:
+        OSError: nothing answers at the address.
+    """
+    import distributed
+
+    distributed_client: Any = distributed.Client  # without type hints
+    as_completed: Any = distributed.as_completed
+    run = Run(uuid.uuid4().hex, version(), not outside.trouble(), seed, limits)
+    chapters = {
+        name: Chapter(name, v4.writes(reference.notebook), reference.expected, reference.calls)
+        for name, reference in references.items()
+        if isinstance(reference, Reference)
+    }
+    done: list[Result | None] = [None] * len(read_in)
+    with distributed_client(address, set_as_default=False) as client, client.as_current():
+        known = {name: client.scatter(chapter, hash=False) for name, chapter in chapters.items()}
+        futures: dict[Any, int] = {}
+        for place, (result, notebook) in enumerate(read_in):
+            if notebook is None:
+                done[place] = result
+            elif result.chapter in known:
+                call = functools.partial(grade_there, run)
+                arguments = (known[result.chapter], result, v4.writes(notebook))
+                futures[client.submit(call, *arguments, pure=False, key=f"{run.identity}-{place}")] = place
+            else:
+                error = references[str(result.chapter)]
+                result.status, result.reason = "not graded", f"the reference could not be run: {error}"
+                done[place] = result
+        try:
+            for future in as_completed(list(futures)):
+                place = futures[future]
+                done[place] = _result(future, read_in[place][0])
+                keep([result for result in done if result is not None])
+        finally:
+            client.cancel(list(futures))
+            client.run(end_there, run.identity)
+    return [result for result in done if result is not None]
+
+
+def grade_there(run: Run, chapter: Chapter, result: Result, notebook: str) -> Result:
+    """Grade one submission; runs on a worker."""
+    if run.version != version():
+        raise SandboxError("the worker's course is another version than the grader's")
+    if run.is_sandboxed and (trouble := outside.trouble()):
+        raise SandboxError(f"the worker has no sandbox, as the grader's machine has: {trouble}")
+    with _starting:
+        worker = _workers.get(run.identity) or _workers.setdefault(run.identity, _Worker(run))
+    grade_one(result, v4.reads(notebook), worker.reference(chapter), worker.pool)
+    return result
+
+
+def end_there(identity: str) -> None:
+    """End what a grade has left on a worker."""
+    if worker := _workers.pop(identity, None):
+        worker.end()
+
+
+@functools.cache
+def version() -> str:
+    """A digest of the files that a grade depends on."""
+    course = Course.find(CODE)
+    folders = (CODE / "course", CODE / "minitorch", course.reference)
+    digest = hashlib.sha256()
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
+        digest.update(f"{path.name}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _result(future: Any, result: Result) -> Result:
+    if future.status == "finished":
+        graded: Result = future.result()
+        return graded
+    error = future.exception() if future.status == "error" else "the cluster gave the submission up"
+    result.status, result.reason = "not graded", str(error)
+    return result

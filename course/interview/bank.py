@@ -1,0 +1,195 @@
+"""The cards of an interview, read from the course: lessons, exercises, topics.yml, and the programs beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+
+from course.chapters import key
+from course.files import Course
+from course.interview.cards import Card, Point
+from course.interview.estimates import ESTIMATES
+from course.interview.faults import FAULTS
+from course.interview.programs import PROGRAMS
+from course.learner import practice
+from course.site.lessons import Question, questions, slug, title
+
+WHITEBOARD = (
+    "init_softmax",
+    "loss_nll_and_binary",
+    "interview_linear",
+    "norm_layer_norm",
+    "optim_adam",
+    "attention_scaled_dot_product",
+    "attention_kv_cache",
+    "conv_product",
+    "data_prefetch",
+    "schedule_cosine",
+    "features_lora",
+    "graph_run_backward",
+    "gpus_ring",
+)
+"""The exercises of the whiteboard round."""
+
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_PROOF = re.compile(r"\[proof-([\w-]+)\]\((\w+)\.ipynb")
+_ITEM = re.compile(r"^(?:- |\d+\. )(.*(?:\n {2,}.*)*)", re.MULTILINE)
+_LABEL = re.compile(r"(?:^- )?\*(Thirty seconds|Longer|They ask next|The trap|Proof):\*", re.MULTILINE)
+_RAPID = re.compile(r"(?:^## Rapid fire|^\*\*Rapid fire\.?\*\*)(?P<lines>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_ASKED = re.compile(r"^\*?(?P<words>.*?\?)\*? +(?P<answer>.+)$", re.DOTALL)
+_MYTH = re.compile(r"Myth \d+")
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The cell of a lesson that shows an answer: what it says and what it printed."""
+
+    name: str
+    chapter: str
+    source: str
+    printed: str
+
+
+class Bank:
+    """All cards of a course, and the places of its topics."""
+
+    def __init__(self, course: Course) -> None:
+        self.course = course
+        self.places: dict[str, list[dict[str, Any]]] = yaml.safe_load(
+            (course.notebooks / "topics.yml").read_text(encoding="utf-8")
+        )
+        self.lessons = {path.stem: _read(path) for path in sorted(course.notebooks.glob("*.ipynb"), key=_order)}
+        self.titles = {chapter: title(lesson) for chapter, lesson in self.lessons.items()}
+        found = [*self._questions(), *self._rapid_fire(), *self._exercises(), *self._faults(), *self._estimates()]
+        self.cards = {card.name: card for card in found}
+
+    def of(self, kind: str) -> list[Card]:
+        """The cards of a kind, in the course's order."""
+        return [card for card in self.cards.values() if card.kind == kind]
+
+    def heading(self, topic: str) -> str:
+        """What a topic is called: the heading of the first section that teaches it."""
+        return str(self.places[topic][0]["heading"]) if topic in self.places else topic
+
+    def proofs(self, card: Card) -> list[Proof]:
+        """The cells that show the answer of a question."""
+        return [proof for name, chapter in card.about or () if (proof := self._proof(chapter, name))]
+
+    def _proof(self, chapter: str, name: str) -> Proof | None:
+        for cell in self.lessons[chapter].cells if chapter in self.lessons else ():
+            if f"proof-{name}" in cell.metadata.get("tags", []):
+                printed = [
+                    output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.outputs
+                ]
+                return Proof(name, chapter, cell.source, "".join(printed).rstrip())
+        return None
+
+    def _topics(self, chapter: str, asked: str = "", exercise: str = "") -> frozenset[str]:
+        """The topics of a chapter, or those of a question or an exercise of it."""
+        return frozenset(
+            topic
+            for topic, places in self.places.items()
+            for place in places
+            if place["chapter"] == chapter
+            and (not asked or asked in place["questions"])
+            and (not exercise or exercise in place["exercises"])
+        )
+
+    def _questions(self) -> Iterable[Card]:
+        for chapter, lesson in self.lessons.items():
+            for each in questions(chapter, lesson):
+                topics = self._topics(chapter, asked=each.words)
+                proofs = tuple(_PROOF.findall(each.answer))
+                yield Card(each.target, "question", chapter, each.words, points(each), topics, proofs)
+
+    def _rapid_fire(self) -> Iterable[Card]:
+        for chapter, lesson in self.lessons.items():
+            for words, answer in rapid_fire(lesson):
+                name = f"r-{key(chapter)}-{slug(words)}"
+                yield Card(name, "line", chapter, words, (Point("Answer", answer),), self._topics(chapter))
+
+    def _exercises(self) -> Iterable[Card]:
+        for each in PROGRAMS:
+            chapter = self.chapter(each.chapter)
+            yield Card(f"p-{each.name}", "program", chapter, each.name, (), self._topics(chapter), each)
+        for exercise in practice.exercises(self.course):
+            topics = self._topics(exercise.chapter, exercise=exercise.name)
+            card = Card(f"e-{exercise.name}", "", exercise.chapter, exercise.name, (), topics, exercise)
+            if kind := _round_of(exercise) or ("whiteboard" if exercise.name in WHITEBOARD else ""):
+                yield replace(card, kind=kind)
+
+    def _faults(self) -> Iterable[Card]:
+        for each in FAULTS:
+            chapter = self.chapter(each.chapter)
+            cause = (Point("Cause", each.says),)
+            yield Card(f"f-{slug(each.name)}", "fault", chapter, each.symptom, cause, self._topics(chapter), each)
+
+    def _estimates(self) -> Iterable[Card]:
+        for each in ESTIMATES:
+            chapter = self.chapter(each.chapter)
+            yield Card(f"n-{slug(each.name)}", "estimate", chapter, each.name, (), self._topics(chapter), each)
+
+    def chapter(self, number: str) -> str:
+        """The name of a chapter, by its key; the key itself, where the chapter isn't written."""
+        return next((name for name in self.lessons if str(key(name)) == number), number)
+
+
+def points(question: Question) -> tuple[Point, ...]:
+    """What a good answer says, in three points: the answer itself, what they ask next, and the trap.
+
+    Where an answer lacks one of them, its longer form stands for it. Where that is missing too, the sentences of the
+    short answer count one by one.
+    """
+    _, *told = _LABEL.split(question.answer)
+    parts = {label: plain(text) for label, text in zip(told[::2], told[1::2], strict=True)}
+    labels = [each for each in ("Thirty seconds", "They ask next", "The trap") if each in parts]
+    if len(labels) < 3 and "Longer" in parts:
+        labels.insert(1, "Longer")
+    chosen = [Point(each, parts[each]) for each in labels]
+    if len(chosen) < 3:
+        first = re.split(r"(?<=[.:]) (?=\S)", chosen[0].text, maxsplit=3 - len(chosen))
+        chosen[:1] = [Point(chosen[0].label, each) for each in first]
+    return tuple(chosen[:3])
+
+
+def rapid_fire(lesson: Any) -> list[tuple[str, str]]:
+    """The rapid-fire lines of a lesson, each a question and its answer."""
+    text = "\n\n".join(cell.source for cell in lesson.cells if cell.cell_type == "markdown")
+    found = _RAPID.search(text)
+    lines = (plain(each) for each in _ITEM.findall(found["lines"])) if found else ()
+    return [(asked["words"], asked["answer"]) for line in lines if (asked := _ASKED.match(line))]
+
+
+def plain(text: str) -> str:
+    """Text on one line, links without their addresses."""
+    return " ".join(_LINK.sub(r"\1", text).split())
+
+
+def split(text: str) -> tuple[str, str]:
+    """A question and the answer behind it; the question is empty if there is none."""
+    asked = _ASKED.match(text)
+    return (asked["words"], asked["answer"]) if asked else ("", text)
+
+
+def myths(places: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """The places of topics.yml that are about wrong statements."""
+    return {topic: each for topic, each in places.items() if _MYTH.fullmatch(topic)}
+
+
+def _round_of(exercise: practice.Exercise) -> str:
+    """The kind of round that an exercise says it is for; empty where its answer isn't one value, `prediction`."""
+    return exercise.kind.interview if re.search(r"\bprediction\b", exercise.check) else ""
+
+
+def _order(path: Path) -> Any:
+    return key(path.stem)
+
+
+def _read(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]

@@ -1,0 +1,31 @@
+"""What an interview asks: a card for each question, statement, program, exercise, fault or estimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Point:
+    """Something that a good answer says: `label` is what it is to the question ("Thirty seconds", "The trap")."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """One thing that can be asked again and again.
+
+    `name` is the same from one version of the course to the next as long as the words are. `topics` are those of
+    topics.yml. `points` are what a good answer says; `about` is what a round needs beside the words.
+    """
+
+    name: str
+    kind: str
+    chapter: str
+    words: str
+    points: tuple[Point, ...] = ()
+    topics: frozenset[str] = frozenset()
+    about: Any = field(default=None, compare=False)

@@ -1,0 +1,219 @@
+"""Estimates for the back of an envelope: numbers drawn from a seed, a formula, and how close is close enough."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from course.interview import prompts
+
+Numbers = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A kind of estimate.
+
+    `asks` is the task, with the drawn numbers in braces. `answer` is in `unit`; an answer within `tolerance` of it (a
+    share of it) is right. `formula` is how it's found, with the numbers in braces.
+    """
+
+    name: str
+    chapter: str
+    asks: str
+    choices: Mapping[str, tuple[Any, ...]]
+    answer: Callable[[Numbers], float]
+    unit: str
+    formula: str
+    tolerance: float = 0.1
+
+    def drawn(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Numbers for one task."""
+        return {name: values[int(rng.integers(len(values)))] for name, values in self.choices.items()}
+
+    def task(self, numbers: Numbers) -> str:
+        """What is asked, and how close an answer has to be."""
+        close = f"within {self.tolerance:.0%}" if self.tolerance else "exactly"
+        return f"{self.asks.format(**numbers)} Answer in {self.unit}, {close}."
+
+    def is_close(self, given: float, numbers: Numbers) -> bool:
+        """Whether an answer is close enough."""
+        right = self.answer(numbers)
+        return abs(given - right) <= max(self.tolerance, 1e-9) * abs(right)
+
+    def says(self, numbers: Numbers) -> str:
+        """The answer, and how to find it."""
+        unit = "million" if self.unit == "millions" else self.unit
+        return f"{self.formula.format(**numbers)} = {shown(self.answer(numbers))} {unit}"
+
+
+ESTIMATES = (
+    Estimate(
+        "memory of training with Adam",
+        "22b",
+        "A model has {billions} billion parameters. It trains with Adam in mixed precision: weights and "
+        "gradients in 16 bits, "
+        "master weights and both moments in float32. How much memory do these take, without activations?",
+        {"billions": (0.35, 1.3, 2.7, 7, 13, 30, 70)},
+        lambda n: n["billions"] * 16,
+        "GB (10⁹ bytes)",
+        "(2 + 2 + 4 + 4 + 4) bytes × {billions} · 10⁹",
+    ),
+    Estimate(
+        "a key-value cache",
+        "14",
+        "{layers} layers, {heads} key-value heads of width {width}, in float16. How large is the key-value "
+        "cache at batch size "
+        "{batch} with {length:,} tokens each?",
+        {
+            "layers": (12, 24, 32, 40, 80),
+            "heads": (8, 12, 32),
+            "width": (64, 128),
+            "batch": (1, 4, 16),
+            "length": (1024, 2048, 8192),
+        },
+        lambda n: 2 * n["layers"] * n["heads"] * n["width"] * n["batch"] * n["length"] * 2 / 1e9,
+        "GB (10⁹ bytes)",
+        "2 (keys and values) × {layers} × {heads} × {width} × {batch} × {length} × 2 bytes",
+    ),
+    Estimate(
+        "work of training",
+        "22b",
+        "A transformer of {billions} billion parameters sees {tokens} billion tokens, on {gpus} GPUs that each "
+        "reach {speed} "
+        "· 10¹² operations a second. How long does training take?",
+        {"billions": (1, 3, 7, 13), "tokens": (20, 100, 300), "gpus": (8, 64, 256), "speed": (100, 150, 400)},
+        lambda n: 6 * n["billions"] * 1e9 * n["tokens"] * 1e9 / (n["gpus"] * n["speed"] * 1e12) / 86400,
+        "days",
+        "6 × {billions} · 10⁹ × {tokens} · 10⁹ / ({gpus} × {speed} · 10¹²) / 86,400",
+    ),
+    Estimate(
+        "traffic of an all-reduce",
+        "23",
+        "{gpus} GPUs average the gradients of {millions} million parameters in {type}, in a ring. How much does "
+        "each GPU send?",
+        {"gpus": (2, 4, 8, 16), "millions": (25, 110, 340, 1500), "type": ("float32", "bfloat16")},
+        lambda n: 2 * (n["gpus"] - 1) / n["gpus"] * n["millions"] * {"float32": 4, "bfloat16": 2}[n["type"]],
+        "MB (10⁶ bytes)",
+        "2 × ({gpus} − 1) / {gpus} × {millions} · 10⁶ × the bytes of {type}",
+    ),
+    Estimate(
+        "memory of attention weights",
+        "14",
+        "Batch {batch}, {heads} heads, sequences of {length:,} tokens, float32. How much memory do one layer's "
+        "attention "
+        "weights take, if they are written out?",
+        {"batch": (1, 4, 8, 32), "heads": (8, 12, 16), "length": (512, 1024, 4096)},
+        lambda n: n["batch"] * n["heads"] * n["length"] ** 2 * 4 / 1e6,
+        "MB (10⁶ bytes)",
+        "{batch} × {heads} × {length}² × 4 bytes",
+    ),
+    Estimate(
+        "parameters of a convolution",
+        "11",
+        "How many parameters does `Conv2d({inputs}, {outputs}, {size})` have, with its bias?",
+        {"inputs": (3, 16, 64, 128), "outputs": (8, 32, 64, 256), "size": (1, 3, 5, 7)},
+        lambda n: n["outputs"] * (n["inputs"] * n["size"] ** 2 + 1),
+        "parameters",
+        "{outputs} × ({inputs} × {size}² + 1)",
+        tolerance=0,
+    ),
+    Estimate(
+        "work of a convolution",
+        "11",
+        "`Conv2d({inputs}, {outputs}, 3, padding=1)` runs on one image of {side} × {side} pixels. How many "
+        "multiplications?",
+        {"inputs": (16, 32, 64), "outputs": (32, 64, 128), "side": (28, 56, 112, 224)},
+        lambda n: n["outputs"] * n["inputs"] * 9 * n["side"] ** 2 / 1e6,
+        "millions",
+        "{outputs} × {inputs} × 9 × {side}²",
+    ),
+    Estimate(
+        "parameters of transformer blocks",
+        "14",
+        "How many parameters do {layers} transformer blocks of width {width:,} have, with an MLP four times as "
+        "wide? Leave out "
+        "biases, norms and embeddings.",
+        {"layers": (6, 12, 24, 48), "width": (512, 768, 1024, 1600, 4096)},
+        lambda n: n["layers"] * 12 * n["width"] ** 2 / 1e6,
+        "millions",
+        "{layers} × (4 + 8) × {width}²",
+    ),
+    Estimate(
+        "parameters of LoRA",
+        "21",
+        "LoRA with rank {rank} on {matrices} square matrices of width {width:,}. How many parameters are trained?",
+        {"rank": (4, 8, 16, 64), "matrices": (32, 64, 128), "width": (1024, 4096, 5120)},
+        lambda n: n["matrices"] * 2 * n["rank"] * n["width"] / 1e6,
+        "millions",
+        "{matrices} × 2 × {rank} × {width}",
+    ),
+    Estimate(
+        "workers of a loader",
+        "18",
+        "Loading one batch takes a worker {load} ms, and a training step takes {step} ms. How many workers keep "
+        "the GPU busy?",
+        {"load": (90, 130, 210, 350), "step": (20, 30, 40, 60)},
+        lambda n: math.ceil(n["load"] / n["step"]),
+        "workers",
+        "{load} / {step}, rounded up",
+        tolerance=0,
+    ),
+    Estimate(
+        "speed of decoding",
+        "22b",
+        "A model of {billions} billion parameters in {type} writes one token after another, for one user. The "
+        "GPU's memory "
+        "delivers {bandwidth:,} GB a second. How many tokens a second are possible at most?",
+        {"billions": (1, 3, 7, 13, 70), "type": ("bfloat16", "int8"), "bandwidth": (900, 2000, 3300)},
+        lambda n: n["bandwidth"] / (n["billions"] * {"bfloat16": 2, "int8": 1}[n["type"]]),
+        "tokens a second",
+        "{bandwidth} / ({billions} × the bytes of {type}): each token reads all weights once",
+    ),
+    Estimate(
+        "the first loss",
+        "19",
+        "A language model with {tokens:,} tokens makes its first step. What is its loss?",
+        {"tokens": (65, 256, 1000, 32000, 50257, 128000)},
+        lambda n: math.log(n["tokens"]),
+        "nats",
+        "ln {tokens}",
+        tolerance=0.05,
+    ),
+)
+
+_SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_BYTES = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+_NUMBER = re.compile(r"(?:about |~|≈)?\s*([-+]?[\d,_]*\.?\d+(?:e[-+]?\d+)?)\s*([a-z]*)([^\d*^×·+]*)", re.IGNORECASE)
+
+
+def number(text: str, unit: str = "") -> float:
+    """The number that somebody typed, in this unit: `12.5`, `1,664`, `3e9`, `2 million`, `0.5 TB`.
+
+    Another word behind it is passed over. A calculation isn't carried out: it's the learner's part.
+
+    Raises:
+        ValueError: it isn't one number.
+    """
+    found = _NUMBER.fullmatch(text.strip())
+    if not found:
+        raise ValueError(f"{prompts.code(text.strip())} isn't one number: write 12.5, 1,664 or 3e9")
+    value, word, first = float(found[1].replace(",", "").replace("_", "")), found[2].lower(), unit.partition(" ")[0]
+    if first.lower() in _BYTES:
+        return value * _BYTES.get(word, _BYTES[first.lower()]) / _BYTES[first.lower()]
+    scale = _SCALES.get(word.removesuffix("s"), 0.0)
+    if first == "millions" and scale:
+        return value * scale / 1e6
+    return value * (scale or 1)
+
+
+def shown(value: float) -> str:
+    """A number with three digits, or all of a whole one."""
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -1,0 +1,64 @@
+"""Formulas of the lessons in plain text: neither a terminal nor a widget sets LaTeX."""
+
+from __future__ import annotations
+
+import re
+
+_CODE_OR_FORMULA = re.compile(r"```.*?```|`[^`\n]*`|\$(?P<formula>[^$\n]+)\$", re.DOTALL)
+_GROUP = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
+_SIGNS = {
+    "alpha": "α",
+    "beta": "β",
+    "gamma": "γ",
+    "eta": "η",
+    "lambda": "λ",
+    "mu": "μ",
+    "pi": "π",
+    "sigma": "σ",
+    "cdot": "·",
+    "times": "×",
+    "pm": "±",
+    "le": "≤",
+    "ge": "≥",
+    "partial": "∂",
+    "sum": "Σ",
+    "top": "ᵀ",
+    "lfloor": "⌊",
+    "rfloor": "⌋",
+    "infty": "∞",
+    "sqrt": "√",
+}
+"""LaTeX's names of signs. Other names stand for themselves, as `log` does."""
+
+
+def plain(text: str) -> str:
+    """Markdown in which each formula between dollar signs is plain text, and code is as it was."""
+    return _CODE_OR_FORMULA.sub(lambda found: _read(found["formula"]) if found["formula"] else found[0], text)
+
+
+def _read(formula: str) -> str:
+    """A formula as somebody would type it: a fraction with a slash, a root with its sign."""
+    formula = re.sub(r"\\frac(\d)(\d)", r"\\frac{\1}{\2}", formula)
+    before = ""
+    while before != formula:  # from the inside out
+        before = formula
+        formula = re.sub(rf"\\text{_GROUP}", r"\1", formula)
+        formula = re.sub(rf"(?<=\\log )\\frac{_GROUP}{_GROUP}", lambda part: f"({_over(part)})", formula)
+        formula = re.sub(rf"\\frac{_GROUP}{_GROUP}", _over, formula)
+        formula = re.sub(rf"\\sqrt{_GROUP}", lambda part: f"√{_one(part[1])}", formula)
+        formula = re.sub(rf"\^{_GROUP}", lambda part: f"^{_one(part[1], also='_')}", formula)
+        formula = re.sub(rf"_{_GROUP}", lambda part: f"_{_one(part[1])}", formula)
+    formula = formula.replace(r"\_", "_").replace("^\\top", "ᵀ")
+    formula = re.sub(r"\\sqrt\s+", "√", formula)
+    formula = re.sub(r"\\([a-z]+)", lambda name: _SIGNS.get(name[1], name[1]), formula)
+    return re.sub(r"([_*|\\])", r"\\\1", formula)  # Markdown's own signs are escaped
+
+
+def _over(part: re.Match[str]) -> str:
+    return f"{_one(part[1])}/{_one(part[2])}"
+
+
+def _one(part: str, also: str = "") -> str:
+    """A part of a formula, in brackets unless it is one word; in brackets, too, if it has a sign of `also`."""
+    is_one = re.fullmatch(r"\\?\w+(?:\\_\w+)*", part) and not (also and also in part)
+    return part if is_one else f"({part})"

@@ -1,0 +1,190 @@
+"""An interview: rounds that are drawn, held, noted down after each answer, and summed up."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from course.files import write_atomically
+from course.interview import calibration, schedule
+from course.interview.bank import Bank
+from course.interview.clock import Clock, Watch, spoken
+from course.interview.history import Answer, History, Item, Open
+from course.interview.prompts import Prompt, Say
+from course.interview.rounds import ROUNDS, Asking, title
+
+MINUTES = 45.0
+
+
+class Interview:
+    """The interview that a history has open, or a new one."""
+
+    def __init__(self, bank: Bank, history: History, clock: Clock) -> None:
+        self.bank, self.history, self.clock = bank, history, clock
+        history.open_cards(bank.cards)
+        self.watch: Watch | None = None
+        """Of the item that is asked."""
+        self.began = 0.0
+        """When that item began."""
+        self.asked: tuple[int, float] | None = None
+        """Which item that is, and when it began; None before the first."""
+        self.left_alone = threading.Event()
+        """Set once nobody holds this interview any more."""
+
+    def draw(
+        self, rounds: Sequence[str] = (), minutes: float = MINUTES, seed: int | None = None, timed: bool = True
+    ) -> None:
+        """Begin a new interview, of these rounds (all, if empty), and note it.
+
+        With the same seed, history and day it asks the same.
+        """
+        seed = secrets.randbelow(2**31) if seed is None else seed
+        rng = np.random.default_rng(seed)
+        chosen = [ROUNDS[name] for name in ROUNDS if name in (rounds or ROUNDS)]
+        whole = sum(each.share for each in chosen)
+        items: list[Item] = []
+        for each in chosen:
+            cards = [card for kind in each.kinds for card in self.bank.of(kind)]
+            order = schedule.order(cards, self.history.answers, self.bank.cards, self.clock.now(), rng)
+            items += each.items(order, minutes * each.share / whole, rng)
+        self.history.open = Open(seed, minutes, timed, items, began=self.clock.now())
+        self.history.save()
+
+    def talk(self) -> Generator[Prompt, Any, None]:
+        """Hold the interview that is open, from where it was left.
+
+        Time counts while the interview is held, not while nobody holds it. Once an item is asked, and then every
+        `clock.every` seconds, a file says how much of its time is used, and the item goes on from there. So an
+        interruption gives nothing back, and a killed terminal at most these seconds.
+        """
+        with self._time_kept():
+            yield from self._talk()
+        self.history.clock.unlink(missing_ok=True)
+
+    def _talk(self) -> Generator[Prompt, Any, None]:
+        opened = self.history.open
+        assert opened is not None
+        if opened.done:
+            yield Say(f"This interview goes on: {opened.done} of {len(opened.items)} done. Seed {opened.seed}.")
+        elif opened.clock:
+            told = f"About {opened.minutes:g} minutes, seed {opened.seed}."
+            yield Say(f"{told} You can stop at any time; the interview then goes on where you left it.")
+        before = ""
+        while opened.done < len(opened.items) and not self._is_over(opened):
+            item = opened.items[opened.done]
+            self.began = self.clock.ticks() - opened.spent
+            cards = [self.bank.cards[name] for name in item.cards if name in self.bank.cards]
+            if cards and item.round in ROUNDS:  # the course may have changed since
+                shown = self.clock.ticks()
+                yield Say(*self._headed(opened, item, before))
+                before = item.round
+                self.began = self.clock.ticks() - opened.spent
+                opened.elapsed += self.began + opened.spent - shown  # the last verdict was read until now
+                self.asked = opened.done, self.began
+                self.keep_time()
+                self.watch = Watch(self.clock, ROUNDS[item.round].seconds, opened.clock, opened.spent)
+                asking = Asking(self.bank, item, cards, self.watch, self.clock)
+                self.history.answers += yield from ROUNDS[item.round].talk(asking)
+            opened.done += 1
+            opened.elapsed += self.clock.ticks() - self.began
+            opened.spent = 0.0
+            self.history.save()
+        yield from self.summary()
+        self.history.open = None
+        self.history.save()
+
+    def keep_time(self) -> None:
+        """Write how much time went into the item that is asked, so that it goes on from there the next time."""
+        opened = self.history.open
+        if self.asked and opened and opened.clock:
+            done, began = self.asked
+            about = {"began": opened.began, "done": done, "spent": round(self.clock.ticks() - began, 1)}
+            write_atomically(self.history.clock, json.dumps(about) + "\n")
+
+    @contextmanager
+    def _time_kept(self) -> Iterator[None]:
+        """Inside, a thread keeps the time every few seconds, until the interview is left alone."""
+        left_alone = self.left_alone = threading.Event()
+
+        def keep() -> None:
+            while not left_alone.wait(self.clock.every):
+                self.keep_time()
+
+        thread = threading.Thread(target=keep, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            left_alone.set()
+            thread.join()
+
+    def _is_over(self, opened: Open) -> bool:
+        return opened.clock and opened.elapsed >= opened.minutes * 60
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left of the interview that is open; not below 0."""
+        assert self.history.open is not None
+        opened = self.history.open
+        return max(0.0, opened.minutes * 60 - opened.elapsed - (self.clock.ticks() - self.began))
+
+    def _headed(self, opened: Open, item: Item, before: str) -> tuple[str, str]:
+        """What stands above an item: the round and which of its items this is; and the time."""
+        about = ROUNDS[item.round]
+        mine = [place for place, each in enumerate(opened.items) if each.round == item.round]
+        told = f"{about.title} · {mine.index(opened.done) + 1} of {len(mine)}"
+        left = max(0.0, opened.minutes * 60 - opened.elapsed - opened.spent)
+        times = f" · {spoken(about.seconds)} · {spoken(left)} left" if opened.clock else ""
+        return f"{'#' * (2 if item.round != before else 3)} {told}", times
+
+    def summary(self) -> Iterator[Say]:
+        """How the interview went, by rounds, what is weakest, and how sure the learner was."""
+        opened = self.history.open
+        answers = [each for each in self.history.answers if opened and each.when >= opened.began]
+        if not answers:
+            yield Say("Nothing was asked.")
+            return
+        yield Say(self._rounds(answers))
+        if pairs := calibration.pairs(answers):
+            yield Say(f"{calibration.verdict(pairs)} Brier score {calibration.brier(pairs):.2f}; 0 is best.")
+            found = calibration.levels(pairs)
+            yield Say(f"```text\n{calibration.bars(found)}\n```", picture=lambda: calibration.curve(found))
+        if told := "\n\n".join(filter(None, [self._missed(answers), self._weakest()])):
+            yield Say(told)
+
+    def _rounds(self, answers: Iterable[Answer]) -> str:
+        lines = ["## How it went", "", "| round | asked | right | late |", "|---|---|---|---|"]
+        given = list(answers)
+        for name, each in ROUNDS.items():
+            of = [answer for answer in given if answer.round == name]
+            if of:
+                share = sum(answer.score for answer in of) / len(of)
+                lines.append(f"| {each.title} | {len(of)} | {share:.0%} | {sum(answer.late for answer in of)} |")
+        return "\n".join(lines)
+
+    def _missed(self, answers: Iterable[Answer]) -> str:
+        """What was not right, and the chapter that teaches it."""
+        cards = [self.bank.cards[each.card] for each in answers if each.score < schedule.ENOUGH]
+        lines = [f"- {title(card)} (chapter {card.chapter.partition('_')[0]})" for card in cards]
+        return "\n".join(["Not right, and asked again first:", "", *lines]) if lines else ""
+
+    def _weakest(self) -> str:
+        """The three topics of all answers that go worst, and where they are taught."""
+        history, cards = self.history.answers, self.bank.cards
+        asked = {topic for each in history if each.card in cards for topic in cards[each.card].topics}
+        weak = schedule.weakness(asked, history, cards)
+        ordered = sorted((topic for topic in asked if weak[topic] > 0.5), key=lambda topic: (-weak[topic], topic))
+        worst: dict[str, str] = {}
+        for topic in ordered:  # one for each chapter
+            worst.setdefault(self._chapter(topic), topic)
+        named = [f"{self.bank.heading(topic)} (chapter {chapter})" for chapter, topic in list(worst.items())[:3]]
+        return f"Weakest topics so far, which come next: {'; '.join(named)}." if named else ""
+
+    def _chapter(self, topic: str) -> str:
+        return str(self.bank.places[topic][0]["chapter"]).partition("_")[0]

@@ -1,0 +1,147 @@
+"""Answers that are checked: exercises by the course's own judge, a mended program by the assertions of its faults."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from course.authoring.notebook import exercise_of, role, v4, write
+from course.files import Course
+from course.grading.grade import Item, Report, grade, practise
+from course.interview import faults
+from course.learner.practice import Exercise
+
+SECONDS = 120
+"""After this a mended program is stopped."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an exercise's check says: points of how many, and what is wrong."""
+
+    points: int
+    of: int
+    message: str
+
+    @property
+    def score(self) -> float:
+        """The share of points."""
+        return self.points / self.of
+
+
+def exercise(course: Course, asked: Exercise, answer: str, seed: int) -> Verdict:
+    """Check an answer with inputs of a fresh seed; with the practice inputs, where the course has no solutions.
+
+    The judge sees a course of this exercise alone, so that it runs no other.
+    """
+    with tempfile.TemporaryDirectory(prefix="interview-") as folder:
+        alone, path = Course(Path(folder) / "course"), Path(folder) / f"{asked.chapter}.ipynb"
+        has_solutions = (course.solutions / path.name).exists()
+        _cut(course.pristine / path.name, alone.pristine / path.name, asked.name)
+        if has_solutions:
+            _cut(course.solutions / path.name, alone.solutions / path.name, asked.name)
+        if course.reference.is_dir():
+            alone.solutions.mkdir(exist_ok=True)
+            alone.reference.symlink_to(course.reference.resolve())
+        _cut(course.pristine / path.name, path, asked.name, answer)
+        report = grade([path], alone, seed=seed) if has_solutions else practise(path, alone)
+        found = _item(report, asked)
+        return Verdict(found.points, found.max_points, found.message if found.status != "passed" else "")
+
+
+def _cut(source: Path, target: Path, name: str, answer: str | None = None) -> None:
+    """A copy of a chapter's notebook with one of its exercises alone, and with this answer."""
+    notebook = v4.reads(source.read_text(encoding="utf-8"))
+    notebook.cells = [cell for cell in notebook.cells if exercise_of(cell) in ("", name)]
+    for cell in notebook.cells:
+        if answer is not None and role(cell) == "solution":
+            cell.source = answer
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(write(notebook), encoding="utf-8")
+
+
+def _item(report: Report, asked: Exercise) -> Item:
+    """What a report says of an exercise.
+
+    Raises:
+        RuntimeError: the machine couldn't grade it.
+    """
+    (result,) = report.submissions
+    found = next((each for each in result.items if each.grade_id == asked.name), None)
+    if result.status != "graded" or found is None:
+        raise RuntimeError(result.reason or f"{asked.name} could not be graded")
+    return found
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What came of a debug round: a complaint for each fault, empty if it is gone, and tests by name.
+
+    A good test passes on the learner's program and fails on the one with faults.
+    """
+
+    complaints: dict[str, str]
+    good: list[str] = field(default_factory=list)
+    other: list[str] = field(default_factory=list)
+
+
+def mended(path: Path, names: Sequence[str]) -> Mended:
+    """Look for faults in the program at `path`, in a process of its own, since it may do anything."""
+    with tempfile.TemporaryDirectory(prefix="interview-") as folder:
+        result = Path(folder) / "result.json"
+        command = [sys.executable, "-m", "course.interview.judged", str(path), str(result), *names]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+            told = (done.stderr.strip().splitlines() or ["the program ended the process"])[-1]
+        except subprocess.TimeoutExpired:
+            told = f"stopped after {SECONDS} seconds"
+        if result.exists():
+            return Mended(**json.loads(result.read_text(encoding="utf-8")))
+        return Mended(dict.fromkeys(names, told))
+
+
+def _look(path: Path, names: Sequence[str]) -> Mended:
+    source, chosen = path.read_text(encoding="utf-8"), [faults.named(name) for name in names]
+    try:
+        program = faults.load(source)
+    except Exception as error:  # the learner's program
+        return Mended(dict.fromkeys(names, f"{type(error).__name__}: {error}"))
+    complaints = {fault.name: faults.complaint(fault, program) for fault in chosen}
+    good: list[str] = []
+    other: list[str] = []
+    for name in (each for each in program.__dict__ if each.startswith("test_")):
+        spoiled = faults.load(f"{faults.planted(chosen)}\n\n{_tests(source)}")
+        is_good = not _fails(program, name) and _fails(spoiled, name)
+        (good if is_good else other).append(name)
+    return Mended(complaints, good, other)
+
+
+def _tests(source: str) -> str:
+    """The imports and the tests of a program's text."""
+    wanted: list[Any] = [
+        node
+        for node in ast.parse(source).body
+        if (isinstance(node, ast.Import | ast.ImportFrom) and getattr(node, "module", "") != "__future__")
+        or (isinstance(node, ast.FunctionDef) and node.name.startswith("test_"))
+    ]
+    return "\n\n".join(ast.unparse(node) for node in wanted)
+
+
+def _fails(program: faults.Program, name: str) -> bool:
+    try:
+        getattr(program, name)()
+    except Exception:  # whatever a learner's test raises: as in pytest, it has failed
+        return True
+    return False
+
+
+if __name__ == "__main__":
+    found = _look(Path(sys.argv[1]), sys.argv[3:])
+    Path(sys.argv[2]).write_text(json.dumps(found.__dict__), encoding="utf-8")

@@ -1,0 +1,70 @@
+"""What a round says and asks. Terminal and notebook show these, each in its own way, and send back the reply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from course.image import Picture
+from course.interview.history import Answer
+
+
+@dataclass(frozen=True)
+class Say:
+    """Text in Markdown. There is no reply."""
+
+    text: str
+    times: str = ""
+    """What is added where no clock is seen to run."""
+    picture: Callable[[], Picture] | None = None
+    """What shows the same, where a picture can be shown."""
+
+
+@dataclass(frozen=True)
+class Choose:
+    """One of some options; the reply is its place."""
+
+    text: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tick:
+    """Points that may be ticked; the reply is a list of booleans."""
+
+    text: str
+    points: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Write:
+    """A line of text; the reply is a string."""
+
+    text: str
+    label: str
+    again: bool = False
+    """Whether this was asked before and the reply was of no use; the text then says why, and nothing else."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A file to be edited; the reply comes when that is done."""
+
+    text: str
+    path: Path
+    again: bool = False
+
+
+Prompt = Say | Choose | Tick | Write | Edit
+Talk = Generator[Prompt, Any, list[Answer]]
+"""A round's conversation about one item, and the answers that come of it."""
+
+
+def code(text: str) -> str:
+    """Markdown that shows a text as it was typed, asterisks and backticks included."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    pad = " " if "`" in text else ""
+    return f"{fence}{pad}{text}{pad}{fence}" if text.strip() else "nothing"

@@ -1,0 +1,127 @@
+"""`course interview` in a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import click
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import CodeBlock, Markdown, MarkdownElement
+from rich.syntax import Syntax
+from rich.text import Text
+
+from course.files import Course
+from course.interview import formulas, history
+from course.interview.bank import Bank
+from course.interview.clock import Clock
+from course.interview.interview import MINUTES, Interview
+from course.interview.prompts import Choose, Edit, Prompt, Say, Tick, Write
+
+STOPPED = "Stopped. `course interview` goes on from here."
+clock = Clock()
+
+
+def hold(
+    course: Course, console: Console, rounds: Sequence[str], minutes: float, seed: int | None, timed: bool, new: bool
+) -> None:
+    """Hold an interview, or go on with the one that was interrupted."""
+    past = history.read(course)
+    if past.note:
+        console.print(f"[yellow]{past.note}[/]", soft_wrap=True)
+    interview = Interview(Bank(course), past, clock)
+    if past.open is None or new:
+        interview.draw(rounds, minutes, seed, timed)
+    elif rounds or seed is not None or minutes != MINUTES:
+        console.print("An interview is open, and goes on. `--new` begins another.", soft_wrap=True)
+    talk, reply = interview.talk(), None
+    unread = False
+    """Whether a verdict or a proof is on the screen that nothing was asked about."""
+    try:
+        while True:
+            prompt = talk.send(reply)
+            if unread and isinstance(prompt, Say) and prompt.text.startswith("#"):
+                _chosen("", ("go on",), console)  # nobody reads while the next item's time runs
+            reply = answered(prompt, console)
+            unread = isinstance(prompt, Say) and not prompt.text.startswith(("#", "This", "About"))
+    except StopIteration:
+        return
+    except (KeyboardInterrupt, EOFError, click.Abort):
+        interview.keep_time()
+        console.print(f"\n{STOPPED}", soft_wrap=True)
+
+
+def answered(prompt: Prompt, console: Console) -> Any:
+    """Show a prompt, and wait for the reply."""
+    match prompt:
+        case Say(text, times):
+            console.print()
+            _print(text + times, console)
+            return None
+        case Choose(text, options):
+            return _chosen(text, options, console)
+        case Tick(text, points):
+            return _ticked(text, points, console)
+        case Write(text, label):
+            console.print()
+            _print(text, console)
+            suffix = " " if label.endswith("=") else ": "
+            return click.prompt(label, default="", show_default=False, prompt_suffix=suffix)
+        case Edit(text, path):
+            console.print()
+            _print(text, console)
+            console.print(f"\nThe file: {path}", soft_wrap=True, highlight=False)
+            while click.prompt("Enter when you are done, e for $EDITOR", default="", show_default=False).strip() == "e":
+                click.edit(filename=str(path))
+            return None
+
+
+def _print(text: str, console: Console) -> None:
+    console.print(_Page(formulas.plain(text)))
+
+
+class _Code(CodeBlock):
+    """Code in which the rest of a line that is too long is set in further than its beginning."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width - 2
+        text = "\n".join(wrapped(line, width) for line in str(self.text).rstrip().splitlines())
+        yield Syntax(text, self.lexer_name, theme=self.theme, word_wrap=True, padding=1)
+
+
+class _Page(Markdown):
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "fence": _Code, "code_block": _Code}
+
+
+def wrapped(line: str, width: int) -> str:
+    """A line of code on as many as it needs."""
+    indent = line[: len(line) - len(line.lstrip())]
+    if len(line) <= width:
+        return line
+    return textwrap.fill(
+        line.strip(), width, initial_indent=indent, subsequent_indent=indent + 8 * " ", break_on_hyphens=False
+    )
+
+
+def _chosen(text: str, options: Sequence[str], console: Console) -> int:
+    console.print()
+    _print(text, console)
+    if len(options) == 1:
+        click.prompt(f"Enter: {options[0]}", default="", show_default=False, prompt_suffix=" ")
+        return 0
+    keys = [f"[bold]{place}[/] {option}" for place, option in enumerate(options, 1)]
+    line = "  ".join(keys)
+    fits = Text.from_markup(line).cell_len <= console.width
+    console.print(line if fits else "\n".join(keys), soft_wrap=True, highlight=False)
+    return int(click.prompt("number", type=click.IntRange(1, len(options)))) - 1
+
+
+def _ticked(text: str, points: Sequence[str], console: Console) -> list[bool]:
+    _print("\n".join([text, "", *(f"{place}. {point}" for place, point in enumerate(points, 1))]), console)
+    while True:
+        given = click.prompt("their numbers, as in 1 3; Enter for none", default="", show_default=False)
+        words = given.replace(",", " ").split()
+        if all(word.isdigit() and 1 <= int(word) <= len(points) for word in words):
+            return [str(place) in words for place in range(1, len(points) + 1)]
+        console.print(f"Numbers from 1 to {len(points)}.")

@@ -1,0 +1,241 @@
+"""The kinds of exercises: one class says all that is particular to a kind, and nobody else asks which one it is.
+
+What its author writes and the build adds (stub, check, mutants), what the page says of it, which packages and names an
+answer gets in a grade, what it earns, and what becomes of a right one. A new kind is a class here, entered in `KINDS`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from course.authoring import core_exercises
+from course.authoring.assemble import REFUSED, Files
+from course.authoring.cells import defined, free, imported, replacement_name
+from course.authoring.parts import Definition, defines, short
+from course.chapters import Key
+
+if TYPE_CHECKING:
+    from course.authoring.source import Cell, Exercise, Mutant
+
+
+@dataclass(frozen=True)
+class Share:
+    """Some of an exercise's parts, and what they earn if they are right while its other parts are the reference's."""
+
+    parts: list[str]
+    points: int
+
+
+@dataclass(frozen=True)
+class Kind:
+    """An exercise whose answer is a cell of its own, or (`replaces`) stands for a part of minitorch.
+
+    `names` are what its check takes from the answer. `parts` and `shares` are a core exercise's alone.
+    """
+
+    name: ClassVar[str]
+    hints: ClassVar[int] = 3
+    mutants: ClassVar[int] = 2
+    """How many an author writes at least."""
+    interview: ClassVar[str] = ""
+    """The round of the mock interview that asks all exercises of this kind; empty if none does."""
+
+    names: Sequence[str] = ()
+    parts: Sequence[str] = ()
+    replaces: str | None = None
+    shares: Sequence[Share] = ()
+
+    # The author
+
+    def refused(self) -> str:
+        """What is wrong with how an exercise of this kind is opened; empty if nothing is."""
+        return "a core exercise names its parts, no other does" if self.parts else ""
+
+    def complete(self, exercise: Exercise, files: Files, shared: set[str], chapter: Key) -> None:
+        """Write what the author of an exercise leaves to the build."""
+        exercise.task.expect(exercise.docstrings is None, f"docstrings of {exercise.name!r}: it is no core exercise")
+
+    def names_in(self, solution: str, check: str) -> list[str]:
+        """What the check needs from the solution: how a learner's cell is recognised as one."""
+        return sorted(defined(solution) & free(check))
+
+    def known(self, solution: str, setup: set[str], core: set[str]) -> tuple[set[str], set[str]]:
+        """The names that the solution cell and the check may use.
+
+        Args:
+            solution: the cell.
+            setup: what the setup cells define.
+            core: what those of them define that import no minitorch.
+        """
+        return setup, setup | defined(solution)
+
+    def validate(self, exercise: Exercise) -> None:
+        """Refuse an exercise that breaks a rule of its kind.
+
+        Raises:
+            SourceError: it breaks one.
+        """
+        if self.replaces is None:
+            return
+        assert exercise.solution is not None
+        part = replacement_name(self.replaces, exercise.names)
+        told = f"replaces {self.replaces}, but the check uses no solution of such a name"
+        exercise.solution.expect(part, told)
+        delegates = any(mutant.name.startswith("Delegates") for mutant in exercise.mutants)
+        told = f"exercise {exercise.name!r} replaces a part: one mutant 'Delegates...' calls the original"
+        exercise.task.expect(delegates, told)
+
+    # The page
+
+    def where(self) -> str:
+        """Where an answer belongs, for the line below the task."""
+        return ""
+
+    # A grade
+
+    def folder(self, exercise: str, shared: str) -> str:
+        """The packages that an answer sees: `shared`, or a folder of the exercise's own, without what it replaces."""
+        return exercise if self.replaces else shared
+
+    def sets_up(self, is_core: bool) -> bool:
+        """Whether a setup cell runs, which imports minitorch unless `is_core`."""
+        return True
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The names that are taken from the answer's cell, and whose calls are seen."""
+        return tuple(self.names)
+
+    @property
+    def must_run(self) -> bool:
+        """Whether an answer is wrong whose cell raises."""
+        return True
+
+    # The learner
+
+    def answer_in(self, history: Iterable[str]) -> str | None:
+        """The last of the cells run that defines all that is asked for."""
+        return next((text for text in reversed(list(history)) if self.is_answered_by(text)), None)
+
+    def is_answered_by(self, text: str) -> bool:
+        """Whether a cell defines all that is asked for."""
+        try:
+            return set(self.names) <= defined(text)
+        except SyntaxError:  # the learner's cells may hold anything
+            return False
+
+    def kept(self) -> str:
+        """What a right answer stands for, once it is kept."""
+        return f"; it stands for {self.replaces}" if self.replaces else ""
+
+
+class Predict(Kind):
+    """Say what a program shows."""
+
+    name = "predict"
+    interview = "predict"
+
+
+class Build(Kind):
+    """Write something from nothing."""
+
+    name = "build"
+
+
+class Repair(Kind):
+    """Find and mend a fault."""
+
+    name = "repair"
+
+
+class Measure(Kind):
+    """Find a number by experiment."""
+
+    name = "measure"
+
+
+class Core(Kind):
+    """Write parts of mytorch, which go into the learner's own package."""
+
+    name = "core"
+
+    def refused(self) -> str:
+        return "" if self.parts else "a core exercise names its parts, no other does"
+
+    def complete(self, exercise: Exercise, files: Files, shared: set[str], chapter: Key) -> None:
+        """Make the solution cell with its stub, the first line of the check, and what mutants leave out."""
+        task, check, name = exercise.task, exercise.check, exercise.name
+        task.expect(exercise.solution is None, f"exercise {name!r}: the build makes the solution of a core exercise")
+        if check is None:
+            raise task.error(f"exercise {name!r} has no check cell")
+        check.expect(not imported(check.text) & {*REFUSED}, "the check of a core exercise imports no minitorch")
+        parts, docstrings = list(self.parts), exercise.docstrings.text if exercise.docstrings else ""
+        text = core_exercises.solution(files, parts, shared, docstrings)
+        self._specify(exercise, docstrings)
+        exercise.solution = replace(task, cell_type="code", text=text, metadata={"solution": name})
+        exercise.check = replace(check, text=f"{core_exercises.check_line(parts, chapter)}\n{check.text}")
+        for mutant in exercise.mutants:
+            self._fill(mutant, task, name)
+            mutant.text = core_exercises.completed(files, parts, mutant.text, shared)
+
+    def _specify(self, exercise: Exercise, docstrings: str) -> None:
+        known = {short(part) for part in self.parts}
+        for node in ast.parse(docstrings).body:
+            fits = isinstance(node, Definition) and node.name in known and len(node.body) == 1
+            (exercise.docstrings or exercise.task).expect(
+                fits and ast.get_docstring(node),  # type: ignore[arg-type]
+                f"docstrings of {exercise.name!r}: each is named as a part, {sorted(known)}, and is a docstring alone",
+            )
+
+    def _fill(self, mutant: Mutant, task: Cell, name: str) -> None:
+        ours = [short(part) for part in self.parts if defines(mutant.text, part)]
+        task.expect(ours, f"mutant {mutant.name!r} of {name!r} defines no part of the exercise")
+        told = f"mutant {mutant.name!r} of {name!r} spoils no part that it defines: spoils= is one of {ours}"
+        task.expect({*mutant.spoils} <= {*ours}, told)
+        mutant.spoils = mutant.spoils or ours
+
+    def names_in(self, solution: str, check: str) -> list[str]:
+        return [short(part) for part in self.parts]
+
+    def known(self, solution: str, setup: set[str], core: set[str]) -> tuple[set[str], set[str]]:
+        """The solution finds the names of its part's file, which nobody lists."""
+        return free(solution), core | {"mytorch"}
+
+    def where(self) -> str:
+        return "".join(f" · `{part.partition(':')[2]}` in `{part.partition(':')[0]}`" for part in self.parts)
+
+    def folder(self, exercise: str, shared: str) -> str:
+        """The arrays of GPUs are all of minitorch that there is."""
+        return self.name
+
+    def sets_up(self, is_core: bool) -> bool:
+        return is_core
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """None: parts are taken from the cell's text, and seen in the package."""
+        return ()
+
+    @property
+    def must_run(self) -> bool:
+        return False
+
+    def is_answered_by(self, text: str) -> bool:
+        return all(defines(text, part) for part in self.parts)
+
+    def kept(self) -> str:
+        return f"; in my/mytorch {' and '.join(self.parts)} {'is' if len(self.parts) == 1 else 'are'} yours"
+
+
+KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Predict, Core, Build, Repair, Measure)}
+"""By the name that `kind=` gives."""
+
+
+def kind_of(about: Mapping[str, Any]) -> Kind:
+    """What an exercise asks for, from what its task cell says. Notebooks as once built name no parts."""
+    shares = [Share(**share) for share in about.get("shares") or []]
+    parts = about.get("parts") or []
+    return KINDS[about["kind"]](about["names"], parts, about.get("replaces"), shares)

@@ -1,0 +1,1 @@
+"""What a learner does, and what is kept of it."""

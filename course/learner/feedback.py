@@ -1,0 +1,163 @@
+"""What a learner reads about one exercise: the values that differ, which mistake it looks like, and the hints.
+
+It is read from the grade's messages and from the notebooks as built, so that a saved report is enough to make it.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from course.files import Course
+from course.grading import credit
+from course.grading.credit import Part
+from course.grading.grade import Item
+from course.reports.printable import ANSI, printable
+
+MAX_CHARACTERS = 2000
+"""How much of a message is shown."""
+
+_COUNTED = re.compile(
+    r"(?P<expected>.+) as expected, but (?P<wrong>\d+) of (?P<all>\d+) values differ; "
+    r"(?:first difference at (?P<where>\[.*?\]): )?expected (?P<first>.*), got (?P<got>.*)",
+    re.DOTALL,
+)
+_PLAIN = re.compile(r"expected (?P<expected>.*?), got (?P<got>.*)", re.DOTALL)
+_INSIDE = re.compile(r"at (\[.*?\]): ")
+_STATUSES = {
+    "passed": "Right",
+    "failed": "Not yet",
+    "error": "It stopped with an error",
+    "timeout": "It ran too long",
+    "missing": "Not in the notebook",
+    "skipped": "Not solved yet",
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A value that differs: what was expected, what came, and where."""
+
+    name: str
+    expected: str
+    got: str
+    where: str = ""
+    like: str = ""  # shape, dtype and device, where they are right
+    count: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the notebook as built says about an exercise."""
+
+    title: str
+    hints: list[str] = field(default_factory=list)
+    mistakes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a message says of an exercise or of one of its parts: known mistakes, values that differ, other text."""
+
+    mistakes: list[str]
+    differences: list[Difference]
+    text: str
+    part: Part | None = None
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """One exercise on a learner's page."""
+
+    item: Item
+    title: str
+    verdict: str
+    told: list[Told]
+    hints: list[str]
+
+
+def feedback(item: Item, tasks: dict[str, Task]) -> Feedback:
+    """What to tell about an exercise, or about each of its parts where the message does."""
+    task = tasks.get(item.grade_id, Task(item.grade_id))
+    each: list[Item | Part] = [item]
+    if item.parts and credit.told(item.parts, "") == item.message:
+        each = [*item.parts]
+    return Feedback(
+        item=item,
+        title=task.title,
+        verdict=_STATUSES.get(item.status, item.status),
+        told=[_told(it, task) for it in each],
+        hints=[] if item.status in ("passed", "missing") else task.hints,
+    )
+
+
+def verdict_of(part: Part) -> str:
+    """A part's name and verdict."""
+    return f"{credit.name(part)}: {_STATUSES.get(part.status, part.status).lower()}"
+
+
+def _told(it: Item | Part, task: Task) -> Told:
+    """What a message says. What it says in other words than values stays text."""
+    message, found = f"{clean(it.message)}\n", []
+    while mistake := next((says for says in task.mistakes if message.startswith(f"{says}\n")), ""):
+        found.append(mistake)
+        message = message.removeprefix(f"{mistake}\n")
+    message = message.rstrip("\n")
+    values, more = re.fullmatch(r"(.*?)(?:\n(and \d+ more))?", message, re.DOTALL).groups("")  # type: ignore[union-attr]
+    differences = _differences(values) if it.status == "failed" and values else []
+    text = more if differences else message
+    return Told(found, differences, "" if it.status == "skipped" else text, it if isinstance(it, Part) else None)
+
+
+def clean(text: str, limit: int = MAX_CHARACTERS) -> str:
+    """Text without ANSI's colours, control and bidirectional characters made visible, and cut at `limit` characters."""
+    shown = printable(ANSI.sub("", text))
+    cut = len(shown) - limit
+    return f"{shown[:limit]}… ({cut} more characters)" if cut > 0 else shown
+
+
+def tasks_of(course: Course) -> dict[str, Task]:
+    """The exercises of the notebooks as built, by name; none where there are no notebooks."""
+    return {name: task for path in sorted(course.pristine.glob("*.ipynb")) for name, task in _tasks(path)}
+
+
+def titles_of(course: Course) -> dict[str, str]:
+    """The titles of the notebooks as built, by chapter."""
+    found = {}
+    for path in sorted(course.pristine.glob("*.ipynb")):
+        first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+        found[path.stem] = first.partition("\n")[0].lstrip("# ").removeprefix("Exercises · ")
+    return found
+
+
+def _tasks(path: Path) -> list[tuple[str, Task]]:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    abouts = [(cell["metadata"].get("minitorch", {}), "".join(cell["source"])) for cell in cells]
+    return [
+        (
+            about["exercise"],
+            Task(text.partition("\n")[0].lstrip("# "), about["hints"], [each["says"] for each in about["mutants"]]),
+        )
+        for about, text in abouts
+        if about.get("role") == "task"
+    ]
+
+
+def _differences(message: str) -> list[Difference]:
+    """The values that a message of `bundle.difference` names; none if a line of it says something else."""
+    found: list[Difference] = []
+    for line in re.split(r"\n(?! )", message):  # a line that is indented goes on with the value before it
+        name, _, text = line.partition(": ")
+        places = []
+        while inside := _INSIDE.match(text):
+            places.append(inside[1])
+            text = text[inside.end() :]
+        if many := _COUNTED.fullmatch(text):
+            where = "".join([*places, many["where"] or ""])
+            count = f"{many['wrong']} of {many['all']} values differ"
+            found.append(Difference(name, many["first"], many["got"], where, many["expected"], count))
+        elif one := _PLAIN.fullmatch(text):
+            found.append(Difference(name, one["expected"], one["got"], "".join(places)))
+        else:
+            return []
+    return found

@@ -1,0 +1,21 @@
+"""What is meant by a name on the command line: a chapter, or an exercise that is spelled almost so."""
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+from course.chapters import key
+from course.files import Course
+
+
+def chapter(course: Course, name: str) -> str:
+    """The chapter called so: 06, 20b, 06_computation_graph, or the path of its notebook; empty if there is none."""
+    stem = Path(name).stem
+    chapters = (path.stem for path in sorted(course.pristine.glob("*.ipynb")))
+    return next((each for each in chapters if stem in (each, str(key(each)))), "")
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The known names that are spelled almost as `name`, as the end of a sentence; empty if none is."""
+    close = difflib.get_close_matches(name, list(known))
+    return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -1,0 +1,23 @@
+"""A pytest plugin (`-p course.learner.selected tests/mytorch`): only the tests of the parts that are the learner's."""
+
+import pytest
+
+from course.authoring import definitions
+from course.files import Course
+from course.learner import package
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that are marked with no part of the learner's."""
+    course = Course.find()
+    mine = package.solved(course)
+    seeing = {test for part in mine for test in definitions.seen(course).get(part, [])}
+    marked = [item for item in items if any(part in mine for mark in item.iter_markers("part") for part in mark.args)]
+    chosen = [item for item in items if item in marked or item.nodeid in seeing]
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = chosen
+
+
+def pytest_report_header() -> str:
+    """Say whose package is tested."""
+    return "your parts of mytorch: " + ", ".join(package.solved(Course.find()))

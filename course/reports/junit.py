@@ -1,0 +1,56 @@
+"""A grade as JUnit's XML, which CI services show: a suite for each submission, a case for each exercise.
+
+The elements: https://github.com/testmoapp/junitxml
+"""
+
+from xml.etree import ElementTree
+
+from course.grading.grade import Item, Report, Result
+from course.learner.feedback import clean
+
+_ELEMENTS = {"failed": "failure", "missing": "failure", "timeout": "error", "error": "error", "skipped": "skipped"}
+
+
+def to_junit(report: Report) -> str:
+    """The report as XML. A submission without exercises is a case that ended in an error, with the reason."""
+    root = ElementTree.Element("testsuites", name="course grade")
+    for result in report.submissions:
+        _suite(root, result)
+    _count(root, [case for suite in root for case in suite.iter("testcase")])
+    root.set("time", f"{sum(result.seconds for result in report.submissions):.2f}")
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _suite(root: ElementTree.Element, result: Result) -> None:
+    suite = ElementTree.SubElement(root, "testsuite", name=result.path, time=f"{result.seconds:.2f}")
+    if result.status == "graded":
+        properties = ElementTree.SubElement(suite, "properties")
+        for name, value in (("score", result.score), ("max_score", result.max_score)):
+            ElementTree.SubElement(properties, "property", name=name, value=str(value))
+        for item in result.items:
+            _case(suite, result, item)
+    else:
+        case = ElementTree.SubElement(suite, "testcase", classname=result.path, name=result.status)
+        ElementTree.SubElement(case, "error", type=result.status, message=_first_line(result.reason))
+    _count(suite, list(suite.iter("testcase")))
+
+
+def _case(suite: ElementTree.Element, result: Result, item: Item) -> None:
+    case = ElementTree.SubElement(suite, "testcase", classname=str(result.chapter), name=item.grade_id)
+    if item.status == "passed":
+        return
+    what = ElementTree.SubElement(case, _ELEMENTS.get(item.status, "error"), message=_first_line(item.message))
+    if what.tag != "skipped":
+        what.set("type", item.status)
+        what.text = clean(item.message)
+
+
+def _count(element: ElementTree.Element, cases: list[ElementTree.Element]) -> None:
+    element.set("tests", str(len(cases)))
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        element.set(name, str(sum(case.find(tag) is not None for case in cases)))
+
+
+def _first_line(text: str) -> str:
+    return clean(text).partition("\n")[0]

@@ -1,0 +1,95 @@
+"""A grader's report as a table for people, and in the formats of other programs."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from course.files import Course, write_atomically
+from course.grading.find import notebooks
+from course.grading.grade import Report, Result
+from course.reports.csv import to_csv
+from course.reports.gradescope import to_gradescope
+from course.reports.html import write_html
+from course.reports.junit import to_junit
+from course.sandbox.outside import description
+
+_WITH_TABLES = 10  # submissions; the tables of a class would scroll away
+_COLOURS = {"passed": "green", "skipped": "dim", "graded": "bold", "not graded": "yellow", "rejected": "red"}
+
+
+def print_report(report: Report, console: Console) -> None:
+    """Print each submission, of a few their exercises too, and the seed that repeats the grade."""
+    for result in report.submissions:
+        console.print(_headline(result), soft_wrap=True)
+        if result.items and len(report.submissions) <= _WITH_TABLES:
+            console.print(_table(result))
+    console.print(f"seed {report.seed} · {description()}", style="dim")
+
+
+def print_practice(report: Report, console: Console) -> None:
+    """Print what is not right, with the reason, and a table with the points of each notebook and of all."""
+    for result in report.submissions:
+        if result.status != "graded":
+            console.print(_headline(result), soft_wrap=True)
+        for item in result.items:
+            if item.status not in ("passed", "skipped"):
+                console.print(f"[bold]{escape(result.path)}[/]: {item.grade_id}: [red]{item.status}[/]", soft_wrap=True)
+                console.print(f"{escape(item.message)}\n", soft_wrap=True)
+    table = Table("notebook", show_footer=True)
+    solved = [[item.status == "passed" for item in result.items] for result in report.submissions]
+    columns = {
+        "solved": [(sum(each), len(each)) for each in solved],
+        "points": [(result.score, result.max_score) for result in report.submissions],
+    }
+    for name, counts in columns.items():
+        done, every = (sum(each) for each in zip(*counts, strict=True))
+        table.add_column(name, f"{done} of {every}", justify="right", no_wrap=True)
+    for result, *row in zip(report.submissions, *columns.values(), strict=True):
+        table.add_row(escape(result.path), *(f"{done} of {every}" for done, every in row))
+    console.print(table)
+
+
+def write_reports(
+    report: Report, course: Course, junit: Path | None, csv: Path | None, gradescope: Path | None, html: Path | None
+) -> None:
+    """Write the formats that a path is given for; Gradescope's last.
+
+    Raises:
+        NotGradedError: a submission that the machine could not grade is no result for Gradescope.
+    """
+    if html is not None:
+        write_html(report, html, course)
+    for path, convert in ((junit, to_junit), (csv, to_csv), (gradescope, to_gradescope)):
+        if path is not None:
+            write_atomically(path, convert(report))
+
+
+def progress_bar(paths: Iterable[Path]) -> tuple[Progress, Callable[[Report], None]]:
+    """A bar on stderr, shown on a terminal alone, and what moves it."""
+    console = Console(stderr=True)
+    columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=console, disable=not console.is_terminal)
+    task = bar.add_task("grading", total=len(notebooks(paths)))
+    return bar, lambda report: bar.update(task, completed=len(report.submissions))
+
+
+def _headline(result: Result) -> str:
+    points = f", {result.score} of {result.max_score} points" if result.items else ""
+    reason = f" ({escape(result.reason)})" if result.reason else ""
+    return f"[bold]{escape(result.path)}[/]: [{_COLOURS[result.status]}]{result.status}[/]{points}{reason}"
+
+
+def _table(result: Result) -> Table:
+    table = Table()
+    table.add_column("exercise", no_wrap=True)
+    table.add_column("points", justify="right", no_wrap=True)
+    table.add_column("result")
+    for item in result.items:
+        colour = _COLOURS.get(item.status, "red")
+        message = f": {escape(item.message)}" if item.message else ""
+        table.add_row(item.grade_id, f"{item.points}/{item.max_points}", f"[{colour}]{item.status}[/]{message}")
+    return table

@@ -1,0 +1,72 @@
+"""The pages of the exercises: the task, the stub and the check of each. No answer, no hint, no mutant is on them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from course.authoring.notebook import exercise_of, role, tasks
+from course.authoring.places import address, openers
+from course.chapters import key
+from course.files import CODE
+from course.site.links import moved
+from course.site.markdown import code, contents, folded, page, table
+
+_HINT = re.compile(r" · a hint: .*?\*$", re.MULTILINE)
+_NUMBER = re.compile(r"^### Exercise (\d+) · (.*)$", re.MULTILINE)
+
+
+def pages(chapter: str, notebook: Any) -> dict[str, str]:
+    """By file name, the page of each exercise of a chapter, and `index`, which lists them."""
+    found = {name: _page(chapter, name, notebook) for name in tasks(notebook)}
+    return {"index": _index(chapter, notebook), **found}
+
+
+def title(notebook: Any, name: str) -> str:
+    """An exercise's title, without its number."""
+    match = _NUMBER.search(_cell(notebook, name, "task").source)
+    assert match, f"{name} has no heading"
+    return match[2]
+
+
+def _index(chapter: str, notebook: Any) -> str:
+    words = (cell.source for cell in notebook.cells if cell.cell_type == "markdown" and not role(cell))
+    rows = [
+        f"{number} | [{title(notebook, name)}]({name}.md) | {about['kind']} | {about['points']}"
+        for number, (name, about) in enumerate(tasks(notebook).items(), 1)
+    ]
+    return page(
+        *(moved(each, "exercises") for each in words),
+        _open(chapter),
+        table("no. | exercise | kind | points", rows),
+        contents(tasks(notebook)),
+    )
+
+
+def _page(chapter: str, name: str, notebook: Any) -> str:
+    task = _HINT.sub("*", _NUMBER.sub(r"# \2", _cell(notebook, name, "task").source))
+    setup = "\n\n\n".join(cell.source for cell in notebook.cells if role(cell) == "setup")
+    check = _cell(notebook, name, "check")
+    shown = "\n".join(output.data["text/plain"] for output in check.outputs)
+    return page(
+        moved(task, "exercises"),
+        _open(chapter),
+        "## Where you write",
+        code(_cell(notebook, name, "solution").source),
+        folded("The cells above it", code(setup)),
+        folded("The check below it, and what a right answer shows", page(code(check.source), code(shown, "text"))),
+        f"Stuck? `course hint {name}` gives a hint, and a stronger one each time.",
+    )
+
+
+def _open(chapter: str) -> str:
+    """How to open the notebook: in a browser where the repository has an address, and in a clone."""
+    path = f"exercises/{chapter}.ipynb"
+    ways = [f"[Lesson {key(chapter)}](/lessons/{chapter}.ipynb)"]
+    ways += [f"[Open in {where}]({there})" for where, there in openers(address(CODE), path).items()]
+    where = f"In a clone of the course, `make lab` opens JupyterLab. The notebook is `{path}`."
+    return page(f"{{.open}}\n{' '.join(ways)}", where)
+
+
+def _cell(notebook: Any, name: str, kind: str) -> Any:
+    return next(cell for cell in notebook.cells if role(cell) == kind and exercise_of(cell) == name)

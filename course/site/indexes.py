@@ -1,0 +1,131 @@
+"""Pages that lead to others: the topics by the notes' terms, the questions, the exercises, the front page."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import yaml
+
+from course.authoring.notebook import tasks
+from course.authoring.places import address, openers
+from course.chapters import key
+from course.files import CODE
+from course.site import exercises, frames
+from course.site.lessons import Question, heading_target, proof_target, text, title
+from course.site.markdown import contents, folded, page, table
+from course.site.shown import Pictures
+
+Notebooks = dict[str, Any]
+"""The notebooks of the chapters that are written, by name."""
+
+
+def topics(lessons: Notebooks, unsolved: Notebooks) -> str:
+    """The index by the terms of the Chinese notes, from `notebooks/topics.yml`."""
+    known = yaml.safe_load((CODE / "notebooks" / "topics.yml").read_text(encoding="utf-8"))
+    rows: list[tuple[list[int], str]] = []
+    myths = []
+    for name, places in known.items():
+        for place in places:
+            chapter = place["chapter"]
+            section, term = place["heading"], place.get("notes", "")
+            proof = f"[`{place['proof']}`](#{proof_target(chapter, lessons[chapter], place['proof'])})"
+            titles = {each: exercises.title(unsolved[chapter], each) for each in place["exercises"]}
+            asked = (f"[{words}](/exercises/{chapter}/{each}.md)" for each, words in titles.items())
+            target, rest = heading_target(chapter, place["heading"]), f"{key(chapter)} | {proof} | {', '.join(asked)}"
+            if name.startswith("Myth"):
+                claim = section.partition(" · ")[2].strip('"') or section
+                myths.append(f"[{claim}](#{target}) | {rest}")
+            else:
+                number = [int(part) for part in re.findall(r"\d+", term.partition(" ")[0])] or [99]
+                rows.append((number, f"{term} | [{section}](#{target}) | {rest}"))
+    ordered = (row for _, row in sorted(rows, key=lambda each: each[0]))
+    return page(
+        "# Topics",
+        "Each term of the notes: the section that teaches it, the cell that shows it, the exercises that grade it.",
+        table("term | section | chapter | shown by | exercises", dict.fromkeys(ordered)),
+        "## Myths",
+        "You'll hear these claims, and they are wrong.",
+        table("the claim | chapter | shown by | exercises", dict.fromkeys(myths)),
+    )
+
+
+def questions(lessons: Notebooks, found: list[Question]) -> str:
+    """All questions, chapter by chapter, with their answers folded."""
+    parts = [f"# Interview questions\n\n{len(found)} questions. Answer aloud first, then open the answer."]
+    for chapter, notebook in lessons.items():
+        parts.append(f"## {key(chapter)} · {title(notebook)}")
+        parts += [
+            folded(each.words, f"{text(each.answer, chapter)}\n\n[In the lesson](#{each.target})")
+            for each in found
+            if each.chapter == chapter
+        ]
+    return page(*parts)
+
+
+def exercise_list(unsolved: Notebooks) -> str:
+    """The chapters' exercises, how many there are and their points."""
+    rows, listed = [], []
+    for chapter, notebook in unsolved.items():
+        about = tasks(notebook).values()
+        subject, points = title(notebook).removeprefix("Exercises · "), sum(each["points"] for each in about)
+        rows.append(f"{key(chapter)} | [{subject}](/exercises/{chapter}/index.md) | {len(about)} | {points}")
+        listed.append(f"{key(chapter)} · {subject} </exercises/{chapter}/index>")
+    return page(
+        "# Exercises",
+        "Each exercise has a page. You do it in its notebook, and it is graded on inputs that nobody has seen before.",
+        table("no. | chapter | exercises | points", rows),
+        contents(listed),
+    )
+
+
+def lesson_list(lessons: Notebooks) -> str:
+    """The chapters and their subjects; those that are not written yet have no link."""
+    subjects = yaml.safe_load((CODE / "notebooks" / "chapters.yml").read_text(encoding="utf-8"))
+    rows = (
+        f"{key(chapter)} | [{subject}](/lessons/{chapter}.ipynb)"
+        if chapter in lessons
+        else f"{key(chapter)} | {subject} *(not written yet)*"
+        for chapter, subject in subjects.items()
+    )
+    listed = (f"{key(chapter)} · {title(notebook)} </lessons/{chapter}>" for chapter, notebook in lessons.items())
+    return page("# Lessons", table("no. | chapter", rows), contents(listed))
+
+
+def front(lessons: Notebooks, unsolved: Notebooks, found: list[Question], pictures: Pictures) -> str:
+    """The front page: what you build, as text that is written and pictures that move, and how to begin."""
+    about = yaml.safe_load((frames.STORE / "front.yml").read_text(encoding="utf-8"))
+    graded = [each for notebook in unsolved.values() for each in tasks(notebook).values()]
+    moving = "\n".join(_moves(each, lessons, pictures) for each in about["moves"] if each["chapter"] in lessons)
+    source = (frames.STORE / "front.md").read_text(encoding="utf-8")
+    services = openers(address(CODE), f"notebooks/{min(lessons)}.ipynb")
+    ways = " ".join(f"[{name}]({there})" for name, there in services.items())
+    values = {
+        "WRITTEN": html.escape(_printed(lessons[about["writes"]["chapter"]], about["writes"]["proof"])),
+        "MOVES": moving,
+        "LESSONS": len(lessons),
+        "EXERCISES": len(graded),
+        "POINTS": sum(each["points"] for each in graded),
+        "QUESTIONS": len(found),
+        "FIRST": min(lessons),
+        "CLONE": f"git clone {address(CODE)}\n" if address(CODE) else "",
+        "WAYS": f"In a browser, without installing anything: {ways}" if ways else "",
+    }
+    return re.sub(r"@([A-Z]+)@", lambda match: str(values[match[1]]), source)
+
+
+def _printed(notebook: Any, proof: str) -> str:
+    """What the cell of this name printed."""
+    cell = next(cell for cell in notebook.cells if proof in cell.metadata.get("tags", []))
+    return "".join(output.text for output in cell.outputs if output.output_type == "stream").rstrip()
+
+
+def _moves(about: dict[str, str], lessons: Notebooks, pictures: Pictures) -> str:
+    """The first picture of a chapter that can be moved, below a sentence about it."""
+    alts = [each for each in frames.texts(lessons[about["chapter"]], "text/plain") if frames.MOVES in each]
+    found = frames.moving(about["chapter"], alts[0]) if alts else None
+    if not found:
+        return ""
+    link = f'<a href="lessons/{about["chapter"]}.html">{html.escape(about["says"])}</a>'
+    return f"<div><p>{link}</p>{pictures.moving(found, plays=True)}</div>"

@@ -1,0 +1,1166 @@
+"""`course interview`: what it draws, its rounds, the clock, what is kept, and what is exported."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import ipywidgets
+import numpy as np
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+import minitorch as torch
+from course.__main__ import main
+from course.files import CODE, Course
+from course.interview import bank as banks
+from course.interview import (
+    calibration,
+    estimates,
+    faults,
+    formulas,
+    history,
+    judged,
+    notebook,
+    programs,
+    rounds,
+    schedule,
+    terminal,
+)
+from course.interview import export as export_module
+from course.interview.bank import Bank
+from course.interview.cards import Card, Point
+from course.interview.clock import Clock, Watch
+from course.interview.export import export
+from course.interview.history import Answer, History, Item
+from course.interview.interview import Interview
+from course.interview.prompts import Choose, Edit, Say, Tick, Write
+from course.site.lessons import Question, key
+
+NOON = 1_800_000_000.0
+
+
+class Time:
+    """A clock that moves when told to, and by `each` at each reading. The interview saves it every `every` seconds."""
+
+    def __init__(self, each: float = 0.0, every: float = 3600.0) -> None:
+        self.at, self.each, self.every = 0.0, each, every
+
+    def ticks(self) -> float:
+        self.at += self.each
+        return self.at
+
+    @property
+    def clock(self) -> Clock:
+        return Clock(lambda: NOON + self.at, self.ticks, self.every)
+
+
+@pytest.fixture(scope="module")
+def bank() -> Bank:
+    return Bank(Course(CODE))
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    """The course with an empty `my`."""
+    for folder in ("notebooks", "exercises", "solutions"):
+        (tmp_path / folder).symlink_to(CODE / folder)
+    return Course(tmp_path)
+
+
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> Time:
+    made = Time()
+    monkeypatch.setattr(terminal, "clock", made.clock)
+    return made
+
+
+def hold(course: Course, *options: str, replies: str = "") -> Result:
+    return CliRunner().invoke(main, ["--root", str(course.root), "interview", *options], input=replies)
+
+
+def kept(course: Course) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((course.mine / "interview" / "history.json").read_text())
+    return read
+
+
+# The bank
+
+
+def test_a_question_has_three_points_a_proof_and_a_topic(bank: Bank) -> None:
+    for card in bank.of("question"):
+        assert len(card.points) == 3 and all(point.text for point in card.points), card.words
+        assert card.topics, card.words
+        assert bank.proofs(card), card.words
+        assert all(proof.printed or proof.source for proof in bank.proofs(card))
+
+
+def test_every_question_of_the_lessons_is_a_card(bank: Bank) -> None:
+    asked = [
+        words
+        for lesson in bank.lessons.values()
+        for cell in lesson.cells
+        if cell.cell_type == "markdown"
+        for words in re.findall(r"^\*\*Interview · (.+)\*\*$", cell.source, re.MULTILINE)
+    ]
+    assert len(asked) > 170
+    assert [card.words for card in bank.of("question")] == asked
+
+
+def test_each_lesson_has_five_rapid_fire_lines(bank: Bank) -> None:
+    by_chapter = {chapter: [card for card in bank.of("line") if card.chapter == chapter] for chapter in bank.lessons}
+    assert {chapter: len(lines) for chapter, lines in by_chapter.items() if len(lines) != 5} == {}
+    for card in bank.of("line"):
+        assert card.words.endswith("?") and card.points[0].text and "](" not in card.points[0].text, card.words
+
+
+def test_each_myth_is_asked(bank: Bank) -> None:
+    """A question of the bank asks about each wrong statement of the notes, wherever the course refutes it."""
+    asked = {(card.chapter, card.words) for card in bank.of("question")}
+    found = banks.myths(bank.places)
+    assert len(found) >= 26
+    for myth, places in found.items():
+        for place in places:
+            assert place["questions"], myth
+            assert {(place["chapter"], words) for words in place["questions"]} <= asked, myth
+
+
+def test_the_whiteboard_opens_exercises_that_are_there(bank: Bank) -> None:
+    assert {card.words for card in bank.of("whiteboard")} == set(banks.WHITEBOARD)
+
+
+def test_every_predict_exercise_is_a_card(bank: Bank) -> None:
+    kinds = {card.words: card.about.kind.name for card in bank.of("predict")}
+    assert len(kinds) >= 26 and set(kinds.values()) == {"predict"}
+
+
+def test_every_card_leads_to_a_chapter_that_is_there_or_planned(bank: Bank) -> None:
+    planned = yaml.safe_load((CODE / "notebooks" / "chapters.yml").read_text())
+    keys = {str(key(chapter)) for chapter in planned}
+    assert {str(key(card.chapter)) for card in bank.cards.values()} <= keys
+
+
+@pytest.mark.parametrize(
+    ("answer", "labels"),
+    [
+        (
+            "- *Thirty seconds:* A.\n- *Longer:* B.\n- *They ask next:* C? D.\n- *The trap:* E.\n- *Proof:* x.",
+            "A. C? D. E.",
+        ),
+        ("- *Thirty seconds:* A.\n- *Longer:* B.\n- *The trap:* E. *Proof:* x.", "A. B. E."),
+        ("- *Thirty seconds:* A. B.\n  goes on. *They ask next:* C?", "A. B. goes on. C?"),
+        ("- *Thirty seconds:* A. B. C. D.", "A. B. C. D."),
+    ],
+)
+def test_three_points_come_of_any_answer(answer: str, labels: str) -> None:
+    found = banks.points(Question("06_x", "Q?", answer))
+    assert len(found) == 3 and " ".join(point.text for point in found) == labels
+
+
+def test_a_rapid_fire_line_can_be_understood_without_the_line_before(bank: Bank) -> None:
+    sequel = re.compile(r"^(And|Does that|Is that|Does it|Is it|Which of six)\b|\bthat number\b|\babove\b")
+    assert [card.words for card in bank.of("line") if sequel.search(f"{card.words} {card.points[0].text}")] == []
+
+
+def test_a_predict_exercise_asks_for_one_value(bank: Bank) -> None:
+    """The round reads one line, `prediction = …`; an exercise that wants a function can't be answered there."""
+    asked = {card.about.name: card.about for card in bank.of("predict")}
+    assert len(asked) >= 25
+    assert {"training_predict_numbers", "dtypes_predict_promotion"}.isdisjoint(asked)
+    assert [name for name, each in asked.items() if "prediction" not in each.check] == []
+
+
+# What is drawn
+
+
+def cards_of(*topics: str) -> dict[str, Card]:
+    return {name: Card(name, "line", "06_x", name, (Point("Answer", "A."),), frozenset({name[0]})) for name in topics}
+
+
+def test_weak_topics_come_first_and_what_rests_last() -> None:
+    cards = cards_of("a1", "a2", "b1", "b2", "c1")
+    past = [Answer("a1", "rapid", NOON, 1.0), Answer("b1", "rapid", NOON, 0.0)]
+    drawn = [each.name for each in schedule.order(cards.values(), past, cards, NOON + 60, np.random.default_rng(0))]
+    assert {*drawn[:2]} == {"b1", "b2"}  # the topic that went wrong
+    assert drawn[2:4] == ["c1", "a2"]  # never asked, then the topic that went well
+    assert drawn[4] == "a1"  # right a minute ago
+
+
+def test_what_was_wrong_comes_back_first_though_its_topic_went_well() -> None:
+    cards = cards_of("a1", "a2", "a3", "a4", "a5", "b1", "c1")
+    past = [Answer(name, "rapid", NOON, 1.0) for name in ("a1", "a2", "a3")] + [Answer("a4", "rapid", NOON, 0.0)]
+    past += [Answer("b1", "rapid", NOON - 9e6, 0.0), Answer("b1", "rapid", NOON - 8e6, 1.0)]
+    drawn = [each.name for each in schedule.order(cards.values(), past, cards, NOON + 60, np.random.default_rng(0))]
+    assert drawn[0] == "a4" and {*drawn[1:3]} == {"b1", "c1"} and drawn[3] == "a5"
+
+
+@pytest.mark.parametrize(
+    ("scores", "days"),
+    [([1], 1), ([1, 1], 3), ([1, 1, 1], 7), ([1, 1, 0], 0), ([1, 0, 1], 1), ([1] * 9, 35), ([2 / 3], 1), ([1 / 3], 0)],
+)
+def test_a_card_rests_longer_each_time_it_is_right(scores: list[float], days: int) -> None:
+    answers = [Answer("a", "rapid", NOON + place, score) for place, score in enumerate(scores)]
+    assert schedule.due(answers) == NOON + len(scores) - 1 + days * 86400
+
+
+def test_the_same_seed_draws_the_same(bank: Bank, tmp_path: Path) -> None:
+    drawn = []
+    for seed in (3, 3, 4):
+        interview = Interview(bank, History(tmp_path / "history.json"), Time().clock)
+        interview.draw(seed=seed)
+        assert interview.history.open is not None
+        drawn.append(interview.history.open.items)
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_a_whole_interview_has_every_round_and_fits_its_minutes(bank: Bank, tmp_path: Path) -> None:
+    interview = Interview(bank, History(tmp_path / "history.json"), Time().clock)
+    interview.draw(seed=0)
+    assert interview.history.open is not None
+    items = interview.history.open.items
+    assert list(dict.fromkeys(item.round for item in items)) == list(rounds.ROUNDS)
+    assert sum(rounds.ROUNDS[item.round].seconds for item in items) <= 60 * 60
+    assert [len(item.cards) for item in items if item.round == "debug"] == [4]
+    names = [name for item in items for name in item.cards]
+    assert len(set(names)) == len(names)
+
+
+# In the terminal
+
+
+def test_rapid_fire_asks_says_the_answer_and_sums_up(course: Course, time: Time) -> None:
+    done = hold(course, "--round", "rapid", "--minutes", "1", "--seed", "1", replies="5\n1\n1\n2\n3\n1\n")
+    assert done.exit_code == 0, done.output
+    assert "Rapid fire · 3 of 3 · 20 s" in done.output
+    assert "│ " not in done.output.partition("How it went")[0]
+    assert re.search(r"Rapid fire +3 +67% +0", done.output)
+    assert "50 % sure on average, and right in 67 %" in done.output
+    answers = kept(course)["answers"]
+    assert [(each["sure"], each["score"]) for each in answers] == [(90, 1.0), (10, 0.0), (50, 1.0)]
+    assert kept(course)["open"] is None
+
+
+def test_the_summary_names_what_was_not_right(course: Course, time: Time) -> None:
+    done = hold(course, "--round", "rapid", "--minutes", "1", "--seed", "1", replies="5\n1\n1\n2\n3\n1\n")
+    bank = Bank(course)
+    asked = [bank.cards[each["card"]].words for each in kept(course)["answers"]]
+    shown = " ".join(done.output.partition("asked again first:")[2].split())
+    assert [words for words in asked if words.replace("`", "") in shown] == [asked[1]]
+
+
+def test_a_verdict_can_be_read_before_the_next_item_begins(course: Course, time: Time) -> None:
+    replies = "9\n3\n\n9\n3\n\n"
+    done = hold(course, "--round", "estimate", "--minutes", "4", "--seed", "1", replies=replies)
+    assert done.output.count("Enter: go on") == 2 and kept(course)["open"] is None
+    assert re.search(r"No\..*Enter: go on.*Estimate · 2 of 2.*No\..*Enter: go on.*How it went", done.output, re.DOTALL)
+
+
+def test_a_late_answer_is_marked(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "clock", Time(each=15).clock)
+    done = hold(course, "--round", "rapid", "--minutes", "1", "--seed", "1", replies="5\n1\n" * 3)
+    first = kept(course)["answers"][0]
+    assert (first["seconds"], first["late"]) == (15.0, False)
+    monkeypatch.setattr(terminal, "clock", Time(each=30).clock)
+    done = hold(course, "--round", "rapid", "--minutes", "1", "--seed", "1", replies="5\n1\n" * 3)
+    assert "30 s, late: 20 s are allowed" in done.output
+    assert kept(course)["answers"][-1]["late"] is True
+
+
+def test_the_interview_ends_when_its_minutes_are_over(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "clock", Time(each=10).clock)  # an item takes three readings
+    hold(course, "--round", "rapid", "--minutes", "1", "--seed", "1", replies="5\n1\n" * 3)
+    assert len(kept(course)["answers"]) == 2 and kept(course)["open"] is None
+
+
+def test_without_a_clock_nothing_is_timed(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "clock", Time(each=1000).clock)
+    done = hold(course, "--round", "rapid", "--minutes", "1", "--no-clock", replies="5\n1\n" * 3)
+    before = done.output.partition("How it went")[0]
+    assert not re.search(r"\d+ (s|min)\b", before), before
+    assert len(kept(course)["answers"]) == 3
+    assert {(each["seconds"], each["late"]) for each in kept(course)["answers"]} == {(None, False)}
+
+
+def test_a_round_that_was_interrupted_goes_on(course: Course, time: Time) -> None:
+    first = hold(course, "--round", "rapid", "--minutes", "1", "--seed", "1", replies="5\n1\n3\n")
+    assert first.output.rstrip().endswith(terminal.STOPPED)
+    opened = kept(course)["open"]
+    assert opened["done"] == 1 and len(kept(course)["answers"]) == 1
+    second = hold(course, replies="5\n1\n" * 2)
+    assert "This interview goes on: 1 of 3 done. Seed 1." in second.output
+    assert "Rapid fire · 2 of 3" in second.output
+    asked = [each["card"] for each in kept(course)["answers"]]
+    assert [history.seal(each) for each in asked] == [item["cards"][0] for item in opened["items"]]
+    assert kept(course)["open"] is None
+
+
+def test_an_interruption_gives_no_time_back(course: Course, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompt = click.prompt
+
+    def slow(*args: Any, **options: Any) -> Any:
+        time.at += 90
+        return prompt(*args, **options)
+
+    monkeypatch.setattr(click, "prompt", slow)
+    first = hold(course, "--round", "estimate", "--minutes", "4", "--seed", "1", replies="9\n")
+    assert "Estimate · 1 of 2 · 120 s · 4 min left" in first.output
+    opened = history.read(course).open
+    assert opened is not None and opened.spent == 180 and opened.elapsed == 0
+    second = hold(course, replies="9\n3\n\n")
+    assert "Estimate · 1 of 2 · 120 s · 60 s left" in second.output
+    (answer,) = kept(course)["answers"]
+    assert answer["seconds"] == 360 and answer["late"] and kept(course)["open"] is None
+
+
+def until_asked(interview: Interview) -> Any:
+    """The conversation at its first question."""
+    talk = interview.talk()
+    while isinstance(next(talk), Say):
+        pass
+    return talk
+
+
+def test_a_killed_terminal_gives_no_time_back(course: Course) -> None:
+    """Nothing is written when a process is killed, so the time before has to be in a file by then."""
+    time = Time(every=0.01)
+    killed = Interview(Bank(course), history.read(course), time.clock)
+    killed.draw(["estimate"], 4, 1)
+    asked = until_asked(killed)
+    time.at = 50
+    for _ in range(1000):
+        opened = history.read(course).open
+        if opened and opened.spent == 50:
+            break
+        threading.Event().wait(0.01)
+    killed.left_alone.set()
+    time.at += 86400
+    again = Interview(Bank(course), history.read(course), time.clock)
+    talk = until_asked(again)
+    assert again.watch is not None and again.watch.running == 50 and again.left == 240 - 50
+    asked.close()
+    talk.close()
+
+
+def test_another_items_time_does_not_count(course: Course, time: Time) -> None:
+    """The file of the time says which item it is about. One that can't be read counts for nothing."""
+    hold(course, "--round", "rapid", "--minutes", "1", "--seed", "1", replies="5\n1\n")
+    path, about = course.mine / "interview" / "clock.json", {"began": NOON, "done": 1, "spent": 7.0}
+    for text, spent in ((json.dumps(about), 7), (json.dumps({**about, "done": 0}), 0), ("{", 0), ("[]", 0)):
+        path.write_text(text)
+        opened = history.read(course).open
+        assert opened is not None and opened.spent == spent, text
+
+
+def test_reading_a_verdict_takes_no_time_of_the_next_item(
+    course: Course, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompt = click.prompt
+
+    def slow(*args: Any, **options: Any) -> Any:
+        time.at += 90 if "go on" in args[0] else 0
+        return prompt(*args, **options)
+
+    monkeypatch.setattr(click, "prompt", slow)
+    hold(course, "--round", "estimate", "--minutes", "4", "--seed", "1", replies="9\n3\n")
+    opened = history.read(course).open
+    assert opened is not None and (opened.done, opened.spent) == (1, 0)
+
+
+def test_an_open_interview_does_not_name_what_is_asked(course: Course, time: Time) -> None:
+    """The names of the faults say what is wrong with the program."""
+    hold(course, "--round", "debug", "--round", "whiteboard", "--seed", "1")
+    text = (course.mine / "interview" / "history.json").read_text()
+    named = [name for card in Bank(course).of("fault") for name in (card.name, card.about.name) if name in text]
+    assert named == [] and len(json.loads(text)["open"]["items"]) >= 2
+    again = hold(course)
+    assert "This program trains a small language model" in hold(course, replies="\n\n\n").output + again.output
+
+
+def test_a_history_with_names_goes_on_and_loses_them(course: Course, time: Time) -> None:
+    """Histories of earlier versions have the names of the cards."""
+    path = course.mine / "interview" / "history.json"
+    items = [
+        {"round": "estimate", "cards": [name], "seed": 1} for name in ("n-the-first-loss", "n-work-of-a-convolution")
+    ]
+    opened = {
+        "seed": 1,
+        "minutes": 45,
+        "clock": True,
+        "items": items,
+        "done": 0,
+        "elapsed": 0.0,
+        "began": NOON,
+        "spent": 3.0,
+    }
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"version": 1, "answers": [], "open": opened}))
+    done = hold(course, replies="9\n3\n\n")
+    assert "Estimate · 1 of 2" in done.output and "Estimate · 2 of 2" in done.output
+    (answer,) = kept(course)["answers"]
+    assert answer["card"] == "n-the-first-loss" and answer["seconds"] == 3
+    assert "n-work-of-a-convolution" not in path.read_text()
+
+
+def test_an_open_interview_stays_unless_another_is_asked_for(course: Course, time: Time) -> None:
+    hold(course, "--round", "rapid", "--minutes", "1", "--seed", "1")
+    again = hold(course, "--round", "estimate")
+    assert "An interview is open, and goes on." in again.output and "Rapid fire · 1 of 3" in again.output
+    other = hold(course, "--round", "estimate", "--minutes", "2", "--new")
+    assert "Estimate · 1 of 1" in other.output
+    assert [item["round"] for item in kept(course)["open"]["items"]] == ["estimate"]
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "",
+        "{",
+        "[]",
+        '{"version": 2, "answers": [], "open": null}',
+        '{"version": 1, "answers": [{"card": "x"}], "open": null}',
+        '{"version": 1, "answers": [{"card": "x", "round": "rapid", "when": "now", "score": 1}], "open": null}',
+        '{"version": 1, "answers": [{"card": "x", "round": "rapid", "when": 1, "score": 7}], "open": null}',
+        '{"version": 1, "answers": [], "open": {"seed": 1}}',
+        '{"version": 1, "answers": [], "open": {"seed": 1, "minutes": 1, "clock": true, "items": [], "done": 3}}',
+        '{"version": 1, "answers": [], "open": {"seed": 1, "minutes": 1, "clock": true, "items": '
+        '[{"round": "rapid", "cards": [], "seed": 1}], "done": 0}}',
+    ],
+)
+def test_a_damaged_history_is_set_aside_and_said(course: Course, time: Time, damaged: str) -> None:
+    path = course.mine / "interview" / "history.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(damaged)
+    done = hold(course, "--round", "rapid", "--minutes", "1", replies="5\n1\n" * 3)
+    assert done.exit_code == 0, done.output
+    assert "is damaged. It was moved to my/backups/history-1.json; a new one begins." in done.output.replace("\n", " ")
+    assert (course.mine / "backups" / "history-1.json").read_text() == damaged
+    assert len(kept(course)["answers"]) == 3
+
+
+def test_a_history_is_written_whole_or_not_at_all(course: Course, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    hold(course, "--round", "rapid", "--minutes", "1", replies="5\n1\n" * 3)
+    before = kept(course)
+
+    def fails(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("course.files.os.replace", fails)
+    done = hold(course, "--round", "rapid", "--minutes", "1", replies="5\n1\n" * 3)
+    assert done.exit_code == 1 and "No space left on device" in done.output
+    assert kept(course) == before
+    assert [path.name for path in (course.mine / "interview").iterdir()] == ["history.json"]
+
+
+def test_a_card_that_the_course_no_longer_has_is_passed_over(course: Course, time: Time) -> None:
+    past = History(history.folder(course) / "history.json")
+    items = [Item("rapid", ["r-99-gone"], 1), Item("gone", ["n-the-first-loss"], 1)]
+    past.open = history.Open(1, 5, True, items, began=NOON)
+    past.answers = [Answer("r-99-gone", "rapid", NOON - 1e6, 0.0)]
+    past.save()
+    done = hold(course)
+    assert done.exit_code == 0 and "Nothing was asked." in done.output
+
+
+@pytest.mark.parametrize("options", [["--round", "chess"], ["--export", "questions.doc"]])
+def test_what_nobody_knows_is_refused(course: Course, options: list[str], tmp_path: Path) -> None:
+    done = hold(course, *options)
+    assert done.exit_code == 2
+    assert "no round is called 'chess': rapid, explain" in done.output or ".txt is for Anki" in done.output
+    assert not course.mine.exists()
+
+
+# The rounds, without a terminal
+
+
+def talked(bank: Bank, course: Course, item: Item, reply: Callable[[Any], Any]) -> tuple[list[Any], list[Answer]]:
+    """Everything that a round shows, and its answers; `reply` answers what it asks."""
+    own = Bank.__new__(Bank)
+    own.__dict__.update(bank.__dict__, course=course)
+    time = Time()
+    watch = rounds.Watch(time.clock, rounds.ROUNDS[item.round].seconds, True)
+    cards = [bank.cards[name] for name in item.cards]
+    talk = rounds.ROUNDS[item.round].talk(rounds.Asking(own, item, cards, watch, time.clock))
+    shown, sent = [], None
+    try:
+        while True:
+            shown.append(talk.send(sent))
+            sent = None if isinstance(shown[-1], Say) else reply(shown[-1])
+    except StopIteration as end:
+        return shown, end.value
+
+
+def test_explain_asks_the_follow_up_and_the_trap_before_it_says_them(bank: Bank, course: Course) -> None:
+    card = next(
+        each for each in bank.of("question") if each.words == "float16 or bfloat16?" and each.chapter[:2] == "22"
+    )
+
+    def reply(prompt: Any) -> Any:
+        if isinstance(prompt, Tick):
+            return [True, False, True]
+        return 4 if prompt.options == rounds.SURE else len(prompt.options) - 1
+
+    shown, answers = talked(bank, course, Item("explain", [card.name], 1), reply)
+    texts = [prompt.text for prompt in shown]
+    assert "Where does bfloat16 hurt?" in texts[1] and "small updates" not in "".join(texts[:3])
+    assert "trap" in texts[2]
+    assert [point.partition(":*")[0] for point in shown[3].points] == ["*Thirty seconds", "*They ask next", "*The trap"]
+    assert "proof-formats" in texts[-2] and "65,504" not in texts[-2] and "6.6e+04" in texts[-2]
+    assert (answers[0].score, answers[0].sure) == (2 / 3, 90)
+
+
+@pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda each: each.name)
+def test_a_prediction_is_compared_with_what_the_program_gives(bank: Bank, course: Course, program: Any) -> None:
+    name = f"p-{program.name}"
+    right = programs.run(program.drawn(np.random.default_rng(5)))
+    for given, score in ((right, 1.0), ("17.25", 0.0), ("", 0.0)):
+        replies = {Write: given, Choose: 2}
+        shown, (answer,) = talked(bank, course, Item("predict", [name], 5), lambda each, r=replies: r[type(each)])
+        assert (answer.score, answer.sure) == (score, 50)
+        assert shown[-1].text.startswith("**Right" if score else f"**No: it is `{right}`")
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda each: each.name)
+def test_a_program_gives_the_same_on_pytorch(program: Any) -> None:
+    seen = set()
+    for seed in range(12):
+        text = program.drawn(np.random.default_rng(seed))
+        theirs = text.replace("import minitorch as torch", "import torch").replace("from minitorch", "from torch")
+        assert programs.same(programs.run(text), programs.run(theirs)), text
+        seen.add(programs.run(text))
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize(
+    ("given", "right", "same"),
+    [
+        ("[2, 3]", "[2, 3]", True),
+        ("(2,3)", "[2, 3]", True),
+        ("2 3", "[2, 3]", True),
+        ("torch.float32", "torch.float32", True),
+        ("float32", "torch.float32", True),
+        ("'float32'", "torch.float32", True),
+        ("0.10", "0.1", True),
+        ("3", "3", True),
+        ("3.0", "3", True),
+        ("[3, 2]", "[2, 3]", False),
+        ("23", "[2, 3]", False),
+        ("float16", "torch.float32", False),
+        ("", "0", False),
+        ("torch.Size([2, 3])", "[2, 3]", True),
+        ("tensor(2.)", "2", True),
+        ("tensor(3.)", "2", False),
+    ],
+)
+def test_how_a_prediction_may_be_written(given: str, right: str, same: bool) -> None:
+    assert programs.same(given, right) is same
+
+
+def test_a_predict_exercise_is_judged_as_always(bank: Bank, course: Course) -> None:
+    item = Item("predict", ["e-gpus_predict_pass"], 7)
+    replies: dict[type, Any] = {Write: "[2, 2, 6, 12]", Choose: 4}
+    shown, (answer,) = talked(bank, course, item, lambda each: replies[type(each)])
+    assert "meter.calls" in shown[0].text and "points" not in shown[0].text
+    assert "The replicas run, not the meter itself" in shown[-1].text
+    assert (answer.score, answer.sure) == (0.0, 90)
+
+
+def test_a_whiteboard_answer_is_graded_on_fresh_inputs(bank: Bank, course: Course) -> None:
+    name = "init_softmax"
+    exercise = bank.cards[f"e-{name}"].about
+    reference = next(
+        cell.source for cell in banks._read(CODE / "solutions" / f"{exercise.chapter}.ipynb").cells if cell.id == name
+    )
+
+    def reply(prompt: Any) -> None:
+        assert isinstance(prompt, Edit) and prompt.path.read_text().strip() == exercise.stub.strip()
+        prompt.path.write_text(reference)
+
+    shown, (answer,) = talked(bank, course, Item("whiteboard", [f"e-{name}"], 11), reply)
+    assert answer.score == 1.0 and f"**{exercise.points} of {exercise.points} points.**" in shown[-1].text
+    assert not (history.folder(course) / f"{name}.py").exists()  # the next time begins anew
+
+
+def test_what_was_written_in_a_round_that_was_interrupted_is_still_there(bank: Bank, course: Course) -> None:
+    path = history.folder(course) / "training.py"
+    item = Item("debug", [f"f-{name}" for name in ("mask-polarity", "label-shift", "softmax-twice", "no-zero-grad")], 1)
+
+    def stops(prompt: Edit) -> None:
+        prompt.path.write_text("half = 'mended'")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        talked(bank, course, item, stops)
+    seen = []
+
+    def goes_on(prompt: Edit) -> None:
+        seen.append(prompt.path.read_text())
+
+    talked(bank, course, item, goes_on)
+    assert seen == ["half = 'mended'"] and not path.exists()
+
+
+def test_a_debug_round_finds_what_is_mended_and_counts_tests(bank: Bank, course: Course) -> None:
+    names = ["mask polarity", "label shift", "mean of means", "graphs kept"]
+    item = Item("debug", [f"f-{each.replace(' ', '-')}" for each in names], 1)
+
+    def mend(prompt: Edit) -> None:
+        assert prompt.path.read_text() == faults.planted(map(faults.named, names))
+        assert "with that fault alone" in prompt.text  # together, 1.27 at least and 0.67 would contradict each other
+        for symptom in (faults.named(name).symptom for name in names):
+            assert symptom in prompt.text
+        left = faults.planted([faults.named("graphs kept")])
+        tests = (
+            "\n\ndef test_copying_costs():\n    rows = torch.arange(LENGTH)[None] % TOKENS\n"
+            "    assert loss_of(lambda tokens: torch.eye(TOKENS)[tokens] * 30, rows) > 1\n"
+            "\n\ndef test_nothing():\n    assert TOKENS == 8\n"
+        )
+        prompt.path.write_text(left + tests)
+
+    shown, answers = talked(bank, course, item, mend)
+    assert [answer.score for answer in answers] == [1.0, 1.0, 1.0, 0.0]
+    assert "3 of 4 faults found" in shown[-1].text
+    assert (
+        "Tests that see a fault: 1. Tests that see none, since they don't fail before and pass after: `test_nothing`"
+        in shown[-1].text
+    )
+    assert "`no_graph_outlives_its_step`" in shown[-1].text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("import os\nos._exit(3)", "the program ended the process"),
+        ("x = (", "SyntaxError: '(' was never closed (training.py, line 1)"),
+        ("while True:\n    pass", "stopped after 3 seconds"),
+    ],
+)
+def test_a_program_that_breaks_is_told_so(
+    tmp_path: Path, text: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "while" in text:
+        monkeypatch.setattr(judged, "SECONDS", 3)
+    path = tmp_path / "training.py"
+    path.write_text(text)
+    assert judged.mended(path, ["label shift"]).complaints == {"label shift": told}
+
+
+def test_debug_draws_four_faults_that_do_not_hide_each_other(bank: Bank) -> None:
+    for seed in range(20):
+        order = schedule.shuffled(bank.of("fault"), np.random.default_rng(seed))
+        for group in rounds.ROUNDS["debug"].groups(order):
+            chosen = [card.about for card in group]
+            assert len(chosen) == 4 and not {each.hidden_by for each in chosen} & {each.name for each in chosen}
+            faults.planted(chosen)
+
+
+# Estimates
+
+
+@pytest.mark.parametrize("estimate", estimates.ESTIMATES, ids=lambda each: each.name)
+def test_an_estimate_is_right_within_its_tolerance(bank: Bank, course: Course, estimate: Any) -> None:
+    name = next(card.name for card in bank.of("estimate") if card.about is estimate)
+    numbers = estimate.drawn(np.random.default_rng(9))
+    right, close = estimate.answer(numbers), estimate.tolerance
+    for given, score in ((right * (1 + 0.9 * close), 1.0), (right * (1 + 1.1 * close) + (not close), 0.0)):
+        replies = iter(["about ten", f"{given:.10g} things"])
+        shown, (answer,) = talked(
+            bank, course, Item("estimate", [name], 9), lambda each, r=replies: next(r) if isinstance(each, Write) else 3
+        )
+        assert (answer.score, answer.sure) == (score, 70)
+        assert "isn't one number" in shown[1].text
+        assert (f"within {close:.0%}" if close else "exactly") in shown[0].text
+        assert shown[-1].text.startswith("**Close enough" if score else "**No")
+
+
+def test_there_are_eight_estimates_or_more_and_seeds_draw_other_numbers() -> None:
+    assert len(estimates.ESTIMATES) >= 8
+    for each in estimates.ESTIMATES:
+        tasks = {each.task(each.drawn(np.random.default_rng(seed))) for seed in range(10)}
+        assert len(tasks) > 2 and not any(
+            "{" in task or "{" in each.formula.format(**each.drawn(np.random.default_rng(0))) for task in tasks
+        )
+
+
+def measured(name: str) -> tuple[dict[str, Any], float]:
+    """Small numbers for an estimate, and what they come to when it is really done."""
+    nn = torch.nn
+    match name:
+        case "memory of training with Adam":
+            layer = nn.Linear(1000, 1000, bias=False).bfloat16()
+            moments = [torch.zeros(1000, 1000) for _ in range(3)]
+            layer.weight.grad = torch.zeros_like(layer.weight)
+            every = [layer.weight, layer.weight.grad, *moments]
+            return {"billions": 1e-3}, sum(each.untyped_storage().nbytes() for each in every) / 1e9
+        case "a key-value cache":
+            numbers = {"layers": 2, "heads": 3, "width": 8, "batch": 4, "length": 5}
+            caches = [torch.zeros(2, 4, 3, 5, 8, dtype=torch.float16) for _ in range(2)]
+            return numbers, sum(each.untyped_storage().nbytes() for each in caches) / 1e9
+        case "memory of attention weights":
+            scores = torch.zeros(2, 3, 7, 7)
+            return {"batch": 2, "heads": 3, "length": 7}, scores.untyped_storage().nbytes() / 1e6
+        case "parameters of a convolution":
+            layer = nn.Conv2d(5, 7, 3)
+            return {"inputs": 5, "outputs": 7, "size": 3}, sum(each.numel() for each in layer.parameters())
+        case "work of a convolution":
+            windows = nn.Unfold(3, padding=1)(torch.zeros(1, 5, 8, 8))  # each of them meets each filter
+            return {"inputs": 5, "outputs": 7, "side": 8}, 7 * windows.numel() / 1e6
+        case "parameters of transformer blocks":
+            block = nn.TransformerEncoderLayer(16, 2, 64)
+            weights = sum(each.numel() for name, each in block.named_parameters() if each.dim() == 2)
+            return {"layers": 3, "width": 16}, 3 * weights / 1e6
+        case "parameters of LoRA":
+            down, up = nn.Linear(16, 4, bias=False), nn.Linear(4, 16, bias=False)
+            return {"rank": 4, "matrices": 3, "width": 16}, 3 * (down.weight.numel() + up.weight.numel()) / 1e6
+        case "the first loss":
+            loss = nn.functional.cross_entropy(torch.zeros(4, 65), torch.arange(4))
+            return {"tokens": 65}, loss.item()
+        case "workers of a loader":
+            busy = next(n for n in range(1, 99) if 350 / n <= 30)
+            return {"load": 350, "step": 30}, busy
+        case "traffic of an all-reduce":
+            parts, sent = 4, 0.0  # a ring: each of 3 + 3 rounds sends a quarter of the numbers
+            for _ in range(2 * (parts - 1)):
+                sent += 100 / parts * 4
+            return {"gpus": parts, "millions": 100, "type": "float32"}, sent
+        case "work of training":  # GPT-3: 175 billion, 300 billion tokens, 3.15e23 operations in its paper
+            return {"billions": 175, "tokens": 300, "gpus": 1000, "speed": 100}, 3.15e23 / 1e17 / 86400
+        case "speed of decoding":
+            return {"billions": 7, "type": "bfloat16", "bandwidth": 1400}, 100.0
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("estimate", estimates.ESTIMATES, ids=lambda each: each.name)
+def test_a_formula_gives_what_is_measured(estimate: Any) -> None:
+    numbers, right = measured(estimate.name)
+    assert set(numbers) == set(estimate.choices)
+    assert math.isclose(estimate.answer(numbers), right, rel_tol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("12.5", 12.5),
+        ("1,664", 1664),
+        ("3e9", 3e9),
+        ("2 million", 2e6),
+        ("16 GB", 16),
+        ("1_000", 1000),
+        (".5", 0.5),
+        ("7k", 7000),
+        ("~35", 35),
+        ("about 35 tokens/s", 35),
+    ],
+)
+def test_how_a_number_may_be_written(text: str, value: float) -> None:
+    assert estimates.number(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("85 million", "millions", 85),
+        ("0.5 billion", "millions", 500),
+        ("85M", "millions", 85),
+        ("85", "millions", 85),
+        ("0.1 TB", "GB (10⁹ bytes)", 100),
+        ("2 GiB", "MB (10⁶ bytes)", 2**31 / 1e6),
+        ("112", "GB (10⁹ bytes)", 112),
+        ("2 million", "parameters", 2e6),
+        ("5.5 nats", "nats", 5.5),
+    ],
+)
+def test_a_number_may_have_a_unit_of_another_size(text: str, unit: str, value: float) -> None:
+    assert math.isclose(estimates.number(text, unit), value)
+
+
+@pytest.mark.parametrize("text", ["900/26", "2 * 7", "2×7", "10^9", "3 + 4", "", "many"])
+def test_a_calculation_is_no_answer(text: str) -> None:
+    with pytest.raises(ValueError, match="isn't one number"):
+        estimates.number(text)
+
+
+# Confidence
+
+
+def test_the_curve_and_the_brier_score() -> None:
+    given = [(90, True), (90, True), (90, False), (10, False), (50, True)]
+    found = calibration.levels(given)
+    assert [(level.sure, level.right, level.asked) for level in found] == [(10, 0, 1), (50, 1, 1), (90, 2, 3)]
+    assert found[-1].share == pytest.approx(200 / 3)
+    assert calibration.brier(given) == pytest.approx((0.01 + 0.01 + 0.81 + 0.01 + 0.25) / 5)
+    assert calibration.brier([(50, True), (50, False)]) == 0.25
+    *lines, legend = calibration.bars(found).splitlines()
+    assert [line.split("%")[0].strip() for line in lines] == ["10", "50", "90"] and legend.strip().startswith(
+        "│ stands"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([(90, False), (90, True)], "surer than you should be"),
+        ([(10, True), (30, True)], "know more than you think"),
+        ([(50, True), (50, False)], "your confidence fits"),
+    ],
+)
+def test_the_verdict(given: list[tuple[int, bool]], told: str) -> None:
+    assert told in calibration.verdict(given)
+
+
+# Exports
+
+
+def test_anki_gets_a_line_a_note(bank: Bank, tmp_path: Path) -> None:
+    path = tmp_path / "questions.txt"
+    count = export(bank, path)
+    head, notes = (
+        [line for line in path.read_text().splitlines() if line.startswith("#") is is_head] for is_head in (True, False)
+    )
+    assert head[:2] == ["#separator:tab", "#html:true"] and "#guid column:1" in head and "#tags column:4" in head
+    assert count == len(notes) == len(bank.of("question")) + len(bank.of("line"))
+    fields = [note.split("\t") for note in notes]
+    assert {len(each) for each in fields} == {4}
+    assert len({each[0] for each in fields}) == count
+    assert all(front and back and tag.startswith("chapter-") for _, front, back, tag in fields)
+
+
+def test_markup_of_a_question_cannot_break_the_card() -> None:
+    card = Card("q", "line", "06_x", "Is `a<b>`\t*so*?", (Point("Answer", "No: `<script>`."),))
+    from course.interview.export import anki
+
+    assert anki([card]).splitlines()[-1] == (
+        "q\tIs <code>a&lt;b&gt;</code> <em>so</em>?\tNo: <code>&lt;script&gt;</code>.\tchapter-06"
+    )
+
+
+def test_the_page_has_each_question_once_and_prints(bank: Bank, tmp_path: Path) -> None:
+    path = tmp_path / "questions.html"
+    count = export(bank, path)
+    text = path.read_text()
+    assert text.count("<section>") + text.count("<dt>") == count
+    assert "@media print" in text and "<script" not in text and "http" not in text
+    for title in bank.titles.values():
+        assert title.split("`")[0] in text
+
+
+def test_the_command_exports(course: Course) -> None:
+    done = hold(course, "--export", str(course.root / "q.txt"))
+    assert re.search(r"q\.txt: \d+ cards", done.output) and (course.root / "q.txt").exists()
+    assert not course.mine.exists()
+
+
+# In a notebook
+
+
+def buttons(box: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for child in getattr(box, "children", ()):
+        if isinstance(child, ipywidgets.Button):
+            found[child.description] = child
+        found |= buttons(child)
+    return found
+
+
+def test_the_notebook_holds_the_same_rounds(course: Course) -> None:
+    time = Time()
+    room = notebook.room_for(course, ipywidgets, ["rapid"], 1, 1, clock=time.clock)
+    for place, level in enumerate((4, 0, 2)):
+        assert "Rapid fire" in room.said.value and f"{place + 1} of 3" in room.said.value
+        assert "How sure" in room.asked.value and "animation-duration: 20s" in room.clock.value
+        buttons(room.answer)[rounds.SURE[level]].click()
+        assert "Were you right?" in room.asked.value and not room.clock.value
+        buttons(room.answer)["yes" if place != 1 else "no"].click()
+    assert "How it went" in room.said.value and "right in 67 %" in room.said.value
+    told = "10 % sure, 0 of 1 right; 50 % sure, 1 of 1 right; 90 % sure, 1 of 1 right."
+    assert f'<img alt="How often you were right, by how sure you were: {told}"' in room.said.value
+    assert "│" not in room.said.value
+    assert [(each["sure"], each["score"]) for each in kept(course)["answers"]] == [(90, 1.0), (10, 0.0), (50, 1.0)]
+    buttons(room.answer)["Another interview"].click()
+    assert "Begin" in buttons(room.answer)
+
+
+def test_the_notebook_goes_on_where_the_terminal_stopped(course: Course, time: Time) -> None:
+    hold(course, "--round", "rapid", "--minutes", "1", "--seed", "1", replies="5\n1\n")
+    room = notebook.room_for(course, ipywidgets)
+    assert "This interview goes on: 1 of 3 done" in room.said.value
+
+
+def test_the_notebook_ticks_writes_and_edits(course: Course, bank: Bank) -> None:
+    room = notebook.room_for(course, ipywidgets, clock=Time().clock)
+    toggles = list(room.answer.children[0].children)
+    assert [each.description for each in toggles] == [each.title for each in rounds.ROUNDS.values()]
+    past = room.interview.history
+    names = [f"f-{name}" for name in ("mask-polarity", "label-shift", "softmax-twice", "no-zero-grad")]
+    asked = next(card for card in bank.of("question") if card.chapter[:2] == "22")
+    items = [Item("explain", [asked.name], 1), Item("estimate", ["n-the-first-loss"], 1), Item("debug", names, 1)]
+    past.open = history.Open(1, 45, False, items)
+    room = notebook.Room(room.interview, ipywidgets)
+    assert not room.clock.value
+    buttons(room.answer)[rounds.SURE[1]].click()
+    while "I have answered" in buttons(room.answer):
+        buttons(room.answer)["I have answered"].click()
+    room.answer.children[0].value = True
+    buttons(room.answer)["Done"].click()
+    ticked = re.findall("<li>([✓✗])", room.said.value)
+    assert ticked == ["✓", "✗", "✗"]
+    buttons(room.answer)["go on"].click()
+    room.answer.children[0].value = "9.99"
+    buttons(room.answer)["Answer"].click()
+    buttons(room.answer)[rounds.SURE[4]].click()
+    buttons(room.answer)["Go on"].click()
+    field = room.answer.children[1]
+    assert field.value == faults.planted(
+        faults.named(name[2:].replace("-", " ").replace("zero grad", "zero_grad")) for name in names
+    )
+    field.value = faults.clean()
+    buttons(room.answer)["Check it"].click()
+    assert "4 of 4 faults found" in room.said.value
+    buttons(room.answer)["Go on"].click()
+    assert "4 of 4 faults found" not in room.said.value and "How it went" in room.said.value
+    assert [each.score for each in past.answers] == [1 / 3, 0.0, 1.0, 1.0, 1.0, 1.0]
+
+
+def test_a_build_asks_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(notebook.package, "is_learners", lambda: False)
+    shown: list[Any] = []
+    monkeypatch.setattr("IPython.display.publish_display_data", shown.append)
+    notebook.show()
+    assert list(shown[0]) == ["text/plain"]
+
+
+# What somebody stumbled on who held one
+
+
+def in_terminal(prompt: Any, width: int = 80, replies: str = "1\n") -> str:
+    """What a terminal shows of a prompt."""
+
+    @click.command()
+    def ask() -> None:
+        terminal.answered(prompt, Console(width=width))
+
+    result = CliRunner().invoke(ask, input=replies)
+    assert result.exception is None, result.output
+    return result.output
+
+
+def test_a_long_line_of_a_proof_is_set_in_where_it_goes_on() -> None:
+    code = "def f(value):\n    trace.append((names.get(value), {name: each.grad for each, name in names.items()}))"
+    lines = [line.rstrip() for line in in_terminal(Say(f"```python\n{code}\n```"), width=60).splitlines()]
+    begin = next(place for place, line in enumerate(lines) if "trace" in line)
+    assert lines[begin].startswith("     trace") and lines[begin + 1].startswith(13 * " ")
+    assert words("".join(lines)) == words(code.replace("\n", "")) and max(map(len, lines)) <= 60
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+def test_no_answer_of_rapid_fire_vanishes(bank: Bank, course: Course) -> None:
+    """`1.` is the beginning of a list in Markdown, and an empty list shows nothing."""
+    for card in bank.of("line"):
+        shown, _ = talked(bank, course, Item("rapid", [card.name], 1), lambda _: 0)
+        answer = card.points[0].text
+        assert words(in_terminal(shown[-1]))[:1] == words(answer)[:1], answer
+        if re.fullmatch(r"\d+\.", answer):
+            assert f"<p>{answer}</p>" in notebook._html(shown[-1].text)
+
+
+def test_options_are_not_broken_at_the_edge_of_a_terminal() -> None:
+    shown = in_terminal(Choose("Sure?", rounds.SURE)).splitlines()
+    assert [f"{place} {each}" for place, each in enumerate(rounds.SURE, 1)] == shown[2:7]
+    assert "1 yes  2 no" in in_terminal(Choose("Right?", ("yes", "no")))
+
+
+def test_the_label_of_a_line_has_no_colon_behind_an_equals_sign() -> None:
+    assert "prediction = " in in_terminal(Write("What is it?", "prediction ="))
+    assert "value: " in in_terminal(Write("What is it?", "value"))
+
+
+@pytest.mark.parametrize(
+    ("latex", "text"),
+    [
+        (r"$\eta_t = \frac12 (\eta_0 - \eta_{min})$", "η_t = 1/2 (η_0 - η_min)"),
+        (r"$\log \frac{e^{x_i}}{\sum_j e^{x_j}}$", "log ((e^(x_i))/(Σ_j e^(x_j)))"),
+        (r"$1/\sqrt{\text{in\_features}}$, $\sqrt d$", "1/√in_features, √d"),
+        (r"$2 / (1 - \beta_2)$ and $v^\top J$", "2 / (1 - β_2) and vᵀ J"),
+        ("`$a$`", "$a$"),
+    ],
+)
+def test_a_formula_is_plain_text(latex: str, text: str) -> None:
+    assert text in in_terminal(Say(latex))
+    assert text in notebook._html(latex)
+    assert text in re.sub("<.*?>", "", export_module._inline(latex))
+
+
+def test_nothing_that_is_asked_shows_latex(bank: Bank) -> None:
+    tasks = [rounds.task_of(bank, card.about) for kind in ("whiteboard", "predict") for card in bank.of(kind)]
+    told = [point.text for card in bank.of("question") for point in card.points]
+    left = [text for text in [*tasks, *told] if re.search(r"\$[^$\n]+\$|\\[a-z]{2,}", without_code(text))]
+    assert left == []
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"```.*?```|`[^`\n]*`", "", formulas.plain(text), flags=re.DOTALL)
+
+
+def test_a_slip_of_the_pen_is_said_before_it_counts(bank: Bank, course: Course) -> None:
+    item = Item("debug", [f"f-{name}" for name in ("mask-polarity", "label-shift", "softmax-twice", "no-zero-grad")], 1)
+    texts = ["def broken(:", faults.clean()]
+    asked: list[str] = []
+
+    def write(prompt: Edit) -> None:
+        asked.append(prompt.text)
+        prompt.path.write_text(texts[len(asked) - 1])
+
+    _, answers = talked(bank, course, item, write)
+    assert len(asked) == 2 and "isn't Python yet: `SyntaxError: " in asked[1]
+    assert [answer.score for answer in answers] == [1.0] * 4
+
+
+def test_what_was_written_is_kept(bank: Bank, course: Course) -> None:
+    item = Item("whiteboard", ["e-init_softmax"], 1)
+    shown, (answer,) = talked(bank, course, item, lambda prompt: prompt.path.write_text("x = 1") and None)
+    assert answer.score == 0.0 and "`my/backups/init_softmax-1.py`" in shown[-1].text
+    assert (course.mine / "backups/init_softmax-1.py").read_text() == "x = 1"
+    assert "`init_softmax` in `exercises/10_activations_and_initialization.ipynb`" in shown[-1].text
+
+
+def test_a_whiteboard_says_what_is_written_and_where(bank: Bank, course: Course) -> None:
+    shown, _ = talked(bank, course, Item("whiteboard", ["e-schedule_cosine"], 1), lambda _: None)
+    assert "`CosineAnnealingLR._next`" in shown[0].text and "`mytorch.optim." in shown[0].text
+    assert "shapes" not in shown[0].text
+
+
+def test_the_program_with_faults_does_not_say_where_they_are() -> None:
+    assert "faults" not in faults.clean()
+
+
+def test_in_a_notebook_the_question_stays_until_the_next(course: Course) -> None:
+    room = notebook.room_for(course, ipywidgets, ["rapid"], 1, 1, clock=Time().clock)
+    first = room.asked.value.partition("<strong>")[2].partition("</strong>")[0]
+    buttons(room.answer)[rounds.SURE[4]].click()
+    assert first in room.said.value and room.said.value.count("1 of 3") == 1
+    buttons(room.answer)["yes"].click()
+    assert first not in room.said.value and "2 of 3" in room.said.value
+    buttons(room.answer)[rounds.SURE[4]].click()
+    assert "1 of 3" not in room.said.value and room.said.value.count("2 of 3") == 1
+
+
+def test_an_estimate_that_is_no_number_is_asked_once_more_in_short(bank: Bank, course: Course) -> None:
+    replies = iter(["3 * 4", "14.5"])
+    item = Item("estimate", ["n-work-of-a-convolution"], 3)
+    shown, (answer,) = talked(bank, course, item, lambda each: next(replies) if isinstance(each, Write) else 4)
+    assert "Conv2d" in shown[0].text and "`3 * 4` isn't one number" in shown[1].text and "Conv2d" not in shown[1].text
+    assert shown[-1].text.startswith("**Close enough.** 32 × 64 × 9 × 28² = 14.5 million.") and answer.score == 1.0
+
+
+def at(course: Course, *items: Item) -> notebook.Room:
+    """The room of an interview of these items, without a clock."""
+    room = notebook.room_for(course, ipywidgets, clock=Time().clock)
+    room.interview.history.open = history.Open(1, 45, False, list(items))
+    return notebook.Room(room.interview, ipywidgets)
+
+
+def type_line(room: notebook.Room, text: str) -> None:
+    room.answer.children[0].value = text
+    buttons(room.answer)["Answer"].click()
+
+
+def test_in_a_notebook_a_verdict_is_read_before_the_next_item_begins(course: Course) -> None:
+    time = Time()
+    room = notebook.room_for(course, ipywidgets, clock=time.clock)
+    items = [Item("estimate", ["n-the-first-loss"], 1), Item("estimate", ["n-work-of-a-convolution"], 1)]
+    room.interview.history.open = history.Open(1, 45, True, items)
+    room = notebook.Room(room.interview, ipywidgets)
+    type_line(room, "9.99")
+    buttons(room.answer)[rounds.SURE[2]].click()
+    assert "<strong>No.</strong>" in room.said.value and "2 of 2" not in room.said.value
+    assert "<code>9.99</code>" in room.said.value and rounds.SURE[2] in room.said.value
+    assert kept(course)["open"]["done"] == 1
+    watch = room.interview.watch
+    assert watch is not None and watch.running is None and not room.clock.value
+    buttons(room.answer)["Go on"].click()
+    assert "2 of 2" in room.said.value and "9.99" not in room.said.value and room.clock.value
+
+
+def test_in_a_notebook_a_line_that_is_no_number_is_shown_as_typed_and_can_be_mended(course: Course) -> None:
+    room = at(course, Item("estimate", ["n-the-first-loss"], 1))
+    type_line(room, "2*64*1024")
+    assert "<code>2*64*1024</code> isn't one number" in html.unescape(room.asked.value)
+    assert room.answer.children[0].value == "2*64*1024"
+    type_line(room, "2.08")
+    assert "isn't one number" not in html.unescape(room.said.value)
+
+
+def test_in_a_notebook_a_file_is_saved_while_it_is_written(course: Course) -> None:
+    item = Item("whiteboard", ["e-init_softmax"], 1)
+    room = at(course, item)
+    room.answer.children[1].value = "half = 1"
+    assert at(course, item).answer.children[1].value == "half = 1"
+
+
+def test_in_a_notebook_a_reload_gives_no_time_back(course: Course) -> None:
+    time = Time()
+    room = notebook.room_for(course, ipywidgets, ["whiteboard"], 15, 1, clock=time.clock)
+    time.at += 300
+    room.answer.children[1].value += "x = 1"
+    again = notebook.room_for(course, ipywidgets, clock=time.clock)
+    watch = again.interview.watch
+    assert watch is not None and watch.running == 300 and again.interview.left == 600
+
+
+def test_in_a_notebook_the_clock_of_a_cell_that_was_run_again_stands_still(course: Course) -> None:
+    first = notebook.room_for(course, ipywidgets, ["rapid"], 1, 1, clock=Time().clock)
+    again = notebook.room_for(course, ipywidgets, clock=Time().clock)
+    assert first.interview.left_alone.is_set() and not again.interview.left_alone.is_set()
+
+
+def test_in_a_notebook_what_another_editor_saved_is_not_lost(course: Course) -> None:
+    names = [f"f-{name}" for name in ("mask-polarity", "label-shift", "softmax-twice", "no-zero-grad")]
+    room = at(course, Item("debug", names, 1))
+    path = course.mine / "interview/training.py"
+    path.write_text("import copy\n", encoding="utf-8")
+    field = room.answer.children[1]
+    field.value += "x"
+    assert path.read_text(encoding="utf-8") == field.value == "import copy\n"
+    path.write_text(faults.clean(), encoding="utf-8")
+    buttons(room.answer)["Check it"].click()
+    assert "4 of 4 faults found" in room.said.value
+
+
+def test_in_a_notebook_a_complaint_about_a_file_goes_once_it_was_mended(course: Course) -> None:
+    room = at(course, Item("whiteboard", ["e-init_softmax"], 1))
+    room.answer.children[1].value = "broken("
+    buttons(room.answer)["Check it"].click()
+    assert "isn't Python yet" in html.unescape(room.asked.value)
+    room.answer.children[1].value = "whole = 1"
+    buttons(room.answer)["Check it"].click()
+    assert "points" in room.said.value and "isn't Python yet" not in html.unescape(room.said.value + room.asked.value)
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(20.0, "20 s"), (20.3, "21 s, late: 20 s are allowed")])
+def test_nobody_is_late_by_a_time_that_is_allowed(seconds: float, told: str) -> None:
+    time = Time()
+    watch = Watch(time.clock, 20, timed=True)
+    watch.seconds = seconds
+    assert watch.said() == told
+
+
+def test_how_sure_is_no_answer_to_yes_or_no() -> None:
+    assert not [each for each in rounds.SURE if {"yes", "no", "not"} & set(each.split())]
+
+
+def test_parts_are_listed_with_commas(bank: Bank, course: Course) -> None:
+    shown, _ = talked(bank, course, Item("whiteboard", ["e-init_softmax"], 1), lambda _: None)
+    told = "You write `softmax`, `derivative.softmax`, `log_softmax` and `derivative.log_softmax` of"
+    assert f"{told} `mytorch.nn.activation`; " in shown[0].text

@@ -1,0 +1,77 @@
+"""Links that open a notebook in Binder, Colab or Codespaces, and the cell that Colab needs."""
+
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from course.authoring import places
+from course.authoring.build import build, differences
+from course.files import Course
+
+CHAPTER = "01_fixture"
+ADDRESS = "https://github.com/someone/minitorch"
+LINE = (
+    "*Open in [Binder](https://mybinder.org/v2/gh/someone/minitorch/HEAD?urlpath=lab%2Ftree%2F{folder}%2F01_fixture.ipynb)"
+    " · [Colab](https://colab.research.google.com/github/someone/minitorch/blob/HEAD/{folder}/01_fixture.ipynb)"
+    " · [Codespaces](https://codespaces.new/someone/minitorch)*"
+)
+
+
+def set_address(course: Course, address: str) -> None:
+    (course.root / "pyproject.toml").write_text(f'[project]\nname = "x"\nurls = {{Repository = "{address}"}}\n')
+
+
+def texts(course: Course) -> dict[str, list[str]]:
+    return {
+        folder: [cell.source for cell in nbformat.read(course.root / folder / f"{CHAPTER}.ipynb", as_version=4).cells]
+        for folder in ("notebooks", "exercises", "exercises/.pristine", "solutions")
+    }
+
+
+@pytest.mark.parametrize("address", [f"{ADDRESS}.git", ADDRESS + "/"])
+def test_they_are_there_once_the_address_is_set(own_course: Course, address: str) -> None:
+    before = texts(own_course)
+    assert "Open in" not in str(before) and "google" not in str(before)
+    set_address(own_course, address)
+    build(own_course)
+    after = texts(own_course)
+    for folder, cells in after.items():
+        place = folder.partition("/")[0]
+        assert cells[0] == f"{before[folder][0]}\n\n{LINE.format(folder=place)}"
+        assert f"git+{ADDRESS}" in cells[1] and f"/content/course/{place}" in cells[1]
+        assert cells[2:] == before[folder][1:]
+    assert differences(own_course) == differences(own_course, stored=True) == []
+    (own_course.root / "pyproject.toml").unlink()
+    build(own_course)
+    assert texts(own_course) == before
+
+
+def test_an_address_elsewhere_has_no_such_links(own_course: Course) -> None:
+    before = texts(own_course)
+    set_address(own_course, "https://codeberg.org/someone/minitorch")
+    build(own_course)
+    assert texts(own_course) == before
+
+
+def test_the_cell_for_colab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Elsewhere it does nothing; there it installs, lays out and changes the folder, once."""
+    source = places._CELL.format(address=ADDRESS, folder="exercises")
+    called: list[Any] = []
+    monkeypatch.setattr(subprocess, "run", lambda command, check: called.append((command, check)))
+    monkeypatch.setattr(os, "chdir", lambda folder: called.append(folder))
+    exec(source, {})
+    assert called == []
+    monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
+    exec(source, {})
+    install = [sys.executable, "-m", "pip", "install", "--quiet", f"git+{ADDRESS}"]
+    start = [sys.executable, "-m", "course", "start", "/content/course"]
+    assert called == [(install, True), (start, True), "/content/course/exercises"]
+    monkeypatch.setattr(os.path, "exists", lambda path: path == "/content/course")
+    exec(source, {})
+    assert len(called) == 3

@@ -1,0 +1,324 @@
+"""The site: built once from the repository, its links followed, its pages looked at in a browser."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from course.authoring import places
+from course.authoring.notebook import v4
+from course.files import CODE, Course
+from course.site import api, check, exercises, frames, lessons, links, shown
+from tests.conftest import BROWSERS, site
+
+KINDS = [
+    "index.html",
+    "lessons/index.html",
+    "lessons/06_computation_graph.html",
+    "exercises/index.html",
+    "exercises/06_computation_graph/index.html",
+    "topics.html",
+    "questions.html",
+    "api/mytorch.tensor.html",
+    "api/minitorch.optim.html",
+    "guides/grading.html",
+    "licences.html",
+    "search.html",
+]
+"""A page of each kind."""
+
+ALLOWED = {"empty-table-header", "page-has-heading-one"}
+"""What axe finds and may stay: the corner of a table whose first column needs no head; the theme's page of a search."""
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the built site."""
+    folder = tmp_path_factory.mktemp("site")
+    sphinx = ["-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(folder / "source"), str(folder / "html")]
+    for command in (["-m", "course.site", str(folder / "source")], sphinx):
+        done = subprocess.run([site(), *command], cwd=CODE, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+@pytest.fixture(scope="session")
+def address(built: Path) -> Iterator[str]:
+    """Where a server on this machine shows the built site."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=built))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, without a window."""
+    from playwright.sync_api import sync_playwright
+
+    path = next(found for name in BROWSERS if (found := shutil.which(name)))
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+
+
+@pytest.mark.needs("site")
+def test_no_page_has_a_fault(built: Path) -> None:
+    assert list(check.faults(built, Course(CODE))) == []
+
+
+@pytest.mark.needs("site")
+def test_every_lesson_exercise_and_question_has_its_place(built: Path) -> None:
+    course = Course(CODE)
+    questions = (built / "questions.html").read_text(encoding="utf-8")
+    for path in course.notebooks.glob("*.ipynb"):
+        page = (built / "lessons" / f"{path.stem}.html").read_text(encoding="utf-8")
+        assert page.count('<figure class="moving"') == len(
+            [alt for alt in frames.texts(frames.read(path), "text/plain") if frames.MOVES in alt]
+        ), path.stem
+        found = lessons.questions(path.stem, frames.read(path))
+        assert found
+        assert all(each.answer for each in found), path.stem
+        assert questions.count(f'href="lessons/{path.stem}.html#q-') == len(found), path.stem
+    for path in course.pristine.glob("*.ipynb"):
+        for name in exercises.pages(path.stem, frames.read(path)):
+            assert (built / "exercises" / path.stem / f"{name}.html").exists()
+
+
+@pytest.mark.needs("site", "browser", "axe")
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_can_be_read_by_all_and_ask_nothing_of_others(
+    address: str, browser: Any, width: int, scheme: str
+) -> None:
+    import axe_playwright_python
+
+    axe = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+    context = browser.new_context(
+        viewport={"width": width, "height": 1000}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    page, asked, errors = context.new_page(), [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    for kind in KINDS:
+        page.goto(f"{address}{kind}", wait_until="load")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, kind
+        page.evaluate(axe)
+        found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+        wrong = [(each["id"], each["nodes"][0]["html"]) for each in found if each["id"] not in ALLOWED]
+        assert wrong == [], kind
+    assert [url for url in asked if not url.startswith((address, "data:"))] == []
+    assert errors == []
+    context.close()
+
+
+@pytest.mark.needs("site", "browser")
+def test_the_keyboard_moves_a_slider(address: str, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}lessons/06_computation_graph.html")
+    figure = page.locator("figure.moving").first
+    before = figure.locator("img").get_attribute("alt")
+    control = figure.locator("input").last
+    control.focus()
+    page.keyboard.press("ArrowLeft")
+    assert figure.locator("img").get_attribute("alt") != before
+    assert control.get_attribute("aria-valuetext") == figure.locator("output").last.inner_text()
+    with page.expect_response("**/frames/**") as response:
+        page.keyboard.press("ArrowLeft")
+    assert response.value.ok
+
+
+@pytest.mark.needs("site", "browser")
+def test_the_front_page_moves_until_it_is_stopped(address: str, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto(address)
+    image, button = page.locator("figure.moving img").first, page.locator("figure.moving .play").first
+    before = image.get_attribute("src")
+    page.wait_for_function(
+        "before => document.querySelector('figure.moving img').getAttribute('src') != before", arg=before
+    )
+    button.click()
+    assert button.inner_text() == "Play"
+    calm = browser.new_context(reduced_motion="reduce").new_page()
+    calm.goto(address)
+    assert calm.locator("figure.moving .play").first.inner_text() == "Play"
+
+
+@pytest.mark.needs("site", "browser")
+@pytest.mark.parametrize("words", ["broadcasting", "state_dict", "叶子节点"])
+def test_the_search_finds(address: str, browser: Any, words: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}search.html?q={words}")
+    page.wait_for_selector("#search-results li a")
+
+
+def test_each_slider_has_its_frames_and_each_graph_is_drawn() -> None:
+    for path in sorted(Course(CODE).notebooks.glob("*.ipynb")):
+        notebook = frames.read(path)
+        hint = f"{path.stem}: `make frames` stores what the site shows of it"
+        assert frames.missing(notebook, path.stem) == [], hint
+        assert all(frames.drawn(source).exists() for source in frames.texts(notebook, frames.MERMAID)), hint
+
+
+def test_the_first_frame_is_the_stored_picture() -> None:
+    path = CODE / "notebooks" / "06_computation_graph.ipynb"
+    (alt,) = (text for text in frames.texts(frames.read(path), "text/plain") if frames.MOVES in text)
+    found = frames.moving(path.stem, alt)
+    assert found
+    assert found.alts[found.start] == alt.partition(frames.MOVES)[0]
+    assert len(found.alts) == len(found.frames) == 8
+
+
+def test_a_frame_with_a_ground_is_recorded_anew(tmp_path: Path) -> None:
+    path = CODE / "notebooks" / "06_computation_graph.ipynb"
+    notebook = frames.read(path)
+    shutil.copytree(frames.STORE / "frames" / path.stem, tmp_path / "frames" / path.stem)
+    assert frames.missing(notebook, path.stem, tmp_path) == []
+    last = tmp_path / "frames" / path.stem / "0" / "7.png"
+    drawn = Image.open(last).convert("RGBA")
+    Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn).convert("RGB").save(last)
+    (text,) = frames.missing(notebook, path.stem, tmp_path)
+    assert frames.MOVES in text
+
+
+def test_faults_are_found(tmp_path: Path, course: Course) -> None:
+    (tmp_path / "a.html").write_text(
+        '<p id="here">x</p><a href="#here">1</a><a href="#gone">2</a><a href="b.html#there">3</a><a href="c.html">4</a>'
+        '<a href="https://example.org/x">5</a><img src="https://example.org/p.png"><script src="no.js"></script>'
+        '<link rel="stylesheet" href="//example.org/s.css"><link rel="canonical" href="https://example.org/">'
+    )
+    (tmp_path / "b.html").write_text("<p>" + "x" * check.LARGEST + "</p>")
+    assert sorted(check.faults(tmp_path.resolve(), course)) == [
+        "a.html links to #gone, where that page has no such place",
+        "a.html links to b.html#there, where that page has no such place",
+        "a.html links to c.html, which isn't there",
+        "a.html loads //example.org/s.css from another host",
+        "a.html loads https://example.org/p.png from another host",
+        "a.html loads no.js, which isn't there",
+        "b.html has 2,000,007 bytes; 2,000,000 are allowed",
+    ]
+
+
+def test_an_answer_on_a_page_is_found(tmp_path: Path) -> None:
+    course = Course(CODE)
+    notebook = frames.read(course.solutions / "06_computation_graph.ipynb")
+    name = next(each for each in check.answers(course) if each.startswith("graph_"))
+    answer = next(cell.source for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
+    (tmp_path / "a.html").write_text(f"<pre>{shown.html.escape(answer)}</pre>", encoding="utf-8")
+    assert any(f"the answer to {name}:" in fault for fault in check.faults(tmp_path.resolve(), course))
+    unsolved = frames.read(course.pristine / "06_computation_graph.ipynb")
+    page = exercises.pages("06_computation_graph", unsolved)[name]
+    (tmp_path / "a.html").write_text(f"<pre>{shown.html.escape(page)}</pre>", encoding="utf-8")
+    assert list(check.faults(tmp_path.resolve(), course)) == []
+
+
+def test_no_hint_is_on_the_page_of_an_exercise() -> None:
+    for path in Course(CODE).pristine.glob("*.ipynb"):
+        notebook = frames.read(path)
+        pages = exercises.pages(path.stem, notebook)
+        for name, about in exercises.tasks(notebook).items():
+            assert not [hint for hint in about["hints"] if hint in pages[name]]
+
+
+@pytest.mark.parametrize(
+    ("text", "moved"),
+    [
+        ("[a](06_computation_graph.ipynb)", "[a](/lessons/06_computation_graph.ipynb)"),
+        ("[a](../exercises/06_computation_graph.ipynb)", "[a](/exercises/06_computation_graph/index.md)"),
+        ("[a](../docs/grading.md#the-sandbox)", "[a](/guides/grading.md#the-sandbox)"),
+        ("[a](99_nothing.ipynb) [b](https://example.org/x)", "a [b](https://example.org/x)"),
+        ("[a](../course/check.py)", "a"),
+        ("```python\nx[a](b.ipynb)\n```", "```python\nx[a](b.ipynb)\n```"),
+    ],
+)
+def test_links_lead_to_pages(text: str, moved: str) -> None:
+    assert links.moved(text, "notebooks") == moved
+
+
+def test_with_an_address_there_are_ways_to_open_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (links, exercises):
+        monkeypatch.setattr(module, "address", lambda root: "https://github.com/someone/course")
+    assert (
+        links.moved("[a](../course/check.py)", "docs")
+        == "[a](https://github.com/someone/course/blob/HEAD/course/check.py)"
+    )
+    notebook = frames.read(Course(CODE).pristine / "06_computation_graph.ipynb")
+    page = exercises.pages("06_computation_graph", notebook)[next(iter(exercises.tasks(notebook)))]
+    for there in places.openers("https://github.com/someone/course", "exercises/06_computation_graph.ipynb").values():
+        assert f"]({there})" in page
+
+
+def test_a_lesson_gets_places_to_link_to() -> None:
+    text = lessons.text(
+        "## A head · 1.2 名\n\n**Interview · Why?**\n\nSee [p](06_computation_graph.ipynb#cell-id=ab).", "06_x"
+    )
+    assert text.splitlines() == [
+        "(h-06-a-head-1-2-名)=",
+        "## A head · 1.2 名",
+        "",
+        "(q-06-why)=",
+        "**Interview · Why?**",
+        "",
+        "See [p](#cell-06-ab).",
+    ]
+
+
+def test_a_docstring_becomes_markdown() -> None:
+    text = api.text("""The sum * of `x_`.
+
+    Args:
+        x: a number,
+            or two.
+
+    Raises:
+        ValueError: never.
+
+    >>> 1 + 1
+    2
+
+    Source: https://example.org/a_b.
+    """)
+    assert text.splitlines() == [
+        r"The sum \* of `x_`.",
+        "",
+        "",
+        "**Args**",
+        "",
+        "- `x`: a number,",
+        "  or two.",
+        "",
+        "",
+        "**Raises**",
+        "",
+        "- `ValueError`: never.",
+        "",
+        "",
+        "```python",
+        ">>> 1 + 1",
+        "2",
+        "```",
+        "",
+        "",
+        "Source: <https://example.org/a_b>.",
+    ]
+
+
+def test_colabs_cell_is_not_on_the_page(tmp_path: Path) -> None:
+    notebook = v4.new_notebook(cells=[v4.new_markdown_cell("# A title\nText"), v4.new_code_cell("1", id=places.COLAB)])
+    path = tmp_path / "06_computation_graph.ipynb"
+    path.write_text(v4.writes(notebook), encoding="utf-8")
+    (title,) = lessons.page(path, shown.Pictures(tmp_path)).cells
+    assert title.source.startswith("# A title\n\n{.open}\n[Exercises](")
