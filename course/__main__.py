@@ -57,7 +57,7 @@ def main(context: click.Context, root: Path | None) -> None:
 @main.command()
 @click.argument("chapters", nargs=-1)
 @click.option("--check", is_flag=True, help="Build into a temporary folder and list what differs.")
-@click.option("--stored", is_flag=True, help="With --check: lessons are not run; nbval compares their outputs.")
+@click.option("--stored", is_flag=True, help="With --check: run nothing; nbval compares what is shown.")
 @click.option(
     "--jitter",
     type=click.IntRange(0, 4),

@@ -455,6 +455,6 @@ for name, one, other in (
 # - *The trap:* Asking for one more number can change all of them, as with 15 and 16 above. *Proof:* `proof-stream`.
 #
 # ## You try
-# Six exercises, 15 points. Two of them write `mytorch`: strided views, and random numbers. In the others you predict, count
+# [Six exercises](../exercises/02_tensors_and_storage.ipynb), 15 points. Two of them write `mytorch`: strided views, and random numbers. In the others you predict, count
 # the memory that a list of tensors holds, find out whether two views overlap, and repair a camera.
 # [Chapter 02b](02b_dtypes_and_dispatch.ipynb) is about dtypes, and about what happens between a call and its kernel.

@@ -384,6 +384,6 @@ print(torch.tensor(True) + True)
 
 # %% [markdown]
 # ## You try
-# Seven exercises, 18 points. Three of them write `mytorch`: promotion, what an operation does with its operands, `mean` and
+# [Seven exercises](../exercises/02b_dtypes_and_dispatch.ipynb), 18 points. Three of them write `mytorch`: promotion, what an operation does with its operands, `mean` and
 # `var`. The others are a prediction, a rounding by hand, a repair and a measurement.
 # [Chapter 03](03_views_and_layout.ipynb) changes shapes without moving a number.

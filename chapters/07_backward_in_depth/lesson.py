@@ -439,7 +439,7 @@ for name, tensor in {"before": before, "inside": inside, "detached": before.deta
 
 # %% [markdown]
 # ## You try
-# Five exercises, 13 points: predict a write through `detach`, give `mytorch` its modes and its writes, keep an average of a
+# [Five exercises](../exercises/07_backward_in_depth.ipynb), 13 points: predict a write through `detach`, give `mytorch` its modes and its writes, keep an average of a
 # model's weights, and repair a loop that trains on a stream.
 # [Chapter 07b](07b_vector_jacobian_products.ipynb) differentiates a gradient, hooks into the backward pass, and finds out
 # whether a formula is right.

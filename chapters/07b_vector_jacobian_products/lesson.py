@@ -426,7 +426,7 @@ print("x.grad:", x.grad.tolist(), "  requires grad:", x.grad.requires_grad)
 
 # %% [markdown]
 # ## You try
-# Seven exercises, 17 points: predict a vector–Jacobian product; give `mytorch` its gradcheck and its hooks; write a rounding that
+# [Seven exercises](../exercises/07b_vector_jacobian_products.ipynb), 17 points: predict a vector–Jacobian product; give `mytorch` its gradcheck and its hooks; write a rounding that
 # lets gradients through; multiply a Hessian by a vector; repair a penalty that has no effect; measure the best step of a
 # difference quotient. [Chapter 08](08_static_and_dynamic_graphs.ipynb) looks at the graph as a whole: what can you do with it if
 # you know it before it runs?

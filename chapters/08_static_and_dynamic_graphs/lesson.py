@@ -562,6 +562,6 @@ for speeds in ([130.0], [50.0], [50.0, 20.0]):
 # 10. Fusion saves memory traffic, not arithmetic.
 #
 # ## You try
-# `exercises/08_static_and_dynamic_graphs.ipynb`: predict what a trace answers; write the recorder, the replay and the
+# [The exercises](../exercises/08_static_and_dynamic_graphs.ipynb): predict what a trace answers; write the recorder, the replay and the
 # three passes; record guards, and choose a graph by them; repair weights that were never shared; count bytes.
-# Chapter 09 gives parameters a home.
+# [Chapter 09](09_modules_and_parameters.ipynb) gives parameters a home.

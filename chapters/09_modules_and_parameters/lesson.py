@@ -493,6 +493,6 @@ print(inspect.getsource(nn.Module.register_parameter))
 # 10. `vector_to_parameters` shares the vector's memory.
 #
 # ## You try
-# `exercises/09_modules_and_parameters.ipynb`: predict what is registered; write `__setattr__`, the names, the state
-# dict both ways, linear layers, and calls; repair a layer that forgets; measure what survives a change. Chapter 10 asks how the
-# initial weights should be drawn.
+# [The exercises](../exercises/09_modules_and_parameters.ipynb): predict what is registered; write `__setattr__`, the names, the state
+# dict both ways, linear layers, and calls; repair a layer that forgets; measure what survives a change. [Chapter
+# 10](10_activations_and_initialization.ipynb) asks how the initial weights should be drawn.

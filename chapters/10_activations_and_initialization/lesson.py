@@ -453,7 +453,7 @@ for start in (0.0, 0.1):
 #
 # - *Thirty seconds:* Units whose incoming and outgoing weights are equal compute the same and get the same gradient. They
 #   stay equal, and a layer of any width does the work of one unit. Random numbers break the symmetry.
-# - *Longer:* With zeros even less is learned. The gradient of a hidden layer is multiplied by the weights after it, which
+# - *Longer:* Zeros are worse. The gradient of a hidden layer is multiplied by the weights after it, which
 #   are 0, and a ReLU's results are 0 as well, so only the last bias learns. (After a sigmoid, which gives ½, the last
 #   weights learn too.)
 # - *They ask next:* Is zero ever right? For biases, and for one of two factors whose other is random: LoRA starts one
@@ -483,6 +483,6 @@ for start in (0.0, 0.1):
 # 10. Subtract the largest score before you take powers of e.
 #
 # ## You try
-# `exercises/10_activations_and_initialization.ipynb`: predict where a gradient vanishes; write softmax, the fans and the
+# [The exercises](../exercises/10_activations_and_initialization.ipynb): predict where a gradient vanishes; write softmax, the fans and the
 # gains, clipping and GELU; do a backward pass by hand; repair a deep network that stays flat; measure GELU's gain.
-# Chapter 11 builds the convolution.
+# [Chapter 11](11_convolution.ipynb) builds the convolution.

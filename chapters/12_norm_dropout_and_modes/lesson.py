@@ -477,6 +477,6 @@ print(f"differs from its input by {(bn(new) - new).abs().max().item():.1f}")
 # 10. Normalization makes training less sensitive to the initial scale of the weights.
 #
 # ## You try
-# `exercises/12_norm_dropout_and_modes.ipynb`: predict two statistics; write batch norm, layer norm, RMS norm and dropout; fold a
+# [The exercises](../exercises/12_norm_dropout_and_modes.ipynb): predict two statistics; write batch norm, layer norm, RMS norm and dropout; fold a
 # batch norm into the layer before it; repair statistics that leak; measure what dropout does to the mean square.
 # [Chapter 13](13_embeddings.ipynb) turns words into vectors.

@@ -1175,8 +1175,8 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
 
 
 # %% mutant="rnn_layers"
-# Takes the way there for the way back
-# `unsorted_indices` are the inverse of `sorted_indices`: where each sequence of before has gone.
+# Gives the sorting order twice
+# `unsorted_indices` is the inverse of `sorted_indices`: it says where each of the original sequences is now.
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
     batch = input if batch_first else input.transpose(0, 1)
     counts = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
@@ -1196,7 +1196,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
 
 # %% mutant="rnn_layers"
 # Puts the batch first
-# The layers take (T, N, …) unless they are told otherwise: `batch_first=True` asks for the other layout.
+# By default the result is (T, N, …); only `batch_first=True` gives (N, T, …).
 def pad_sequence(sequences, batch_first=False, padding_value=0.0):
     longest = max(len(each) for each in sequences)
     return stack([filled_up(each, longest, padding_value) for each in sequences])

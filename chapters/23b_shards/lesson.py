@@ -491,4 +491,4 @@ print(inspect.getsource(ZeroRedundancyOptimizer._partition))
 #
 # ## You try
 # [The exercises](../exercises/23b_shards.ipynb): predict bytes; write the ZeRO step and a fully sharded parameter; build a tensor-parallel
-# MLP; repair clipping; measure a pipeline. In chapter 24, everything you've written runs together.
+# MLP; repair clipping; measure a pipeline. In [chapter 24](24_capstone.ipynb), everything you've written runs together.

@@ -390,3 +390,4 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 # ## You try
 # [The exercises](../exercises/24_capstone.ipynb): predict which milestone falls; assemble a run that may be killed at any time; repair a resume that
 # isn't exact; measure the best interval between checkpoints; and make four ranks with unequal shares equal to one.
+# [Chapter 24b](24b_llama.ipynb) turns your GPT into a Llama, in four steps.

@@ -430,5 +430,5 @@ notebook.show()
 # 10. 16 bytes a parameter, 6 operations for each parameter and token.
 #
 # ## You try
-# Six exercises, one for each round, 18 points: score your confidence, give counterexamples, predict a loop, write a linear layer, repair a
+# [Six exercises](../exercises/25_mock_interview.ipynb), one for each round, 18 points: score your confidence, give counterexamples, predict a loop, write a linear layer, repair a
 # program with four faults, and estimate. Then hold an interview a day, until your curve lies near the diagonal.

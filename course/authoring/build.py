@@ -18,6 +18,7 @@ from course.chapters import PATTERN, key
 from course.check import PRACTICE_SEED
 from course.files import Course, write_atomically
 from course.grading import bundle
+from course.grading.mistakes import Mistake
 from course.image import without_pixels
 from course.learner import package
 
@@ -30,7 +31,7 @@ def build(course: Course, chapters: Iterable[str] = (), to: Course | None = None
     """Build the named chapters (all, if none is named) into the folders of `to` (the course's own).
 
     Args:
-        stored: do not run the lessons; they get the outputs of the course's own.
+        stored: run nothing; lessons and reference answers get the outputs of the course's own.
 
     Returns:
         The files written: notebooks, and those of the reference of mytorch that changed.
@@ -61,8 +62,9 @@ def build(course: Course, chapters: Iterable[str] = (), to: Course | None = None
 def differences(course: Course, chapters: Iterable[str] = (), stored: bool = False) -> list[str]:
     """The built notebooks that a new build would change, one would add or one has left behind, images aside.
 
-    A notebook in which the learner has solved an exercise is as it should be, whatever it holds. With `stored` lessons
-    are not run: nbval runs them and compares what they show.
+    A notebook in which the learner has solved an exercise is as it should be, whatever it holds. With `stored` nothing
+    is run: nbval runs lessons and reference answers and compares what they show, and tests/course/test_exercises.py
+    grades the mutants.
     """
     chapters = list(chapters)
     with tempfile.TemporaryDirectory(prefix="course-build-") as name:
@@ -153,7 +155,7 @@ def _jobs(course: Course, target: Course, folder: Path, taken: dict[str, str], s
     if (folder / "lesson.py").exists():
         yield _lesson(course, target.notebooks / f"{folder.name}.ipynb", folder / "lesson.py", taken, stored)
     if (folder / "exercises.py").exists():
-        yield _exercises(course, target, folder / "exercises.py")
+        yield _exercises(course, target, folder / "exercises.py", stored)
 
 
 async def _lesson(course: Course, path: Path, source: Path, taken: dict[str, str], stored: bool) -> dict[Path, str]:
@@ -189,26 +191,31 @@ def _take_outputs(built: NotebookNode, cells: list[Cell], path: Path) -> None:
             new.outputs = old.outputs
 
 
-async def _exercises(course: Course, target: Course, path: Path) -> dict[Path, str | None]:
+async def _exercises(course: Course, target: Course, path: Path, stored: bool) -> dict[Path, str | None]:
     """The texts of the notebooks; None for a copy that was kept of what the learner had written."""
     source = read_exercises(path)
     built = notebook.reference(source)
     kept = [cell for cell in source.cells if cell.role not in ("hint", "mutant")]
+    name = f"{source.chapter}.ipynb"
     course.solutions.mkdir(exist_ok=True)
-    try:
-        says = await execute.execute_reference(
-            built, course.solutions, course.root, PRACTICE_SEED, course.chapters / "mytorch"
-        )
-    except execute.CellError as error:
-        raise kept[error.index].error(str(error)) from error
-    except execute.WeakCheckError as error:
-        raise next(cell for cell in kept if cell.metadata.get("check") == error.exercise).error(str(error)) from error
+    if stored:
+        _take_outputs(built, kept, course.solutions / name)
+        mistakes = _stored_mistakes(built, course.pristine / name)
+    else:
+        try:
+            mistakes = await execute.execute_reference(
+                built, course.solutions, course.root, PRACTICE_SEED, course.chapters / "mytorch"
+            )
+        except execute.CellError as error:
+            raise kept[error.index].error(str(error)) from error
+        except execute.WeakCheckError as error:
+            check = next(cell for cell in kept if cell.metadata.get("check") == error.exercise)
+            raise check.error(str(error)) from error
     _refuse_machine_text(built, kept, course)
     notebook.scroll_long_outputs(built)
-    exercises = notebook.learners(built, says)
+    exercises = notebook.learners(built, mistakes)
     for each, folder in ((built, course.solutions), (exercises, course.exercises)):
         places.add(each, places.address(course.root), folder.name, source.chapter)
-    name = f"{source.chapter}.ipynb"
     learners, copies = rebuild.learners_text(target, exercises, name)
     return {
         target.solutions / name: notebook.write(built),
@@ -216,6 +223,11 @@ async def _exercises(course: Course, target: Course, path: Path) -> dict[Path, s
         target.pristine / name: notebook.write(exercises),
         **dict.fromkeys(copies),
     }
+
+
+def _stored_mistakes(built: NotebookNode, path: Path) -> dict[str, list[Mistake]]:
+    known = notebook.tasks(v4.reads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+    return {exercise: known.get(exercise, {}).get("mutants", []) for exercise in notebook.tasks(built)}
 
 
 def _refuse_machine_text(built: NotebookNode, cells: list[Cell], course: Course) -> None:

@@ -63,9 +63,7 @@ def test_keys_files_and_a_reload(page: Any, lab: tuple[str, Path]) -> None:
     page.wait_for_timeout(3000)
     assert path.read_text() == "written = 1"
     page.locator("a.interview-open").click()
-    editor = page.locator(".jp-FileEditor .cm-content")
-    editor.wait_for(timeout=300_000)
-    assert "written = 1" in editor.inner_text()
+    page.locator(".jp-FileEditor .cm-content", has_text="written = 1").wait_for(timeout=300_000)
     open_notebook(page, address, "notebooks/25_mock_interview.ipynb")
     type_into(page, page.locator(".jp-CodeCell", has_text="notebook.show("), BEGIN)
     box.wait_for(timeout=300_000)

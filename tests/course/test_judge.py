@@ -152,6 +152,7 @@ def test_a_message_that_breaks_the_judge_costs_the_next_one_nothing(
     monkeypatch: pytest.MonkeyPatch, comparer: Comparer, evil: str
 ) -> None:
     edited(monkeypatch, evil)
+    monkeypatch.setattr(judge, "_SECONDS", 20.0)  # what "stops" takes from the next message, once
     assert comparer.hear(message(EXPECTED), EXPECTED)
     with monkeypatch.context() as patch:
         patch.setattr(judge, "_SECONDS", 1.0)

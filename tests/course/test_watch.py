@@ -90,7 +90,7 @@ def test_saves_and_keys(
     shown.press("h")  # about what has just failed
     shown.wait_for(f"{mean}: Hint 1 of")
     shown.press("l")
-    shown.wait_for("1 of 8")
+    shown.wait_for("1/8")
     shown.press("c")
     shown.wait_for(f"{mean}: error")
     shown.wait_for("1 of 8")

@@ -6,10 +6,7 @@ Expected values are those of one device, on minitorch and PyTorch, and the count
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -20,7 +17,6 @@ from tests.mytorch.compare import agree, close, numbers
 part = pytest.mark.part
 RING = "mytorch.distributed:"
 SHARDS = "mytorch.nn.parallel.sharding:"
-FILES = Path(__file__).parents[2] / "notebooks" / "files"
 
 X, Y = numbers(12, 3), numbers(12, 2, seed=1)
 STEPS = 4
@@ -276,14 +272,3 @@ def test_messages_between_gpus_arrive_on_the_current_one(mytorch: ModuleType) ->
             assert found == (f"cuda:{rank}", [float((rank - 1) % 3)] * 5, [3.0] * 5, 512)
     finally:
         mytorch.cuda.simulate(0)
-
-
-def test_the_lesson_s_script_prints_the_same_on_pytorch() -> None:
-    pytest.importorskip("torch")
-
-    def printed(launcher: str) -> str:
-        call = [sys.executable, "-m", launcher, "--standalone", "--nproc-per-node=2", str(FILES / "two_shards.py")]
-        return subprocess.run(call, capture_output=True, text=True, check=True).stdout
-
-    expected = printed("torch.distributed.run")
-    assert printed("minitorch.distributed.run") == expected and "[24, 17]" in expected

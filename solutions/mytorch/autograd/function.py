@@ -43,8 +43,10 @@ class Function:
     @staticmethod
     def backward(ctx: Context, *grads: Any) -> Any:
         """Compute a gradient, or None, for each argument of `forward`, from one for each result."""
-        needed = "either the backward or vjp method"
-        raise NotImplementedError(f"You must implement {needed} for your custom autograd.Function")
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function "
+            "to use it with backward mode AD."
+        )
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
