@@ -109,7 +109,8 @@ def front(lessons: Notebooks, unsolved: Notebooks, found: list[Question], pictur
         "POINTS": sum(each["points"] for each in graded),
         "QUESTIONS": len(found),
         "FIRST": min(lessons),
-        "CLONE": f"git clone {address(CODE)}\n" if address(CODE) else "",
+        "ADDRESS": address(CODE) or "ADDRESS",
+        "WHERE": "" if address(CODE) else " `ADDRESS` is the repository's.",
         "WAYS": f"In a browser, without installing anything: {ways}" if ways else "",
     }
     return re.sub(r"@([A-Z]+)@", lambda match: str(values[match[1]]), source)

@@ -1,6 +1,7 @@
 """Links that open a notebook in Binder, Colab or Codespaces, and the cell that Colab needs."""
 
 import os
+import re
 import subprocess
 import sys
 import types
@@ -12,7 +13,9 @@ import pytest
 
 from course.authoring import places
 from course.authoring.build import build, differences
-from course.files import Course
+from course.files import CODE, Course
+from course.site import frames, indexes
+from course.site.shown import Pictures
 
 CHAPTER = "01_fixture"
 ADDRESS = "https://github.com/someone/minitorch"
@@ -57,6 +60,19 @@ def test_an_address_elsewhere_has_no_such_links(own_course: Course) -> None:
     set_address(own_course, "https://codeberg.org/someone/minitorch")
     build(own_course)
     assert texts(own_course) == before
+
+
+@pytest.mark.parametrize("address", ["", ADDRESS])
+def test_the_sites_front_page_says_how_to_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str) -> None:
+    """With pip, and from a clone: what a visitor copies works as it stands, once the address is set."""
+    monkeypatch.setattr(indexes, "address", lambda root: address)
+    lessons = {path.stem: frames.read(path) for path in Course(CODE).notebooks.glob("*.ipynb")}
+    front = indexes.front(lessons, {}, [], Pictures(tmp_path, up=""))
+    with_pip, with_git = re.findall(r"^```sh\n(.*?)^```", front, re.MULTILINE | re.DOTALL)
+    assert f'pip install "minitorch-course[course] @ git+{address or "ADDRESS"}"\n' in with_pip
+    assert with_git == f"git clone {address or 'ADDRESS'} minitorch-course\ncd minitorch-course\nmake lab\n"
+    assert ("`ADDRESS` is the repository's." in front) == (not address)
+    assert ("https://mybinder.org/" in front) == bool(address)
 
 
 def test_the_cell_for_colab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
