@@ -35,6 +35,7 @@ MOVED: dict[str, str] = {
     "backward_repair_slope_penalty": "07_backward_in_depth",
     "backward_measure_best_step": "07_backward_in_depth",
     "backward_hooks": "07_backward_in_depth",
+    "optim_decay_groups": "16_losses_and_optimizers",
 }
 """By exercise, the chapter in whose notebook it was before; for an exercise that has moved to another notebook."""
 

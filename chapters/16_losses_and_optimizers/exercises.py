@@ -758,171 +758,159 @@ def adam(x, g, state, group):
     minitorch.optim.Adam([y], lr=group["lr"]).step()
 
 
-# %% [markdown] exercise="optim_decay_groups" kind="build" points=2
-# ### Exercise 5 · Who decays?
-# Weight decay is for matrices. Biases and the weights of norms are usually left alone. Write the function that prepares a
-# model for AdamW: it returns two groups, first the parameters that decay (two dimensions or more), then the others, each
-# with its `weight_decay`. Parameters keep their order in the model. Frozen ones (`requires_grad=False`) are left out, and
-# a matrix that two layers share is listed once.
+# %% [markdown] exercise="loss_info_nce" kind="build" points=2
+# ### Exercise 5 · Find your partner
+# Two networks turn the same n things into vectors, say n pictures and their captions. Row i of `x` (n, d) and row i of
+# `y` (n, d) belong together; all other rows are negatives. InfoNCE ([van den Oord et al.,
+# 2018](https://arxiv.org/abs/1807.03748)) makes a classification of it: whose partner is row i of `x`? The score of row j
+# is the cosine of the angle between row i of `x` and row j of `y`, divided by the temperature τ, and the right class is i:
+#
+# $$L_{x \to y} = -\frac{1}{n} \sum_i \log \frac{e^{\cos(x_i, y_i)/\tau}}{\sum_j e^{\cos(x_i, y_j)/\tau}}$$
+#
+# CLIP ([Radford et al., 2021](https://arxiv.org/abs/2103.00020)) asks in both directions: its loss is the mean of
+# $L_{x \to y}$ and $L_{y \to x}$. Write `info_nce(x, y, temperature)`, which returns this mean, a tensor without dimensions.
+# It must be finite for small temperatures such as 0.005. The temperature may be a tensor that is trained too, as CLIP's is.
 
 
-# %% solution="optim_decay_groups"
-def decay_groups(model: nn.Module, weight_decay: float) -> list[dict]:
+# %% solution="loss_info_nce"
+def info_nce(x: torch.Tensor, y: torch.Tensor, temperature: float | torch.Tensor) -> torch.Tensor:
     ### BEGIN SOLUTION
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    return [
-        {"params": [each for each in trained if each.dim() >= 2], "weight_decay": weight_decay},
-        {"params": [each for each in trained if each.dim() < 2], "weight_decay": 0.0},
-    ]
+    scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
+    partners = torch.arange(len(x))
+    return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
     ### END SOLUTION
 
 
-# %% check="optim_decay_groups"
+# %% check="loss_info_nce"
 torch.manual_seed(check.seed())
 generator = check.rng()
-width = int(generator.integers(3, 7))
-
-
-class Tied(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.embedding = nn.Embedding(9, width)
-        self.ln = nn.LayerNorm(width)
-        self.hidden = nn.Linear(width, width)
-        self.bilinear = nn.Bilinear(width, width, 2)
-        self.scale = nn.Parameter(torch.ones(width))
-        self.places = nn.Parameter(torch.ones(3, width))
-        self.head = nn.Linear(width, 9, bias=False)
-        self.head.weight = self.embedding.weight
-
-
-model = Tied()
-frozen = str(generator.choice(["hidden.weight", "hidden.bias", "ln.bias"]))
-model.get_parameter(frozen).requires_grad_(False)
-names = {id(parameter): name for name, parameter in model.named_parameters(remove_duplicate=False)}
-decay = round(float(generator.uniform(0.05, 0.2)), 3)
-groups = decay_groups(model, decay)
-optimizer = torch.optim.AdamW(groups, lr=0.1)
-model.head.weight.grad = torch.zeros_like(model.head.weight)
-model.scale.grad = torch.zeros_like(model.scale)
-before = model.head.weight[0].detach().clone()
-optimizer.step()
-ratio = (model.head.weight[0] / before).mean()
+count, width = int(generator.integers(4, 8)), int(generator.integers(3, 6))
+x = (torch.randn(count, width) * torch.arange(1.0, count + 1).reshape(-1, 1)).requires_grad_()
+y = torch.randn(count, width)
+y[0] = x[0].detach() * 3
+y.requires_grad_()
+temperature = torch.tensor(round(float(generator.uniform(0.2, 0.6)), 2), requires_grad=True)
+loss = info_nce(x, y, temperature)
+loss.backward()
+alike = info_nce(torch.ones(count, width), torch.ones(count, width), 0.1)
 check.show(
     {
-        "frozen": frozen,
-        "decay": decay,
-        "groups": [[names[id(each)] for each in group["params"]] for group in groups],
-        "their decay": [group["weight_decay"] for group in groups],
-        "a shared weight after a step with a gradient of 0, over before": ratio,
-        "scale, after such a step": model.scale,
+        "shape": (count, width),
+        "loss": loss,
+        "as much as for a guess, if all rows are alike": alike / np.log(count),
+        "gradient of x": x.grad,
+        "gradient of y": y.grad,
+        "gradient of the temperature": temperature.grad,
+        "at temperature 0.005": info_nce(x.detach(), y.detach(), 0.005),
     },
-    text="The names of the parameters in both groups. The shared matrix has the name head.weight here.",
+    text="The loss of a batch of pairs, and what it does to x and to the temperature.",
 )
 
-# %% [markdown] hint="optim_decay_groups"
-# `model.parameters()` gives each parameter once, in the order of the model, also one that is shared.
+# %% [markdown] hint="loss_info_nce"
+# All cosines are one product: `F.normalize` gives rows of length 1, and `a @ b.T` multiplies each row of `a` by each of `b`.
 
-# %% [markdown] hint="optim_decay_groups"
-# Names don't help: the weight of a norm is called `weight`, too. Ask for `parameter.dim()`.
+# %% [markdown] hint="loss_info_nce"
+# The fraction is a softmax over row i, and you take the logarithm of its entry i. That is `F.cross_entropy` of the scores,
+# with the classes `torch.arange(n)`.
 
-# %% [markdown] hint="optim_decay_groups"
-# Filter by `requires_grad` first. Then two list comprehensions, `dim() >= 2` and `dim() < 2`, in two dicts with `"params"`
-# and `"weight_decay"`.
-
-
-# %% mutant="optim_decay_groups"
-# Goes by name
-# A norm's scale is called weight too, and a Parameter of a module's own is neither: the number of dimensions decides.
-def decay_groups(model, weight_decay):
-    trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
-    return [
-        {"params": [each for name, each in trained if name.endswith("weight")], "weight_decay": weight_decay},
-        {"params": [each for name, each in trained if not name.endswith("weight")], "weight_decay": 0.0},
-    ]
+# %% [markdown] hint="loss_info_nce"
+# From `y` to `x` the same scores are read column by column: transpose them.
 
 
-# %% mutant="optim_decay_groups"
-# Goes by the word bias
-# A norm's scale has one dimension, and it isn't called bias; neither is a Parameter of a module's own. The number of
-# dimensions decides, not the name.
-def decay_groups(model, weight_decay):
-    trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
-    return [
-        {"params": [each for name, each in trained if "bias" not in name], "weight_decay": weight_decay},
-        {"params": [each for name, each in trained if "bias" in name], "weight_decay": 0.0},
-    ]
+# %% mutant="loss_info_nce"
+# Asks in one direction only
+# The rows of the scores compare each x with all y. The other half asks each y for its x: a softmax over the columns.
+def info_nce(x, y, temperature):
+    scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
+    return F.cross_entropy(scores, torch.arange(len(x)))
 
 
-# %% mutant="optim_decay_groups"
-# Goes by the words bias and norm
-# Names are up to whoever writes the model: `scale` has one dimension too, and is called neither bias nor norm. The number
-# of dimensions decides.
-def decay_groups(model, weight_decay):
-    trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
-    alone = [each for name, each in trained if "bias" in name or "norm" in name]
-    return [
-        {"params": [each for _, each in trained if all(each is not x for x in alone)], "weight_decay": weight_decay},
-        {"params": alone, "weight_decay": 0.0},
-    ]
+# %% mutant="loss_info_nce"
+# Adds both directions
+# The loss is the mean of both directions, so that a batch in which all rows are alike costs log n, as a guess does.
+def info_nce(x, y, temperature):
+    scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
+    partners = torch.arange(len(x))
+    return F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)
 
 
-# %% mutant="optim_decay_groups"
-# Goes by the words weight and norm
-# A norm may be called `ln`, and a matrix of a module's own may be called anything. The number of dimensions decides, not
-# the name.
-def decay_groups(model, weight_decay):
-    trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
-    chosen = [name for name in trained if name.endswith("weight") and "norm" not in name]
-    return [
-        {"params": [trained[name] for name in chosen], "weight_decay": weight_decay},
-        {"params": [each for name, each in trained.items() if name not in chosen], "weight_decay": 0.0},
-    ]
+# %% mutant="loss_info_nce"
+# Leaves the lengths in
+# A cosine doesn't depend on the lengths of the vectors. With bare products, a long row is everybody's partner.
+def info_nce(x, y, temperature):
+    scores = x @ y.T / temperature
+    partners = torch.arange(len(x))
+    return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
 
 
-# %% mutant="optim_decay_groups"
-# Goes by the kind of layer
-# Only the matrices of `Linear` and `Embedding` decay here. Other layers have matrices as well, such as `Bilinear`: the
-# number of dimensions decides.
-def decay_groups(model, weight_decay):
-    layers = [layer for layer in model.modules() if isinstance(layer, (nn.Linear, nn.Embedding))]
-    decaying = {id(layer.weight) for layer in layers}
-    trained = [each for each in model.parameters() if each.requires_grad]
-    return [
-        {"params": [each for each in trained if id(each) in decaying], "weight_decay": weight_decay},
-        {"params": [each for each in trained if id(each) not in decaying], "weight_decay": 0.0},
-    ]
+# %% mutant="loss_info_nce"
+# Normalizes the columns
+# Each row is one thing, and gets length 1: `dim=1` for vectors that are rows. `dim=0` mixes different things.
+def info_nce(x, y, temperature):
+    scores = F.normalize(x, dim=0) @ F.normalize(y, dim=0).T / temperature
+    partners = torch.arange(len(x))
+    return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
 
 
-# %% mutant="optim_decay_groups"
-# Takes the frozen ones along
-# A frozen parameter has no business in an optimizer: should it have a .grad from earlier, it would move.
-def decay_groups(model, weight_decay):
-    return [
-        {"params": [each for each in model.parameters() if each.dim() >= 2], "weight_decay": weight_decay},
-        {"params": [each for each in model.parameters() if each.dim() < 2], "weight_decay": 0.0},
-    ]
+# %% mutant="loss_info_nce"
+# Multiplies by the temperature
+# Scores are divided by the temperature. A low temperature makes differences large, and the softmax sharp.
+def info_nce(x, y, temperature):
+    scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T * temperature
+    partners = torch.arange(len(x))
+    return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
 
 
-# %% mutant="optim_decay_groups"
-# Leaves the small ones out
-# What doesn't decay still has to be trained: without a second group it would keep its first values.
-def decay_groups(model, weight_decay):
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    return [{"params": [each for each in trained if each.dim() >= 2], "weight_decay": weight_decay}]
+# %% mutant="loss_info_nce"
+# Takes the partner out of the sum
+# The sum below the fraction goes over all rows, the partner's included. Only then it is a softmax, and the loss at least 0.
+def info_nce(x, y, temperature):
+    scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
+    others = scores.masked_fill(torch.eye(len(x)).bool(), float("-inf"))
+    found = scores.diagonal()
+    return ((others.logsumexp(1) - found).mean() + (others.logsumexp(0) - found).mean()) / 2
 
 
-# %% mutant="optim_decay_groups"
-# No decay stated for the second group
-# A group that doesn't state its weight decay has the optimizer's default, which is 0.01 for AdamW, not 0.
-def decay_groups(model, weight_decay):
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    groups = [
-        {"params": [each for each in trained if each.dim() >= 2], "weight_decay": weight_decay},
-        {"params": [each for each in trained if each.dim() < 2]},
-    ]
-    torch.optim.AdamW(groups)
-    return groups
+# %% mutant="loss_info_nce"
+# Pulls partners together, and pushes nobody away
+# Without the other rows the best answer is the same vector for everything. The negatives prevent that.
+def info_nce(x, y, temperature):
+    return -(F.normalize(x, dim=1) * F.normalize(y, dim=1)).sum(1).mean() / temperature
+
+
+# %% mutant="loss_info_nce"
+# One softmax over all pairs
+# Each row is a question of its own: which of the n is my partner? A softmax over all n² pairs asks another question.
+def info_nce(x, y, temperature):
+    scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
+    return -scores.flatten().log_softmax(0).reshape(scores.shape).diagonal().mean()
+
+
+# %% mutant="loss_info_nce"
+# Takes powers before logarithms
+# e to the power 200 is inf in float32, and inf / inf is nan. `cross_entropy` subtracts the largest score first.
+def info_nce(x, y, temperature):
+    scores = (F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature).exp()
+    found = scores.diagonal()
+    return -((found / scores.sum(1)).log().mean() + (found / scores.sum(0)).log().mean()) / 2
+
+
+# %% mutant="loss_info_nce"
+# Makes a number of the temperature
+# `float` leaves the graph, so a temperature that is a parameter never gets a gradient. Divide by the tensor.
+def info_nce(x, y, temperature):
+    scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / float(temperature)
+    partners = torch.arange(len(x))
+    return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
+
+
+# %% mutant="loss_info_nce"
+# Takes y as given
+# Both networks learn. Without `y` in the graph only one half of a pair moves.
+def info_nce(x, y, temperature):
+    scores = F.normalize(x, dim=1) @ F.normalize(y.detach(), dim=1).T / temperature
+    partners = torch.arange(len(x))
+    return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
 
 
 # %% [markdown] exercise="loss_repair_chunks" kind="repair" points=3

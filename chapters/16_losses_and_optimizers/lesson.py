@@ -544,6 +544,6 @@ print("5.", F.binary_cross_entropy(far[0].sigmoid(), far[1]), F.binary_cross_ent
 #
 # ## You try
 # [The exercises](../exercises/16_losses_and_optimizers.ipynb): predict which weight moves furthest; write `nll_loss`, a
-# binary loss, SGD, Adam, and what an optimizer saves; sort parameters into groups; repair a training that depends on how a batch is cut; and
+# binary loss, SGD, Adam, and what an optimizer saves; build CLIP's loss; repair a training that depends on how a batch is cut; and
 # measure what momentum is worth. In [chapter 17](17_learning_rate_schedules.ipynb) `lr` changes while the
 # training runs; [chapter 19](19_training_loop.ipynb) takes the loop apart.

@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · The training loop
-# Seven exercises, 18 points, about 90 minutes. Two of them are the trainer of your library: its step, and how it goes on after an
+# Eight exercises, 20 points, about 95 minutes. Two of them are the trainer of your library: its step, and how it goes on after an
 # interruption. They run inside a file of `mytorch`: what a task or a docstring mentions is there.
 
 # %% setup=true
@@ -680,8 +680,175 @@ def rest_of_epoch(self):
     return batches
 
 
+# %% [markdown] exercise="optim_decay_groups" kind="build" points=2
+# ### Exercise 4 · Who decays?
+# Weight decay is for matrices. Biases and the weights of norms are usually left alone. Write the function that prepares a
+# model for AdamW: it returns two groups, first the parameters that decay (two dimensions or more), then the others, each
+# with its `weight_decay`. Parameters keep their order in the model. Frozen ones (`requires_grad=False`) are left out, and
+# a matrix that two layers share is listed once.
+
+
+# %% solution="optim_decay_groups"
+def decay_groups(model: nn.Module, weight_decay: float) -> list[dict]:
+    ### BEGIN SOLUTION
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    return [
+        {"params": [each for each in trained if each.dim() >= 2], "weight_decay": weight_decay},
+        {"params": [each for each in trained if each.dim() < 2], "weight_decay": 0.0},
+    ]
+    ### END SOLUTION
+
+
+# %% check="optim_decay_groups"
+torch.manual_seed(check.seed())
+generator = check.rng()
+width = int(generator.integers(3, 7))
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(9, width)
+        self.ln = nn.LayerNorm(width)
+        self.hidden = nn.Linear(width, width)
+        self.bilinear = nn.Bilinear(width, width, 2)
+        self.scale = nn.Parameter(torch.ones(width))
+        self.places = nn.Parameter(torch.ones(3, width))
+        self.head = nn.Linear(width, 9, bias=False)
+        self.head.weight = self.embedding.weight
+
+
+model = Tied()
+frozen = str(generator.choice(["hidden.weight", "hidden.bias", "ln.bias"]))
+model.get_parameter(frozen).requires_grad_(False)
+names = {id(parameter): name for name, parameter in model.named_parameters(remove_duplicate=False)}
+decay = round(float(generator.uniform(0.05, 0.2)), 3)
+groups = decay_groups(model, decay)
+optimizer = torch.optim.AdamW(groups, lr=0.1)
+model.head.weight.grad = torch.zeros_like(model.head.weight)
+model.scale.grad = torch.zeros_like(model.scale)
+before = model.head.weight[0].detach().clone()
+optimizer.step()
+ratio = (model.head.weight[0] / before).mean()
+check.show(
+    {
+        "frozen": frozen,
+        "decay": decay,
+        "groups": [[names[id(each)] for each in group["params"]] for group in groups],
+        "their decay": [group["weight_decay"] for group in groups],
+        "a shared weight after a step with a gradient of 0, over before": ratio,
+        "scale, after such a step": model.scale,
+    },
+    text="The names of the parameters in both groups. The shared matrix has the name head.weight here.",
+)
+
+# %% [markdown] hint="optim_decay_groups"
+# `model.parameters()` gives each parameter once, in the order of the model, also one that is shared.
+
+# %% [markdown] hint="optim_decay_groups"
+# Names don't help: the weight of a norm is called `weight`, too. Ask for `parameter.dim()`.
+
+# %% [markdown] hint="optim_decay_groups"
+# Filter by `requires_grad` first. Then two list comprehensions, `dim() >= 2` and `dim() < 2`, in two dicts with `"params"`
+# and `"weight_decay"`.
+
+
+# %% mutant="optim_decay_groups"
+# Goes by name
+# A norm's scale is called weight too, and a Parameter of a module's own is neither: the number of dimensions decides.
+def decay_groups(model, weight_decay):
+    trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
+    return [
+        {"params": [each for name, each in trained if name.endswith("weight")], "weight_decay": weight_decay},
+        {"params": [each for name, each in trained if not name.endswith("weight")], "weight_decay": 0.0},
+    ]
+
+
+# %% mutant="optim_decay_groups"
+# Goes by the word bias
+# A norm's scale has one dimension, and it isn't called bias; neither is a Parameter of a module's own. The number of
+# dimensions decides, not the name.
+def decay_groups(model, weight_decay):
+    trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
+    return [
+        {"params": [each for name, each in trained if "bias" not in name], "weight_decay": weight_decay},
+        {"params": [each for name, each in trained if "bias" in name], "weight_decay": 0.0},
+    ]
+
+
+# %% mutant="optim_decay_groups"
+# Goes by the words bias and norm
+# Names are up to whoever writes the model: `scale` has one dimension too, and is called neither bias nor norm. The number
+# of dimensions decides.
+def decay_groups(model, weight_decay):
+    trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
+    alone = [each for name, each in trained if "bias" in name or "norm" in name]
+    return [
+        {"params": [each for _, each in trained if all(each is not x for x in alone)], "weight_decay": weight_decay},
+        {"params": alone, "weight_decay": 0.0},
+    ]
+
+
+# %% mutant="optim_decay_groups"
+# Goes by the words weight and norm
+# A norm may be called `ln`, and a matrix of a module's own may be called anything. The number of dimensions decides, not
+# the name.
+def decay_groups(model, weight_decay):
+    trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
+    chosen = [name for name in trained if name.endswith("weight") and "norm" not in name]
+    return [
+        {"params": [trained[name] for name in chosen], "weight_decay": weight_decay},
+        {"params": [each for name, each in trained.items() if name not in chosen], "weight_decay": 0.0},
+    ]
+
+
+# %% mutant="optim_decay_groups"
+# Goes by the kind of layer
+# Only the matrices of `Linear` and `Embedding` decay here. Other layers have matrices as well, such as `Bilinear`: the
+# number of dimensions decides.
+def decay_groups(model, weight_decay):
+    layers = [layer for layer in model.modules() if isinstance(layer, (nn.Linear, nn.Embedding))]
+    decaying = {id(layer.weight) for layer in layers}
+    trained = [each for each in model.parameters() if each.requires_grad]
+    return [
+        {"params": [each for each in trained if id(each) in decaying], "weight_decay": weight_decay},
+        {"params": [each for each in trained if id(each) not in decaying], "weight_decay": 0.0},
+    ]
+
+
+# %% mutant="optim_decay_groups"
+# Takes the frozen ones along
+# A frozen parameter has no business in an optimizer: should it have a .grad from earlier, it would move.
+def decay_groups(model, weight_decay):
+    return [
+        {"params": [each for each in model.parameters() if each.dim() >= 2], "weight_decay": weight_decay},
+        {"params": [each for each in model.parameters() if each.dim() < 2], "weight_decay": 0.0},
+    ]
+
+
+# %% mutant="optim_decay_groups"
+# Leaves the small ones out
+# What doesn't decay still has to be trained: without a second group it would keep its first values.
+def decay_groups(model, weight_decay):
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    return [{"params": [each for each in trained if each.dim() >= 2], "weight_decay": weight_decay}]
+
+
+# %% mutant="optim_decay_groups"
+# No decay stated for the second group
+# A group that doesn't state its weight decay has the optimizer's default, which is 0.01 for AdamW, not 0.
+def decay_groups(model, weight_decay):
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    groups = [
+        {"params": [each for each in trained if each.dim() >= 2], "weight_decay": weight_decay},
+        {"params": [each for each in trained if each.dim() < 2]},
+    ]
+    torch.optim.AdamW(groups)
+    return groups
+
+
 # %% [markdown] exercise="training_confusion_matrix" kind="build" points=2
-# ### Exercise 4 · What the confusion matrix says
+# ### Exercise 5 · What the confusion matrix says
 # Write `report(confusion)`. Entry `[i, j]` of the int64 matrix counts the samples of class `i` that were taken for class
 # `j`. Return four things:
 #
@@ -786,7 +953,7 @@ def report(confusion):
 
 
 # %% [markdown] exercise="training_repair_loop" kind="repair" points=3
-# ### Exercise 5 · It runs, and it is wrong four times
+# ### Exercise 6 · It runs, and it is wrong four times
 # `fit` trains for some epochs. It returns a pair for each: the mean of the batch losses (all batches have one size), and the
 # validation loss. A colleague reports:
 #
@@ -986,7 +1153,7 @@ def fit(model, batches, validation, optimizer, epochs):
 
 
 # %% [markdown] exercise="training_early_stopping" kind="build" points=3
-# ### Exercise 6 · Early stopping
+# ### Exercise 7 · Early stopping
 # Write the class that ends training when the validation loss hasn't improved for a while.
 #
 # - `EarlyStopping(patience, min_delta=0.0)`
@@ -1232,7 +1399,7 @@ class EarlyStopping:
 
 
 # %% [markdown] exercise="training_divergence" kind="measure" points=2
-# ### Exercise 7 · Where does training break?
+# ### Exercise 8 · Where does training break?
 # `train(lr)` fits a line through digits (64 pixels to the digit's value) with 25 full-batch steps of SGD. It returns the 26
 # losses, from before the first step to after the last. Here training **diverges** if the last loss isn't below the first
 # one, or isn't a number.

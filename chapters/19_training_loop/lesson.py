@@ -262,7 +262,7 @@ print(f"test accuracy at least {min(0.94, evaluate(model, x_test, y_test)[1]):.2
 # - *They ask next:* Does eval mode replace `no_grad`? No, it changes what layers compute. Use both to validate.
 # - *The trap:* Averaging batch means when the last batch is smaller. And `total += loss`, which keeps the nodes of every
 #   graph alive. (`backward` frees what they have saved.)
-# - *Proof:* `proof-deleted-lines`; the mode: exercise 5.
+# - *Proof:* `proof-deleted-lines`; the mode: exercise 6.
 #
 # ## A trainer
 # Real loops do more: several batches make a step, gradients are clipped, the rate follows a schedule, and a run that was killed
@@ -511,5 +511,5 @@ print(inspect.getsource(torch.optim.Optimizer.zero_grad))
 #
 # ## You try
 # The [exercises](../exercises/19_training_loop.ipynb): numbers to know before you start; a trainer's step, and how it goes on after an
-# interruption, both for `mytorch`; precision and recall; a broken loop to repair; early stopping; and the learning rate at
+# interruption, both for `mytorch`; who decays; precision and recall; a broken loop to repair; early stopping; and the learning rate at
 # which training breaks. Next: [saving](20_saving_and_loading.ipynb).
