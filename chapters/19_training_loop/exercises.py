@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · The training loop
-# Eight exercises, 20 points, about 95 minutes. Two of them are the trainer of your library: its step, and how it goes on after an
+# Eight exercises, 20 points, about 90 minutes. Two of them are the trainer of your library: its step, and how it goes on after an
 # interruption. They run inside a file of `mytorch`: what a task or a docstring mentions is there.
 
 # %% setup=true

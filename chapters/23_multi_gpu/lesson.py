@@ -225,7 +225,7 @@ def summands(steps, size=4):
 
 
 for steps in (1, 3, 6):
-    print(f"after {steps} steps:", summands(steps))
+    print(f"after step {steps}:", summands(steps))
 
 
 def draw(steps):

@@ -191,7 +191,8 @@ pictures.curves(lines, xlabel="layers, forward then backward", ylabel="bytes a p
 ranks = np.array([1, 2, 4, 8, 16, 32, 64])
 kept = {"DDP": 16 + 0 * ranks, "ZeRO-1": 4 + 12 / ranks, "ZeRO-2": 2 + 14 / ranks, "ZeRO-3": 16 / ranks}
 for billions, n in ((1, 3), (7, 3), (70, 3), (70, 6)):
-    print(f"{billions}B, {ranks[n]} ranks:", *(f"{name} {billions * each[n]:.1f} GB," for name, each in kept.items()))
+    told = ", ".join(f"{name} {billions * each[n]:.1f} GB" for name, each in kept.items())
+    print(f"{billions}B, {ranks[n]} ranks: {told}")
 pictures.curves(kept, ranks, xlabel="ranks", ylabel="bytes a parameter", log="xy")
 
 # %% [markdown]

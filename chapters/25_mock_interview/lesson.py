@@ -236,13 +236,13 @@ pictures.curves(shown, xlabel="epoch", ylabel="held-out loss (nats)", alt=f"Held
 def first_loss(program):
     torch.manual_seed(0)
     loss = program.loss_of(program.Model(), program.sequences(64, 0)).item()
-    return f"{loss:.1f}, and ln 8 is {np.log(8):.1f}"
+    return f"{loss:.1f}"
 
 
 def certain(program):
     rows = torch.arange(8).repeat(3)[:18].reshape(2, 9)
     told = lambda tokens: torch.eye(8)[rows[:, 1:]] * 30  # noqa: E731
-    return f"{abs(program.loss_of(told, rows).item()):.1f} for an answer that is right and certain"
+    return f"{abs(program.loss_of(told, rows).item()):.1f}"
 
 
 def moved(program):
@@ -250,12 +250,13 @@ def moved(program):
     model, scaler = program.Model(), torch.amp.GradScaler("cpu", init_scale=1024.0)
     before = model.head.weight.detach().clone()
     program.step(model, torch.optim.SGD(model.parameters(), lr=1.0), scaler, program.sequences(32, 0))
-    return f"{(model.head.weight - before).abs().max().item():.2f} is how far a weight moves in one step"
+    return f"{(model.head.weight - before).abs().max().item():.2f}"
 
 
+print(f"{'':20} first loss (ln 8: {np.log(8):.1f})   right and certain   weight moves by")
 for name in ("no fault", "label shift", "softmax twice", "clip before unscale"):
     program = faults.load(faults.planted([faults.named(name)] if name != "no fault" else []))
-    print(f"{name:20} first loss {first_loss(program)}; {certain(program)}; {moved(program)}")
+    print(f"{name:20} {first_loss(program):>22} {certain(program):>19} {moved(program):>17}")
 
 # %% [markdown]
 # The first loss is near ln 8 in all four, so it finds none of the faults. A model that always predicts the right token should have a loss

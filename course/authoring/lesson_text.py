@@ -17,8 +17,12 @@ def fold_answers(markdown: str) -> str:
     return QUESTION.sub(_folded, markdown).rstrip("\n")
 
 
+OPENING = '<details style="margin-bottom: 1em"><summary>Answer</summary>'
+"""How a folded answer begins. JupyterLab leaves no room below it by itself."""
+
+
 def _folded(found: re.Match[str]) -> str:
-    return f"{found['question']}\n\n<details><summary>Answer</summary>\n\n{found['answer'].rstrip()}\n\n</details>\n"
+    return f"{found['question']}\n\n{OPENING}\n\n{found['answer'].rstrip()}\n\n</details>\n"
 
 
 def named(text: str, tags: list[str]) -> str:

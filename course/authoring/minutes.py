@@ -27,7 +27,7 @@ SHORT = "short"
 """The tag."""
 
 _HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
-_ANSWER = re.compile(r"^<details>.*?^</details>", re.MULTILINE | re.DOTALL)
+_ANSWER = re.compile(r"^<details.*?^</details>", re.MULTILINE | re.DOTALL)
 _QUESTION = re.compile(r"^\*\*Interview · .+\*\*$", re.MULTILINE)
 
 

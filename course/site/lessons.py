@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from course.authoring.lesson_text import OPENING
 from course.authoring.notebook import v4
 from course.authoring.places import COLAB
 from course.chapters import key
@@ -16,7 +17,7 @@ from course.site.shown import Pictures
 
 _HEADING = re.compile(r"^(#{2,4} .*)$", re.MULTILINE)
 _QUESTION = re.compile(r"^\*\*Interview · (.*?)\*\*$", re.MULTILINE)
-_ANSWER = re.compile(r"\s*<details><summary>Answer</summary>\n(.*?)</details>", re.DOTALL)
+_ANSWER = re.compile(rf"\s*{OPENING}\n(.*?)</details>", re.DOTALL)
 _CELL = re.compile(r"\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
 _SECTION = re.compile(r"\]\((\w+)\.ipynb#([^)=]+)\)")
 

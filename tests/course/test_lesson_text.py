@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import nbformat
 
-from course.authoring.lesson_text import fold_answers, link_proofs, named
+from course.authoring.lesson_text import OPENING, fold_answers, link_proofs, named
 
 TEXT = """\
 Before.
@@ -21,7 +21,7 @@ After."""
 
 
 def test_an_answer_is_folded_under_its_question() -> None:
-    before, after = fold_answers(TEXT).split("<details><summary>Answer</summary>")
+    before, after = fold_answers(TEXT).split(OPENING)
     assert before == "Before.\n\n**Interview · Why?**\n\n"
     answer, after = after.split("</details>")
     assert answer == "\n\n- *Thirty seconds:* Because,\n  and so on.\n\n  A second paragraph.\n- *The trap:* none.\n\n"
@@ -30,7 +30,7 @@ def test_an_answer_is_folded_under_its_question() -> None:
 
 def test_each_of_two_answers_is_folded_by_itself() -> None:
     two = fold_answers("**Interview · A?**\n\n- *Thirty seconds:* a\n\n**Interview · B?**\n\n- *Thirty seconds:* b")
-    assert two.count("<details>") == two.count("</details>") == 2
+    assert two.count("<details ") == two.count("</details>") == 2
     assert two.index("</details>") < two.index("B?")
 
 
