@@ -760,23 +760,25 @@ def adam(x, g, state, group):
 
 # %% [markdown] exercise="loss_info_nce" kind="build" points=2
 # ### Exercise 5 · Find your partner
-# Two networks turn the same n things into vectors, say n pictures and their captions. Row i of `x` (n, d) and row i of
-# `y` (n, d) belong together; all other rows are negatives. InfoNCE ([van den Oord et al.,
-# 2018](https://arxiv.org/abs/1807.03748)) makes a classification of it: whose partner is row i of `x`? The score of row j
-# is the cosine of the angle between row i of `x` and row j of `y`, divided by the temperature τ, and the right class is i:
+# Two networks each turn n things into vectors, for example n pictures and their n captions. Row i of `x` and row i of `y`,
+# both (n, d), belong together. For row i of `x`, the other rows of `y` are the negatives. InfoNCE ([van den Oord et al.,
+# 2018](https://arxiv.org/abs/1807.03748)) turns this into classification: which row of `y` is the partner of row i of `x`?
+# In CLIP's version ([Radford et al., 2021](https://arxiv.org/abs/2103.00020)) the score of row j is the cosine of the angle
+# between row i of `x` and row j of `y`, divided by the temperature τ, and the correct class is i:
 #
 # $$L_{x \to y} = -\frac{1}{n} \sum_i \log \frac{e^{\cos(x_i, y_i)/\tau}}{\sum_j e^{\cos(x_i, y_j)/\tau}}$$
 #
-# CLIP ([Radford et al., 2021](https://arxiv.org/abs/2103.00020)) asks in both directions: its loss is the mean of
-# $L_{x \to y}$ and $L_{y \to x}$. Write `info_nce(x, y, temperature)`, which returns this mean, a tensor without dimensions.
-# It must be finite for small temperatures such as 0.005. The temperature may be a tensor that is trained too, as CLIP's is.
+# CLIP asks the question in both directions: its loss is the mean of $L_{x \to y}$ and $L_{y \to x}$ (the same with `x` and
+# `y` swapped). Write `info_nce(x, y, temperature)`, which returns this mean as a scalar tensor of the dtype of `x`. The
+# loss and its gradients must stay finite at temperatures as small as 0.005. The temperature may be a tensor that requires
+# grad: CLIP trains its temperature, as log 1/τ.
 
 
 # %% solution="loss_info_nce"
 def info_nce(x: torch.Tensor, y: torch.Tensor, temperature: float | torch.Tensor) -> torch.Tensor:
     ### BEGIN SOLUTION
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
-    partners = torch.arange(len(x))
+    partners = torch.arange(len(x), device=x.device)
     return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
     ### END SOLUTION
 
@@ -784,7 +786,8 @@ def info_nce(x: torch.Tensor, y: torch.Tensor, temperature: float | torch.Tensor
 # %% check="loss_info_nce"
 torch.manual_seed(check.seed())
 generator = check.rng()
-count, width = int(generator.integers(4, 8)), int(generator.integers(3, 6))
+width = int(generator.integers(3, 6))
+count = width + int(generator.integers(1, 4))
 x = (torch.randn(count, width) * torch.arange(1.0, count + 1).reshape(-1, 1)).requires_grad_()
 y = torch.randn(count, width)
 y[0] = x[0].detach() * 3
@@ -792,34 +795,44 @@ y.requires_grad_()
 temperature = torch.tensor(round(float(generator.uniform(0.2, 0.6)), 2), requires_grad=True)
 loss = info_nce(x, y, temperature)
 loss.backward()
+far = torch.randn(1, width)
+a, b = torch.cat([far, -far]).requires_grad_(), torch.cat([2 * far, far])
+cold = torch.tensor(0.005, requires_grad=True)
+opposite = info_nce(a, b, cold)
+opposite.backward()
 alike = info_nce(torch.ones(count, width), torch.ones(count, width), 0.1)
 check.show(
     {
         "shape": (count, width),
         "loss": loss,
-        "as much as for a guess, if all rows are alike": alike / np.log(count),
+        "loss of identical rows, divided by log n": alike / np.log(count),
         "gradient of x": x.grad,
         "gradient of y": y.grad,
         "gradient of the temperature": temperature.grad,
         "at temperature 0.005": info_nce(x.detach(), y.detach(), 0.005),
+        "of two opposite rows, at 0.005": opposite,
+        "gradient of that temperature": cold.grad,
+        "the gradient of its rows is finite": a.grad is not None and bool(torch.isfinite(a.grad).all()),
     },
-    text="The loss of a batch of pairs, and what it does to x and to the temperature.",
+    text="The loss of a batch of pairs, and its gradients.",
 )
 
 # %% [markdown] hint="loss_info_nce"
-# All cosines are one product: `F.normalize` gives rows of length 1, and `a @ b.T` multiplies each row of `a` by each of `b`.
+# Row i is a question with n possible answers. Which loss of this chapter takes a row of scores and the number of the right
+# class?
 
 # %% [markdown] hint="loss_info_nce"
-# The fraction is a softmax over row i, and you take the logarithm of its entry i. That is `F.cross_entropy` of the scores,
-# with the classes `torch.arange(n)`.
+# All cosines come from one matrix product: `F.normalize` scales each row to length 1, and `a @ b.T` holds the dot product
+# of each row of `a` with each row of `b`.
 
 # %% [markdown] hint="loss_info_nce"
-# From `y` to `x` the same scores are read column by column: transpose them.
+# The fraction is entry i of the softmax of row i. Minus its logarithm, averaged over the rows, is `F.cross_entropy` of the
+# scores with the classes `torch.arange(n)`. From `y` to `x` you read the same scores column by column: transpose them.
 
 
 # %% mutant="loss_info_nce"
 # Asks in one direction only
-# The rows of the scores compare each x with all y. The other half asks each y for its x: a softmax over the columns.
+# The rows of the scores compare each x with all y. The other half asks each y for its x: a softmax down each column.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
     return F.cross_entropy(scores, torch.arange(len(x)))
@@ -827,7 +840,8 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Adds both directions
-# The loss is the mean of both directions, so that a batch in which all rows are alike costs log n, as a guess does.
+# The loss is the mean of both directions, so a batch whose rows are all alike costs log n, the same as a
+# random guess.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
     partners = torch.arange(len(x))
@@ -836,7 +850,8 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Leaves the lengths in
-# A cosine doesn't depend on the lengths of the vectors. With bare products, a long row is everybody's partner.
+# A cosine doesn't depend on the lengths of the vectors. With plain dot products, long vectors dominate the scores, whatever
+# their direction.
 def info_nce(x, y, temperature):
     scores = x @ y.T / temperature
     partners = torch.arange(len(x))
@@ -845,7 +860,7 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Normalizes the columns
-# Each row is one thing, and gets length 1: `dim=1` for vectors that are rows. `dim=0` mixes different things.
+# Each row is one thing and gets length 1: that is `dim=1`. `dim=0` mixes different things.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=0) @ F.normalize(y, dim=0).T / temperature
     partners = torch.arange(len(x))
@@ -863,7 +878,8 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Takes the partner out of the sum
-# The sum below the fraction goes over all rows, the partner's included. Only then it is a softmax, and the loss at least 0.
+# The sum in the denominator runs over all rows, including the partner. Only then is it a softmax, and the loss never
+# negative.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
     others = scores.masked_fill(torch.eye(len(x)).bool(), float("-inf"))
@@ -873,7 +889,7 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Pulls partners together, and pushes nobody away
-# Without the other rows the best answer is the same vector for everything. The negatives prevent that.
+# Without negatives, mapping everything to the same vector is already a perfect answer.
 def info_nce(x, y, temperature):
     return -(F.normalize(x, dim=1) * F.normalize(y, dim=1)).sum(1).mean() / temperature
 
@@ -887,8 +903,8 @@ def info_nce(x, y, temperature):
 
 
 # %% mutant="loss_info_nce"
-# Takes powers before logarithms
-# e to the power 200 is inf in float32, and inf / inf is nan. `cross_entropy` subtracts the largest score first.
+# Exponentiates before taking the logarithm
+# e²⁰⁰ is inf in float32, and inf / inf is nan. `cross_entropy` subtracts the largest score of each row first.
 def info_nce(x, y, temperature):
     scores = (F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature).exp()
     found = scores.diagonal()
@@ -896,8 +912,40 @@ def info_nce(x, y, temperature):
 
 
 # %% mutant="loss_info_nce"
-# Makes a number of the temperature
-# `float` leaves the graph, so a temperature that is a parameter never gets a gradient. Divide by the tensor.
+# Takes the logarithm of a softmax
+# A softmax of scores that are 400 apart contains 0, and log 0 is −inf. `log_softmax` and `cross_entropy` never form the
+# quotient.
+def info_nce(x, y, temperature):
+    scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
+    return -(scores.softmax(1).diagonal().log().mean() + scores.softmax(0).diagonal().log().mean()) / 2
+
+
+# %% mutant="loss_info_nce"
+# Subtracts one maximum for all rows
+# A row whose scores are all far below the largest of the batch becomes a row of zeros. Each row has a maximum of its own.
+def info_nce(x, y, temperature):
+    scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
+    largest = scores.max()
+    powers, found = (scores - largest).exp(), scores.diagonal()
+    along = [(powers.sum(dim).log() + largest - found).mean() for dim in (0, 1)]
+    return (along[0] + along[1]) / 2
+
+
+# %% mutant="loss_info_nce"
+# Keeps the temperature above 0.01
+# CLIP limits the factor by which it multiplies, but that is a decision of its training. Here the loss of each temperature
+# is asked for.
+def info_nce(x, y, temperature):
+    if isinstance(temperature, torch.Tensor):
+        temperature = temperature.clamp(min=0.01)
+    scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / temperature
+    partners = torch.arange(len(x))
+    return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
+
+
+# %% mutant="loss_info_nce"
+# Turns the temperature into a plain number
+# `float()` cuts it out of the graph, so a trained temperature never gets a gradient. Divide by the tensor.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y, dim=1).T / float(temperature)
     partners = torch.arange(len(x))
@@ -906,7 +954,7 @@ def info_nce(x, y, temperature):
 
 # %% mutant="loss_info_nce"
 # Takes y as given
-# Both networks learn. Without `y` in the graph only one half of a pair moves.
+# Both networks learn. With `y` detached, only the network behind `x` gets gradients.
 def info_nce(x, y, temperature):
     scores = F.normalize(x, dim=1) @ F.normalize(y.detach(), dim=1).T / temperature
     partners = torch.arange(len(x))

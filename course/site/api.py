@@ -31,7 +31,16 @@ NAMESPACES = (
     *(f"minitorch.{name}" for name in ("utils.data", "utils.checkpoint", "distributed", "distributions")),
     *(
         f"minitorch.{name}"
-        for name in ("static", "static.train", "viz", "testing", "models.gpt", "models.lenet", "models.resnet")
+        for name in (
+            "static",
+            "static.train",
+            "viz",
+            "testing",
+            "models.gpt",
+            "models.lenet",
+            "models.llama",
+            "models.resnet",
+        )
     ),
 )
 """The public namespaces of minitorch that get a page."""
