@@ -16,20 +16,17 @@ mytorch = lesson.mytorch("24b")  # your library as of this chapter, using your c
 
 # %% tags=["proof-shift"]
 import minitorch as torch
-from course import check
+from course import check, pictures
 from minitorch.models import llama
 
 torch.manual_seed(0)
 query, key = torch.randn(2, 8)
 table = torch.nn.Embedding(64, 8)
 for moved in (0, 7, 100):
-    places = torch.tensor([3 + moved, moved])
-    a, b = llama.apply_rotary(torch.stack([query, key]), places)
+    at = torch.tensor([3 + moved, moved])
+    a, b = llama.apply_rotary(torch.stack([query, key]), at)
     print(f"moved by {moved:3}: rotated {a @ b:.3f}")
-    if error := check.error(table, places):
-        print(f"{'':13} table {error!r}")
-    else:
-        print(f"{'':13} table {(query + table(places[0])) @ (key + table(places[1])):.3f}")
+    print(" " * 13, "table", check.error(table, at) or f"{(query + table(at[0])) @ (key + table(at[1])):.3f}")
 
 # %% [markdown] tags=["short"]
 # The rotated score stays, because only the distance counts. With the table, each shift gives another score, and at
@@ -44,8 +41,6 @@ for moved in (0, 7, 100):
 import math
 
 import numpy as np
-
-from course import pictures
 
 
 def rotate(pair, angle):
