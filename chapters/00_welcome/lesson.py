@@ -449,7 +449,7 @@ print("squares, twice:", str(check.error(squares.backward))[:74] + " …")
 #
 # **Your library** is the folder `my/mytorch/`. It works from the start, because the course fills in the pieces that you
 # haven't written. When a core exercise passes, your code replaces the course's, and a comment above it says so. The core
-# exercises ask for about 30 % of its code, the part that carries an idea; the rest is given, and you can write that, too.
+# exercises ask for about 35 % of its code, the part that carries an idea; the rest is given, and you can write that, too.
 #
 # | command | what it does |
 # |---|---|
