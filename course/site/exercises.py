@@ -64,7 +64,7 @@ def _open(chapter: str) -> str:
     path = f"exercises/{chapter}.ipynb"
     ways = [f"[Lesson {key(chapter)}](/lessons/{chapter}.ipynb)"]
     ways += [f"[Open in {where}]({there})" for where, there in openers(address(CODE), path).items()]
-    where = f"`course lab` opens JupyterLab, in a clone `make lab` does. The notebook is `{path}`."
+    where = f"Open JupyterLab with `course lab`, or in a clone with `make lab`. The notebook is `{path}`."
     return page(f"{{.open}}\n{' '.join(ways)}", where)
 
 
