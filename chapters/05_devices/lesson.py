@@ -403,8 +403,8 @@ for number, line in enumerate(lines, 1):
     exec(line)
     used.append(mytorch.cuda.memory_allocated())
     print(f"{number}. {line:38} {used[-1]:5}")
-pictures.curves({"allocated": used}, xlabel="line", ylabel="memory (bytes)")
 print(outcome(lambda: [mytorch.ones(1000, device="cuda") for _ in range(3)]))
+pictures.curves({"allocated": used}, xlabel="line", ylabel="memory (bytes)")
 
 # %% [markdown]
 # A view takes no memory of its own but keeps its whole storage alive: `del y` and `z = z[0]` free nothing, `z = z.clone()`
