@@ -91,7 +91,7 @@ class Kind:
     # The page
 
     def where(self) -> str:
-        """Where an answer belongs, for the line below the task."""
+        """What earns the points and where it belongs, for the line below the task."""
         return ""
 
     # A grade
@@ -205,7 +205,13 @@ class Core(Kind):
         return free(solution), core | {"mytorch"}
 
     def where(self) -> str:
-        return "".join(f" · `{part.partition(':')[2]}` in `{part.partition(':')[0]}`" for part in self.parts)
+        earned = ", ".join(f"{share.points} for {_series(share.parts)}" for share in self.shares)
+        files: dict[str, list[str]] = {}
+        for part in self.parts:
+            files.setdefault(part.partition(":")[0], []).append(part)
+        named = not earned or len(files) > 1
+        found = "".join(f" · {_series(parts) + ' ' if named else ''}in `{file}`" for file, parts in files.items())
+        return f": {earned}{found}" if earned else found
 
     def folder(self, exercise: str, shared: str) -> str:
         """The arrays of GPUs are all of minitorch that there is."""
@@ -239,3 +245,9 @@ def kind_of(about: Mapping[str, Any]) -> Kind:
     shares = [Share(**share) for share in about.get("shares") or []]
     parts = about.get("parts") or []
     return KINDS[about["kind"]](about["names"], parts, about.get("replaces"), shares)
+
+
+def _series(parts: Sequence[str]) -> str:
+    """The names of parts as a sentence lists them: one, two and three."""
+    *others, last = (f"`{part.partition(':')[2]}`" for part in parts)
+    return f"{', '.join(others)} and {last}" if others else last

@@ -53,7 +53,8 @@ print("wrong: about", round(errors, -1), "of 297; by guessing it would be about"
 # Here are ten of the new digits, each with the network's answer above it. A wrong answer would have a frame.
 
 # %% hidden=true
-wrong, alt = (predicted != labels[1500:])[:10].nonzero().flatten().tolist(), "Ten handwritten digits and answers."
+alt = "Ten handwritten digits and answers."
+wrong = (predicted != labels[1500:])[:10].nonzero().flatten().tolist()
 pictures.images(images[1500:1510].reshape(10, 8, 8), predicted[:10].tolist(), wrong=wrong, alt=alt)
 
 # %% [markdown]

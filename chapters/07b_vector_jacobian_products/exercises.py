@@ -962,9 +962,8 @@ def best_steps(function, slope, points):
 #
 # The cell below made these lines. Repair the function.
 
+
 # %%
-
-
 def as_found(weights, x, target, weight):
     x = x.detach().requires_grad_()
     output = network(weights, x)

@@ -89,12 +89,13 @@ print("saved_tensors:", str(check.error(lambda: node.saved_tensors)).partition("
 #
 # x = torch.tensor([2.0], requires_grad=True)
 # cube(x).sum().backward()
-# # RuntimeError: Trying to backward through demo.cube.default but no autograd formula was registered.
-# # Please use register_autograd to add one.
+# # RuntimeError: Trying to backward through demo.cube.default but no autograd
+# # formula was registered. Please use register_autograd to add one.
 #
-# cube.register_autograd(backward, setup_context=setup_context)   # as in a Function: grad * 3 * x**2
+# # both functions as in a Function: grad * 3 * x**2
+# cube.register_autograd(backward, setup_context=setup_context)
 # cube(x).sum().backward()
-# print(x.grad)                                                   # tensor([12.])
+# print(x.grad)  # tensor([12.])
 # ```
 #
 # The same formula as a `Function`, so that you can run it:

@@ -218,7 +218,7 @@ for side in sides:
     mine = [mytorch.from_numpy(each) for each in first]
     calls = (loop, first), (mytorch.nn.functional.conv2d, mine), (conv_nhwc, last)
     for times, (call, arguments) in zip(measured.values(), calls, strict=True):
-        times.append(1e3 * min(timeit.repeat(partial(call, *arguments), number=1)))
+        times.append(1e3 * min(timeit.repeat(partial(call, *arguments), number=1, repeat=20)))
 about = "Time of a convolution of images from 8 to 64 a side: a loop over windows, im2col, NHWC patches."
 pictures.curves(measured, sides, xlabel="rows and columns", ylabel="time (ms)", log="y", alt=about)
 

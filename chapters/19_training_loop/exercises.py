@@ -681,7 +681,7 @@ def rest_of_epoch(self):
 
 
 # %% [markdown] exercise="optim_decay_groups" kind="build" points=2
-# ### Exercise 4 · Who decays?
+# ### Exercise 4 · Which parameters decay?
 # Weight decay is for matrices. Biases and the weights of norms are usually left alone. Write the function that prepares a
 # model for AdamW: it returns two groups, first the parameters that decay (two dimensions or more), then the others, each
 # with its `weight_decay`. Parameters keep their order in the model. Frozen ones (`requires_grad=False`) are left out, and

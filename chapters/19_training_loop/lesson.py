@@ -510,6 +510,6 @@ print(inspect.getsource(torch.optim.Optimizer.zero_grad))
 # 10. A seed fixes a sequence; sums depend on their order.
 #
 # ## You try
-# The [exercises](../exercises/19_training_loop.ipynb): numbers to know before you start; a trainer's step, and how it goes on after an
-# interruption, both for `mytorch`; who decays; precision and recall; a broken loop to repair; early stopping; and the learning rate at
-# which training breaks. Next: [saving](20_saving_and_loading.ipynb).
+# [The exercises](../exercises/19_training_loop.ipynb): numbers to know before you start; a trainer's step, and how it goes on after
+# an interruption, both for `mytorch`; which parameters decay; precision and recall; a broken loop to repair; early stopping; and
+# the learning rate at which training breaks. [Chapter 20](20_saving_and_loading.ipynb) saves what you trained.

@@ -12,7 +12,7 @@ from course.authoring.assemble import Files
 from course.authoring.cells import cut, solved
 from course.authoring.core_exercises import quoted
 from course.authoring.lesson_text import fold_answers, link_proofs, named
-from course.authoring.parts import PartError, short
+from course.authoring.parts import PartError
 from course.authoring.source import Cell, Exercise, Source, SourceError, is_core_setup
 from course.grading.mistakes import Mistake
 from course.learner.kernel import KERNELSPEC
@@ -173,11 +173,6 @@ def _setup(cell: Cell, core: bool) -> NotebookNode:
 def _task(exercise: Exercise) -> NotebookNode:
     points = f"{exercise.points} point" + "s" * (exercise.points > 1)
     kind = exercise.kind
-    if kind.shares:
-        each = (
-            f"{share.points} for {' and '.join(f'`{short(part)}`' for part in share.parts)}" for share in kind.shares
-        )
-        points += f": {', '.join(each)}"
     hint = f'`check.hint("{exercise.name}")` in a cell, or `course hint {exercise.name}`'
     about: dict[str, Any] = {
         "role": "task",
