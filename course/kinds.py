@@ -205,13 +205,12 @@ class Core(Kind):
         return free(solution), core | {"mytorch"}
 
     def where(self) -> str:
-        earned = ", ".join(f"{share.points} for {_series(share.parts)}" for share in self.shares)
-        files: dict[str, list[str]] = {}
-        for part in self.parts:
-            files.setdefault(part.partition(":")[0], []).append(part)
-        named = not earned or len(files) > 1
-        found = "".join(f" · {_series(parts) + ' ' if named else ''}in `{file}`" for file, parts in files.items())
-        return f": {earned}{found}" if earned else found
+        if not self.shares:
+            return f" · {_placed(self.parts)}"
+        first, *others = {_file(part): None for part in self.parts}
+        told = _placed if others else _series
+        earned = ", ".join(f"{share.points} for {told(share.parts)}" for share in self.shares)
+        return f": {earned}" if others else f": {earned} · in `{first}`"
 
     def folder(self, exercise: str, shared: str) -> str:
         """The arrays of GPUs are all of minitorch that there is."""
@@ -247,7 +246,18 @@ def kind_of(about: Mapping[str, Any]) -> Kind:
     return KINDS[about["kind"]](about["names"], parts, about.get("replaces"), shares)
 
 
+def _file(part: str) -> str:
+    return part.partition(":")[0]
+
+
 def _series(parts: Sequence[str]) -> str:
     """The names of parts as a sentence lists them: one, two and three."""
     *others, last = (f"`{part.partition(':')[2]}`" for part in parts)
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def _placed(parts: Sequence[str]) -> str:
+    """The names of parts, file by file, with the files."""
+    files = [_file(part) for part in parts]
+    each = [[part for part in parts if _file(part) == file] for file in dict.fromkeys(files)]
+    return " and ".join(f"{_series(some)} in `{_file(some[0])}`" for some in each)

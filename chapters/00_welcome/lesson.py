@@ -469,8 +469,7 @@ widget.progress()
 
 # %% [markdown]
 # ## The map
-# These are the chapters and their interview questions. A chapter without a link isn't written yet. In a hurry? Read the
-# thirty-second answers first.
+# These are the chapters and their interview questions. In a hurry? Read the thirty-second answers first.
 
 # %% hidden=true
 from course import topics

@@ -454,7 +454,7 @@ print("5.", torch.tensor(70000.0).item())
 torch.set_default_dtype(torch.float32)
 
 # %% [markdown] tags=["short"]
-# ## To remember
+# ## Ten lines to remember
 # 1. A setting is one shared object. It is read when a function is called, not when you set it.
 # 2. An argument wins over the settings, and so does the tensor that a result is computed from.
 # 3. The default dtype applies to Python floats, to factories, and to floating-point results of integers.

@@ -411,7 +411,7 @@ print(inspect.getsource(views.refresh_view))
 # out: `_view_made` marks views that may no longer be used once their base has been written to, such as the parts of `split`, and
 # `_cut_off` handles a base that has lost its history.
 #
-# ## To remember
+# ## Ten lines to remember
 # 1. A node saves tensors with their version. A write moves the version, and backward compares.
 # 2. Views and `detach()` share memory and version, `.data` only the memory.
 # 3. What may be written depends on what the formulas need: `exp` needs its result, a product its factors, a sum nothing.

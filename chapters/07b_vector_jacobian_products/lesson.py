@@ -400,7 +400,7 @@ print(inspect.getsource(torch.autograd.Function.apply))
 # `forward` gets no `ctx`; keyword arguments, which `_by_position` puts in order; and, in `_recorded`, inputs that
 # `forward` wrote to. `_backward_cls` makes the node, and `grad_mode.asked` is `Mode.enabled`.
 #
-# ## To remember
+# ## Ten lines to remember
 # 1. `backward(v)` gives $v^\top J$. A scalar has $v = 1$.
 # 2. `retain_graph` keeps saved values; `create_graph` records the backward pass.
 # 3. Formulas are made of operations, so a gradient can be differentiated.

@@ -865,7 +865,7 @@ def __call__(self, *inputs):
 
 
 # %% [markdown] exercise="static_repair_sharing" kind="repair" points=2
-# ### Exercise 6 · The validation loss that never falls (repair)
+# ### Exercise 6 · The validation loss that never falls
 # `fit` fits a line with a static graph, and measures the loss on a second set of data after each step. The training loss
 # falls. The validation loss stays where it began, even if both sets are the same.
 #

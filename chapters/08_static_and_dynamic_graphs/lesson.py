@@ -549,7 +549,7 @@ for speeds in ([130.0], [50.0], [50.0, 20.0]):
 # - *Does a third size recompile?* No, unless it is 0 or 1, or the program decides or loops by it.
 # - *Can a graph run without Python?* Yes, on a server or a phone, for example.
 #
-# ## The card
+# ## Ten lines to remember
 # 1. Static: describe, then run. Dynamic: run, and record the trail.
 # 2. Nodes are operations, edges are tensors; control edges only order.
 # 3. In a static graph gradients are more nodes, and values of variables live in a session.

@@ -1612,7 +1612,7 @@ def linear(input, weight, bias=None):
 
 
 # %% [markdown] exercise="modules_repair_centre" kind="repair" points=2
-# ### Exercise 6 · The layer that forgets (repair)
+# ### Exercise 6 · The layer that forgets
 # `Centre` subtracts a running mean of its inputs. In training it works. Two colleagues complain: a model that was saved
 # and loaded gives other answers, and after `model.half()` the next layer refuses what `Centre` gives it. Training must
 # not change, the running mean stays `self.mean`, and it isn't for an optimizer to step. As with PyTorch's own layers, a

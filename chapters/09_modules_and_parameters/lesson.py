@@ -480,7 +480,7 @@ print(inspect.getsource(nn.Module.register_parameter))
 #   16](16_losses_and_optimizers.ipynb)).
 # - *What does `bias=False` register?* The name `bias`, with `None`. It isn't in the state dict.
 #
-# ## The card
+# ## Ten lines to remember
 # 1. Assignment registers parameters, modules and buffers, each kind in a table of its own.
 # 2. Plain lists and dicts hide layers. Use `ModuleList` and `ModuleDict`.
 # 3. A name is the path of attributes.

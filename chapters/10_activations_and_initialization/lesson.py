@@ -470,7 +470,7 @@ for start in (0.0, 0.1):
 # - *Does `calculate_gain` know GELU?* No: `ValueError`.
 # - *Clip before or after `backward`?* After, and before `step`.
 #
-# ## The card
+# ## Ten lines to remember
 # 1. Linear layers without a nonlinearity between them are one layer.
 # 2. Weights multiply the mean square by fan-in times their variance.
 # 3. ReLU halves it: gain √2. Kaiming: gain²/fan. Xavier: 2/(fan-in + fan-out).

@@ -483,7 +483,7 @@ print("4.", F.avg_pool2d(torch.ones(1, 2, 2), 2, padding=1).flatten().tolist())
 print("5.", check.error(torch.nn.Conv2d, 3, 8, 3, stride=2, padding="same"))
 
 # %% [markdown] tags=["short"]
-# ## The card
+# ## Ten lines to remember
 # 1. `conv2d` slides the kernel without flipping it.
 # 2. Place i of window y sees row t·y + d·i − p.
 # 3. ⌊(size + 2p − d(k − 1) − 1) / t⌋ + 1 windows; if the remainder exceeds the padding, the last pixels aren't seen.

@@ -464,7 +464,7 @@ print(f"differs from its input by {(bn(new) - new).abs().max().item():.1f}")
 # - *Dropout with p = 0.2: what does a kept 1 become?* 1.25.
 # - *Does `model.eval()` return anything?* The model.
 #
-# ## The card
+# ## Ten lines to remember
 # 1. A mode is a flag that some layers read. It doesn't switch gradients on or off.
 # 2. Validation: `eval()` and `no_grad()`; afterwards `train()`.
 # 3. Batch norm, training: the batch's mean and biased variance. Evaluation: the running ones.

@@ -457,7 +457,7 @@ print("2.", layer(votes).requires_grad, " 3.", layer.weight.requires_grad)
 print("4.", layer.weight[0].tolist(), " 5.", layer.weight[torch.tensor([-1])].tolist())
 
 # %% [markdown] tags=["short"]
-# ## To remember
+# ## Ten lines to remember
 # 1. An embedding is a table; looking up a row is a one-hot product without the product.
 # 2. Its gradient is a scatter-add: repeated words add up, unused rows get zero.
 # 3. `grad[words] += g` loses repeats.

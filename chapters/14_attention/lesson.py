@@ -471,7 +471,7 @@ print("3.", tuple(F.scaled_dot_product_attention(q, k, v).shape))
 print("5.", type(check.error(F.scaled_dot_product_attention, q, v, k)).__name__)
 
 # %% [markdown] tags=["short"]
-# ## To remember
+# ## Ten lines to remember
 # 1. Attention is a soft lookup: weights from queries and keys, a weighted mean of values.
 # 2. Without a mask it sees a bag of vectors, in no order. Positions must be put in.
 # 3. Scores are divided by the root of the head's width, or softmax saturates.

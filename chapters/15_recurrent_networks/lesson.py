@@ -434,7 +434,7 @@ with torch.no_grad():
 print("5. without memory:", torch.equal(layer(words)[1][1], layer(words, (zeros, zeros + 9))[1][1]))
 
 # %% [markdown] tags=["short"]
-# ## The card
+# ## Ten lines to remember
 # 1. A recurrent network is a loop: one step, shared weights, a state.
 # 2. Back through k steps: k times the same matrix, k slopes of tanh.
 # 3. Vanishing is easy to miss, exploding isn't. Clip against exploding.

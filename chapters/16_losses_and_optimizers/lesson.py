@@ -530,7 +530,7 @@ far = torch.tensor([120.0]), torch.zeros(1)
 print("5.", F.binary_cross_entropy(far[0].sigmoid(), far[1]), F.binary_cross_entropy_with_logits(*far))
 
 # %% [markdown] tags=["short"]
-# ## To remember
+# ## Ten lines to remember
 # 1. `cross_entropy` takes logits. No softmax before it.
 # 2. Log-sum-exp: subtract the largest score, and no `exp` overflows.
 # 3. Its gradient is softmax minus one-hot, over the number of rows.

@@ -451,7 +451,7 @@ torch.optim.lr_scheduler.OneCycleLR(adam := torch.optim.Adam([torch.zeros(1)]), 
 print("5.", adam.param_groups[0]["betas"])
 
 # %% [markdown] tags=["short"]
-# ## To remember
+# ## Ten lines to remember
 # 1. A constant rate has a floor of noise that grows with the rate. Start high, end low.
 # 2. `LambdaLR` computes from the initial rate; `StepLR` and cosine multiply the present one.
 # 3. Recursions on one optimizer build on each other; a closed form overwrites.

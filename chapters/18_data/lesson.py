@@ -493,7 +493,7 @@ print("2.", repr(check.error(torch.utils.data.DataLoader, range(10), sampler=[1]
 print("5.", [len(part) for part in torch.utils.data.random_split(range(7), [0.5, 0.5])])
 
 # %% [markdown] tags=["short"]
-# ## To remember
+# ## Ten lines to remember
 # 1. Dataset: `len` and `[i]`. Sampler: indices. Collate: samples to a batch.
 # 2. `shuffle` shuffles indices. Each pass draws a base seed from the default generator.
 # 3. Python floats become float64, tuples lists. Samples of a `TensorDataset` are views.

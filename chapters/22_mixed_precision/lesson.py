@@ -460,7 +460,7 @@ print("4.", mytorch.amp.GradScaler("cpu", enabled=False).get_scale())
 print("5.", type_of(lambda library, h: h.double() @ h.double(), mytorch, "cpu"))
 
 # %% [markdown] tags=["short"]
-# ## To remember
+# ## Ten lines to remember
 # 1. float16: precise, narrow. bfloat16: coarse, as wide as float32.
 # 2. A step below half a gap is no step. Master weights collect it.
 # 3. float16 gradients below 3 · 10⁻⁸ are 0: scale the loss.

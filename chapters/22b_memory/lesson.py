@@ -486,7 +486,7 @@ print("2.", flops.total(), " 3.", min((2, 4, 5, 10, 20, 25, 50), key=lambda k: m
 print("4. and 5.", [(name, each.numel()) for name, each in nn.Int8Linear(nn.Linear(1024, 4096)).named_buffers()])
 
 # %% [markdown] tags=["short"]
-# ## To remember
+# ## Ten lines to remember
 # 1. 16 bytes a parameter with Adam; activations on top, and they grow with the batch.
 # 2. The peak is at the end of the forward pass.
 # 3. A checkpoint keeps inputs, and pays with a second forward pass.

@@ -505,7 +505,7 @@ print("3. gradients 1 and 3 become", distributed.spawn(gradient_of, nprocs=2))
 print("5.", list(DDP(mytorch.nn.Linear(3, 1)).state_dict()))
 
 # %% [markdown] tags=["short"]
-# ## To remember
+# ## Ten lines to remember
 # 1. `DataParallel`: scatter, replicate, run in threads, gather. One process.
 # 2. A replica's parameters are results of copying, so that gradients reach yours. What it writes to itself is lost.
 # 3. Parameters on `device_ids[0]`; inputs anywhere.

@@ -478,7 +478,7 @@ print(inspect.getsource(ZeroRedundancyOptimizer._partition))
 # 4. What does `model.parameters()` give after `fully_shard`? Shards.
 # 5. Tensor parallelism: which of an MLP's two layers is split by columns? The first.
 #
-# ## To remember
+# ## Ten lines to remember
 # 1. 16 bytes a parameter: 2 for the weight, 2 for the gradient, 12 for the optimizer.
 # 2. ZeRO-1: reduce-scatter, step on a shard, all-gather. No more traffic than DDP.
 # 3. FSDP: gather, use, free, twice a step; 16/n bytes; half as much traffic again.

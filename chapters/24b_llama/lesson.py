@@ -474,7 +474,7 @@ print("4.", f"{(torch.rand(400_000, 4) < 0.8).int().cumprod(1).sum(1).float().me
 print("5.", round(3 * 4096 * 11008 / 1e6))
 
 # %% [markdown] tags=["short"]
-# ## To remember
+# ## Ten lines to remember
 # 1. RoPE rotates queries and keys by their absolute position; scores see the distance.
 # 2. `rotate_half` pairs number i with i + dim/2.
 # 3. RMSNorm: no mean, no shift. SwiGLU: three matrices, 8/3 of the width.

@@ -418,7 +418,7 @@ notebook.show()
 # 4. How many operations does training take for each parameter and token? Six.
 # 5. What does a good test of a bug do before the bug is mended? It fails.
 #
-# ## To remember
+# ## Ten lines to remember
 # 1. Say how sure you are, and how you'd check.
 # 2. Ask first, read afterwards. Let what you know rest.
 # 3. What is weak is a topic, not a card.

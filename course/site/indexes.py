@@ -84,13 +84,13 @@ def lesson_list(lessons: Notebooks) -> str:
     """The chapters and their subjects; those that are not written yet have no link."""
     subjects = yaml.safe_load((CODE / "notebooks" / "chapters.yml").read_text(encoding="utf-8"))
     rows = (
-        f"{key(chapter)} | [{subject}](/lessons/{chapter}.ipynb)"
+        f"{key(chapter)} | [{title(lessons[chapter])}](/lessons/{chapter}.ipynb) | {subject}"
         if chapter in lessons
-        else f"{key(chapter)} | {subject} *(not written yet)*"
+        else f"{key(chapter)} | *not written yet* | {subject}"
         for chapter, subject in subjects.items()
     )
     listed = (f"{key(chapter)} · {title(notebook)} </lessons/{chapter}>" for chapter, notebook in lessons.items())
-    return page("# Lessons", table("no. | chapter", rows), contents(listed))
+    return page("# Lessons", table("no. | lesson | about", rows), contents(listed))
 
 
 def front(lessons: Notebooks, unsolved: Notebooks, found: list[Question], pictures: Pictures) -> str:

@@ -11,8 +11,8 @@ from minitorch.optim.update import blocks, check_options, counted, functions_for
 class RMSprop(Optimizer):
     """x ← x − lr · g / (√v + eps), where v ← alpha · v + (1 − alpha) · g².
 
-    `centered` subtracts from v the square of the running mean of g. With momentum, x ← x − lr · b and b ← momentum · b
-    + g / (√v + eps).
+    `centered` subtracts from v the square of the running mean of g. With momentum, x ← x − lr · b, where
+    b ← momentum · b + g / (√v + eps).
     Source: https://pytorch.org/docs/stable/generated/torch.optim.RMSprop.html; Tieleman and Hinton 2012; Graves 2013
     """
 

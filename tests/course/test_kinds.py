@@ -68,3 +68,26 @@ def test_nobody_asks_which_kind_an_exercise_is() -> None:
 )
 def test_an_answer_to_a_core_exercise_defines_its_parts(parts: list[str], text: str, is_it: bool) -> None:
     assert Core(parts=parts).is_answered_by(text) is is_it
+
+
+@pytest.mark.parametrize(
+    ("shares", "says"),
+    [
+        ([], " · `X.f` and `X.g` in `m.a` and `h` in `m.b`"),
+        ([(["m.a:X.f", "m.a:X.g"], 2), (["m.b:h"], 1)], ": 2 for `X.f` and `X.g` in `m.a`, 1 for `h` in `m.b`"),
+        (
+            [(["m.a:X.f"], 2), (["m.a:X.g", "m.b:h"], 1)],
+            ": 2 for `X.f` in `m.a`, 1 for `X.g` in `m.a` and `h` in `m.b`",
+        ),
+    ],
+)
+def test_a_task_says_which_parts_earn_what_and_where_they_belong(
+    shares: list[tuple[list[str], int]], says: str
+) -> None:
+    assert Core(parts=["m.a:X.f", "m.a:X.g", "m.b:h"], shares=[kinds.Share(*each) for each in shares]).where() == says
+
+
+def test_a_file_that_holds_all_parts_is_named_once() -> None:
+    shares = [kinds.Share(["m.a:f", "m.a:g", "m.a:h"], 2), kinds.Share(["m.a:i"], 1)]
+    says = ": 2 for `f`, `g` and `h`, 1 for `i` · in `m.a`"
+    assert Core(parts=[part for each in shares for part in each.parts], shares=shares).where() == says
