@@ -177,20 +177,32 @@ def mytorch_pages(reference: Path, asked: dict[str, str]) -> dict[str, str]:
 
 def _definitions(module: str, source: str, asked: dict[str, str]) -> Iterator[str]:
     lines = source.splitlines()
-    sections = [(place, match) for place, line in enumerate(lines, 1) if (match := _CHAPTER.match(line))]
+    headings = {
+        place: f"## {match[1]} · {match[2]}" for place, line in enumerate(lines) if (match := _CHAPTER.match(line))
+    }
+    shown = ""
     for node in ast.parse(source).body:
-        while sections and sections[0][0] < node.lineno:
-            yield f"## {sections[0][1][1]} · {sections[0][1][2]}"
-            del sections[0]
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-            methods = [
-                _function(module, f"{node.name}.{each.name}", each, asked, "method")
-                for each in node.body
-                if isinstance(each, ast.FunctionDef) and ast.get_docstring(each)
-            ]
-            yield entry("class", f"{module}.{node.name}", "", ast.get_docstring(node), "\n\n".join(methods), depth=1)
-        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and ast.get_docstring(node):
-            yield _function(module, node.name, node, asked, "function")
+        if not (written := _definition(module, node, asked)):
+            continue
+        *_, heading = ["", *(each for place, each in headings.items() if place < node.lineno)]
+        if heading != shown:
+            yield heading
+        shown = heading
+        yield written
+
+
+def _definition(module: str, node: ast.stmt, asked: dict[str, str]) -> str:
+    """A public class or function; empty for any other statement."""
+    if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+        methods = [
+            _function(module, f"{node.name}.{each.name}", each, asked, "method")
+            for each in node.body
+            if isinstance(each, ast.FunctionDef) and ast.get_docstring(each)
+        ]
+        return entry("class", f"{module}.{node.name}", "", ast.get_docstring(node), "\n\n".join(methods), depth=1)
+    if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and ast.get_docstring(node):
+        return _function(module, node.name, node, asked, "function")
+    return ""
 
 
 def _function(module: str, name: str, node: ast.FunctionDef, asked: dict[str, str], kind: str) -> str:

@@ -322,3 +322,39 @@ def test_colabs_cell_is_not_on_the_page(tmp_path: Path) -> None:
     path.write_text(v4.writes(notebook), encoding="utf-8")
     (title,) = lessons.page(path, shown.Pictures(tmp_path)).cells
     assert title.source.startswith("# A title\n\n{.open}\n[Exercises](")
+
+
+def test_a_chapters_heading_stands_where_it_has_definitions(tmp_path: Path) -> None:
+    source = '''"""A file."""
+# 02 · Two
+
+import math
+
+# 06 · Six
+
+
+def f(x):
+    """Of chapter 06."""
+
+
+# 07 · Seven
+
+CONSTANT = math.pi
+
+
+# 09 · Nine
+
+
+def _hidden(x):
+    """Not public."""
+
+
+class C:
+    """Of chapter 09."""
+'''
+    (tmp_path / "a.py").write_text(source)
+    (tmp_path / "empty.py").write_text('"""Nothing is defined here."""\n# 02 · Two\nimport math\n')
+    pages = api.mytorch_pages(tmp_path, {})
+    assert list(pages) == ["mytorch.a"]
+    headings = [line for line in pages["mytorch.a"].splitlines() if line.startswith("#")]
+    assert headings == ["# mytorch.a", "## 06 · Six", "## 09 · Nine"]
