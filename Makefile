@@ -112,6 +112,7 @@ SITE := .venv/site/$(notdir $(BIN))/python -m
 
 site: .venv/site/installed ## the course as pages, in dist/site/html; no notebook is run
 	$(SITE) course.site dist/site/source
+	@rm -rf dist/site/html # or pages would stay whose source is gone
 	$(SITE) sphinx -q -W --keep-going -b html dist/site/source dist/site/html
 	$(SITE) course.site.check dist/site/html
 
