@@ -1,5 +1,5 @@
-// Three buttons above the course's notebooks, and the same as commands: Hint, Next, Reset; and for the boxes of an
-// interview the keys of an editor.
+// Three buttons above the course's notebooks, and the same as commands: Hint, Next, Reset; for the boxes of an
+// interview the keys of an editor; and room for a message in a box that scrolls.
 //
 // JupyterLab loads this file as it is. It asks window._JUPYTERLAB[name] for the module "./extension", as it asks what
 // webpack builds; so there is nothing to build. What the buttons do is in course/learner/lab.py, in the kernel.
@@ -174,6 +174,10 @@
       optional: [ICommandPalette],
       activate(app, tracker, palette) {
         const isOurs = (panel) => Boolean(panel?.model?.getMetadata("minitorch"));
+        // The box in which a check's long values scroll would cut a single line in two.
+        const style = document.createElement("style");
+        style.textContent = ".jp-mod-outputsScrolled .jp-Cell-outputArea { min-height: 3em; }";
+        document.head.append(style);
         watchInterviews((path) => {
           const folder = tracker.currentWidget.context.path.split("/").slice(0, -2);
           const options = { mode: "split-right" };
