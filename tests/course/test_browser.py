@@ -56,16 +56,6 @@ def test_an_exercise_is_typed_in_and_its_check_turns_green(page: Any, lab: tuple
     assert list((lab[1] / "my").glob(f"{EXERCISE}*")), "the solution was not kept"
 
 
-def test_a_box_for_long_values_has_room_for_one_line(page: Any, lab: tuple[str, Path]) -> None:
-    open_notebook(page, lab[0], "exercises/01_global_settings.ipynb")
-    run_all(page)
-    box = page.locator(".jp-mod-outputsScrolled .jp-Cell-outputArea", has_text="Not answered yet").first
-    box.wait_for(timeout=300_000)
-    line = box.locator(".jp-OutputArea-output pre").first
-    bottoms = [each.evaluate("each => each.getBoundingClientRect().bottom") for each in (box, line)]
-    assert bottoms[0] - bottoms[1] >= 5, bottoms
-
-
 def dialog(page: Any, button: str) -> str:
     """Press a button of the dialog that comes; what the dialog says."""
     shown = page.locator(".jp-Dialog-content")
@@ -119,3 +109,13 @@ def test_six_turns_see_every_notebook_once(monkeypatch: pytest.MonkeyPatch) -> N
         seen.append(in_turn(names))
     assert sorted(name for each in seen for name in each) == sorted(names)
     assert {len(each) for each in seen} == {3, 4}
+
+
+def test_a_box_for_long_values_has_room_for_one_line(page: Any, lab: tuple[str, Path]) -> None:
+    open_notebook(page, lab[0], "exercises/01_global_settings.ipynb")
+    run_all(page)
+    box = page.locator(".jp-mod-outputsScrolled .jp-Cell-outputArea", has_text="Not answered yet").first
+    box.wait_for(timeout=300_000)
+    line = box.locator(".jp-OutputArea-output pre").first
+    bottoms = [each.evaluate("each => each.getBoundingClientRect().bottom") for each in (box, line)]
+    assert bottoms[0] - bottoms[1] >= 5, bottoms
