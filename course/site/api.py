@@ -176,19 +176,14 @@ def mytorch_pages(reference: Path, asked: dict[str, str]) -> dict[str, str]:
 
 
 def _definitions(module: str, source: str, asked: dict[str, str]) -> Iterator[str]:
-    lines = source.splitlines()
-    headings = {
-        place: f"## {match[1]} · {match[2]}" for place, line in enumerate(lines) if (match := _CHAPTER.match(line))
-    }
-    shown = ""
+    headings = [(place, match) for place, line in enumerate(source.splitlines(), 1) if (match := _CHAPTER.match(line))]
+    shown: list[str] = []
     for node in ast.parse(source).body:
-        if not (written := _definition(module, node, asked)):
-            continue
-        *_, heading = ["", *(each for place, each in headings.items() if place < node.lineno)]
-        if heading != shown:
-            yield heading
-        shown = heading
-        yield written
+        if written := _definition(module, node, asked):
+            above = [f"## {match[1]} · {match[2]}" for place, match in headings if place < node.lineno][-1:]
+            yield from above if above != shown else []
+            shown = above
+            yield written
 
 
 def _definition(module: str, node: ast.stmt, asked: dict[str, str]) -> str:
