@@ -119,3 +119,7 @@ def test_a_box_for_long_values_has_room_for_one_line(page: Any, lab: tuple[str, 
     line = box.locator(".jp-OutputArea-output pre").first
     bottoms = [each.evaluate("each => each.getBoundingClientRect().bottom") for each in (box, line)]
     assert bottoms[0] - bottoms[1] >= 5, bottoms
+    heights = page.locator(".jp-mod-outputsScrolled .jp-Cell-outputArea").evaluate_all(
+        "all => all.map(each => each.clientHeight)"
+    )
+    assert 0 in heights, "a check that wasn't run has an empty box"

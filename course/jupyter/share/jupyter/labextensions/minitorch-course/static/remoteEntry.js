@@ -176,7 +176,7 @@
         const isOurs = (panel) => Boolean(panel?.model?.getMetadata("minitorch"));
         // The box in which a check's long values scroll would cut a single line in two.
         const style = document.createElement("style");
-        style.textContent = ".jp-mod-outputsScrolled .jp-Cell-outputArea { min-height: 3em; }";
+        style.textContent = ".jp-mod-outputsScrolled .jp-Cell-outputArea:has(.jp-OutputArea-child) { min-height: 3em; }";
         document.head.append(style);
         watchInterviews((path) => {
           const folder = tracker.currentWidget.context.path.split("/").slice(0, -2);
