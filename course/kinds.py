@@ -247,6 +247,7 @@ def kind_of(about: Mapping[str, Any]) -> Kind:
 
 
 def _file(part: str) -> str:
+    """The file of a part, by its module's name."""
     return part.partition(":")[0]
 
 
