@@ -24,8 +24,9 @@ import psutil
 
 from course.authoring.notebook import exercise_of, role
 from course.files import Course
-from course.grading.grade import Report, grade
+from course.grading.grade import grade
 from course.grading.merge import stubs_of
+from course.grading.report import Report
 from course.sandbox import outside
 
 CHAPTERS = ("01_global_settings", "06_computation_graph")

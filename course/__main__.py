@@ -124,8 +124,9 @@ def grade(
     from rich.console import Console
 
     from course.files import write_atomically
-    from course.grading.grade import Report, keep_passed
     from course.grading.grade import grade as grade_notebooks
+    from course.grading.grade import keep_passed
+    from course.grading.report import Report
     from course.reports.gradescope import NotGradedError
     from course.reports.table import print_report, progress_bar, write_reports
     from course.sandbox import outside
@@ -189,7 +190,8 @@ def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None
     from course.authoring.withheld import waits
     from course.check import PRACTICE_SEED
     from course.grading.find import of_chapters
-    from course.grading.grade import Report, keep_passed, practise
+    from course.grading.grade import keep_passed, practise
+    from course.grading.report import Report
     from course.reports.table import print_practice, print_report
 
     found, others = of_chapters(course, paths)

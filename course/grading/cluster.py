@@ -20,9 +20,10 @@ from nbformat import NotebookNode
 from course.authoring.notebook import v4
 from course.files import CODE, Course
 from course.grading.bundle import Bundle
-from course.grading.grade import Result, grade_one
+from course.grading.grade import grade_one
 from course.grading.kit import Kits
 from course.grading.reference import Reference
+from course.grading.report import Result
 from course.grading.warm import Pool
 from course.sandbox import outside
 from course.sandbox.outside import Limits, SandboxError

@@ -1,105 +1,37 @@
 """Grade submissions: run each on inputs nobody saw before, and compare outside the process that ran it."""
 
 import functools
-import json
-import re
 import secrets
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from nbformat import NotebookNode
 
-from course import renamed
-from course.authoring.cells import has_code
 from course.authoring.execute import WeakCheckError
 from course.authoring.notebook import tasks, v4
 from course.check import PRACTICE_SEED
 from course.files import Course
-from course.grading import credit, runner
-from course.grading.credit import Part
-from course.grading.find import RejectedError, digest, notebooks, read
+from course.grading.find import notebooks, read
+from course.grading.intake import read_in, with_moved
 from course.grading.kit import Kits
-from course.grading.merge import Submission, chapter_of, solutions_of, stubs_of
+from course.grading.merge import solutions_of
 from course.grading.reference import Reference, stored
 from course.grading.reference import run as run_reference
+from course.grading.report import Report, Result
+from course.grading.score import score
 from course.grading.warm import Pool
-from course.kinds import kind_of
 from course.learner import package
-from course.reports.printable import printable, printable_path
+from course.reports.printable import printable
 from course.sandbox.outside import Limits, SandboxError
 
 T = TypeVar("T")
-SCHEMA_VERSION = 1
 _DRAWS = 3
 _WARM = 8  # sandboxes that wait for the next submission, for each that is graded at a time
-_UNDEFINED = re.compile(r"\bNameError: name '(\w+)' is not defined")
-
-
-@dataclass
-class Item:
-    """The result of one exercise. `status`: passed, failed, error, timeout, missing or skipped.
-
-    `parts`: what each part earned, where they are scored one by one.
-    """
-
-    grade_id: str
-    points: int
-    max_points: int
-    status: str
-    message: str
-    parts: list[Part] = field(default_factory=list)
-
-
-@dataclass
-class Result:
-    """The result of one submission. `status`: graded, not graded (a fault of the machine) or rejected.
-
-    `digest` is the SHA-256 of the file that was graded.
-    """
-
-    path: str
-    chapter: str | None = None
-    status: str = "rejected"
-    reason: str = ""
-    score: int = 0
-    max_score: int = 0
-    seconds: float = 0.0
-    digest: str = ""
-    items: list[Item] = field(default_factory=list)
-
-
-@dataclass
-class Report:
-    """A whole run of the grader."""
-
-    seed: int
-    submissions: list[Result]
-
-    def to_json(self) -> str:
-        """The report in the versioned format of docs/grading.md."""
-        return json.dumps({"schema_version": SCHEMA_VERSION, **asdict(self)}, indent=1, ensure_ascii=False) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> "Report":
-        """The report that `to_json` wrote.
-
-        Raises:
-            ValueError: it is of another format.
-        """
-        try:
-            read = json.loads(text)
-            results = [Result(**{**each, "items": [*map(_item, each["items"])]}) for each in read["submissions"]]
-            if read["schema_version"] == SCHEMA_VERSION:
-                return cls(int(read["seed"]), results)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError("not a report of `course grade`") from error
-        raise ValueError(f"a report of version {read['schema_version']}, not {SCHEMA_VERSION}")
 
 
 def grade(
@@ -134,7 +66,7 @@ def grade(
     sources = {path.stem: path for path in sorted(course.solutions.glob("*.ipynb"))}
     known = {(result.path, result.digest) for result in held if result.status == "graded"}
     known_paths = {result.path for result in held}
-    read_in = [pair for path in notebooks(paths) for pair in _with_moved(*_read(path, list(sources)), sources)]
+    read_in = [pair for path in notebooks(paths) for pair in with_moved(*read_in(path, list(sources)), sources)]
     read_in = [pair for pair in read_in if (pair[0].path, pair[0].digest) not in known]
     needed = sorted({result.chapter for result, _ in read_in if result.chapter})
     stop = threading.Event()
@@ -164,7 +96,7 @@ def grade(
 def practise(path: Path, course: Course, limits: Limits | None = None) -> Report:
     """Check one notebook against the outputs that were stored for the practice seed; needs no solutions."""
     pristine = {path.stem: path for path in sorted(course.pristine.glob("*.ipynb"))}
-    result, notebook = _read(path, list(pristine))
+    result, notebook = read_in(path, list(pristine))
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
         references: dict[str, Reference | Exception] = {}
         if result.chapter:
@@ -186,34 +118,6 @@ def keep_passed(report: Report, course: Course) -> None:
             pristine = v4.reads((course.pristine / f"{result.chapter}.ipynb").read_text(encoding="utf-8"))
             answers = solutions_of(read(path), pristine).solutions
             package.keep_passed(course, path, {name: answers[name] for name in passed})
-
-
-def _read(path: Path, chapters: list[str]) -> tuple[Result, NotebookNode | None]:
-    name = printable_path(path)
-    try:
-        notebook = read(path)
-        return Result(name, chapter_of(notebook, path, chapters), digest=digest(path)), notebook
-    except RejectedError as error:
-        return Result(name, reason=printable(str(error))), None
-    except (OSError, ValueError) as error:
-        return Result(name, reason=printable(f"cannot be read: {getattr(error, 'strerror', None) or error}")), None
-
-
-def _with_moved(
-    result: Result, notebook: NotebookNode | None, sources: dict[str, Path]
-) -> list[tuple[Result, NotebookNode | None]]:
-    """A submission, and once more for each chapter to which exercises that it answers have moved (`renamed.MOVED`)."""
-    found = [(result, notebook)]
-    if notebook is None or result.chapter not in renamed.MOVED.values():
-        return found
-    here = {name for name, before in renamed.MOVED.items() if before == result.chapter}
-    for chapter, path in sources.items():
-        reference = v4.reads(path.read_text(encoding="utf-8"))
-        stubs = {name: stub for name, stub in stubs_of(reference).items() if name in here}
-        answers = solutions_of(notebook, reference).solutions if stubs and chapter != result.chapter else {}
-        if any(has_code(text, stubs[name]) for name, text in answers.items() if name in stubs):
-            found.append((Result(f"{result.path}#{chapter}", chapter, digest=result.digest), notebook))
-    return found
 
 
 def _with_kits(path: Path, course: Course, folder: Path) -> tuple[NotebookNode, Kits]:
@@ -332,41 +236,3 @@ def _grade_one(
     with _parsing:
         result.items = score(submission, reference, outcomes)
     result.score = sum(item.points for item in result.items)
-
-
-def score(submission: Submission, reference: Reference, outcomes: dict[str, runner.Outcome]) -> list[Item]:
-    """Points come from explicit passes, of the exercise's check or of it with a part alone, and from nothing else."""
-    items = []
-    kinds = {name: kind_of(about) for name, about in tasks(reference.notebook).items()}
-    owned = {name: kind.parts for name, kind in kinds.items()}
-    stubs = stubs_of(reference.notebook)
-
-    def verdict(key: str, name: str) -> tuple[str, str]:
-        status, message = reference.verdict(key, outcomes[key])
-        unknown = _UNDEFINED.search(message)
-        return status, message + (submission.about_undefined(unknown[1], name, owned) if unknown else "")
-
-    for name, about in tasks(reference.notebook).items():
-        if name in outcomes:
-            status, message = verdict(name, name)
-        elif name in submission.solutions:
-            status, message = "skipped", "not solved yet"
-        else:
-            status, message = "missing", "the solution cell is not in the notebook"
-        item = Item(name, about["points"] if status == "passed" else 0, about["points"], status, message)
-        for share in kinds[name].shares:
-            key, each = credit.key(name, share.parts), (status, message)
-            if key in outcomes:
-                each = verdict(key, name)
-            elif name in outcomes and status != "passed":
-                each = credit.untried(submission.solutions[name], stubs[name], share.parts)
-            item.parts.append(credit.earned(share, *each))
-        if status in ("failed", "error", "timeout") and item.parts:
-            item.points, item.message = sum(part.points for part in item.parts), credit.told(item.parts, message)
-        items.append(item)
-    return items
-
-
-def _item(read: dict[str, Any]) -> Item:
-    """Reports of older versions have no `parts`."""
-    return Item(**{**read, "parts": [Part(**each) for each in read.get("parts", [])]})

@@ -14,7 +14,8 @@ from typing import Any
 
 from course.authoring.notebook import exercise_of, role, v4, write
 from course.files import Course
-from course.grading.grade import Item, Report, grade, practise
+from course.grading.grade import grade, practise
+from course.grading.report import Item, Report
 from course.interview import faults
 from course.learner.practice import Exercise
 

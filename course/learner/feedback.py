@@ -11,7 +11,7 @@ from pathlib import Path
 from course.files import Course
 from course.grading import credit
 from course.grading.credit import Part
-from course.grading.grade import Item
+from course.grading.report import Item
 from course.reports.printable import ANSI, printable
 
 MAX_CHARACTERS = 2000

@@ -15,7 +15,8 @@ from watchdog.observers import Observer
 
 from course.files import Course
 from course.grading.find import digest, of_chapters
-from course.grading.grade import Report, Result, keep_passed, practise
+from course.grading.grade import keep_passed, practise
+from course.grading.report import Report, Result
 from course.learner import practice
 from course.learner.progress import following, next_line, table
 from course.reports.table import print_practice

@@ -7,7 +7,7 @@ import csv
 import io
 from pathlib import PurePosixPath
 
-from course.grading.grade import Report, Result
+from course.grading.report import Report, Result
 
 COLUMNS = [
     "assignment",

@@ -6,7 +6,7 @@ The fields: https://gradescope-autograders.readthedocs.io/en/latest/specs/#outpu
 import json
 from typing import Any
 
-from course.grading.grade import Report, Result
+from course.grading.report import Report, Result
 
 
 class NotGradedError(ValueError):

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup, escape
 
 from course.files import Course, write_atomically
-from course.grading.grade import Report, Result
+from course.grading.report import Report, Result
 from course.learner.feedback import clean, feedback, tasks_of, titles_of, verdict_of
 from course.sandbox.outside import description
 

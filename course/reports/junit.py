@@ -5,7 +5,7 @@ The elements: https://github.com/testmoapp/junitxml
 
 from xml.etree import ElementTree
 
-from course.grading.grade import Item, Report, Result
+from course.grading.report import Item, Report, Result
 from course.learner.feedback import clean
 
 _ELEMENTS = {"failed": "failure", "missing": "failure", "timeout": "error", "error": "error", "skipped": "skipped"}

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from course.files import Course, write_atomically
 from course.grading.find import notebooks
-from course.grading.grade import Report, Result
+from course.grading.report import Report, Result
 from course.reports.csv import to_csv
 from course.reports.gradescope import to_gradescope
 from course.reports.html import write_html

@@ -15,8 +15,9 @@ import pytest
 from course.authoring.notebook import exercise_of, role
 from course.files import CODE, Course
 from course.grading import kit
-from course.grading.grade import Report, Result, grade
+from course.grading.grade import grade
 from course.grading.kit import Kits
+from course.grading.report import Report, Result
 from course.sandbox import outside
 from course.sandbox.outside import Limits
 from tests.course.attacks import answers, delegation, harm, target, values

@@ -21,7 +21,8 @@ from course.files import CODE, Course
 from course.grading import find
 from course.grading import grade as grade_module
 from course.grading.find import RejectedError, notebooks, read
-from course.grading.grade import Report, grade
+from course.grading.grade import grade
+from course.grading.report import Report
 from course.reports.printable import printable, printable_path
 
 posix = pytest.mark.skipif(os.name == "nt", reason="names of bytes, pipes and signals are POSIX's")

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from course.__main__ import main
 from course.files import Course
 from course.grading import cluster
-from course.grading.grade import Report, grade
+from course.grading.grade import grade
+from course.grading.report import Report
 from course.sandbox import outside
 
 pytestmark = pytest.mark.needs("dask")

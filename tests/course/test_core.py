@@ -17,7 +17,8 @@ from course.authoring import definitions, parts
 from course.authoring.build import build, differences
 from course.authoring.source import SourceError, read_exercises
 from course.files import CODE, Course
-from course.grading.grade import Item, grade, practise
+from course.grading.grade import grade, practise
+from course.grading.report import Item
 from course.learner import package, share, written
 from course.sandbox import outside
 

@@ -8,7 +8,8 @@ import nbformat
 import pytest
 
 from course.files import Course
-from course.grading.grade import Item, Report, grade, practise
+from course.grading.grade import grade, practise
+from course.grading.report import Item, Report
 from tests.course.test_core import CHAPTER, filled, outputs, run
 
 ROWS = "def rows(self):\n    return len(self.values)\n"

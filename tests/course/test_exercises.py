@@ -19,9 +19,10 @@ from course.authoring.notebook import OURS, checks, exercise_of, role, tasks
 from course.authoring.parts import short
 from course.files import CODE, Course
 from course.grading import compare, reference, runner
-from course.grading.grade import Item, score
 from course.grading.kit import Kits
 from course.grading.merge import solutions_of
+from course.grading.report import Item
+from course.grading.score import score
 from course.sandbox.outside import Limits
 
 HEADER = re.compile(r'^# %% \[markdown\] .*exercise="(\w+)"', re.MULTILINE)

@@ -17,11 +17,13 @@ from course.authoring.execute import WeakCheckError
 from course.files import CODE, Course, write_atomically
 from course.grading import compare, kit
 from course.grading import grade as grading
-from course.grading.grade import Report, Result, grade, practise, score
+from course.grading.grade import grade, practise
 from course.grading.kit import Kits
 from course.grading.merge import Submission
 from course.grading.reference import Reference
+from course.grading.report import Report, Result
 from course.grading.runner import Outcome
+from course.grading.score import score
 from course.sandbox import outside
 from course.sandbox.outside import Limits, cgroup
 

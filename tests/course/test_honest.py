@@ -9,8 +9,9 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 from course.files import Course
-from course.grading.grade import Item, grade
+from course.grading.grade import grade
 from course.grading.merge import solutions_of
+from course.grading.report import Item
 
 SHOWS = """from IPython.display import HTML, display
 def contiguous_strides(size):

@@ -15,7 +15,8 @@ from course.authoring import parts
 from course.authoring.assemble import read
 from course.authoring.notebook import exercise_of, role
 from course.files import CODE, Course
-from course.grading.grade import Report, Result, grade
+from course.grading.grade import grade
+from course.grading.report import Report, Result
 from tests.course.attacks import target
 from tests.course.attacks.target import Attack, Target
 

@@ -20,7 +20,7 @@ from course.__main__ import main
 from course.files import Course
 from course.grading.bundle import bundle, difference, known_mistakes
 from course.grading.credit import Part, told
-from course.grading.grade import Item, Report, Result
+from course.grading.report import Item, Report, Result
 from course.learner.feedback import MAX_CHARACTERS, Difference, Task, clean, feedback, tasks_of
 from course.reports.csv import COLUMNS, harmless, student_of, to_csv
 from course.reports.gradescope import NotGradedError, to_gradescope

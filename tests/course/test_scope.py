@@ -6,7 +6,8 @@ import nbformat
 import pytest
 
 from course.files import Course
-from course.grading.grade import Item, grade
+from course.grading.grade import grade
+from course.grading.report import Item
 from tests.course.test_core import filled, outputs, run
 
 WALK = """    made = []

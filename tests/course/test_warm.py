@@ -10,7 +10,8 @@ import pytest
 
 from course.files import Course
 from course.grading import runner
-from course.grading.grade import Report, grade
+from course.grading.grade import grade
+from course.grading.report import Report
 from course.grading.warm import Pool
 from course.sandbox.outside import Limits
 

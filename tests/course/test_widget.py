@@ -12,7 +12,7 @@ from rich.console import Console
 
 from course import widget
 from course.files import CODE, Course
-from course.grading.grade import Item, Report, Result
+from course.grading.report import Item, Report, Result
 from course.learner import package, practice
 from course.learner.progress import table, table_of
 from course.reports.table import print_report

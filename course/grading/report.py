@@ -1,0 +1,75 @@
+"""What a grade says: the result of each exercise, submission by submission, and the JSON that keeps it."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from course.grading.credit import Part
+
+SCHEMA_VERSION = 1
+
+
+@dataclass
+class Item:
+    """The result of one exercise. `status`: passed, failed, error, timeout, missing or skipped.
+
+    `parts`: what each part earned, where they are scored one by one.
+    """
+
+    grade_id: str
+    points: int
+    max_points: int
+    status: str
+    message: str
+    parts: list[Part] = field(default_factory=list)
+
+
+@dataclass
+class Result:
+    """The result of one submission. `status`: graded, not graded (a fault of the machine) or rejected.
+
+    `digest` is the SHA-256 of the file that was graded.
+    """
+
+    path: str
+    chapter: str | None = None
+    status: str = "rejected"
+    reason: str = ""
+    score: int = 0
+    max_score: int = 0
+    seconds: float = 0.0
+    digest: str = ""
+    items: list[Item] = field(default_factory=list)
+
+
+@dataclass
+class Report:
+    """A whole run of the grader."""
+
+    seed: int
+    submissions: list[Result]
+
+    def to_json(self) -> str:
+        """The report in the versioned format of docs/grading.md."""
+        return json.dumps({"schema_version": SCHEMA_VERSION, **asdict(self)}, indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "Report":
+        """The report that `to_json` wrote.
+
+        Raises:
+            ValueError: it is of another format.
+        """
+        try:
+            read = json.loads(text)
+            results = [Result(**{**each, "items": [*map(_item, each["items"])]}) for each in read["submissions"]]
+            if read["schema_version"] == SCHEMA_VERSION:
+                return cls(int(read["seed"]), results)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError("not a report of `course grade`") from error
+        raise ValueError(f"a report of version {read['schema_version']}, not {SCHEMA_VERSION}")
+
+
+def _item(read: dict[str, Any]) -> Item:
+    """Reports of older versions have no `parts`."""
+    return Item(**{**read, "parts": [Part(**each) for each in read.get("parts", [])]})
