@@ -66,9 +66,9 @@ def grade(
     sources = {path.stem: path for path in sorted(course.solutions.glob("*.ipynb"))}
     known = {(result.path, result.digest) for result in held if result.status == "graded"}
     known_paths = {result.path for result in held}
-    read_in = [pair for path in notebooks(paths) for pair in with_moved(*read_in(path, list(sources)), sources)]
-    read_in = [pair for pair in read_in if (pair[0].path, pair[0].digest) not in known]
-    needed = sorted({result.chapter for result, _ in read_in if result.chapter})
+    given = [pair for path in notebooks(paths) for pair in with_moved(*read_in(path, list(sources)), sources)]
+    given = [pair for pair in given if (pair[0].path, pair[0].digest) not in known]
+    needed = sorted({result.chapter for result, _ in given if result.chapter})
     stop = threading.Event()
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
         ready = [_made(sources[chapter], course, Path(folder)) for chapter in needed]
@@ -89,8 +89,8 @@ def grade(
         if dask:
             from course.grading.cluster import run_all
 
-            return with_held(run_all(dask, read_in, by_chapter, drawn, limits or Limits(), keep_all))
-        return with_held(_run_all(read_in, by_chapter, drawn, jobs, limits or Limits(), stop, keep_all))
+            return with_held(run_all(dask, given, by_chapter, drawn, limits or Limits(), keep_all))
+        return with_held(_run_all(given, by_chapter, drawn, jobs, limits or Limits(), stop, keep_all))
 
 
 def practise(path: Path, course: Course, limits: Limits | None = None) -> Report:
@@ -149,7 +149,7 @@ def _run_references(
 
 
 def _run_all(
-    read_in: list[tuple[Result, NotebookNode | None]],
+    given: list[tuple[Result, NotebookNode | None]],
     references: dict[str, Any],
     seed: int,
     jobs: int,
@@ -166,7 +166,7 @@ def _run_all(
         done = [future.result() for future in futures if future.done() and not future.cancelled()]
         return [result for result in done if result is not None]
 
-    calls: list[Callable[[], Result | None]] = [functools.partial(one, *pair) for pair in read_in]
+    calls: list[Callable[[], Result | None]] = [functools.partial(one, *pair) for pair in given]
     with Pool(seed, limits, stop, size=_WARM * jobs) as pool:
         return so_far(_each(calls, jobs, stop, lambda futures: keep(so_far(futures))))
 
