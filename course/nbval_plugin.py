@@ -164,7 +164,7 @@ class Submission(CourseNotebook):
         pristine = {path.stem: path for path in self.course.pristine.glob("*.ipynb")}
         try:
             theirs = read(self.path)
-            chapter = chapter_of(theirs, self.path, list(pristine))
+            chapter = chapter_of(theirs, self.path.stem, list(pristine))
         except RejectedError as error:  # an error of collection would stop all other notebooks
             self.reason = str(error)
             return [Rejected.from_parent(self, name="rejected")]

@@ -1,7 +1,8 @@
 """Grade on a Dask cluster: its workers run the submissions, and this process runs the references and keeps the report.
 
 Each worker is a machine with this course on it, the same files; `MINITORCH_COURSE_ROOT` says where if it is not the one
-that is installed. What a worker gets is a notebook and the expected values, which stay outside the sandbox there too.
+that is installed. What a worker gets is the answers of a notebook and the expected values, which stay outside the
+sandbox there too.
 https://distributed.dask.org/en/stable/
 """
 
@@ -15,15 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nbformat import NotebookNode
-
 from course.authoring.notebook import v4
 from course.files import CODE, Course
 from course.grading.bundle import Bundle
 from course.grading.grade import grade_one
+from course.grading.intake import Read
 from course.grading.kit import Kits
 from course.grading.reference import Reference
 from course.grading.report import Result
+from course.grading.submission import Submission
 from course.grading.warm import Pool
 from course.sandbox import outside
 from course.sandbox.outside import Limits, SandboxError
@@ -83,7 +84,7 @@ _starting = threading.Lock()
 
 def run_all(
     address: str,
-    read_in: list[tuple[Result, NotebookNode | None]],
+    given: list[Read],
     references: dict[str, Reference | Exception],
     seed: int,
     limits: Limits,
@@ -106,25 +107,25 @@ def run_all(
         for name, reference in references.items()
         if isinstance(reference, Reference)
     }
-    done: list[Result | None] = [None] * len(read_in)
+    done: list[Result | None] = [None] * len(given)
     with distributed_client(address, set_as_default=False) as client, client.as_current():
         known = {name: client.scatter(chapter, hash=False) for name, chapter in chapters.items()}
         futures: dict[Any, int] = {}
-        for place, (result, notebook) in enumerate(read_in):
-            if notebook is None:
+        for place, (result, submission) in enumerate(given):
+            if submission is None:
                 done[place] = result
-            elif result.chapter in known:
+            elif submission.chapter in known:
                 call = functools.partial(grade_there, run)
-                arguments = (known[result.chapter], result, v4.writes(notebook))
+                arguments = (known[submission.chapter], result, submission)
                 futures[client.submit(call, *arguments, pure=False, key=f"{run.identity}-{place}")] = place
             else:
-                error = references[str(result.chapter)]
+                error = references[submission.chapter]
                 result.status, result.reason = "not graded", f"the reference could not be run: {error}"
                 done[place] = result
         try:
             for future in as_completed(list(futures)):
                 place = futures[future]
-                done[place] = _result(future, read_in[place][0])
+                done[place] = _result(future, given[place][0])
                 keep([result for result in done if result is not None])
         finally:
             client.cancel(list(futures))
@@ -132,7 +133,7 @@ def run_all(
     return [result for result in done if result is not None]
 
 
-def grade_there(run: Run, chapter: Chapter, result: Result, notebook: str) -> Result:
+def grade_there(run: Run, chapter: Chapter, result: Result, submission: Submission) -> Result:
     """Grade one submission; runs on a worker."""
     if run.version != version():
         raise SandboxError("the worker's course is another version than the grader's")
@@ -140,7 +141,7 @@ def grade_there(run: Run, chapter: Chapter, result: Result, notebook: str) -> Re
         raise SandboxError(f"the worker has no sandbox, as the grader's machine has: {trouble}")
     with _starting:
         worker = _workers.get(run.identity) or _workers.setdefault(run.identity, _Worker(run))
-    grade_one(result, v4.reads(notebook), worker.reference(chapter), worker.pool)
+    grade_one(result, submission, worker.reference(chapter), worker.pool)
     return result
 
 

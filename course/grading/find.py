@@ -71,7 +71,15 @@ def read(path: Path) -> NotebookNode:
         RejectedError: no such file, a link or no regular file, too large, or not a valid notebook.
         OSError: the file cannot be read.
     """
-    text = _bytes(path)
+    return parsed(content(path))
+
+
+def parsed(text: bytes) -> NotebookNode:
+    """The notebook that a file's content is.
+
+    Raises:
+        RejectedError: it is none that is valid.
+    """
     reads: Any = nbformat.reads
     try:
         decoded = text.decode("utf-8-sig")
@@ -87,10 +95,16 @@ def read(path: Path) -> NotebookNode:
 
 def digest(path: Path) -> str:
     """The SHA-256 of a submitted file, which tells whether it has changed since."""
-    return hashlib.sha256(_bytes(path)).hexdigest()
+    return hashlib.sha256(content(path)).hexdigest()
 
 
-def _bytes(path: Path) -> bytes:
+def content(path: Path) -> bytes:
+    """What is in a submitted file.
+
+    Raises:
+        RejectedError: no such file, a link or no regular file, or too large.
+        OSError: the file cannot be read.
+    """
     try:
         about = path.lstat()
     except (FileNotFoundError, NotADirectoryError) as error:

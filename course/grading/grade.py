@@ -16,14 +16,14 @@ from course.authoring.execute import WeakCheckError
 from course.authoring.notebook import tasks, v4
 from course.check import PRACTICE_SEED
 from course.files import Course
-from course.grading.find import notebooks, read
-from course.grading.intake import read_in, with_moved
+from course.grading.find import notebooks
+from course.grading.intake import Read, Reader
 from course.grading.kit import Kits
-from course.grading.merge import solutions_of
 from course.grading.reference import Reference, stored
 from course.grading.reference import run as run_reference
 from course.grading.report import Report, Result
 from course.grading.score import score
+from course.grading.submission import Submission
 from course.grading.warm import Pool
 from course.learner import package
 from course.reports.printable import printable
@@ -66,7 +66,8 @@ def grade(
     sources = {path.stem: path for path in sorted(course.solutions.glob("*.ipynb"))}
     known = {(result.path, result.digest) for result in held if result.status == "graded"}
     known_paths = {result.path for result in held}
-    given = [pair for path in notebooks(paths) for pair in with_moved(*read_in(path, list(sources)), sources)]
+    with Reader(sources) as reader:
+        given = [pair for path in notebooks(paths) for pair in reader.read(path)]
     given = [pair for pair in given if (pair[0].path, pair[0].digest) not in known]
     needed = sorted({result.chapter for result, _ in given if result.chapter})
     stop = threading.Event()
@@ -96,28 +97,30 @@ def grade(
 def practise(path: Path, course: Course, limits: Limits | None = None) -> Report:
     """Check one notebook against the outputs that were stored for the practice seed; needs no solutions."""
     pristine = {path.stem: path for path in sorted(course.pristine.glob("*.ipynb"))}
-    result, notebook = read_in(path, list(pristine))
+    with Reader(pristine) as reader:
+        result, submission = reader.read(path)[0]
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
         references: dict[str, Reference | Exception] = {}
         if result.chapter:
             references[result.chapter] = stored(*_with_kits(pristine[result.chapter], course, Path(folder)))
         stop = threading.Event()
         return Report(
-            PRACTICE_SEED, _run_all([(result, notebook)], references, PRACTICE_SEED, 1, limits or Limits(), stop)
+            PRACTICE_SEED, _run_all([(result, submission)], references, PRACTICE_SEED, 1, limits or Limits(), stop)
         )
 
 
 def keep_passed(report: Report, course: Course) -> None:
-    """What passed in the learner's own notebooks counts as it does in JupyterLab."""
-    for result in report.submissions:
-        path, passed = (
-            Path(result.path.removesuffix(f"#{result.chapter}")),
-            [item.grade_id for item in result.items if item.status == "passed"],
-        )
-        if passed and path.resolve().parent == course.exercises:
-            pristine = v4.reads((course.pristine / f"{result.chapter}.ipynb").read_text(encoding="utf-8"))
-            answers = solutions_of(read(path), pristine).solutions
-            package.keep_passed(course, path, {name: answers[name] for name in passed})
+    """What passed in the learner's own notebooks counts as it does in JupyterLab, unless they were changed since."""
+    pristine = {path.stem: path for path in course.pristine.glob("*.ipynb")}
+    with Reader(pristine) as reader:
+        for result in report.submissions:
+            path = Path(result.path.removesuffix(f"#{result.chapter}"))
+            passed = [item.grade_id for item in result.items if item.status == "passed"]
+            if not passed or path.resolve().parent != course.exercises:
+                continue
+            for now, submission in reader.read(path):
+                if submission and (now.chapter, now.digest) == (result.chapter, result.digest):
+                    package.keep_passed(course, path, {name: submission.solutions[name] for name in passed})
 
 
 def _with_kits(path: Path, course: Course, folder: Path) -> tuple[NotebookNode, Kits]:
@@ -149,7 +152,7 @@ def _run_references(
 
 
 def _run_all(
-    given: list[tuple[Result, NotebookNode | None]],
+    given: list[Read],
     references: dict[str, Any],
     seed: int,
     jobs: int,
@@ -157,9 +160,9 @@ def _run_all(
     stop: threading.Event,
     keep: Callable[[list[Result]], None] = lambda results: None,
 ) -> list[Result]:
-    def one(result: Result, notebook: NotebookNode | None) -> Result | None:
-        if notebook is not None:
-            grade_one(result, notebook, references[str(result.chapter)], pool)
+    def one(result: Result, submission: Submission | None) -> Result | None:
+        if submission is not None:
+            grade_one(result, submission, references[submission.chapter], pool)
         return None if stop.is_set() else result
 
     def so_far(futures: list[Future[Result | None]]) -> list[Result]:
@@ -191,13 +194,10 @@ def _each(
     return futures
 
 
-_parsing = threading.Lock()  # Python 3.11 can't parse in two threads: https://github.com/python/cpython/issues/106905
-
-
-def grade_one(result: Result, notebook: NotebookNode, reference: Reference | Exception, pool: Pool) -> None:
+def grade_one(result: Result, submission: Submission, reference: Reference | Exception, pool: Pool) -> None:
     """Fill in the result of one submission, whatever happens to it."""
     try:
-        _grade_one(result, notebook, reference, pool)
+        _grade_one(result, submission, reference, pool)
     except SandboxError as error:
         result.status, result.reason = "not graded", str(error)
     except Exception as error:
@@ -211,28 +211,22 @@ def grade_one(result: Result, notebook: NotebookNode, reference: Reference | Exc
 
 def _grade_one(
     result: Result,
-    notebook: NotebookNode,
+    submission: Submission,
     reference: Reference | Exception,
     pool: Pool,
 ) -> None:
     if isinstance(reference, Exception):
         result.status, result.reason = "not graded", f"the reference could not be run: {reference}"
         return
-    with _parsing:
-        submission = solutions_of(notebook, reference.notebook)
-        asked = reference.tasks(submission.solutions)
     result.max_score = sum(about["points"] for about in tasks(reference.notebook).values())
     result.reason = "; ".join(submission.notes)
     run = functools.partial(
         pool.run, expected=reference.expected, passes=lambda name, it: reference.verdict(name, it)[0] == "passed"
     )
     started = time.monotonic()
-    outcomes = run(asked)
-    with _parsing:
-        alone = reference.tasks_alone(submission.solutions, outcomes)
-    outcomes |= run(alone)
+    outcomes = run(reference.tasks(submission))
+    outcomes |= run(reference.tasks_alone(submission, outcomes))
     result.seconds = round(time.monotonic() - started, 2)
     result.status = "graded"
-    with _parsing:
-        result.items = score(submission, reference, outcomes)
+    result.items = score(submission, reference, outcomes)
     result.score = sum(item.points for item in result.items)

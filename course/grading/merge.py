@@ -1,47 +1,25 @@
 """From a submission take the text of the solution cells, and nothing else; everything else is the reference's."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
 
 from nbformat import NotebookNode
 
 from course import renamed
 from course.authoring.cells import defined, has_code
-from course.authoring.notebook import OURS, exercise_of, role
-from course.authoring.parts import short
+from course.authoring.notebook import OURS, exercise_of, role, tasks
+from course.grading import credit
 from course.grading.find import RejectedError
+from course.grading.submission import Submission
+from course.kinds import kind_of
 
 
-@dataclass
-class Submission:
-    """What counts of one submitted notebook: the text of its solution cells, by exercise."""
-
-    chapter: str
-    solutions: dict[str, str]
-    notes: list[str] = field(default_factory=list)
-    names: list[tuple[str, str, set[str]]] = field(default_factory=list)  # cell, its exercise, what it defines
-
-    def about_undefined(self, name: str, exercise: str, parts: Mapping[str, Sequence[str]]) -> str:
-        """Which cell defines a name that an exercise lacks, other than its own solution, and what to do; or nothing.
-
-        Args:
-            name: what is not defined.
-            exercise: where.
-            parts: the parts of mytorch that each exercise is about, if it is about some.
-        """
-        found = next(((cell, owner) for cell, owner, names in self.names if name in names and owner != exercise), None)
-        if found is None:
-            return ""
-        cell, owner = found
-        part = next((part for part in parts.get(owner, []) if short(part) == name), "")
-        if part and parts.get(exercise):  # what it does hold is the package's file, not the notebook
-            return f" ({cell}, defines it, in another file: from {part.partition(':')[0]} import {name})"
-        return f" ({cell}, defines it; the solution cell itself must hold all that it needs)"
-
-
-def chapter_of(notebook: NotebookNode, path: Path, chapters: list[str]) -> str:
+def chapter_of(notebook: NotebookNode, stem: str, chapters: Sequence[str]) -> str:
     """The chapter that a submission belongs to, by its metadata.
+
+    Args:
+        notebook: the submission.
+        stem: the file's name, without its ending.
+        chapters: those that there are.
 
     Raises:
         RejectedError: none of `chapters`, or another one than the file's name says.
@@ -52,8 +30,8 @@ def chapter_of(notebook: NotebookNode, path: Path, chapters: list[str]) -> str:
         raise RejectedError("not a notebook of this course: its metadata name no chapter")
     if chapter not in chapters:
         raise RejectedError(f"chapter {chapter!r} has no reference here")
-    if path.stem in chapters and path.stem != chapter:
-        raise RejectedError(f"the file is called {path.stem}, but holds chapter {chapter}")
+    if stem in chapters and stem != chapter:
+        raise RejectedError(f"the file is called {stem}, but holds chapter {chapter}")
     return chapter
 
 
@@ -64,7 +42,7 @@ def solutions_of(notebook: NotebookNode, reference: NotebookNode) -> Submission:
     unknown = 0
     ours = {cell.id for cell in reference.cells}
     checking = {cell.id for cell in reference.cells if role(cell) == "check"}
-    submission = Submission(reference.metadata[OURS]["chapter"], {})
+    made = Submission(reference.metadata[OURS]["chapter"], {}, [])
     for number, cell in enumerate(notebook.cells, 1):
         if cell.cell_type != "code":
             continue
@@ -78,16 +56,22 @@ def solutions_of(notebook: NotebookNode, reference: NotebookNode) -> Submission:
         if cell.get("id") in checking:
             continue  # what a check defines is not there for solutions
         first = next(iter(cell.source.strip().splitlines()), "")
-        submission.names.append((f"cell {number}, `{first[:60]}`", exercise, _names(cell.source)))
+        made.names.append((f"cell {number}, `{first[:60]}`", exercise, sorted(_names(cell.source))))
+    kinds = {name: kind_of(about) for name, about in tasks(reference).items()}
     for name, sources in found.items():
         if len(sources) > 1:
-            submission.notes.append(f"{name}: {len(sources)} cells, joined in order")
-        if sources:
-            with_code = [text for text in sources if has_code(text, stubs[name])]
-            submission.solutions[name] = "\n\n".join(with_code or sources[:1])
+            made.notes.append(f"{name}: {len(sources)} cells, joined in order")
+        if not sources:
+            continue
+        with_code = [text for text in sources if has_code(text, stubs[name])]
+        text = made.solutions[name] = "\n\n".join(with_code or sources[:1])
+        if with_code:
+            made.answered.append(name)
+            for share in kinds[name].shares:
+                made.idle[credit.key(name, share.parts)] = credit.untried(text, stubs[name], share.parts)
     if unknown:
-        submission.notes.append(f"{unknown} code cell{'s' * (unknown > 1)} that the learner added not run")
-    return submission
+        made.notes.append(f"{unknown} code cell{'s' * (unknown > 1)} that the learner added not run")
+    return made
 
 
 def _names(text: str) -> set[str]:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 
 from nbformat import NotebookNode
 
-from course.authoring.cells import has_code
 from course.authoring.execute import WeakCheckError, expected_bundle
 from course.authoring.notebook import OURS, checks, role, tasks
 from course.grading import bundle, compare, credit, runner
 from course.grading.bundle import Bundle
 from course.grading.kit import Kits
-from course.grading.merge import stubs_of
 from course.grading.runner import Outcome, Task
+from course.grading.submission import Submission
 from course.sandbox.outside import Limits
 
 _LIMITS = Limits(cell_seconds=600, wall_seconds=3600)
@@ -34,24 +33,25 @@ class Reference:
     calls: set[str]  # exercises whose check calls what the learner writes
     # Each of them knows an exercise, and the exercise with only some of its parts the learner's (`credit.key`).
 
-    def tasks(self, solutions: dict[str, str]) -> list[Task]:
-        """What runs for a submission: the exercises that it solves."""
-        stubs = stubs_of(self.notebook)
-        return [
-            task(self.notebook, self.kits, name, text)
-            for name, text in solutions.items()
-            if has_code(text, stubs[name])
-        ]
+    def tasks(self, submission: Submission) -> list[Task]:
+        """What runs for a submission: the exercises that it answers."""
+        return [task(self.notebook, self.kits, name, submission.solutions[name]) for name in submission.answered]
 
-    def tasks_alone(self, solutions: dict[str, str], outcomes: dict[str, Outcome]) -> list[Task]:
+    def tasks_alone(self, submission: Submission, outcomes: dict[str, Outcome]) -> list[Task]:
         """What runs next: of the exercises that did not pass, each part that earns points of its own."""
-        stubs = stubs_of(self.notebook)
         return [
-            task(self.notebook, self.kits, name, text, credit.key(name, share.parts), share.parts)
-            for name, text in solutions.items()
+            task(
+                self.notebook,
+                self.kits,
+                name,
+                submission.solutions[name],
+                credit.key(name, share.parts),
+                share.parts,
+            )
+            for name in submission.answered
             if name in outcomes and self.verdict(name, outcomes[name])[0] != "passed"
             for share in self.kits.kinds[name].shares
-            if not credit.untried(text, stubs[name], share.parts)[0]
+            if not submission.untried(name, share.parts)[0]
         ]
 
     def verdict(self, exercise: str, outcome: Outcome) -> tuple[str, str]:

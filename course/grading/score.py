@@ -4,9 +4,9 @@ import re
 
 from course.authoring.notebook import tasks
 from course.grading import credit, runner
-from course.grading.merge import Submission, stubs_of
 from course.grading.reference import Reference
 from course.grading.report import Item
+from course.grading.submission import Submission
 from course.kinds import kind_of
 
 _UNDEFINED = re.compile(r"\bNameError: name '(\w+)' is not defined")
@@ -17,7 +17,6 @@ def score(submission: Submission, reference: Reference, outcomes: dict[str, runn
     items = []
     kinds = {name: kind_of(about) for name, about in tasks(reference.notebook).items()}
     owned = {name: kind.parts for name, kind in kinds.items()}
-    stubs = stubs_of(reference.notebook)
 
     def verdict(key: str, name: str) -> tuple[str, str]:
         status, message = reference.verdict(key, outcomes[key])
@@ -37,7 +36,7 @@ def score(submission: Submission, reference: Reference, outcomes: dict[str, runn
             if key in outcomes:
                 each = verdict(key, name)
             elif name in outcomes and status != "passed":
-                each = credit.untried(submission.solutions[name], stubs[name], share.parts)
+                each = submission.untried(name, share.parts)
             item.parts.append(credit.earned(share, *each))
         if status in ("failed", "error", "timeout") and item.parts:
             item.points, item.message = sum(part.points for part in item.parts), credit.told(item.parts, message)

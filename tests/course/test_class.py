@@ -92,13 +92,13 @@ def test_an_error_of_ours_in_one_submission_stops_no_other(
         nbformat.write(
             submission(predict_strides=f"raise ValueError('\\x1b{name}\\u202e')"), tmp_path / f"{name}.ipynb"
         )
-    merge = grade_module.solutions_of
+    score = grade_module.score
 
     def fails_once(*arguments: Any) -> Any:
-        monkeypatch.setattr(grade_module, "solutions_of", merge)
+        monkeypatch.setattr(grade_module, "score", score)
         raise MemoryError("no\x07room")
 
-    monkeypatch.setattr(grade_module, "solutions_of", fails_once)
+    monkeypatch.setattr(grade_module, "score", fails_once)
     kept: list[int] = []
     first, second = grade([tmp_path], course, explain=False, keep=lambda r: kept.append(len(r.submissions))).submissions
     assert (first.status, first.reason) == ("not graded", "MemoryError: no\\x07room")

@@ -90,8 +90,8 @@ def graded(root: Path, chapter: str) -> dict[str, dict[str, Item]]:
             for (name, key), task in named.items():
                 outcomes[name][key] = ran[task.exercise]
 
-        run({name: ready.tasks(submission.solutions) for name, submission in read.items()})
-        run({name: ready.tasks_alone(submission.solutions, outcomes[name]) for name, submission in read.items()})
+        run({name: ready.tasks(submission) for name, submission in read.items()})
+        run({name: ready.tasks_alone(submission, outcomes[name]) for name, submission in read.items()})
     return {
         name: {item.grade_id: item for item in score(submission, ready, outcomes[name])}
         for name, submission in read.items()
