@@ -3,37 +3,38 @@
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Iterator
 from contextlib import contextmanager
-from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any
 
 import numpy as np
 
-_PLAIN = (FunctionType, MethodType, BuiltinFunctionType, functools.partial, np.ufunc)
-_MOST = 10_000  # objects that are looked at to find the functions in one
+_DATA = (NoneType, int, float, complex, str, bytes, bytearray, range, np.generic, np.ndarray, ModuleType)
+_MOST = 10_000  # objects, those of data aside, that are looked at to find the functions in one
 
 
 class Witness:
     """Knows the code of some functions, and sees the first call of one of them.
 
-    A function is known by its code, so decorators, partial functions, methods and instances need no care: whatever of
-    the learner's can be reached from a value counts as that value.
+    A function is known by its code, so decorators, partial functions, methods and instances need no care: whatever can
+    be reached from a value counts as that value, and the check uses the value itself.
     """
 
     def __init__(self) -> None:
         self.called: bool | None = False
-        """Whether one was called; None if there was one that cannot be watched."""
+        """Whether one was called; None if that was not seen, but there is one that cannot be watched."""
         self._codes: dict[int, CodeType] = {}
 
-    def watch(self, value: Any, scope: dict[str, Any]) -> Any:
-        """Watch the functions of a value that were defined in `scope`; gives the value that the check shall use.
+    def watch(self, value: Any, scope: dict[str, Any]) -> None:
+        """Watch the functions of a value that were defined in `scope`; if it can be called, all of its functions.
 
-        A function without such code (NumPy's, or another package's) is watched by a stand-in that calls it.
+        A callable whose call runs no Python code (NumPy's, for example) cannot be watched.
         """
-        if not self._add(value, scope) and isinstance(value, _PLAIN):
-            return self._counted(value)
-        return value
+        self._add(value, None if callable(value) else scope)
+        if callable(value) and not _runs_python(value):
+            self.called = self.called or None
 
     def watch_part(self, part: str) -> None:
         """Watch a part of a package that was just imported."""
@@ -53,17 +54,11 @@ class Witness:
         finally:
             self._stop()
 
-    def _add(self, value: Any, scope: dict[str, Any]) -> bool:
-        codes = {id(each.__code__): each.__code__ for each in _functions(value) if each.__globals__ is scope}
-        self._codes |= codes
-        return bool(codes)
-
-    def _counted(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*arguments: Any, **keywords: Any) -> Any:
-            self.called = True
-            return function(*arguments, **keywords)
-
-        return counted
+    def _add(self, value: Any, scope: dict[str, Any] | None) -> bool:
+        """Watch the functions of a value (those of `scope`, if one is given); whether there are any."""
+        found = [each for each in _functions(value) if scope is None or each.__globals__ is scope]
+        self._codes |= {id(each.__code__): each.__code__ for each in found}
+        return bool(found)
 
     def _see(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "call" and id(frame.f_code) in self._codes:
@@ -75,40 +70,59 @@ class Witness:
         threading.setprofile(None)
 
 
+def _runs_python(value: Any) -> bool:
+    """Whether a call of this begins in Python code."""
+    match value:
+        case FunctionType():
+            return True
+        case MethodType():
+            return _runs_python(value.__func__)
+        case functools.partial():
+            return _runs_python(value.func)
+    entries = [(type(value), "__call__")]
+    if isinstance(value, type):
+        entries += [(value, "__new__"), (value, "__init__")]
+    return any(isinstance(getattr(holder, name, None), FunctionType) for holder, name in entries)
+
+
 def _functions(value: Any) -> Iterator[FunctionType]:
-    """The Python functions that a value consists of, through wrappers, classes, containers and attributes."""
-    waiting, seen = [value], {id(value): value}
-    while waiting and len(seen) < _MOST:
-        each = waiting.pop()
+    """The Python functions that a value consists of, through wrappers, classes, containers and attributes.
+
+    The nearest come first, so that a large table beside them hides none.
+    """
+    waiting, seen, looked_at = deque([value]), {id(value): value}, 0
+    while waiting and looked_at < _MOST:
+        each, looked_at = waiting.popleft(), looked_at + 1
         if isinstance(each, FunctionType):
             yield each
         for inner in _inside(each):
-            if id(inner) not in seen:
+            if not isinstance(inner, _DATA) and id(inner) not in seen:
                 seen[id(inner)] = inner
                 waiting.append(inner)
 
 
-def _inside(value: Any) -> list[Any]:
+def _inside(value: Any) -> Iterator[Any]:
+    yield type(value)
     match value:
         case type():
-            return [inner for each in value.__mro__[:-1] for inner in vars(each).values()]
+            for each in value.__mro__[:-1]:
+                yield from vars(each).values()
+            return
         case FunctionType():
-            return [*map(_content, value.__closure__ or ()), *vars(value).values()]
+            yield from map(_content, value.__closure__ or ())
         case MethodType():
-            return [value.__func__, value.__self__]
+            yield from (value.__func__, value.__self__)
         case staticmethod() | classmethod():
-            return [value.__func__]
+            yield value.__func__
         case property():
-            return [value.fget, value.fset, value.fdel]
+            yield from (value.fget, value.fset, value.fdel)
         case functools.partial():
-            return [value.func, *value.args, *value.keywords.values()]
+            yield from (value.func, *value.args, *value.keywords.values())
         case dict():
-            return list(value.values())
-        case list() | tuple():
-            return list(value)
-        case None | bool() | int() | float() | str() | bytes() | np.ndarray():
-            return []
-    return [type(value), *getattr(value, "__dict__", {}).values()]
+            yield from value.values()
+        case list() | tuple() | set() | frozenset():
+            yield from value
+    yield from getattr(value, "__dict__", {}).values()
 
 
 def _content(cell: Any) -> Any:

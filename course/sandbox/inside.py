@@ -92,7 +92,9 @@ def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard,
     send(nonce=job["nonce"], phase="solution", error=_run(shell, job["solution"]))
     guard.restore()
     witness, space = Witness(), shell.user_ns
-    found = {name: witness.watch(space[name], space) for name in job["names"] if name in space}
+    found = {name: space[name] for name in job["names"] if name in space}
+    for value in found.values():
+        witness.watch(value, space)
     shown: list[Any] = []
     check.deliver, check.made, check._CELLS[:] = shown.append, witness.watch_part, [job["solution"]]
     check.setup, check.only, check.reveal = setup, job["only"], job["reveal"]
