@@ -8,7 +8,6 @@ code from what the grader can read and do. The reports say "trusted submissions 
 
 import contextlib
 import functools
-import importlib.util
 import json
 import os
 import shutil
@@ -235,12 +234,16 @@ def _shown(path: Path) -> list[str]:
 
 
 def _installed() -> Iterator[Path]:
-    """The folders of installed packages that hold answers: PyTorch's, and this project's if it is installed whole."""
-    for name in (*REFUSED, "course"):
-        spec = importlib.util.find_spec(name)
-        for place in map(Path, (spec and spec.submodule_search_locations) or []):
-            if "site-packages" in place.parts or "dist-packages" in place.parts:
-                yield place
+    """The folders of installed packages that hold answers: PyTorch's, and this project's if it is installed whole.
+
+    They may lie in any site-packages that the sandbox shows, whatever an import finds first: a grader that runs from a
+    clone may have a wheel beside it.
+    """
+    shown = [Path("/usr"), Path("/usr/local"), *interpreter()]
+    places = {found for root in shown for found in root.glob("lib*/python3*/*-packages")} | {*map(Path, sys.path)}
+    for folder in sorted(place / name for place in places for name in (*REFUSED, "course")):
+        if folder.is_dir() and any(folder.is_relative_to(root) for root in shown):
+            yield from {folder, folder.resolve()}
 
 
 def _threads_of_this_user() -> int:

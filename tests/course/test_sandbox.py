@@ -1,10 +1,12 @@
 """What code in the sandbox sees, what it may use, and that nothing of it stays behind."""
 
 import os
+import site
 import socket
 import subprocess
 import sys
 import uuid
+import venv
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,6 +93,47 @@ print(len([name for name in os.listdir("/proc") if name.isdigit()]))
 @pytest.mark.needs("bubblewrap", "torch")
 def test_an_installed_torch_is_not_there(run: Run) -> None:
     assert run("import importlib.util as u; import torch; print(torch.__file__)") == "None\n"
+
+
+GRADER = """
+import pathlib, sys
+from course.sandbox import outside
+if sys.argv[2] == "without":
+    outside.has_bubblewrap = lambda: False
+with outside.process("probe", pathlib.Path(sys.argv[1]), {}, outside.Limits()) as process:
+    print(process.popen.communicate(timeout=300)[0].decode())
+"""
+FINDS = """
+import glob, sys
+def read(path):
+    try:
+        return open(path).read()
+    except OSError:
+        return ""
+files = glob.glob(sys.prefix + "/lib/python3*/site-packages/**", recursive=True)
+print([text for text in map(read, files) if text])
+"""
+
+
+@pytest.mark.parametrize(
+    "bubblewrap",
+    [
+        pytest.param("with", marks=pytest.mark.needs("bubblewrap")),
+        pytest.param("without", marks=pytest.mark.skipif(not outside.has_landlock(), reason="no Landlock here")),
+    ],
+)
+def test_a_wheel_beside_a_clone_is_not_there(tmp_path: Path, bubblewrap: str) -> None:
+    venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
+    (place,) = (tmp_path / "venv" / "lib").glob("python3*/site-packages")
+    for name in ("course/data/solutions/00.ipynb", "minitorch/ops.py", "torch/__init__.py", "other/__init__.py"):
+        (place / name).parent.mkdir(parents=True)
+        (place / name).write_text(name)
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "probe.py").write_text(FINDS)
+    python = [tmp_path / "venv" / "bin" / "python", "-c", GRADER, tmp_path / "packages", bubblewrap]
+    path = os.pathsep.join([str(CODE), *site.getsitepackages()])  # the clone is found first
+    done = subprocess.run(python, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['other/__init__.py']"
 
 
 def test_the_environment_is_ours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
