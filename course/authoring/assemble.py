@@ -5,6 +5,7 @@ chapter ends before the first section of a later one, and it is absent if it has
 """
 
 import builtins
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -15,7 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from course.authoring import parts
@@ -123,6 +124,12 @@ def offer(files: Mapping[str, str], name: str = "mytorch", allowed: Sequence[str
     sys.meta_path.insert(0, _Memory(files, name, {*REFUSED} - {name, *allowed}))
 
 
+def compiled(files: Mapping[str, str], name: str = "mytorch") -> None:
+    """Compile a package's files for all packages of that name that this process, or a fork of it, loads from memory."""
+    for file, text in files.items():
+        _compiled(text, _place(name, file))
+
+
 @contextmanager
 def kept(name: str = "mytorch") -> Iterator[None]:
     """Whatever package of this name is imported inside, afterwards the one of before is there again."""
@@ -134,6 +141,17 @@ def kept(name: str = "mytorch") -> Iterator[None]:
         _forget(name)
         sys.modules.update(modules)
         sys.meta_path[:] = finders
+
+
+def _place(name: str, file: str) -> str:
+    """What tracebacks call a file of a package that is on no disk."""
+    return f"<{name}>/{file}"
+
+
+@functools.cache
+def _compiled(text: str, place: str) -> CodeType:
+    """The code of a file; packages that differ in one part have most of their files in common."""
+    return compile(text, place, "exec")
 
 
 def _is_needed(name: str, files: Mapping[str, str]) -> bool:
@@ -165,21 +183,18 @@ class _Memory(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         for file in (f"{inner}/__init__.py".lstrip("/"), f"{inner}.py"):
             if file in self.files:
                 is_package = file.endswith("__init__.py")
-                return importlib.util.spec_from_loader(fullname, self, origin=self._place(file), is_package=is_package)
+                place = _place(self.name, file)
+                return importlib.util.spec_from_loader(fullname, self, origin=place, is_package=is_package)
         return None
 
     def exec_module(self, module: ModuleType) -> None:
         assert module.__spec__ is not None and module.__spec__.origin is not None
         place = module.__spec__.origin
-        text = self.files[place.removeprefix(self._place(""))]
+        text = self.files[place.removeprefix(_place(self.name, ""))]
         linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
         module.__file__ = place
         vars(module)["__builtins__"] = {**vars(builtins), "__import__": self._import}
-        exec(compile(text, place, "exec"), vars(module))
-
-    def _place(self, file: str) -> str:
-        """What tracebacks call a file, which is on no disk."""
-        return f"<{self.name}>/{file}"
+        exec(_compiled(text, place), vars(module))
 
     def _import(self, name: str, scope: Any = None, inner: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         if level == 0 and name.partition(".")[0] in self.refused and not (fromlist and name in ARRAYS):

@@ -205,7 +205,8 @@ def swap(text: str, cell: str, paths: list[str], mark: str = "", elsewhere: Iter
     trials = _trials(here, {*last, *elsewhere})
     kept = [each for each in here if each not in trials and not isinstance(each, ast.Import | ast.ImportFrom)]
     used = _used_by(kept)
-    idle = [each for each in statements if each in trials or _is_idle(each, used, used - defined(text))]
+    missing = used - defined(text)
+    idle = [each for each in statements if each in trials or _is_idle(each, used, missing)]
     idle += [each for each in statements if _named(each) in elsewhere or _is_replaced(each, chosen, statements)]
     edits: list[tuple[int, int, list[str]]] = []  # first line, last line, what comes there instead
     ordered = sorted(chosen, key=lambda path: chosen[path].lineno)

@@ -63,10 +63,9 @@ def solved(course: Course, chapter: int | str | None = None) -> dict[str, str]:
 
 
 def _with_imports(files: Files, mine: Mapping[str, str], setup: list[str]) -> dict[str, str]:
-    return {
-        part: parts.with_imports(text, setup, [files[parts.file_of(files, each)] for each in mine])
-        for part, text in mine.items()
-    }
+    written = {files[parts.file_of(files, part)] for part in mine}
+    cells = {text: parts.with_imports(text, setup, written) for text in {*mine.values()}}
+    return {part: cells[text] for part, text in mine.items()}
 
 
 def folder(course: Course) -> Path:

@@ -64,6 +64,8 @@ def main() -> None:
     send(nonce="", phase="setup", error=error)
     for line in commands:
         job = json.loads(line)
+        if job["parts"]:
+            assemble.compiled(first["package"])  # here, so that each fork has it
         if not hasattr(os, "fork"):  # Windows: the judge starts a process for each exercise
             _exercise(job, first["setup"], shell, guard, send)
             os._exit(0)
