@@ -4,6 +4,7 @@ import importlib.util
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -486,6 +487,53 @@ def mine(course: Course, arguments: tuple[str, ...]) -> None:
         run_script(course, script, list(arguments[1:]))
     except SolutionError as error:
         raise click.ClickException(str(error)) from error
+
+
+@main.command()
+@click.argument("names", nargs=-1)
+@click.option("--seed", type=click.IntRange(min=0), help="Draw the inputs that this seed drew.")
+@click.option("-j", "jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Grade so many at a time.")
+@click.pass_obj
+def answers(course: Course, names: tuple[str, ...], seed: int | None, jobs: int) -> None:
+    """Grade the recorded answers to NAMES, chapters or exercises (all): list what is misjudged."""
+    from course.authoring import trials
+
+    _report(lambda drawn: trials.misjudged(course, names, drawn, jobs), "answers", "misjudged", seed)
+
+
+@main.command()
+@click.argument("names", nargs=-1)
+@click.option("--seed", type=click.IntRange(min=0), help="Draw the inputs that this seed drew.")
+@click.option("-j", "jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Grade so many at a time.")
+@click.pass_obj
+def mutants(course: Course, names: tuple[str, ...], seed: int | None, jobs: int) -> None:
+    """Change the reference answers to NAMES, chapters or exercises (all), in small steps: list what still passes."""
+    from course.authoring import trials
+
+    _report(lambda drawn: trials.survivors(course, names, drawn, jobs), "mutants", "pass", seed)
+
+
+def _report(run: Callable[[int], Iterator[Any]], what: str, wrong: str, seed: int | None) -> None:
+    """Print what a trial of answers finds, and exit with 1 if it finds any."""
+    import secrets
+
+    from course.authoring.source import SourceError
+    from course.grading.reference import ReferenceFailedError
+    from course.sandbox.outside import SandboxError
+
+    drawn = secrets.randbelow(2**31) if seed is None else seed
+    total = found = 0
+    try:
+        for chapter in run(drawn):
+            total += chapter.total
+            found += len(chapter.found)
+            for each in chapter.found:
+                click.echo(f"{each}\n")
+            click.echo(f"{chapter.name}: {len(chapter.found)} of {chapter.total} {what} {wrong}", err=True)
+    except (SourceError, ReferenceFailedError, SandboxError) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{found} of {total} {what} {wrong} (seed {drawn})")
+    sys.exit(bool(found))
 
 
 if __name__ == "__main__":

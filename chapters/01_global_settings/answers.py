@@ -1,0 +1,160 @@
+# %% [markdown]
+# Answers to the exercises of this chapter: wrong ones, which must lose points, and right ones in unusual forms.
+# `course answers 01` grades them.
+
+
+# %% answer="settings_predict_types" right="as first written, from the task alone"
+prediction = {"a":"float32","b":"float64","c":"int64","d":"float64","e":"float32","f":"float64"}
+
+
+# %% answer="settings_predict_types" right="types in place of names"
+prediction = dict(a=torch.float32,b=torch.float64,c=torch.int64,d=torch.float64,e=torch.float32,f=torch.float64)
+
+
+# %% answer="settings_predict_types" wrong="f follows the default"
+prediction = {"a":"float32","b":"float64","c":"int64","d":"float64","e":"float32","f":"float32"}
+
+
+# %% answer="settings_printing" right="products, NumPy's bool"
+def needs_scientific(finite):
+    a = np.abs(finite)
+    return (a.max() > 1000 * a.min() or a.max() > 1e8 or a.min() < 1e-4)
+
+def write(self, number):
+    if not self.is_floating_point:
+        return str(number)
+    if not np.isfinite(number):
+        return str(number)
+    p = self.options.precision
+    if self.scientific:
+        return f"{number:.{p}e}"
+    return f"{number:.0f}." if self.whole else f"{number:.{p}f}"
+
+def edges(numbers, options):
+    e = options.edgeitems
+    for d in range(numbers.ndim):
+        if numbers.shape[d] > 2 * e:
+            keep = [*range(e), *range(numbers.shape[d] - e, numbers.shape[d])]
+            numbers = np.take(numbers, keep, axis=d)
+    return numbers
+
+
+# %% answer="settings_printing" wrong=">= 1000 for > 1000"
+def needs_scientific(finite):
+    a = np.abs(finite)
+    return bool(a.max() / a.min() >= 1000 or a.max() > 1e8 or a.min() < 1e-4)
+
+def write(self, number):
+    if not self.is_floating_point:
+        return str(number)
+    if not np.isfinite(number):
+        return str(number)
+    p = self.options.precision
+    if self.scientific:
+        return f"{number:.{p}e}"
+    return f"{number:.0f}." if self.whole else f"{number:.{p}f}"
+
+def edges(numbers, options):
+    e = options.edgeitems
+    for d in range(numbers.ndim):
+        if numbers.shape[d] > 2 * e:
+            keep = [*range(e), *range(numbers.shape[d] - e, numbers.shape[d])]
+            numbers = np.take(numbers, keep, axis=d)
+    return numbers
+
+
+# %% answer="settings_printing" wrong="edges of dimensions longer than edgeitems"
+def needs_scientific(finite):
+    a = np.abs(finite)
+    return bool(a.max() / a.min() > 1000 or a.max() > 1e8 or a.min() < 1e-4)
+
+def write(self, number):
+    if not self.is_floating_point:
+        return str(number)
+    if not np.isfinite(number):
+        return str(number)
+    p = self.options.precision
+    if self.scientific:
+        return f"{number:.{p}e}"
+    return f"{number:.0f}." if self.whole else f"{number:.{p}f}"
+
+def edges(numbers, options):
+    e = options.edgeitems
+    for d in range(numbers.ndim):
+        if numbers.shape[d] > e:
+            keep = [*range(e), *range(numbers.shape[d] - e, numbers.shape[d])]
+            numbers = np.take(numbers, keep, axis=d)
+    return numbers
+
+
+# %% answer="settings_options" wrong="profile in small letters"
+def set_default_dtype(d):
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    settings.default_dtype = d
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    o = settings.print
+    if profile is not None:
+        for k, v in PROFILES.get(profile.lower(), {}).items():
+            setattr(o, k, v)
+    for k, v in dict(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth).items():
+        if v is not None:
+            setattr(o, k, v)
+    o.sci_mode = sci_mode
+
+
+# %% answer="settings_options" wrong="sci_mode kept for None"
+def set_default_dtype(d):
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    settings.default_dtype = d
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    o = settings.print
+    if profile is not None:
+        for k, v in PROFILES.get(profile, {}).items():
+            setattr(o, k, v)
+    for k, v in dict(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth).items():
+        if v is not None:
+            setattr(o, k, v)
+    if sci_mode is not None: o.sci_mode = sci_mode
+
+
+# %% answer="settings_options" wrong="KeyError for an unknown profile"
+def set_default_dtype(d):
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    settings.default_dtype = d
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    o = settings.print
+    if profile is not None:
+        for k, v in PROFILES[profile.lower()].items():
+            setattr(o, k, v)
+    for k, v in dict(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth).items():
+        if v is not None:
+            setattr(o, k, v)
+    o.sci_mode = sci_mode
+
+
+# %% answer="settings_repair_helper" wrong="default read when decorating"
+def in_double(function):
+    old = torch.get_default_dtype()
+    def inside(*a):
+        torch.set_default_dtype(torch.float64)
+        try:
+            return function(*a)
+        finally:
+            torch.set_default_dtype(old)
+    return inside
+
+
+# %% answer="settings_measure_digits" wrong="3, 2, 7, 15"
+precision = {"float16": 3, "bfloat16": 2, "float32": 7, "float64": 15}

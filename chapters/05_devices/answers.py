@@ -1,0 +1,234 @@
+# %% [markdown]
+# Answers to the exercises of this chapter: wrong ones, which must lose points, and right ones in unusual forms.
+# `course answers 05` grades them.
+
+
+# %% answer="devices_predict_places" wrong="context for ones_like"
+prediction = ["cuda:1","cuda:2","cpu","cuda:0","cuda:1"]
+
+
+# %% answer="devices_one_device" right="as first written, from the task alone"
+def one_device(op, args, below):
+    tensors = list(tensors_in(args))
+    if op.name in ACROSS or len({x.device for x in tensors}) < 2:
+        return below(op, args)
+    fixed = [x for x in tensors if not may_be_brought(op, args, x)]
+    where = common_device(fixed)
+    return below(op, tuple(bring(a, where) for a in args))
+
+def may_be_brought(op, args, x):
+    if x.device != CPU:
+        return False
+    if on_elements(op):
+        return x.ndim == 0
+    if op.name in ("index", "index_put"):
+        if any(x is i for i in args[1]):
+            return True
+        return op.name == "index_put" and x is args[2] and x.ndim == 0
+    return False
+
+def common_device(tensors):
+    devices = [x.device for x in tensors]
+    first = next((d for d in devices if d != CPU), CPU)
+    for d in devices:
+        if d != first:
+            raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {first} and {d}!")
+    return first
+
+
+# %% answer="devices_one_device" wrong="one element for no dimension"
+def one_device(op, args, below):
+    tensors = list(tensors_in(args))
+    if op.name in ACROSS or len({x.device for x in tensors}) < 2:
+        return below(op, args)
+    fixed = [x for x in tensors if not may_be_brought(op, args, x)]
+    where = common_device(fixed)
+    return below(op, tuple(bring(a, where) for a in args))
+
+
+def may_be_brought(op, args, x):
+    if x.device != CPU:
+        return False
+    if on_elements(op):
+        return x.numel() == 1
+    if op.name in ("index", "index_put"):
+        if any(x is i for i in args[1]):
+            return True
+        return op.name == "index_put" and x is args[2] and x.ndim == 0
+    return False
+
+
+def common_device(tensors):
+    devices = [x.device for x in tensors]
+    first = next((d for d in devices if d != CPU), CPU)
+    for d in devices:
+        if d != first:
+            raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {first} and {d}!")
+    return first
+
+
+# %% answer="devices_one_device" wrong="first device, CPU or not"
+def one_device(op, args, below):
+    tensors = list(tensors_in(args))
+    if op.name in ACROSS or len({x.device for x in tensors}) < 2:
+        return below(op, args)
+    fixed = [x for x in tensors if not may_be_brought(op, args, x)]
+    where = common_device(fixed)
+    return below(op, tuple(bring(a, where) for a in args))
+
+
+def may_be_brought(op, args, x):
+    if x.device != CPU:
+        return False
+    if on_elements(op):
+        return x.ndim == 0
+    if op.name in ("index", "index_put"):
+        if any(x is i for i in args[1]):
+            return True
+        return op.name == "index_put" and x is args[2] and x.ndim == 0
+    return False
+
+
+def common_device(tensors):
+    devices = [x.device for x in tensors]
+    first = devices[0]
+    for d in devices:
+        if d != first:
+            raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {first} and {d}!")
+    return first
+
+
+# %% answer="devices_to" right="as first written, from the task alone"
+def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=None):
+    where, kind = destination(x, device if target is None else target, dtype)
+    result = x
+    if where != x.device:
+        result = to_device(result, where)
+    if kind != x.dtype:
+        result = _to_copy(result, kind)
+    return clone(x) if copy and result is x else result
+
+def destination(x, target, type_):
+    import mytorch
+    if isinstance(target, Tensor):
+        return target.device, target.dtype
+    if isinstance(target, mytorch.dtype):
+        return x.device, target
+    where = x.device if target is None else with_index(target)
+    return where, x.dtype if type_ is None else type_
+
+def with_index(where):
+    named = device("cuda", where) if isinstance(where, int) else device(where)
+    if named.type == "cpu":
+        return CPU
+    index = cuda.index_of(named)
+    cuda.check_index(index)
+    return device("cuda", index)
+
+
+# %% answer="devices_to" right="convert, then move"
+def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=None):
+    where, kind = destination(x, device if target is None else target, dtype)
+    result = x
+    if kind != x.dtype:
+        result = _to_copy(result, kind)
+    if where != x.device:
+        result = to_device(result, where)
+    return clone(x) if copy and result is x else result
+
+def destination(x, target, type_):
+    import mytorch
+    if isinstance(target, Tensor):
+        return target.device, target.dtype
+    if isinstance(target, mytorch.dtype):
+        return x.device, target
+    where = x.device if target is None else with_index(target)
+    return where, x.dtype if type_ is None else type_
+
+def with_index(where):
+    named = device("cuda", where) if isinstance(where, int) else device(where)
+    if named.type == "cpu":
+        return CPU
+    index = cuda.index_of(named)
+    cuda.check_index(index)
+    return device("cuda", index)
+
+
+# %% answer="devices_to" wrong="copies twice"
+def to(x, target=None, dtype=None, non_blocking=False, copy=False, *, device=None):
+    where, kind = destination(x, device if target is None else target, dtype)
+    result = x
+    if where != x.device:
+        result = to_device(result, where)
+    if kind != x.dtype:
+        result = _to_copy(result, kind)
+    return clone(result) if copy else result
+
+
+def destination(x, target, type_):
+    import mytorch
+    if isinstance(target, Tensor):
+        return target.device, target.dtype
+    if isinstance(target, mytorch.dtype):
+        return x.device, target
+    where = x.device if target is None else with_index(target)
+    return where, x.dtype if type_ is None else type_
+
+
+def with_index(where):
+    named = device("cuda", where) if isinstance(where, int) else device(where)
+    if named.type == "cpu":
+        return CPU
+    index = cuda.index_of(named)
+    cuda.check_index(index)
+    return device("cuda", index)
+
+
+# %% answer="devices_visible" right="as first written, from the task alone"
+def visible_devices(text, count):
+    if text is None:
+        return list(range(count))
+    out = []
+    for part in text.split(","):
+        part = part.strip()
+        if not (part.isascii() and part.isdigit()):
+            break
+        out.append(int(part))
+    if len(set(out)) < len(out):
+        return []
+    for i, n in enumerate(out):
+        if n >= count:
+            return out[:i]
+    return out
+
+
+# %% answer="devices_visible" wrong="ends the list before it looks for doubles"
+def visible_devices(text, count):
+    if text is None: return list(range(count))
+    out = []
+    for part in text.split(","):
+        if not part.strip().isdigit() or int(part) >= count: break
+        out.append(int(part))
+    return [] if len(set(out)) < len(out) else out
+
+
+# %% answer="devices_move_batch" right="as first written, from the task alone"
+def move(batch, where):
+    if isinstance(batch, dict):
+        return {k: move(v, where) for k, v in batch.items()}
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*(move(v, where) for v in batch))
+    if isinstance(batch, (list, tuple)):
+        return type(batch)(move(v, where) for v in batch)
+    return batch.to(where) if hasattr(batch, "to") else batch
+
+
+# %% answer="devices_move_batch" wrong="changes the dict in place"
+def move(batch, where):
+    import copy
+    if isinstance(batch, dict):
+        for k in batch: batch[k] = move(batch[k], where)
+        return batch
+    if hasattr(batch, "_fields"): return type(batch)(*[move(v, where) for v in batch])
+    if isinstance(batch, (list, tuple)): return type(batch)([move(v, where) for v in batch])
+    return batch.to(where) if isinstance(batch, mytorch.Tensor) else batch

@@ -1,0 +1,824 @@
+# %% [markdown]
+# Answers to the exercises of this chapter: wrong ones, which must lose points, and right ones in unusual forms.
+# `course answers 18` grades them.
+
+
+# %% answer="data_predict_shares" right="as first written, from the task alone"
+prediction = [[2, 2, 11], [2, 1, 10], [1, 4, 8]]
+
+
+# %% answer="data_predict_shares" right="tuple of tuples"
+prediction=((2,2,11),(2,1,10),(1,4,8))
+
+
+# %% answer="data_predict_shares" wrong="batches by 11"
+prediction=[[3,3,11],[2,4,8],[2,4,8]]
+
+
+# %% answer="data_samplers" right="replacement in one draw"
+def __iter__(self) -> Iterator[int]:
+    generator = self.generator
+    if generator is None:
+        generator = Generator(draw_seed(None))
+    n = len(self.data_source)
+    if self.replacement:
+        left = self.num_samples
+        while left > 0:
+            size = left
+            yield from randint(n, (size,), generator=generator).tolist()
+            left -= size
+    else:
+        for _ in range(self.num_samples // n):
+            yield from randperm(n, generator=generator).tolist()
+        yield from randperm(n, generator=generator).tolist()[: self.num_samples % n]
+
+
+def batched(indices: Iterable[Any], batch_size: int, drop_last: bool) -> Iterator[list[Any]]:
+    batch = []
+    for index in indices:
+        batch.append(index)
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+    if batch and not drop_last:
+        yield batch
+
+
+def share(self) -> list[int]:
+    n = len(self.dataset)
+    if self.shuffle:
+        order = randperm(n, generator=Generator(self.seed + self.epoch)).tolist()
+    else:
+        order = list(range(n))
+    total = len(self) * self.num_replicas
+    while len(order) < total:
+        order = order + order[: total - len(order)]
+    return order[self.rank : total : self.num_replicas]
+
+
+# %% answer="data_samplers" wrong="no extra permutation at end"
+def __iter__(self) -> Iterator[int]:
+    generator = self.generator
+    if generator is None:
+        generator = Generator(draw_seed(None))
+    n = len(self.data_source)
+    if self.replacement:
+        left = self.num_samples
+        while left > 0:
+            size = min(32, left)
+            yield from randint(n, (size,), generator=generator).tolist()
+            left -= size
+    else:
+        for _ in range(self.num_samples // n):
+            yield from randperm(n, generator=generator).tolist()
+        if self.num_samples % n: yield from randperm(n, generator=generator).tolist()[: self.num_samples % n]
+
+
+def batched(indices: Iterable[Any], batch_size: int, drop_last: bool) -> Iterator[list[Any]]:
+    batch = []
+    for index in indices:
+        batch.append(index)
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+    if batch and not drop_last:
+        yield batch
+
+
+def share(self) -> list[int]:
+    n = len(self.dataset)
+    if self.shuffle:
+        order = randperm(n, generator=Generator(self.seed + self.epoch)).tolist()
+    else:
+        order = list(range(n))
+    total = len(self) * self.num_replicas
+    while len(order) < total:
+        order = order + order[: total - len(order)]
+    return order[self.rank : total : self.num_replicas]
+
+
+# %% answer="data_samplers" wrong="replacement always 32"
+def __iter__(self) -> Iterator[int]:
+    generator = self.generator
+    if generator is None:
+        generator = Generator(draw_seed(None))
+    n = len(self.data_source)
+    if self.replacement:
+        left = self.num_samples
+        while left > 0:
+            size = min(32, left)
+            yield from randint(n, (32,), generator=generator).tolist()[:size]
+            left -= size
+    else:
+        for _ in range(self.num_samples // n):
+            yield from randperm(n, generator=generator).tolist()
+        yield from randperm(n, generator=generator).tolist()[: self.num_samples % n]
+
+
+def batched(indices: Iterable[Any], batch_size: int, drop_last: bool) -> Iterator[list[Any]]:
+    batch = []
+    for index in indices:
+        batch.append(index)
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+    if batch and not drop_last:
+        yield batch
+
+
+def share(self) -> list[int]:
+    n = len(self.dataset)
+    if self.shuffle:
+        order = randperm(n, generator=Generator(self.seed + self.epoch)).tolist()
+    else:
+        order = list(range(n))
+    total = len(self) * self.num_replicas
+    while len(order) < total:
+        order = order + order[: total - len(order)]
+    return order[self.rank : total : self.num_replicas]
+
+
+# %% answer="data_samplers" wrong="share contiguous"
+def __iter__(self) -> Iterator[int]:
+    generator = self.generator
+    if generator is None:
+        generator = Generator(draw_seed(None))
+    n = len(self.data_source)
+    if self.replacement:
+        left = self.num_samples
+        while left > 0:
+            size = min(32, left)
+            yield from randint(n, (size,), generator=generator).tolist()
+            left -= size
+    else:
+        for _ in range(self.num_samples // n):
+            yield from randperm(n, generator=generator).tolist()
+        yield from randperm(n, generator=generator).tolist()[: self.num_samples % n]
+
+
+def batched(indices: Iterable[Any], batch_size: int, drop_last: bool) -> Iterator[list[Any]]:
+    batch = []
+    for index in indices:
+        batch.append(index)
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+    if batch and not drop_last:
+        yield batch
+
+
+def share(self) -> list[int]:
+    n = len(self.dataset)
+    if self.shuffle:
+        order = randperm(n, generator=Generator(self.seed + self.epoch)).tolist()
+    else:
+        order = list(range(n))
+    total = len(self) * self.num_replicas
+    while len(order) < total:
+        order = order + order[: total - len(order)]
+    return order[self.rank * len(self) : (self.rank + 1) * len(self)]
+
+
+# %% answer="data_samplers" wrong="batched reuses list"
+def __iter__(self) -> Iterator[int]:
+    generator = self.generator
+    if generator is None:
+        generator = Generator(draw_seed(None))
+    n = len(self.data_source)
+    if self.replacement:
+        left = self.num_samples
+        while left > 0:
+            size = min(32, left)
+            yield from randint(n, (size,), generator=generator).tolist()
+            left -= size
+    else:
+        for _ in range(self.num_samples // n):
+            yield from randperm(n, generator=generator).tolist()
+        yield from randperm(n, generator=generator).tolist()[: self.num_samples % n]
+
+
+def batched(indices: Iterable[Any], batch_size: int, drop_last: bool) -> Iterator[list[Any]]:
+    batch = []
+    for index in indices:
+        batch.append(index)
+        if len(batch) == batch_size:
+            yield batch
+            batch.clear()
+    if batch and not drop_last:
+        yield batch
+
+
+def share(self) -> list[int]:
+    n = len(self.dataset)
+    if self.shuffle:
+        order = randperm(n, generator=Generator(self.seed + self.epoch)).tolist()
+    else:
+        order = list(range(n))
+    total = len(self) * self.num_replicas
+    while len(order) < total:
+        order = order + order[: total - len(order)]
+    return order[self.rank : total : self.num_replicas]
+
+
+# %% answer="data_samplers" wrong="batched takes one ahead"
+def __iter__(self) -> Iterator[int]:
+    generator = self.generator
+    if generator is None:
+        generator = Generator(draw_seed(None))
+    n = len(self.data_source)
+    if self.replacement:
+        left = self.num_samples
+        while left > 0:
+            size = min(32, left)
+            yield from randint(n, (size,), generator=generator).tolist()
+            left -= size
+    else:
+        for _ in range(self.num_samples // n):
+            yield from randperm(n, generator=generator).tolist()
+        yield from randperm(n, generator=generator).tolist()[: self.num_samples % n]
+
+
+def batched(indices: Iterable[Any], batch_size: int, drop_last: bool) -> Iterator[list[Any]]:
+    batch = []
+    for index in indices:
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch and (not drop_last or len(batch) == batch_size):
+        yield batch
+
+
+def share(self) -> list[int]:
+    n = len(self.dataset)
+    if self.shuffle:
+        order = randperm(n, generator=Generator(self.seed + self.epoch)).tolist()
+    else:
+        order = list(range(n))
+    total = len(self) * self.num_replicas
+    while len(order) < total:
+        order = order + order[: total - len(order)]
+    return order[self.rank : total : self.num_replicas]
+
+
+# %% answer="data_samplers" wrong="seed drawn from the generator"
+def __iter__(self) -> Iterator[int]:
+    generator = self.generator
+    generator = Generator(draw_seed(generator))
+    n = len(self.data_source)
+    if self.replacement:
+        left = self.num_samples
+        while left > 0:
+            size = min(32, left)
+            yield from randint(n, (size,), generator=generator).tolist()
+            left -= size
+    else:
+        for _ in range(self.num_samples // n):
+            yield from randperm(n, generator=generator).tolist()
+        yield from randperm(n, generator=generator).tolist()[: self.num_samples % n]
+
+
+def batched(indices: Iterable[Any], batch_size: int, drop_last: bool) -> Iterator[list[Any]]:
+    batch = []
+    for index in indices:
+        batch.append(index)
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+    if batch and not drop_last:
+        yield batch
+
+
+def share(self) -> list[int]:
+    n = len(self.dataset)
+    if self.shuffle:
+        order = randperm(n, generator=Generator(self.seed + self.epoch)).tolist()
+    else:
+        order = list(range(n))
+    total = len(self) * self.num_replicas
+    while len(order) < total:
+        order = order + order[: total - len(order)]
+    return order[self.rank : total : self.num_replicas]
+
+
+# %% answer="data_collate" wrong="tuple stays tuple"
+def default_collate(batch: Sequence[Any]) -> Any:
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, Sequence) and not isinstance(first, (str, bytes)):
+        if any(len(sample) != len(first) for sample in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        parts = [default_collate(part) for part in zip(*batch)]
+        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts) if isinstance(first, tuple) else parts
+    return collate_leaves(batch)
+
+
+def collate_leaves(batch: Sequence[Any]) -> Any:
+    first = batch[0]
+    message = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray):
+        if first.dtype.kind in "SUO":
+            raise TypeError(message.format(first.dtype))
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, float):
+        return tensor(batch, dtype=float64)
+    if isinstance(first, (int, bool, np.number, np.bool_)):
+        return tensor(batch)
+    raise TypeError(message.format(type(first)))
+
+
+# %% answer="data_collate" wrong="zip strict ValueError"
+def default_collate(batch: Sequence[Any]) -> Any:
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, Sequence) and not isinstance(first, (str, bytes)):
+        parts = [default_collate(part) for part in zip(*batch, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else parts
+    return collate_leaves(batch)
+
+
+def collate_leaves(batch: Sequence[Any]) -> Any:
+    first = batch[0]
+    message = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray):
+        if first.dtype.kind in "SUO":
+            raise TypeError(message.format(first.dtype))
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, float):
+        return tensor(batch, dtype=float64)
+    if isinstance(first, (int, bool, np.number, np.bool_)):
+        return tensor(batch)
+    raise TypeError(message.format(type(first)))
+
+
+# %% answer="data_collate" wrong="ndarray kind O only"
+def default_collate(batch: Sequence[Any]) -> Any:
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, Sequence) and not isinstance(first, (str, bytes)):
+        if any(len(sample) != len(first) for sample in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        parts = [default_collate(part) for part in zip(*batch)]
+        return type(first)(*parts) if hasattr(first, "_fields") else parts
+    return collate_leaves(batch)
+
+
+def collate_leaves(batch: Sequence[Any]) -> Any:
+    first = batch[0]
+    message = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray):
+        if first.dtype.kind == "O":
+            raise TypeError(message.format(first.dtype))
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, float):
+        return tensor(batch, dtype=float64)
+    if isinstance(first, (int, bool, np.number, np.bool_)):
+        return tensor(batch)
+    raise TypeError(message.format(type(first)))
+
+
+# %% answer="data_collate" wrong="dict instead of Mapping"
+def default_collate(batch: Sequence[Any]) -> Any:
+    first = batch[0]
+    if isinstance(first, dict):
+        return {key: default_collate([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, Sequence) and not isinstance(first, (str, bytes)):
+        if any(len(sample) != len(first) for sample in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        parts = [default_collate(part) for part in zip(*batch)]
+        return type(first)(*parts) if hasattr(first, "_fields") else parts
+    return collate_leaves(batch)
+
+
+def collate_leaves(batch: Sequence[Any]) -> Any:
+    first = batch[0]
+    message = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray):
+        if first.dtype.kind in "SUO":
+            raise TypeError(message.format(first.dtype))
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, float):
+        return tensor(batch, dtype=float64)
+    if isinstance(first, (int, bool, np.number, np.bool_)):
+        return tensor(batch)
+    raise TypeError(message.format(type(first)))
+
+
+# %% answer="data_collate" wrong="np.number missing np.float32"
+def default_collate(batch: Sequence[Any]) -> Any:
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return {key: default_collate([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, Sequence) and not isinstance(first, (str, bytes)):
+        if any(len(sample) != len(first) for sample in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        parts = [default_collate(part) for part in zip(*batch)]
+        return type(first)(*parts) if hasattr(first, "_fields") else parts
+    return collate_leaves(batch)
+
+
+def collate_leaves(batch: Sequence[Any]) -> Any:
+    first = batch[0]
+    message = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Tensor):
+        return stack(list(batch))
+    if isinstance(first, np.ndarray):
+        if first.dtype.kind in "SUO":
+            raise TypeError(message.format(first.dtype))
+        return stack([as_tensor(each) for each in batch])
+    if isinstance(first, float):
+        return tensor(batch, dtype=float64)
+    if isinstance(first, (int, bool, np.integer, np.bool_)):
+        return tensor(batch)
+    raise TypeError(message.format(type(first)))
+
+
+# %% answer="data_prefetch" right="as first written, from the task alone"
+def work(fetch: Callable[[Any], Any], tasks: Queue, results: Queue) -> None:
+    while True:
+        task = tasks.get()
+        if task is STOP:
+            return
+        number, chosen = task
+        try:
+            batch = fetch(chosen)
+        except Exception as error:
+            results.put((number, None, error))
+        else:
+            results.put((number, batch, None))
+
+
+def _ask(self) -> None:
+    try:
+        value = next(self.batches)
+    except StopIteration:
+        return
+    self.tasks.put((self.asked, value))
+    self.asked += 1
+
+
+def __next__(self) -> Any:
+    if self.given == self.asked:
+        self.close()
+        raise StopIteration
+    while self.given not in self.arrived:
+        self._receive()
+    batch, error = self.arrived.pop(self.given)
+    self.given += 1
+    self._ask()
+    if error is not None:
+        raise error
+    return batch
+
+
+# %% answer="data_prefetch" right="compares with == STOP"
+def work(fetch: Callable[[Any], Any], tasks: Queue, results: Queue) -> None:
+    while True:
+        task = tasks.get()
+        if task == STOP:
+            return
+        number, chosen = task
+        try:
+            batch = fetch(chosen)
+        except Exception as error:
+            results.put((number, None, error))
+        else:
+            results.put((number, batch, None))
+
+
+def _ask(self) -> None:
+    try:
+        value = next(self.batches)
+    except StopIteration:
+        return
+    self.tasks.put((self.asked, value))
+    self.asked += 1
+
+
+def __next__(self) -> Any:
+    if self.given == self.asked:
+        self.close()
+        raise StopIteration
+    while self.given not in self.arrived:
+        self._receive()
+    batch, error = self.arrived.pop(self.given)
+    self.given += 1
+    self._ask()
+    if error is not None:
+        raise error
+    return batch
+
+
+# %% answer="data_prefetch" wrong="truthiness in _ask"
+def work(fetch: Callable[[Any], Any], tasks: Queue, results: Queue) -> None:
+    while True:
+        task = tasks.get()
+        if task is STOP:
+            return
+        number, chosen = task
+        try:
+            batch = fetch(chosen)
+        except Exception as error:
+            results.put((number, None, error))
+        else:
+            results.put((number, batch, None))
+
+
+def _ask(self) -> None:
+    value = next(self.batches, None)
+    if not value:
+        return
+    self.tasks.put((self.asked, value))
+    self.asked += 1
+
+
+def __next__(self) -> Any:
+    if self.given == self.asked:
+        self.close()
+        raise StopIteration
+    while self.given not in self.arrived:
+        self._receive()
+    batch, error = self.arrived.pop(self.given)
+    self.given += 1
+    self._ask()
+    if error is not None:
+        raise error
+    return batch
+
+
+# %% answer="data_prefetch" wrong="ask twice after error"
+def work(fetch: Callable[[Any], Any], tasks: Queue, results: Queue) -> None:
+    while True:
+        task = tasks.get()
+        if task is STOP:
+            return
+        number, chosen = task
+        try:
+            batch = fetch(chosen)
+        except Exception as error:
+            results.put((number, None, error))
+        else:
+            results.put((number, batch, None))
+
+
+def _ask(self) -> None:
+    try:
+        value = next(self.batches)
+    except StopIteration:
+        return
+    self.tasks.put((self.asked, value))
+    self.asked += 1
+
+
+def __next__(self) -> Any:
+    if self.given == self.asked:
+        self.close()
+        raise StopIteration
+    while self.given not in self.arrived:
+        self._receive()
+    batch, error = self.arrived.pop(self.given)
+    self.given += 1
+    self._ask()
+    if error is not None: self._ask()
+    if error is not None:
+        raise error
+    return batch
+
+
+# %% answer="data_pack" wrong="last row with room"
+def pack(documents: list[list[int]], length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    rows, owners, places = [], [], []
+    for n, doc in enumerate(documents):
+        for r in reversed(range(len(rows))):
+            if len(rows[r]) + len(doc) <= length:
+                break
+        else:
+            rows.append([]); owners.append([]); places.append([])
+            r = len(rows) - 1
+        rows[r] += doc
+        owners[r] += [n] * len(doc)
+        places[r] += range(len(doc))
+    for row, owner, place in zip(rows, owners, places):
+        free = length - len(row)
+        row += [0] * free
+        owner += [-1] * free
+        place += range(free)
+    owner = torch.tensor(owners)
+    mask = owner[:, :, None] == owner[:, None, :]
+    causal = torch.ones(length, length, dtype=torch.bool).tril()
+    return torch.tensor(rows), torch.tensor(places), mask & causal
+
+
+# %% answer="data_pack" wrong="next fit"
+def pack(documents: list[list[int]], length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    rows, owners, places = [], [], []
+    for n, doc in enumerate(documents):
+        for r in range(len(rows))[-1:]:
+            if len(rows[r]) + len(doc) <= length:
+                break
+        else:
+            rows.append([]); owners.append([]); places.append([])
+            r = len(rows) - 1
+        rows[r] += doc
+        owners[r] += [n] * len(doc)
+        places[r] += range(len(doc))
+    for row, owner, place in zip(rows, owners, places):
+        free = length - len(row)
+        row += [0] * free
+        owner += [-1] * free
+        place += range(free)
+    owner = torch.tensor(owners)
+    mask = owner[:, :, None] == owner[:, None, :]
+    causal = torch.ones(length, length, dtype=torch.bool).tril()
+    return torch.tensor(rows), torch.tensor(places), mask & causal
+
+
+# %% answer="data_pack" wrong="free places position 0"
+def pack(documents: list[list[int]], length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    rows, owners, places = [], [], []
+    for n, doc in enumerate(documents):
+        for r in range(len(rows)):
+            if len(rows[r]) + len(doc) <= length:
+                break
+        else:
+            rows.append([]); owners.append([]); places.append([])
+            r = len(rows) - 1
+        rows[r] += doc
+        owners[r] += [n] * len(doc)
+        places[r] += range(len(doc))
+    for row, owner, place in zip(rows, owners, places):
+        free = length - len(row)
+        row += [0] * free
+        owner += [-1] * free
+        place += [0] * free
+    owner = torch.tensor(owners)
+    mask = owner[:, :, None] == owner[:, None, :]
+    causal = torch.ones(length, length, dtype=torch.bool).tril()
+    return torch.tensor(rows), torch.tensor(places), mask & causal
+
+
+# %% answer="data_pack" wrong="not causal"
+def pack(documents: list[list[int]], length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    rows, owners, places = [], [], []
+    for n, doc in enumerate(documents):
+        for r in range(len(rows)):
+            if len(rows[r]) + len(doc) <= length:
+                break
+        else:
+            rows.append([]); owners.append([]); places.append([])
+            r = len(rows) - 1
+        rows[r] += doc
+        owners[r] += [n] * len(doc)
+        places[r] += range(len(doc))
+    for row, owner, place in zip(rows, owners, places):
+        free = length - len(row)
+        row += [0] * free
+        owner += [-1] * free
+        place += range(free)
+    owner = torch.tensor(owners)
+    mask = owner[:, :, None] == owner[:, None, :]
+    causal = torch.ones(length, length, dtype=torch.bool).tril()
+    return torch.tensor(rows), torch.tensor(places), mask
+
+
+# %% answer="data_pack" wrong="int32"
+def pack(documents: list[list[int]], length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    rows, owners, places = [], [], []
+    for n, doc in enumerate(documents):
+        for r in range(len(rows)):
+            if len(rows[r]) + len(doc) <= length:
+                break
+        else:
+            rows.append([]); owners.append([]); places.append([])
+            r = len(rows) - 1
+        rows[r] += doc
+        owners[r] += [n] * len(doc)
+        places[r] += range(len(doc))
+    for row, owner, place in zip(rows, owners, places):
+        free = length - len(row)
+        row += [0] * free
+        owner += [-1] * free
+        place += range(free)
+    owner = torch.tensor(owners)
+    mask = owner[:, :, None] == owner[:, None, :]
+    causal = torch.ones(length, length, dtype=torch.bool).tril()
+    return torch.tensor(rows, dtype=torch.int32), torch.tensor(places), mask & causal
+
+
+# %% answer="data_pack" wrong="worst fit (most room)"
+def pack(documents: list[list[int]], length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    rows, owners, places = [], [], []
+    for n, doc in enumerate(documents):
+        for r in sorted(range(len(rows)), key=lambda i: len(rows[i])):
+            if len(rows[r]) + len(doc) <= length:
+                break
+        else:
+            rows.append([]); owners.append([]); places.append([])
+            r = len(rows) - 1
+        rows[r] += doc
+        owners[r] += [n] * len(doc)
+        places[r] += range(len(doc))
+    for row, owner, place in zip(rows, owners, places):
+        free = length - len(row)
+        row += [0] * free
+        owner += [-1] * free
+        place += range(free)
+    owner = torch.tensor(owners)
+    mask = owner[:, :, None] == owner[:, None, :]
+    causal = torch.ones(length, length, dtype=torch.bool).tril()
+    return torch.tensor(rows), torch.tensor(places), mask & causal
+
+
+# %% answer="data_repair_augmentation" right="as first written, from the task alone"
+class Shifted(data.Dataset):
+    def __init__(self, count):
+        self.count = count
+
+    def __getitem__(self, index):
+        return int(torch.randint(0, 10**9, ()).item())
+
+    def __len__(self):
+        return self.count
+
+
+# %% answer="data_repair_augmentation" wrong="np.random global"
+class Shifted(data.Dataset):
+    def __init__(self, count): self.count = count
+    def __getitem__(self, index): return int(np.random.randint(0, 10**9))
+    def __len__(self): return self.count
+
+
+# %% answer="data_repair_augmentation" wrong="seed (initial_seed, index)"
+class Shifted(data.Dataset):
+    def __init__(self, count): self.count = count
+    def __getitem__(self, index):
+        return int(np.random.default_rng([torch.initial_seed() % 2**63, index]).integers(0, 10**9))
+    def __len__(self): return self.count
+
+
+# %% answer="data_repair_augmentation" wrong="python random"
+class Shifted(data.Dataset):
+    def __init__(self, count): self.count = count
+    def __getitem__(self, index): return random.randrange(10**9)
+    def __len__(self): return self.count
+
+
+# %% answer="data_measure_workers" wrong="ceil(load/step)"
+def measure(epoch) -> tuple[float, float, int, float]:
+    a, b = epoch(0) / 200, epoch(0, reuse=True)
+    step = (b - a) / 199
+    load = a - step
+    best = epoch(16)
+    workers = math.ceil(load / step)
+    return load, step, workers, 200 * step / epoch(workers)
+
+
+# %% answer="data_measure_workers" wrong="share at 16"
+def measure(epoch) -> tuple[float, float, int, float]:
+    a, b = epoch(0) / 200, epoch(0, reuse=True)
+    step = (b - a) / 199
+    load = a - step
+    best = epoch(16)
+    workers = next(w for w in range(17) if epoch(w) <= 1.02 * best)
+    return load, step, workers, 200 * step / best
+
+
+# %% answer="data_measure_workers" wrong="step=reuse/200"
+def measure(epoch) -> tuple[float, float, int, float]:
+    a, b = epoch(0) / 200, epoch(0, reuse=True)
+    step = b / 200
+    load = a - step
+    best = epoch(16)
+    workers = next(w for w in range(17) if epoch(w) <= 1.02 * best)
+    return load, step, workers, 200 * step / epoch(workers)
+
+
+# %% answer="data_measure_workers" wrong="best of all, argmin"
+def measure(epoch) -> tuple[float, float, int, float]:
+    a, b = epoch(0) / 200, epoch(0, reuse=True)
+    step = (b - a) / 199
+    load = a - step
+    best = epoch(16)
+    workers = min(range(17), key=epoch)
+    return load, step, workers, 200 * step / epoch(workers)

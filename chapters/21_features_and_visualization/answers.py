@@ -1,0 +1,333 @@
+# %% [markdown]
+# Answers to the exercises of this chapter: wrong ones, which must lose points, and right ones in unusual forms.
+# `course answers 21` grades them.
+
+
+# %% answer="features_predict_hook" right="as first written, from the task alone"
+prediction=[0.0,3,True]
+
+
+# %% answer="features_predict_hook" right="0 for 0.0"
+prediction=[0,3,True]
+
+
+# %% answer="features_predict_hook" wrong="does not depend on the labels"
+prediction=[0.0,3,False]
+
+
+# %% answer="features_predict_hook" wrong="2 entries for 3"
+prediction=[0.0,2,True]
+
+
+# %% answer="features_context" right="as first written, from the task alone"
+def features(model, names):
+    found = {}
+    modules = {n: model.get_submodule(n) for n in names}
+    def make(n):
+        def hook(module, args, result):
+            found[n] = result.detach().clone()
+        return hook
+    handles = []
+    try:
+        for n, m in modules.items():
+            handles.append(m.register_forward_hook(make(n)))
+        yield found
+    finally:
+        for h in handles:
+            h.remove()
+
+
+# %% answer="features_context" wrong="no try/finally"
+def features(model, names):
+    found = {}
+    modules = {n: model.get_submodule(n) for n in names}
+    def make(n):
+        def hook(module, args, result):
+            found[n] = result.detach().clone()
+        return hook
+    handles = [m.register_forward_hook(make(n)) for n, m in modules.items()]
+    yield found
+    for h in handles:
+        h.remove()
+
+
+# %% answer="features_context" wrong="modules from a dict"
+def features(model, names):
+    found = {}
+    modules = dict(model.named_modules())
+    def make(n):
+        def hook(module, args, result):
+            found[n] = result.detach().clone()
+        return hook
+    handles = []
+    try:
+        for n in names:
+            handles.append(modules[n].register_forward_hook(make(n)))
+        yield found
+    finally:
+        for h in handles:
+            h.remove()
+
+
+# %% answer="features_context" wrong="setdefault keeps the first result"
+def features(model, names):
+    found = {}
+    modules = {n: model.get_submodule(n) for n in names}
+    def make(n):
+        def hook(module, args, result):
+            found.setdefault(n, result.detach().clone())
+        return hook
+    handles = []
+    try:
+        for n, m in modules.items():
+            handles.append(m.register_forward_hook(make(n)))
+        yield found
+    finally:
+        for h in handles:
+            h.remove()
+
+
+# %% answer="features_context" wrong="clears all hooks of the modules"
+def features(model, names):
+    found = {}
+    modules = {n: model.get_submodule(n) for n in names}
+    def make(n):
+        def hook(module, args, result):
+            found[n] = result.detach().clone()
+        return hook
+    handles = []
+    try:
+        for n, m in modules.items():
+            handles.append(m.register_forward_hook(make(n)))
+        yield found
+    finally:
+        for m in modules.values():
+            m._forward_hooks.clear()
+
+
+# %% answer="features_lora" wrong="merge unfreezes the base"
+def __init__(self, base, r, alpha):
+    super().__init__()
+    self.base = base.requires_grad_(False)
+    self.scaling = alpha / r
+    w = base.weight
+    self.lora_A = Parameter(empty(r, base.in_features, dtype=w.dtype, device=w.device))
+    draw([self.lora_A], base.in_features)
+    self.lora_B = Parameter(zeros(base.out_features, r, dtype=w.dtype, device=w.device))
+
+def forward(self, input):
+    return self.base(input) + self.scaling * linear(linear(input, self.lora_A), self.lora_B)
+
+def merge(self):
+    new = copy.deepcopy(self.base)
+    with no_grad():
+        new.weight += self.scaling * (self.lora_B @ self.lora_A)
+    self.base.requires_grad_(True)
+    return new.requires_grad_(True)
+
+
+# %% answer="features_grad_cam" right="as first written, from the task alone"
+def saliency(model, images, classes):
+    x = images.detach().clone().requires_grad_()
+    score = model(x).gather(1, classes.unsqueeze(1)).sum()
+    (s,) = grad(score, x)
+    return s.abs().amax(1)
+
+def grad_cam(model, layer, images, classes):
+    kept = []
+    def hook(module, args, result):
+        leaf = result.detach().clone().requires_grad_()
+        kept.append(leaf)
+        return leaf.clone()
+    h = model.get_submodule(layer).register_forward_hook(hook)
+    try:
+        scores = model(images)
+    finally:
+        h.remove()
+    (s,) = grad(scores.gather(1, classes.unsqueeze(1)).sum(), kept[-1])
+    w = s.mean((2, 3), keepdim=True)
+    return (w * kept[-1].detach()).sum(1).relu()
+
+
+# %% answer="features_grad_cam" right="requires_grad_ on the images, put back"
+def saliency(model, images, classes):
+    was = images.requires_grad; x = images.requires_grad_()
+    score = model(x).gather(1, classes.unsqueeze(1)).sum()
+    (s,) = grad(score, x)
+    images.requires_grad_(was)
+    return s.abs().amax(1)
+
+def grad_cam(model, layer, images, classes):
+    kept = []
+    def hook(module, args, result):
+        leaf = result.detach().clone().requires_grad_()
+        kept.append(leaf)
+        return leaf.clone()
+    h = model.get_submodule(layer).register_forward_hook(hook)
+    try:
+        scores = model(images)
+    finally:
+        h.remove()
+    (s,) = grad(scores.gather(1, classes.unsqueeze(1)).sum(), kept[-1])
+    w = s.mean((2, 3), keepdim=True)
+    return (w * kept[-1].detach()).sum(1).relu()
+
+
+# %% answer="features_grad_cam" wrong="relu before the sum"
+def saliency(model, images, classes):
+    x = images.detach().clone().requires_grad_()
+    score = model(x).gather(1, classes.unsqueeze(1)).sum()
+    (s,) = grad(score, x)
+    return s.abs().amax(1)
+
+def grad_cam(model, layer, images, classes):
+    kept = []
+    def hook(module, args, result):
+        leaf = result.detach().clone().requires_grad_()
+        kept.append(leaf)
+        return leaf.clone()
+    h = model.get_submodule(layer).register_forward_hook(hook)
+    try:
+        scores = model(images)
+    finally:
+        h.remove()
+    (s,) = grad(scores.gather(1, classes.unsqueeze(1)).sum(), kept[-1])
+    w = s.mean((2, 3), keepdim=True)
+    return (w * kept[-1].detach()).relu().sum(1)
+
+
+# %% answer="features_grad_cam" wrong="backward, then all gradients None"
+def saliency(model, images, classes):
+    x = images.detach().clone().requires_grad_()
+    score = model(x).gather(1, classes.unsqueeze(1)).sum()
+    score.backward(); s = x.grad
+    for p in model.parameters(): p.grad = None
+    return s.abs().amax(1)
+
+def grad_cam(model, layer, images, classes):
+    kept = []
+    def hook(module, args, result):
+        leaf = result.detach().clone().requires_grad_()
+        kept.append(leaf)
+        return leaf.clone()
+    h = model.get_submodule(layer).register_forward_hook(hook)
+    try:
+        scores = model(images)
+    finally:
+        h.remove()
+    (s,) = grad(scores.gather(1, classes.unsqueeze(1)).sum(), kept[-1])
+    w = s.mean((2, 3), keepdim=True)
+    return (w * kept[-1].detach()).sum(1).relu()
+
+
+# %% answer="features_grad_cam" wrong="hook stays if the model raises"
+def saliency(model, images, classes):
+    x = images.detach().clone().requires_grad_()
+    score = model(x).gather(1, classes.unsqueeze(1)).sum()
+    (s,) = grad(score, x)
+    return s.abs().amax(1)
+
+def grad_cam(model, layer, images, classes):
+    kept = []
+    def hook(module, args, result):
+        leaf = result.detach().clone().requires_grad_()
+        kept.append(leaf)
+        return leaf.clone()
+    h = model.get_submodule(layer).register_forward_hook(hook)
+    scores = model(images)
+    h.remove()
+    (s,) = grad(scores.gather(1, classes.unsqueeze(1)).sum(), kept[-1])
+    w = s.mean((2, 3), keepdim=True)
+    return (w * kept[-1].detach()).sum(1).relu()
+
+
+# %% answer="features_pca" right="as first written, from the task alone"
+def pca(x, k, steps=200):
+    with no_grad():
+        z = x - x.mean(0)
+        c = z.t() @ z / (len(x) - 1)
+        ds, vs = [], []
+        for _ in range(k):
+            v = randn(x.shape[1], dtype=x.dtype, device=x.device)
+            for _ in range(steps):
+                v = c @ v
+                v = v / (v * v).sum().sqrt()
+            if v[v.abs().argmax()].item() < 0:
+                v = -v
+            var = (v * (c @ v)).sum()
+            c = c - var * v.unsqueeze(1) * v.unsqueeze(0)
+            ds.append(v); vs.append(var)
+        return stack(ds), stack(vs)
+
+
+# %% answer="features_pca" right="eigenvectors by NumPy"
+def pca(x, k, steps=200):
+    import mytorch
+    a = np.array(x.tolist())
+    values, vectors = np.linalg.eigh(np.cov(a.T))
+    d = vectors[:, ::-1][:, :k].T
+    d = d * np.sign(d[np.arange(k), np.abs(d).argmax(1)])[:, None]
+    return mytorch.tensor(d.tolist(), dtype=x.dtype), mytorch.tensor(values[::-1][:k].tolist(), dtype=x.dtype)
+
+
+# %% answer="features_events" right="as first written, from the task alone"
+def event(wall_time, **fields):
+    numbers = {"step": 2, "file_version": 3, "summary": 5}
+    return varint(1 << 3 | 1) + struct.pack("<d", wall_time) + message({numbers[n]: v for n, v in fields.items()})
+
+def add_scalar(self, tag, value, step, wall_time=None):
+    if wall_time is None:
+        wall_time = time.time()
+    self.write(event(wall_time, step=step, summary=message({1: message({1: tag, 2: float(value)})})))
+
+
+# %% answer="features_repair_hook" right="as first written, from the task alone"
+def watch(model, names):
+    found = {}
+    def make(name):
+        def hook(module, args, result):
+            found[name] = result.detach().clone()
+        return hook
+    return found, [model.get_submodule(n).register_forward_hook(make(n)) for n in names]
+
+
+# %% answer="features_repair_hook" right="tensor of the list"
+def watch(model, names):
+    found = {}
+    def make(name):
+        def hook(module, args, result):
+            found[name] = torch.tensor(result.tolist())
+        return hook
+    return found, [model.get_submodule(n).register_forward_hook(make(n)) for n in names]
+
+
+# %% answer="features_repair_hook" wrong="detach without a copy"
+def watch(model, names):
+    found = {}
+    def make(name):
+        def hook(module, args, result):
+            found[name] = result.detach()
+        return hook
+    return found, [model.get_submodule(n).register_forward_hook(make(n)) for n in names]
+
+
+# %% answer="features_measure_transfer" right="as first written, from the task alone"
+trained, right = {}, {}
+for way in ["probe", "last block", "LoRA", "all"]:
+    m = prepare(way)
+    trained[way] = sum(p.numel() for p in m.parameters() if p.requires_grad)
+    right[way] = teach(m)
+print(trained, right)
+over_78 = [w for w in right if right[w] > 0.78]
+exception = next((a, b) for a in right for b in right if trained[a] > trained[b] and right[a] <= right[b] - 0.10)
+
+
+# %% answer="features_measure_transfer" wrong="a list of ways by hand"
+trained, right = {}, {}
+for way in ["probe", "last block", "LoRA", "all"]:
+    m = prepare(way)
+    trained[way] = sum(p.numel() for p in m.parameters() if p.requires_grad)
+    right[way] = teach(m)
+print(trained, right)
+over_78 = ["all", "LoRA", "last block"]
+exception = next((a, b) for a in right for b in right if trained[a] > trained[b] and right[a] <= right[b] - 0.10)

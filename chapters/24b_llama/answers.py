@@ -1,0 +1,396 @@
+# %% [markdown]
+# Answers to the exercises of this chapter: wrong ones, which must lose points, and right ones in unusual forms.
+# `course answers 24b` grades them.
+
+
+# %% answer="llama_predict_cache" right="as first written, from the task alone"
+prediction = [14, 3*2*2*8*14, 10+11+12+13+14, 2]
+
+
+# %% answer="llama_rope" right="after Hugging Face"
+import numpy as np
+def rotary_tables(positions: Tensor, dim: int, theta: float = 10000.0) -> tuple[Tensor, Tensor]:
+    inv = 1.0 / (theta ** (arange(0, dim, 2, device=positions.device).float() / dim))
+    f = positions.float()[:, None] * inv[None, :]
+    e = cat((f, f), dim=-1)
+    return e.cos(), e.sin()
+
+
+def rotate_half(x: Tensor) -> Tensor:
+    h = x.shape[-1] // 2
+    return cat((-x[..., h:], x[..., :h]), dim=-1)
+
+
+def apply_rotary(x: Tensor, positions: Tensor, theta: float = 10000.0) -> Tensor:
+    cos, sin = rotary_tables(positions, x.size(-1), theta)
+    return (x * cos) + (rotate_half(x) * sin)
+
+
+# %% answer="llama_rope" wrong="turns the other way"
+def rotary_tables(positions: Tensor, dim: int, theta: float = 10000.0) -> tuple[Tensor, Tensor]:
+    inv = theta ** (-arange(0, dim, 2, device=positions.device).float() / dim)
+    ang = positions.float().unsqueeze(1) * inv.unsqueeze(0)
+    ang = cat([ang, ang], -1)
+    return ang.cos(), ang.sin()
+
+
+def rotate_half(x: Tensor) -> Tensor:
+    a, b = x.chunk(2, -1)
+    return cat([-b, a], -1)
+
+
+def apply_rotary(x: Tensor, positions: Tensor, theta: float = 10000.0) -> Tensor:
+    cos, sin = rotary_tables(positions, x.shape[-1], theta)
+    return x * cos - rotate_half(x) * sin
+
+
+# %% answer="llama_gqa" right="repeat_interleave"
+def repeat_kv(x: Tensor, times: int) -> Tensor:
+    return x.repeat_interleave(times, 1)
+
+
+def append(self, *new: Tensor) -> tuple[Tensor, ...]:
+    if self.kept:
+        self.kept = tuple(cat([a, b], 2) for a, b in zip(self.kept, new))
+    else:
+        self.kept = tuple(new)
+    return self.kept
+
+
+def forward(self, x: Tensor, cache: KVCache | None = None) -> Tensor:
+    N, T, C = x.shape
+    start = len(cache) if cache is not None else 0
+    q = split_heads(self.q_proj(x), self.heads)
+    k = split_heads(self.k_proj(x), self.kv_heads)
+    v = split_heads(self.v_proj(x), self.kv_heads)
+    if self.theta is not None:
+        pos = arange(start, start + T, device=x.device)
+        q = apply_rotary(q, pos, self.theta)
+        k = apply_rotary(k, pos, self.theta)
+    if cache is not None:
+        k, v = cache.append(k, v)
+    S = k.shape[2]
+    mask = arange(S, device=x.device).unsqueeze(0) <= (arange(T, device=x.device) + (S - T)).unsqueeze(1)
+    times = self.heads // self.kv_heads
+    out = scaled_dot_product_attention(q, repeat_kv(k, times), repeat_kv(v, times), mask)
+    return self.o_proj(merge_heads(out))
+
+
+# %% answer="llama_gqa" right="grouped scores, stacked heads"
+def repeat_kv(x: Tensor, times: int) -> Tensor:
+    from mytorch import stack
+    return stack([x] * times, 2).flatten(1, 2)
+
+
+def append(self, *new: Tensor) -> tuple[Tensor, ...]:
+    self.kept = tuple(cat((a, b), -2) for a, b in zip(self.kept, new)) or new
+    return self.kept
+
+
+def forward(self, x: Tensor, cache: KVCache | None = None) -> Tensor:
+    N, T, C = x.shape
+    p0 = 0 if cache is None else len(cache)
+    q, k, v = (f(x).reshape(N, T, h, -1).transpose(1, 2) for f, h in ((self.q_proj, self.heads), (self.k_proj, self.kv_heads), (self.v_proj, self.kv_heads)))
+    if self.theta:
+        pos = arange(p0, p0 + T, device=x.device)
+        q, k = apply_rotary(q, pos, self.theta), apply_rotary(k, pos, self.theta)
+    if cache is not None:
+        k, v = cache.append(k, v)
+    D, S = q.shape[-1], k.shape[-2]
+    g = self.heads // self.kv_heads
+    qg = q.reshape(N, self.kv_heads, g, T, D)
+    s = qg @ k.unsqueeze(2).mT * D ** -0.5
+    keep = (arange(S, device=x.device)[None] <= arange(p0, p0 + T, device=x.device)[:, None])
+    s = s.masked_fill(~keep, float("-inf"))
+    o = s.softmax(-1) @ v.unsqueeze(2)
+    return self.o_proj(o.reshape(N, self.heads, T, D).transpose(1, 2).reshape(N, T, C))
+
+
+# %% answer="llama_gqa" wrong="heads a, b, a, b"
+def repeat_kv(x: Tensor, times: int) -> Tensor:
+    N, H, T, D = x.shape
+    return x.unsqueeze(1).expand(N, times, H, T, D).reshape(N, H * times, T, D)
+
+
+def append(self, *new: Tensor) -> tuple[Tensor, ...]:
+    if self.kept:
+        self.kept = tuple(cat([a, b], 2) for a, b in zip(self.kept, new))
+    else:
+        self.kept = tuple(new)
+    return self.kept
+
+
+def forward(self, x: Tensor, cache: KVCache | None = None) -> Tensor:
+    N, T, C = x.shape
+    start = len(cache) if cache is not None else 0
+    q = split_heads(self.q_proj(x), self.heads)
+    k = split_heads(self.k_proj(x), self.kv_heads)
+    v = split_heads(self.v_proj(x), self.kv_heads)
+    if self.theta is not None:
+        pos = arange(start, start + T, device=x.device)
+        q = apply_rotary(q, pos, self.theta)
+        k = apply_rotary(k, pos, self.theta)
+    if cache is not None:
+        k, v = cache.append(k, v)
+    S = k.shape[2]
+    mask = arange(S, device=x.device).unsqueeze(0) <= (arange(T, device=x.device) + (S - T)).unsqueeze(1)
+    times = self.heads // self.kv_heads
+    out = scaled_dot_product_attention(q, repeat_kv(k, times), repeat_kv(v, times), mask)
+    return self.o_proj(merge_heads(out))
+
+
+# %% answer="llama_gqa" wrong="positions always from 0"
+def repeat_kv(x: Tensor, times: int) -> Tensor:
+    N, H, T, D = x.shape
+    return x.unsqueeze(2).expand(N, H, times, T, D).reshape(N, H * times, T, D)
+
+
+def append(self, *new: Tensor) -> tuple[Tensor, ...]:
+    if self.kept:
+        self.kept = tuple(cat([a, b], 2) for a, b in zip(self.kept, new))
+    else:
+        self.kept = tuple(new)
+    return self.kept
+
+
+def forward(self, x: Tensor, cache: KVCache | None = None) -> Tensor:
+    N, T, C = x.shape
+    start = 0
+    q = split_heads(self.q_proj(x), self.heads)
+    k = split_heads(self.k_proj(x), self.kv_heads)
+    v = split_heads(self.v_proj(x), self.kv_heads)
+    if self.theta is not None:
+        pos = arange(start, start + T, device=x.device)
+        q = apply_rotary(q, pos, self.theta)
+        k = apply_rotary(k, pos, self.theta)
+    if cache is not None:
+        k, v = cache.append(k, v)
+    S = k.shape[2]
+    mask = arange(S, device=x.device).unsqueeze(0) <= (arange(T, device=x.device) + (S - T)).unsqueeze(1)
+    times = self.heads // self.kv_heads
+    out = scaled_dot_product_attention(q, repeat_kv(k, times), repeat_kv(v, times), mask)
+    return self.o_proj(merge_heads(out))
+
+
+# %% answer="llama_gqa" wrong="cache holds the repeated heads"
+def repeat_kv(x: Tensor, times: int) -> Tensor:
+    N, H, T, D = x.shape
+    return x.unsqueeze(2).expand(N, H, times, T, D).reshape(N, H * times, T, D)
+
+
+def append(self, *new: Tensor) -> tuple[Tensor, ...]:
+    if self.kept:
+        self.kept = tuple(cat([a, b], 2) for a, b in zip(self.kept, new))
+    else:
+        self.kept = tuple(new)
+    return self.kept
+
+
+def forward(self, x: Tensor, cache: KVCache | None = None) -> Tensor:
+    N, T, C = x.shape
+    start = len(cache) if cache is not None else 0
+    q = split_heads(self.q_proj(x), self.heads)
+    k = split_heads(self.k_proj(x), self.kv_heads)
+    v = split_heads(self.v_proj(x), self.kv_heads)
+    if self.theta is not None:
+        pos = arange(start, start + T, device=x.device)
+        q = apply_rotary(q, pos, self.theta)
+        k = apply_rotary(k, pos, self.theta)
+    if cache is not None:
+        k, v = cache.append(repeat_kv(k, self.heads // self.kv_heads), repeat_kv(v, self.heads // self.kv_heads))
+    S = k.shape[2]
+    mask = arange(S, device=x.device).unsqueeze(0) <= (arange(T, device=x.device) + (S - T)).unsqueeze(1)
+    times = self.heads // k.shape[1]
+    out = scaled_dot_product_attention(q, repeat_kv(k, times), repeat_kv(v, times), mask)
+    return self.o_proj(merge_heads(out))
+
+
+# %% answer="llama_sampler" right="as first written, from the task alone"
+from mytorch import zeros_like
+
+def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = None, top_p: float = 1) -> Tensor:
+    if temperature == 0:
+        p = zeros_like(logits)
+        return p.scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
+    logits = logits / temperature
+    if top_k is not None:
+        k = min(top_k, logits.shape[-1])
+        kth = logits.topk(k, -1)[0][:, -1:]
+        logits = logits.masked_fill(logits < kth, float("-inf"))
+    p = logits.softmax(-1)
+    if top_p < 1:
+        s, idx = p.sort(-1, descending=True)
+        before = s.cumsum(-1) - s
+        s = s.masked_fill(before >= top_p, 0.0)
+        p = zeros_like(p).scatter(-1, idx, s)
+        p = p / p.sum(-1, keepdim=True)
+    return p
+
+
+# %% answer="llama_sampler" right="zeros_like without its import"
+def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = None, top_p: float = 1) -> Tensor:
+    if temperature == 0:
+        p = zeros_like(logits)
+        return p.scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
+    logits = logits / temperature
+    if top_k is not None:
+        k = min(top_k, logits.shape[-1])
+        kth = logits.topk(k, -1)[0][:, -1:]
+        logits = logits.masked_fill(logits < kth, float("-inf"))
+    p = logits.softmax(-1)
+    if top_p < 1:
+        s, idx = p.sort(-1, descending=True)
+        before = s.cumsum(-1) - s
+        s = s.masked_fill(before >= top_p, 0.0)
+        p = zeros_like(p).scatter(-1, idx, s)
+        p = p / p.sum(-1, keepdim=True)
+    return p
+
+
+# %% answer="llama_sampler" right="by NumPy"
+def probabilities(logits, temperature=1, top_k=None, top_p=1):
+    import numpy as np
+    import mytorch
+    x = logits.numpy().astype("float64")
+    out = np.zeros_like(x)
+    for i, row in enumerate(x):
+        if temperature == 0:
+            out[i, row.argmax()] = 1
+            continue
+        row = row / temperature
+        order = np.argsort(-row)
+        if top_k:
+            order = order[:top_k]
+        e = np.exp(row[order] - row.max())
+        e /= e.sum()
+        n = int((e.cumsum() - e < top_p).sum()) if top_p < 1 else len(e)
+        out[i, order[:n]] = e[:n] / e[:n].sum()
+    return mytorch.tensor(out.astype("float32").tolist())
+
+
+# %% answer="llama_sampler" wrong="drops the token that reaches top_p"
+from mytorch import zeros_like
+
+def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = None, top_p: float = 1) -> Tensor:
+    if temperature == 0:
+        p = zeros_like(logits)
+        return p.scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
+    logits = logits / temperature
+    if top_k is not None:
+        k = min(top_k, logits.shape[-1])
+        kth = logits.topk(k, -1)[0][:, -1:]
+        logits = logits.masked_fill(logits < kth, float("-inf"))
+    p = logits.softmax(-1)
+    if top_p < 1:
+        s, idx = p.sort(-1, descending=True)
+        before = s.cumsum(-1) - s
+        s = s.masked_fill(s.cumsum(-1) > top_p, 0.0)
+        p = zeros_like(p).scatter(-1, idx, s)
+        p = p / p.sum(-1, keepdim=True)
+    return p
+
+
+# %% answer="llama_sampler" wrong="top_p of the shares before top_k"
+from mytorch import zeros_like
+
+def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = None, top_p: float = 1) -> Tensor:
+    if temperature == 0:
+        p = zeros_like(logits)
+        return p.scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
+    logits = logits / temperature
+    base = logits.softmax(-1)
+    if top_k is not None:
+        k = min(top_k, logits.shape[-1])
+        kth = logits.topk(k, -1)[0][:, -1:]
+        logits = logits.masked_fill(logits < kth, float("-inf"))
+    p = logits.softmax(-1)
+    if top_p < 1:
+        s, idx = p.sort(-1, descending=True)
+        before = base.sort(-1, descending=True)[0].cumsum(-1) - base.sort(-1, descending=True)[0]
+        s = s.masked_fill(before >= top_p, 0.0)
+        p = zeros_like(p).scatter(-1, idx, s)
+        p = p / p.sum(-1, keepdim=True)
+    return p
+
+
+# %% answer="llama_speculative" wrong="absolute difference"
+def speculate(p, q, drafted, chances, draw):
+    out = []
+    for i, (t, u) in enumerate(zip(drafted, chances)):
+        if u < min(1.0, (p[i, t] / q[i, t]).item()):
+            out.append(t)
+        else:
+            r = (p[i] - q[i]).abs()
+            return out + [draw(r / r.sum())]
+    return out + [draw(p[len(drafted)])]
+
+
+# %% answer="llama_repair_pieces" right="as first written, from the task alone"
+def attend(q, k, v, padding):
+    T, S = q.shape[-2], k.shape[-2]
+    allowed = torch.ones(T, S, dtype=torch.bool).tril(S - T)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed & ~padding[:, None, None, :])
+
+
+# %% answer="llama_repair_pieces" right="own softmax with -1e30"
+def attend(q, k, v, padding):
+    T, S = q.shape[-2], k.shape[-2]
+    i = torch.arange(S - T, S)[:, None]
+    j = torch.arange(S)[None]
+    mask = (j <= i) & ~padding[:, None, None, :]
+    s = (q @ k.transpose(-1, -2)) / q.shape[-1] ** 0.5
+    s = s.masked_fill(~mask, -1e30)
+    return s.softmax(-1) @ v
+
+
+# %% answer="llama_repair_pieces" wrong="causal for equal lengths only"
+def attend(q, k, v, padding):
+    T, S = q.shape[-2], k.shape[-2]
+    allowed = torch.ones(T, S, dtype=torch.bool).tril() if S == T else torch.ones(T, S, dtype=torch.bool)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed & ~padding[:, None, None, :])
+
+
+# %% answer="llama_repair_pieces" wrong="padding of the queries"
+def attend(q, k, v, padding):
+    T, S = q.shape[-2], k.shape[-2]
+    allowed = torch.ones(T, S, dtype=torch.bool).tril(S - T)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed & ~padding[:, None, -T:, None])
+
+
+# %% answer="llama_repair_pieces" wrong="or for and"
+def attend(q, k, v, padding):
+    T, S = q.shape[-2], k.shape[-2]
+    allowed = torch.ones(T, S, dtype=torch.bool).tril(S - T)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed | ~padding[:, None, None, :])
+
+
+# %% answer="llama_measure_width" right="as first written, from the task alone"
+def widths(flops, budget: int, choices: list[int]) -> list[int]:
+    out = []
+    for kv in choices:
+        a, b = flops(kv, 1), flops(kv, 2)
+        slope = b - a
+        out.append((budget - a) // slope + 1)
+    return out
+
+
+# %% answer="llama_measure_width" wrong="one too small"
+def widths(flops, budget: int, choices: list[int]) -> list[int]:
+    out = []
+    for kv in choices:
+        a, b = flops(kv, 1), flops(kv, 2)
+        slope = b - a
+        out.append((budget - a) // slope)
+    return out
+
+
+# %% answer="llama_measure_width" wrong="bisection, 48 calls"
+def widths(flops, budget, choices):
+    out = []
+    for kv in choices:
+        lo, hi = 1, 4096
+        while lo < hi:
+            m = (lo + hi + 1) // 2
+            lo, hi = (m, hi) if flops(kv, m) <= budget else (lo, m - 1)
+        out.append(lo)
+    return out

@@ -1,0 +1,147 @@
+"""`course answers` and `course mutants`: what scores though it is wrong, and what is refused though it is right."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from course.authoring.corpus import FILE, Answer, read_answers
+from course.authoring.equivalents import EQUIVALENTS, read_equivalents
+from course.authoring.mutate import Mutant, mutants
+from course.authoring.source import SourceError, read_exercises
+from course.chapters import PATTERN, key
+from course.files import Course
+from course.grading.report import Item
+from course.grading.trial import tried
+from course.learner.names import suggestion
+from course.sandbox.outside import Limits
+
+_LIMITS = Limits(wall_seconds=3600)
+_HASTY = Limits(cell_seconds=10, wall_seconds=24 * 3600)  # a mutant that loops forever is caught all the same
+
+
+def chosen(course: Course, names: Iterable[str]) -> dict[Path, set[str]]:
+    """The exercises with these names, or of the chapters with these names, by their chapter's source.
+
+    Without any name all exercises are chosen.
+
+    Raises:
+        SourceError: nothing has such a name.
+    """
+    paths = sorted(path for path in course.chapters.glob("*/exercises.py") if re.match(PATTERN, path.parent.name))
+    known = {
+        path: set(re.findall(r'^# %% \[markdown\] exercise="(\w+)"', path.read_text(encoding="utf-8"), re.MULTILINE))
+        for path in paths
+    }
+    names = list(names)
+    if not names:
+        return known
+    found: dict[Path, set[str]] = {}
+    for name in names:
+        fits = {
+            p: all_ if name in (p.parent.name, str(key(p.parent.name))) else all_ & {name} for p, all_ in known.items()
+        }
+        if not any(fits.values()):
+            close = suggestion(name, [*map(str, known), *set().union(*known.values())])
+            raise SourceError(f"there is no chapter or exercise {name!r}{close}")
+        for path, exercises in fits.items():
+            if exercises:
+                found[path] = found.get(path, set()) | exercises
+    return found
+
+
+@dataclass(frozen=True)
+class Misjudged:
+    """An answer that is wrong and lost no points, or is right and lost some."""
+
+    answer: Answer
+    item: Item
+
+    def __str__(self) -> str:
+        answer, item = self.answer, self.item
+        what = "right, but refused" if answer.is_right else "wrong, but scores"
+        told = f"\n    {item.message}" if answer.is_right else ""
+        return (
+            f"{answer.path.parent.name}/{answer.path.name}:{answer.line}: {answer.exercise}: "
+            f"{what} ({item.points} of {item.max_points}): {answer.says}{told}"
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """How many answers or mutants of a chapter were tried, and those that have to be dealt with."""
+
+    name: str
+    total: int
+    found: Sequence[object]
+
+
+def misjudged(course: Course, names: Iterable[str], seed: int, jobs: int = 1) -> Iterator[Found]:
+    """Grade the answers to these exercises, chapter by chapter.
+
+    Raises:
+        SourceError: a source breaks a rule, or nothing has such a name.
+        ReferenceFailedError: a cell of a reference raised.
+        SandboxError: a sandbox could not be started.
+    """
+    for path, exercises in chosen(course, names).items():
+        source = read_exercises(path)
+        answers = read_answers(path.parent / FILE, source, course.chapters / "mytorch")
+        answers = [answer for answer in answers if answer.exercise in exercises]
+        if not answers:
+            continue
+        with tried(source, course, seed) as trial:
+            items = trial.score([(answer.exercise, answer.text) for answer in answers], _LIMITS, jobs)
+        wrong = [
+            Misjudged(answer, item) for answer, item in zip(answers, items, strict=True) if not _is_judged(answer, item)
+        ]
+        yield Found(source.chapter, len(answers), wrong)
+
+
+def _is_judged(answer: Answer, item: Item) -> bool:
+    """Whether a right answer has all its points, or a wrong one lost those of the parts that it spoils."""
+    if answer.is_right:
+        return item.points == item.max_points
+    spoiled = [
+        part
+        for part in item.parts
+        if {*answer.spoils} & {name.rpartition(".")[2].rpartition(":")[2] for name in part.names}
+    ]
+    return item.points < item.max_points and all(part.status != "passed" for part in spoiled)
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """A mutant of a reference answer that has full points, and is not recorded as equivalent."""
+
+    exercise: str
+    mutant: Mutant
+
+    def __str__(self) -> str:
+        return f"{self.exercise}\n{self.mutant}"
+
+
+def survivors(course: Course, names: Iterable[str], seed: int, jobs: int = 1) -> Iterator[Found]:
+    """Grade the mutants of the reference answers to these exercises, chapter by chapter.
+
+    Raises:
+        SourceError: a source breaks a rule, or nothing has such a name.
+        ReferenceFailedError: a cell of a reference raised.
+        SandboxError: a sandbox could not be started.
+    """
+    for path, exercises in chosen(course, names).items():
+        source = read_exercises(path)
+        known = read_equivalents(path.parent / EQUIVALENTS, source)
+        tasks = [
+            (exercise.name, mutant)
+            for exercise in source.exercises
+            if exercise.name in exercises and exercise.kind.name != "predict" and exercise.solution
+            for mutant in mutants(exercise.solution.text)
+            if (exercise.name, mutant.was, mutant.becomes) not in known
+        ]
+        if not tasks:
+            continue
+        with tried(source, course, seed) as trial:
+            items = trial.score([(name, mutant.text) for name, mutant in tasks], _HASTY, jobs, by_part=False)
+        alive = [Survivor(*task) for task, item in zip(tasks, items, strict=True) if item.points == item.max_points]
+        yield Found(source.chapter, len(tasks), alive)
