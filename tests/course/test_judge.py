@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from course.grading import compare, judge
+from course.grading import compare, served
 from course.grading.judge import Comparer
 from course.sandbox import outside
 from course.sandbox.outside import SandboxError
@@ -30,30 +30,30 @@ def message(*shown: Any, **more: Any) -> bytes:
 
 def edited(patch: pytest.MonkeyPatch, code: str) -> None:
     """Let the judge run this when a message is read, as if a fault in a parser let a learner in."""
-    text = (judge.CODE / "course" / "grading" / "compare.py").read_text()
+    text = (served.CODE / "course" / "grading" / "compare.py").read_text()
     old = "    try:\n        said = json.loads(line)\n"
     assert text.count(old) == 1
-    inner = "".join(f"        {row}\n" for row in code.strip().splitlines())
+    inner = "".join(f"        {row}\n" for row in f"import os, signal\n{code.strip()}".splitlines())
     broken = text.replace(old, f"    if b'EVIL' in line:\n{inner}{old}")
-    copy = judge.shutil.copy
+    copy = served.shutil.copy
 
     def copied(path: Any, target: Any) -> None:
         copy(path, target)
         if target.name == "compare.py":
             target.write_text(broken)
 
-    patch.setattr(judge.shutil, "copy", copied)
+    patch.setattr(served.shutil, "copy", copied)
 
 
 def test_what_is_heard(comparer: Comparer) -> None:
     right, wrong = comparer.hear(message(EXPECTED, called=True), EXPECTED), comparer.hear(message(WRONG), EXPECTED)
     assert right == compare.Heard("n", "check", called=True, wrong="")
     assert wrong is not None and wrong.wrong == "n: expected 3, got 4"
-    process = comparer._process
+    process = comparer._served._process
     assert comparer.hear(message(EXPECTED, EXPECTED), EXPECTED) == compare.Heard(
         "n", "check", wrong="the check showed more than one bundle of values"
     )
-    assert process is comparer._process  # one process reads them all
+    assert process is comparer._served._process  # one process reads them all
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_a_learner_says_comes_out_short_and_of_known_types(comparer: Compar
 
 
 REACH = """
-import glob, pathlib, socket, subprocess
+import glob, os, pathlib, socket, subprocess
 def attempt(act):
     try:
         return f"done {act()}"
@@ -114,7 +114,7 @@ def test_what_the_judge_can_reach(monkeypatch: pytest.MonkeyPatch, comparer: Com
     monkeypatch.setenv("SECRET", "x")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
-        code = REACH.replace("PORT", port).replace("PROCESS", str(os.getpid())).replace("ROOT", str(judge.CODE))
+        code = REACH.replace("PORT", port).replace("PROCESS", str(os.getpid())).replace("ROOT", str(served.CODE))
         edited(monkeypatch, code)
         heard = comparer.hear(b"EVIL", None)
     assert heard is not None
@@ -141,7 +141,7 @@ if os.fork() == 0:
     while True:
         for name in os.listdir("/proc/self/fd"):
             try:
-                os.write(int(name), b'{"token": "", "heard": {"nonce": "n", "phase": "check", "wrong": ""}}\\n')
+                os.write(int(name), b'{"token": "", "told": {"nonce": "n", "phase": "check", "wrong": ""}}\\n')
             except OSError:
                 pass
         time.sleep(0.01)""",
@@ -152,16 +152,14 @@ def test_a_message_that_breaks_the_judge_costs_the_next_one_nothing(
     monkeypatch: pytest.MonkeyPatch, comparer: Comparer, evil: str
 ) -> None:
     edited(monkeypatch, evil)
-    monkeypatch.setattr(judge, "_SECONDS", 20.0)  # what "stops" takes from the next message, once
+    monkeypatch.setattr(served, "_SECONDS", 20.0)  # what "stops" takes from the next message, once
     assert comparer.hear(message(EXPECTED), EXPECTED)
     with monkeypatch.context() as patch:
-        patch.setattr(judge, "_SECONDS", 1.0)
+        patch.setattr(served, "_SECONDS", 1.0)
         comparer.hear(message("EVIL"), EXPECTED)
     for _ in range(3):
         heard = comparer.hear(message(WRONG), EXPECTED)
-        if heard is None:  # what was still written breaks one process more, and grants nothing
-            continue
-        assert heard.wrong == "n: expected 3, got 4"
+        assert heard is not None and heard.wrong == "n: expected 3, got 4"
     assert comparer.hear(message(EXPECTED), EXPECTED) == compare.Heard("n", "check", wrong="")
 
 
@@ -169,5 +167,5 @@ def test_a_judge_that_cannot_start_is_a_fault_of_the_machine(
     monkeypatch: pytest.MonkeyPatch, comparer: Comparer
 ) -> None:
     monkeypatch.setattr(outside, "plain_environment", lambda folder: {"PYTHONHOME": "/nowhere"})
-    with pytest.raises(SandboxError, match="the judge's sandbox could not be started: "):
+    with pytest.raises(SandboxError, match="the sandbox that reads what learners wrote could not be started: "):
         comparer.hear(message(EXPECTED), EXPECTED)
