@@ -25,7 +25,7 @@ import psutil
 from course.authoring.notebook import exercise_of, role
 from course.files import Course
 from course.grading.grade import grade
-from course.grading.merge import stubs_of
+from course.grading.intake import outline_of
 from course.grading.report import Report
 from course.sandbox import outside
 
@@ -113,7 +113,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _with_gaps(reference: Any, kind: int) -> Any:
     """The reference as handed in: 0 solved, 1 with a mistake in the first exercise, 2 with every other one unsolved."""
-    notebook, stubs = copy.deepcopy(reference), stubs_of(reference)
+    notebook, stubs = copy.deepcopy(reference), outline_of(reference).stubs
     for number, cell in enumerate(cell for cell in notebook.cells if role(cell) == "solution"):
         if kind == 1 and number == 0:
             cell.source = "\n".join(f"{name} = None" for name in _names(reference, exercise_of(cell)))

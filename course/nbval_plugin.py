@@ -5,6 +5,7 @@ names a chapter of the course is a submission: of it only the answers count, and
 compared with among it, is the pristine notebook's. Notebooks of others are left to nbval.
 """
 
+import json
 import os
 import subprocess
 import time
@@ -19,13 +20,13 @@ from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel, start_new_kernel
 from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError, find_metadata_tags
 
-from course.authoring.cells import has_code
 from course.authoring.notebook import OURS, exercise_of, role, tasks, v4
 from course.check import PRACTICE_SEED, SEED_VARIABLE
 from course.files import CODE, Course
 from course.grading import bundle
-from course.grading.find import RejectedError, read
-from course.grading.merge import chapter_of, solutions_of, stubs_of
+from course.grading.find import content
+from course.grading.intake import Reader
+from course.grading.submission import Submission as Answers
 from course.image import without_pixels
 from course.learner.package import VARIABLE, keep_passed
 from course.reports.printable import ANSI
@@ -38,7 +39,7 @@ class CellStoppedError(Exception):
 
 
 class NotAnsweredError(Exception):
-    """An exercise whose answer is missing or still the stub."""
+    """An exercise whose answer is missing, still the stub, or no Python."""
 
 
 class Kernel(RunningKernel):  # type: ignore[misc]
@@ -153,7 +154,6 @@ class Submission(CourseNotebook):
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        self.answers: dict[str, str] = {}
         self.passed: list[str] = []
 
     def setup(self) -> None:
@@ -162,21 +162,18 @@ class Submission(CourseNotebook):
 
     def collect(self) -> Iterable[pytest.Item]:
         pristine = {path.stem: path for path in self.course.pristine.glob("*.ipynb")}
-        try:
-            theirs = read(self.path)
-            chapter = chapter_of(theirs, self.path.stem, list(pristine))
-        except RejectedError as error:  # an error of collection would stop all other notebooks
-            self.reason = str(error)
+        with Reader(pristine, apart=False) as reader:
+            result, theirs = reader.read(self.path)[0]
+        if theirs is None:  # an error of collection would stop all other notebooks
+            self.reason = result.reason
             return [Rejected.from_parent(self, name="rejected")]
-        return self.cells(theirs, pristine[chapter])
+        return self.cells(theirs, pristine[theirs.chapter])
 
-    def cells(self, theirs: NotebookNode, pristine: Path) -> Iterable["CourseCell"]:
+    def cells(self, theirs: Answers, pristine: Path) -> Iterable["CourseCell"]:
         """The cells of the pristine notebook, with the answers of a submission."""
-        self.nb = v4.reads(pristine.read_text(encoding="utf-8"))
-        self.abouts, stubs = tasks(self.nb), stubs_of(self.nb)
-        self.answers = {
-            name: text for name, text in solutions_of(theirs, self.nb).solutions.items() if has_code(text, stubs[name])
-        }
+        self.theirs, self.nb = theirs, v4.reads(pristine.read_text(encoding="utf-8"))
+        self.abouts = tasks(self.nb)
+        self.answers = {name: theirs.solutions[name] for name in theirs.answered}
         for number, cell in enumerate(cell for cell in self.nb.cells if cell.cell_type == "code"):
             name = exercise_of(cell)
             if role(cell) == "solution":
@@ -225,6 +222,8 @@ class SubmittedCell(CourseCell):
         name = exercise_of(self.cell)
         if name not in self.parent.answers:
             raise NotAnsweredError(f"{self.parent.title(name)}: not answered yet")
+        if told := self.parent.theirs.untried(name)[1]:
+            raise NotAnsweredError(f"{self.parent.title(name)}: {told}")
         if not self.parent.kernel.is_alive():
             self.parent.start_again()
         super().runtest()
@@ -270,11 +269,11 @@ def _ours(path: Path, parent: pytest.Collector) -> CourseNotebook | None:
 
 
 def _is_marked(path: Path) -> bool:
-    """Whether a notebook's metadata say that it is one of a course; nothing is known of one that cannot be read."""
+    """Whether a notebook's metadata say that it is one of a course, or it cannot be read: nbval would stop there."""
     try:
-        return OURS in read(path).metadata
-    except RejectedError:
-        return False
+        return OURS in json.loads(content(path))["metadata"]
+    except Exception:  # it may hold anything
+        return True
 
 
 def _split(outputs: list[NotebookNode]) -> tuple[list[Any], list[NotebookNode]]:

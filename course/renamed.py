@@ -70,14 +70,22 @@ def updated(text: str, exercise: str) -> str:
             places.append((node.lineno, node.col_offset, node.id))
         if isinstance(node, ast.Attribute) and f".{node.attr}" in renames:
             places.append((node.end_lineno or 0, (node.end_col_offset or 0) - len(node.attr) - 1, f".{node.attr}"))
-    for old in chosen:
-        line = own[old].lineno
-        head = lines[line - 1].encode()
-        places.append((line, head.index(old.encode(), own[old].col_offset), old))
+    places += [place for old in chosen if (place := _head(lines, own[old]))]
     for line, column, old in sorted(places, reverse=True):
-        row = lines[line - 1].encode()
-        lines[line - 1] = (row[:column] + renames[old].encode() + row[column + len(old.encode()) :]).decode()
+        row, end = lines[line - 1].encode(), column + len(old.encode())
+        if row[column:end] == old.encode():  # Python reads some other letters as these
+            lines[line - 1] = (row[:column] + renames[old].encode() + row[end:]).decode()
     return "\n".join(lines)
+
+
+def _head(lines: list[str], node: ast.FunctionDef | ast.ClassDef) -> tuple[int, int, str] | None:
+    """Where the name of a definition stands: line, column in bytes, and the name; it may be in a line below `def`."""
+    start = node.col_offset + len("class" if isinstance(node, ast.ClassDef) else "def")
+    for line in range(node.lineno, node.body[0].lineno + 1):
+        if (column := lines[line - 1].encode().find(node.name.encode(), start)) >= 0:
+            return line, column, node.name
+        start = 0
+    return None
 
 
 def now(exercise: str) -> tuple[str, ...]:
@@ -97,9 +105,9 @@ def notebook_now(notebook: NotebookNode) -> NotebookNode:
 
 def _cells_now(cell: NotebookNode) -> Iterator[NotebookNode]:
     """What a cell has become: of a renamed exercise its answers stay, under each of the new names."""
-    ours, about = cell.metadata.get(_OURS, {}), cell.metadata.get("nbgrader", {})
-    is_solution = cell.cell_type == "code" and isinstance(about, dict) and about.get("solution")
-    old = str(ours.get("exercise", "") if isinstance(ours, dict) else "") or str(is_solution and about.get("grade_id"))
+    ours, about = (_dict(cell.metadata.get(key)) for key in (_OURS, "nbgrader"))
+    is_solution = cell.cell_type == "code" and about.get("solution")
+    old = str(ours.get("exercise") or (is_solution and about.get("grade_id")))
     if old not in EXERCISES:
         cell.source = updated(cell.source, old) if is_solution else cell.source
         yield cell
@@ -109,6 +117,11 @@ def _cells_now(cell: NotebookNode) -> Iterator[NotebookNode]:
         each.metadata[_OURS] = {**ours, "exercise": name}
         each.metadata["nbgrader"] = {**about, "grade_id": name}
         yield each
+
+
+def _dict(found: Any) -> dict[str, Any]:
+    """What a cell's metadata hold under a key; a file may hold anything there."""
+    return found if isinstance(found, dict) else {}
 
 
 def carry_over(course: Course, known: Iterable[str]) -> None:

@@ -58,7 +58,7 @@ def hear(line: bytes, expected: bundle.Bundle | None, keep: bool = False) -> Hea
 def answer(expected: bundle.Bundle | None, line: bytes) -> dict[str, Any] | None:
     """Read a message, in a fork of the judge's process."""
     heard = hear(line, expected)
-    return heard and {name: value for name, value in vars(heard).items() if name != "shown"}
+    return {name: value for name, value in vars(heard).items() if name != "shown"} if heard else None
 
 
 if __name__ == "__main__":

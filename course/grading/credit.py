@@ -1,9 +1,18 @@
 """What the parts of an exercise earn: each is right or not while the others are the reference's."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from course.authoring import parts as _parts
-from course.kinds import Share
+
+if TYPE_CHECKING:
+    from course.kinds import Share
+
+UNTRIED = ("missing", "skipped", "error")
+"""What a part that needs no run may be."""
 
 
 @dataclass
@@ -17,12 +26,12 @@ class Part:
     message: str
 
 
-def key(exercise: str, chosen: list[str]) -> str:
+def key(exercise: str, chosen: Sequence[str]) -> str:
     """What the run of an exercise is called in which only these of its parts are the learner's."""
     return f"{exercise} {' '.join(chosen)}"
 
 
-def untried(text: str, stub: str, chosen: list[str]) -> tuple[str, str]:
+def untried(text: str, stub: str, chosen: Sequence[str]) -> tuple[str, str]:
     """Why a cell's parts need no run, as status and message; empty if they need one."""
     if missing := [part for part in chosen if not _parts.defines(text, part)]:
         return "missing", f"the cell does not define {', '.join(map(_parts.short, missing))}"

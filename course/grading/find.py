@@ -1,31 +1,22 @@
-"""The files of a class: which of them are submissions, and reading one."""
+"""The files of a class: which of them are submissions, and what is in one."""
 
 import hashlib
-import json
-import math
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
-
-import nbformat
-from nbformat import NotebookNode
 
 from course.files import Course
+from course.grading.submission import RejectedError
 from course.learner import names
 
 MAX_BYTES = 20 << 20
 
 
-class RejectedError(Exception):
-    """A submission that cannot be graded; the message says why."""
-
-
 def notebooks(paths: Iterable[Path]) -> list[Path]:
     """The files themselves, and the notebooks below the folders, hidden folders aside.
 
-    What cannot be searched (a link, a folder without permission) is in the list too: `read` says what is wrong with it.
+    What cannot be searched (a link, a folder without permission) is in the list too: `content` says what is wrong.
     """
     found: list[Path] = []
     for path in paths:
@@ -64,35 +55,6 @@ def of_chapters(course: Course, paths: Iterable[Path]) -> tuple[list[Path], list
     return found, others
 
 
-def read(path: Path) -> NotebookNode:
-    """Read a submitted notebook.
-
-    Raises:
-        RejectedError: no such file, a link or no regular file, too large, or not a valid notebook.
-        OSError: the file cannot be read.
-    """
-    return parsed(content(path))
-
-
-def parsed(text: bytes) -> NotebookNode:
-    """The notebook that a file's content is.
-
-    Raises:
-        RejectedError: it is none that is valid.
-    """
-    reads: Any = nbformat.reads
-    try:
-        decoded = text.decode("utf-8-sig")
-        json.loads(decoded, parse_constant=_finite, parse_float=_finite)
-        notebook: NotebookNode = reads(decoded, as_version=4)
-        nbformat.validate(notebook)
-        json.dumps(notebook, ensure_ascii=False).encode()  # a lone surrogate could not be written again
-    except Exception as error:  # nbformat raises errors of many kinds on files that are not notebooks
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise RejectedError(f"not a valid notebook: {reason[:200]}") from error
-    return notebook
-
-
 def digest(path: Path) -> str:
     """The SHA-256 of a submitted file, which tells whether it has changed since."""
     return hashlib.sha256(content(path)).hexdigest()
@@ -117,10 +79,5 @@ def content(path: Path) -> bytes:
         raise RejectedError("not a file: a pipe, a socket or a device")
     if about.st_size > MAX_BYTES:
         raise RejectedError(f"{about.st_size >> 20} MiB is too large: a notebook has at most {MAX_BYTES >> 20}")
-    return path.read_bytes()
-
-
-def _finite(number: str) -> float:
-    if not math.isfinite(float(number)):
-        raise ValueError(f"{number} is not a number that JSON has room for")
-    return float(number)
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES)

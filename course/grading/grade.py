@@ -97,7 +97,7 @@ def grade(
 def practise(path: Path, course: Course, limits: Limits | None = None) -> Report:
     """Check one notebook against the outputs that were stored for the practice seed; needs no solutions."""
     pristine = {path.stem: path for path in sorted(course.pristine.glob("*.ipynb"))}
-    with Reader(pristine) as reader:
+    with Reader(pristine, apart=False) as reader:
         result, submission = reader.read(path)[0]
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
         references: dict[str, Reference | Exception] = {}
@@ -112,7 +112,7 @@ def practise(path: Path, course: Course, limits: Limits | None = None) -> Report
 def keep_passed(report: Report, course: Course) -> None:
     """What passed in the learner's own notebooks counts as it does in JupyterLab, unless they were changed since."""
     pristine = {path.stem: path for path in course.pristine.glob("*.ipynb")}
-    with Reader(pristine) as reader:
+    with Reader(pristine, apart=False) as reader:
         for result in report.submissions:
             path = Path(result.path.removesuffix(f"#{result.chapter}"))
             passed = [item.grade_id for item in result.items if item.status == "passed"]

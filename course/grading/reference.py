@@ -35,7 +35,11 @@ class Reference:
 
     def tasks(self, submission: Submission) -> list[Task]:
         """What runs for a submission: the exercises that it answers."""
-        return [task(self.notebook, self.kits, name, submission.solutions[name]) for name in submission.answered]
+        return [
+            task(self.notebook, self.kits, name, submission.solutions[name])
+            for name in submission.answered
+            if not submission.untried(name)[0]
+        ]
 
     def tasks_alone(self, submission: Submission, outcomes: dict[str, Outcome]) -> list[Task]:
         """What runs next: of the exercises that did not pass, each part that earns points of its own."""
@@ -49,7 +53,7 @@ class Reference:
                 share.parts,
             )
             for name in submission.answered
-            if name in outcomes and self.verdict(name, outcomes[name])[0] != "passed"
+            if name not in outcomes or self.verdict(name, outcomes[name])[0] != "passed"
             for share in self.kits.kinds[name].shares
             if not submission.untried(name, share.parts)[0]
         ]

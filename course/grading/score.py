@@ -26,6 +26,8 @@ def score(submission: Submission, reference: Reference, outcomes: dict[str, runn
     for name, about in tasks(reference.notebook).items():
         if name in outcomes:
             status, message = verdict(name, name)
+        elif name in submission.answered:
+            status, message = submission.untried(name)
         elif name in submission.solutions:
             status, message = "skipped", "not solved yet"
         else:
@@ -35,7 +37,7 @@ def score(submission: Submission, reference: Reference, outcomes: dict[str, runn
             key, each = credit.key(name, share.parts), (status, message)
             if key in outcomes:
                 each = verdict(key, name)
-            elif name in outcomes and status != "passed":
+            elif name in submission.answered and status != "passed":
                 each = submission.untried(name, share.parts)
             item.parts.append(credit.earned(share, *each))
         if status in ("failed", "error", "timeout") and item.parts:

@@ -6,6 +6,13 @@ from dataclasses import dataclass, field
 from course.authoring.parts import short
 from course.grading import credit
 
+MOST_CODE = 100_000
+"""Characters of a cell that are read."""
+
+
+class RejectedError(Exception):
+    """A submission that cannot be graded; the message says why."""
+
 
 @dataclass(frozen=True)
 class Submission:
@@ -21,11 +28,11 @@ class Submission:
     names: list[tuple[str, str, list[str]]] = field(default_factory=list)
     """For each code cell: which cell it is, the exercise that it answers, and the names that it defines."""
     idle: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """By `credit.key`, the status and the message of parts that need no run."""
+    """By exercise, and by `credit.key`, the status and the message of what needs no run."""
 
-    def untried(self, exercise: str, parts: list[str]) -> tuple[str, str]:
-        """Why these parts of an exercise need no run, as status and message; both empty if they need one."""
-        return self.idle.get(credit.key(exercise, parts), ("", ""))
+    def untried(self, exercise: str, parts: Sequence[str] = ()) -> tuple[str, str]:
+        """Why an exercise, or these parts of it, need no run, as status and message; both empty if they need one."""
+        return self.idle.get(exercise) or self.idle.get(credit.key(exercise, parts), ("", ""))
 
     def about_undefined(self, name: str, exercise: str, parts: Mapping[str, Sequence[str]]) -> str:
         """Which cell defines a name that an exercise lacks, other than its own solution, and what to do; or nothing.

@@ -20,9 +20,10 @@ from course.__main__ import main
 from course.files import CODE, Course
 from course.grading import find
 from course.grading import grade as grade_module
-from course.grading.find import RejectedError, notebooks, read
+from course.grading.find import content, notebooks
 from course.grading.grade import grade
 from course.grading.report import Report
+from course.grading.submission import RejectedError
 from course.reports.printable import printable, printable_path
 
 posix = pytest.mark.skipif(os.name == "nt", reason="names of bytes, pipes and signals are POSIX's")
@@ -76,7 +77,7 @@ def test_a_link_is_refused_as_an_argument_too(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "folder")
     (path,) = notebooks([tmp_path / "link"])
     with pytest.raises(RejectedError, match="a link"):
-        read(path)
+        content(path)
 
 
 def test_no_two_paths_are_printed_alike() -> None:

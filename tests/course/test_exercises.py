@@ -19,6 +19,7 @@ from course.authoring.notebook import OURS, checks, exercise_of, role, tasks
 from course.authoring.parts import short
 from course.files import CODE, Course
 from course.grading import compare, reference, runner
+from course.grading.intake import outline_of
 from course.grading.kit import Kits
 from course.grading.merge import solutions_of
 from course.grading.report import Item
@@ -76,7 +77,7 @@ def graded(root: Path, chapter: str) -> dict[str, dict[str, Item]]:
             yield running
 
         ready = reference.run(solved, Kits(Path(folder), course, solved), SEED, False, stop, start)
-        read = {name: solutions_of(notebook, solved) for name, notebook in submissions.items()}
+        read = {name: solutions_of(notebook, outline_of(solved)) for name, notebook in submissions.items()}
         outcomes: dict[str, dict[str, runner.Outcome]] = {name: {} for name in read}
 
         def run(asked: dict[str, list[runner.Task]]) -> None:

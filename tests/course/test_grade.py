@@ -19,11 +19,11 @@ from course.grading import compare, kit
 from course.grading import grade as grading
 from course.grading.grade import grade, practise
 from course.grading.kit import Kits
-from course.grading.merge import Submission
 from course.grading.reference import Reference
 from course.grading.report import Report, Result
 from course.grading.runner import Outcome
 from course.grading.score import score
+from course.grading.submission import Submission
 from course.sandbox import outside
 from course.sandbox.outside import Limits, cgroup
 
@@ -466,7 +466,7 @@ def reference(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Refer
 def test_points_come_from_one_explicit_pass_alone(
     reference: Reference, outcome: Outcome, status: str, message: str
 ) -> None:
-    items = score(Submission(CHAPTER, dict.fromkeys(NAMES, "x = 1")), reference, {"running_mean": outcome})
+    items = score(Submission(CHAPTER, dict.fromkeys(NAMES, "x = 1"), []), reference, {"running_mean": outcome})
     item = next(item for item in items if item.grade_id == "running_mean")
     assert (item.status, item.message, item.points) == (status, message, 2 if status == "passed" else 0)
     assert sum(item.points for item in items) == item.points

@@ -10,6 +10,7 @@ from nbformat.v4 import new_code_cell
 
 from course.files import Course
 from course.grading.grade import grade
+from course.grading.intake import outline_of
 from course.grading.merge import solutions_of
 from course.grading.report import Item
 
@@ -55,7 +56,7 @@ def test_cells_of_one_answer_are_joined_but_for_empty_ones_and_the_stub(
     about = notebook.cells[place].metadata
     notebook.cells[place + 1 : place + 1] = [new_code_cell(text, metadata=about) for text in ("a = 1", "# no", "b = a")]
     reference = nbformat.read(course.solutions / "01_fixture.ipynb", as_version=4)
-    made = solutions_of(notebook, reference)
+    made = solutions_of(notebook, outline_of(reference))
     assert (made.solutions["predict_strides"], made.notes) == (
         "a = 1\n\nb = a",
         ["predict_strides: 4 cells, joined in order"],
