@@ -5,6 +5,7 @@ https://nbgrader.readthedocs.io/en/stable/api/high_level_api.html, and nbgrader/
 
 import csv
 import io
+import re
 from pathlib import PurePosixPath
 
 from course.grading.report import Report, Result
@@ -22,7 +23,10 @@ COLUMNS = [
     "score",
     "max_score",
 ]
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # https://owasp.org/www-community/attacks/CSV_Injection
+# https://owasp.org/www-community/attacks/CSV_Injection: what begins a formula, and after what a cell may begin, since a
+# program that splits at another character than the comma sees cells where we wrote none.
+_FORMULA = re.compile(r"(?:^|(?<=[,;|\t\r\n\"']))(?=\s*[=+\-@＝＋－＠])|^(?=[\t\r\n])")
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
 def to_csv(report: Report) -> str:
@@ -51,5 +55,5 @@ def student_of(result: Result) -> str:
 
 
 def harmless(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula: one that begins like a formula gets an apostrophe before it."""
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    """A cell that no spreadsheet takes for a formula: an apostrophe stands wherever one could begin. Numbers stay."""
+    return cell if _NUMBER.fullmatch(cell) else _FORMULA.sub("'", cell)

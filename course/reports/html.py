@@ -47,9 +47,9 @@ def write_html(report: Report, folder: Path, course: Course) -> Path:
 
 
 def page_name(result: Result) -> str:
-    """The file's name of a submission's page: its path with what no file's name can hold left out, and a digest."""
+    """The file's name of a submission's page, which no other path has: what can be read of it, and its SHA-256."""
     readable = re.sub(r"[^A-Za-z0-9_-]+", "-", result.path.removesuffix(".ipynb")).strip("-")[-80:]
-    return f"{readable}-{hashlib.sha256(result.path.encode()).hexdigest()[:8]}.html"
+    return f"{readable}-{hashlib.sha256(result.path.encode()).hexdigest()}.html"
 
 
 def _code(text: str) -> Markup:
