@@ -42,6 +42,8 @@ class Kind:
     """How many an author writes at least."""
     interview: ClassVar[str] = ""
     """The round of the mock interview that asks all exercises of this kind; empty if none does."""
+    closed: ClassVar[bool] = True
+    """Whether an answer can reach only what the reference needs (`course.grading.reach`)."""
 
     names: Sequence[str] = ()
     parts: Sequence[str] = ()
@@ -137,6 +139,7 @@ class Predict(Kind):
 
     name = "predict"
     interview = "predict"
+    closed = False  # the values are the answer, however they were found
 
 
 class Build(Kind):
@@ -155,6 +158,7 @@ class Measure(Kind):
     """Find a number by experiment."""
 
     name = "measure"
+    closed = False  # an experiment may be made in many ways
 
 
 class Core(Kind):

@@ -40,6 +40,7 @@ class Chapter:
     notebook: str
     expected: dict[str, Bundle]
     calls: set[str]
+    needed: dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class _Worker:
                 notebook = v4.reads(chapter.notebook)
                 folder = Path(tempfile.mkdtemp(dir=self.folder.name))  # a new one, if the last attempt failed
                 kits = Kits(folder, Course.find(CODE), notebook)
-                self.references[chapter.name] = Reference(notebook, kits, chapter.expected, chapter.calls)
+                about = (chapter.expected, chapter.calls, chapter.needed)
+                self.references[chapter.name] = Reference(notebook, kits, *about)
             return self.references[chapter.name]
 
     def end(self) -> None:
@@ -103,7 +105,7 @@ def run_all(
     as_completed: Any = distributed.as_completed
     run = Run(uuid.uuid4().hex, version(), not outside.trouble(), seed, limits)
     chapters = {
-        name: Chapter(name, v4.writes(reference.notebook), reference.expected, reference.calls)
+        name: Chapter(name, v4.writes(reference.notebook), reference.expected, reference.calls, reference.needed)
         for name, reference in references.items()
         if isinstance(reference, Reference)
     }

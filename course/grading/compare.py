@@ -27,6 +27,7 @@ class Heard:
     called: bool | None = None
     wrong: str | None = None
     shown: tuple[Any, ...] = ()
+    used: tuple[str, ...] = ()
 
 
 def hear(line: bytes, expected: bundle.Bundle | None, keep: bool = False) -> Heard | None:
@@ -47,7 +48,7 @@ def hear(line: bytes, expected: bundle.Bundle | None, keep: bool = False) -> Hea
     if not isinstance(shown, list):
         return heard
     if keep:
-        return replace(heard, shown=tuple(shown))
+        return replace(heard, shown=tuple(shown), used=tuple(said.get("used", ())))
     if expected is None:
         return heard
     if len(shown) != 1:
@@ -58,7 +59,7 @@ def hear(line: bytes, expected: bundle.Bundle | None, keep: bool = False) -> Hea
 def answer(expected: bundle.Bundle | None, line: bytes) -> dict[str, Any] | None:
     """Read a message, in a fork of the judge's process."""
     heard = hear(line, expected)
-    return {name: value for name, value in vars(heard).items() if name != "shown"} if heard else None
+    return {name: value for name, value in vars(heard).items() if name not in ("shown", "used")} if heard else None
 
 
 if __name__ == "__main__":

@@ -47,6 +47,11 @@ def _checked(**told: Any) -> Heard:
     """
     heard = Heard(**told)
     texts = (heard.nonce, heard.phase, heard.error, heard.wrong or "")
-    if not all(isinstance(text, str) for text in texts) or heard.called not in (True, False, None) or heard.shown:
+    if (
+        not all(isinstance(text, str) for text in texts)
+        or heard.called not in (True, False, None)
+        or heard.shown
+        or heard.used
+    ):
         raise TypeError("the judge's answer is of another form")
     return heard

@@ -32,11 +32,13 @@ class Reference:
     expected: dict[str, Bundle]
     calls: set[str]  # exercises whose check calls what the learner writes
     # Each of them knows an exercise, and the exercise with only some of its parts the learner's (`credit.key`).
+    needed: dict[str, tuple[str, ...]]
+    """What an answer can reach (`course.grading.reach`), for the exercises for which that is limited."""
 
     def tasks(self, submission: Submission) -> list[Task]:
         """What runs for a submission: the exercises that it answers."""
         return [
-            task(self.notebook, self.kits, name, submission.solutions[name])
+            self._task(name, submission.solutions[name])
             for name in submission.answered
             if not submission.untried(name)[0]
         ]
@@ -44,19 +46,16 @@ class Reference:
     def tasks_alone(self, submission: Submission, outcomes: dict[str, Outcome]) -> list[Task]:
         """What runs next: of the exercises that did not pass, each part that earns points of its own."""
         return [
-            task(
-                self.notebook,
-                self.kits,
-                name,
-                submission.solutions[name],
-                credit.key(name, share.parts),
-                share.parts,
-            )
+            self._task(name, submission.solutions[name], credit.key(name, share.parts), share.parts)
             for name in submission.answered
             if name not in outcomes or self.verdict(name, outcomes[name])[0] != "passed"
             for share in self.kits.kinds[name].shares
             if not submission.untried(name, share.parts)[0]
         ]
+
+    def _task(self, exercise: str, solution: str, key: str = "", only: Sequence[str] = ()) -> Task:
+        made = task(self.notebook, self.kits, exercise, solution, key, only)
+        return replace(made, needed=self.needed.get(exercise))
 
     def verdict(self, exercise: str, outcome: Outcome) -> tuple[str, str]:
         """The status of an exercise, and why.
@@ -105,7 +104,7 @@ def stored(notebook: NotebookNode, kits: Kits) -> Reference:
     expected = {
         name: {**expected_bundle(cell), "mistakes": about[name]["mutants"]} for name, cell in checks(notebook).items()
     }
-    return Reference(notebook, kits, _with_shares(kits, expected), set())
+    return Reference(notebook, kits, _with_shares(kits, expected), set(), {})
 
 
 def _with_shares(kits: Kits, expected: dict[str, Bundle]) -> dict[str, Bundle]:
@@ -136,7 +135,7 @@ def run(
         for number, mutant in enumerate(about[name]["mutants"] if explain else [])
     }
     shares = {credit.key(name, each.parts): (name, each) for name in about for each in kits.kinds[name].shares}
-    every = [task(notebook, kits, name, text) for name, text in solutions.items()]
+    every = [replace(task(notebook, kits, name, text), record=True) for name, text in solutions.items()]
     every += [task(notebook, kits, name, solutions[name], key, each.parts) for key, (name, each) in shares.items()]
     every += [task(notebook, kits, name, mutant["source"], key) for key, (name, mutant) in mutants.items()]
     every = [replace(each, reveal=True) for each in every]
@@ -144,6 +143,7 @@ def run(
     outcomes = runner.run(every, seed, _LIMITS, stop, hear, {}, start)
     expected: dict[str, Bundle] = {}
     calls: set[str] = set()
+    needed: dict[str, tuple[str, ...]] = {}
     for name in solutions:
         outcome = outcomes.get(name, Outcome("error", "stopped"))
         if outcome.heard is None:
@@ -153,6 +153,8 @@ def run(
         expected[name] = outcome.heard.shown[0]
         if outcome.heard.called:
             calls.add(name)
+        if kits.kinds[name].closed:
+            needed[name] = outcome.heard.used
     for key, (name, _) in shares.items():
         heard = outcomes[key].heard if key in outcomes else None
         if heard is None or [bundle.difference(expected[name], shown) for shown in heard.shown] != [""]:
@@ -169,4 +171,4 @@ def run(
     for name, shown in expected.items():
         shown["mistakes"] = bundle.known_mistakes(shown, known[name], str(seed))
         shown.pop("plain", None)
-    return Reference(notebook, kits, _with_shares(kits, expected), calls)
+    return Reference(notebook, kits, _with_shares(kits, expected), calls, needed)

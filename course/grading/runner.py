@@ -20,6 +20,7 @@ from course.grading import compare
 from course.grading.bundle import Bundle
 from course.grading.compare import Heard
 from course.grading.judge import Hear
+from course.grading.reach import LAYERS
 from course.learner.package import VARIABLE
 from course.sandbox import outside
 from course.sandbox.outside import Limits, SandboxError
@@ -37,7 +38,9 @@ class Task:
     `names` are what the check takes from the learner; `parts` are those that it is about, of which `only` some are
     theirs if it names some.
     `packages`, `setup` and `shared` (the mytorch of the setup) are the same for tasks that share a process; `package`
-    is the mytorch of this one, if it is another. With `reveal` secret values are shown: of the course's own answers.
+    is the mytorch of this one, if it is another. Of what could do an exercise, the answer can reach what is `needed`,
+    or all of it if that is None. Of the course's own answers, `reveal` shows secret values, and `record` tells what
+    they use.
     """
 
     exercise: str
@@ -50,7 +53,9 @@ class Task:
     setup: tuple[str, ...]
     shared: Files
     package: Files | None
+    needed: tuple[str, ...] | None = None
     reveal: bool = False
+    record: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,8 @@ class Started:
             "parts": task.parts,
             "only": task.only,
             "reveal": task.reveal,
+            "needed": task.needed,
+            "record": task.record,
         }
         self.send({"nonce": nonce, **about})
         solution = self.phase("solution", nonce, deadline, hear, None)
@@ -207,6 +214,7 @@ def started(task: Task, seed: int, limits: Limits, stop: threading.Event) -> Ite
         running = Started(process, limits, stop)
         first = {
             "setup": task.setup,
+            "loaded": [LAYERS] if (task.packages / LAYERS.replace(".", "/")).is_dir() else [],
             "package": task.shared,
             "refused": [name for name in REFUSED if not (task.packages / name).is_dir()],
             "limits": process.limits,

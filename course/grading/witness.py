@@ -4,7 +4,7 @@ import functools
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any
@@ -22,10 +22,15 @@ class Witness:
     be reached from a value counts as that value, and the check uses the value itself.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, record: Callable[[FrameType, str, Any], None] | None = None) -> None:
+        """
+        Args:
+            record: another profile function, which sees all that is called.
+        """
         self.called: bool | None = False
         """Whether one was called; None if that was not seen, but there is one that cannot be watched."""
         self._codes: dict[int, CodeType] = {}
+        self._record = record
 
     def watch(self, value: Any, scope: dict[str, Any]) -> None:
         """Watch the functions of a value that were defined in `scope`; if it can be called, all of its functions.
@@ -61,9 +66,12 @@ class Witness:
         return bool(found)
 
     def _see(self, frame: FrameType, event: str, argument: Any) -> None:
+        if self._record is not None:
+            self._record(frame, event, argument)
         if event == "call" and id(frame.f_code) in self._codes:
             self.called = True
-            self._stop()
+            if self._record is None:
+                self._stop()
 
     def _stop(self) -> None:
         sys.setprofile(None)

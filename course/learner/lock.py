@@ -57,7 +57,7 @@ def locked(original: Any, target: str) -> Iterator[None]:
                 held.locks += 1
                 functions.append(function)
                 if held.locks == 1:
-                    function.__code__ = _raising(code, target)
+                    function.__code__ = raising(code, f"{target}: {MESSAGE}")
         yield
     finally:
         with _working():
@@ -124,20 +124,30 @@ def _code(function: FunctionType) -> CodeType:
     return _held[function].code if function in _held else function.__code__
 
 
-def _raising(code: CodeType, target: str) -> CodeType:
-    """A code that takes any arguments and raises, with as many free variables as `code`, as a function demands."""
-    names = [f"free{number}" for number in range(len(code.co_freevars))]
+def raising(code: CodeType, message: str) -> CodeType:
+    """A code that takes any arguments and raises, to take the place of `code` in a function."""
+    template = _template(len(code.co_freevars))
+    return template.replace(co_consts=tuple(message if each == _MESSAGE else each for each in template.co_consts))
+
+
+_MESSAGE = "the message"
+
+
+@functools.cache
+def _template(free: int) -> CodeType:
+    """A code that raises, with as many free variables as a function demands."""
+    names = [f"free{number}" for number in range(free)]
     text = f"""
 def around({", ".join(names)}):
     def original(*_, **__):
-        raise RuntimeError({f"{target}: {MESSAGE}"!r})
+        raise RuntimeError({_MESSAGE!r})
         ({"".join(f"{name}, " for name in names)})
     return original
 """
     scope: dict[str, Any] = {}
     exec(compile(text, __file__, "exec"), scope)
-    raising: CodeType = scope["around"](*names).__code__
-    return raising
+    code: CodeType = scope["around"](*names).__code__
+    return code
 
 
 @functools.cache

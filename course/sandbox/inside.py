@@ -3,13 +3,14 @@
 Commands come by standard input and results leave by standard output, a line of JSON each, before anything of the
 learner's runs. Then both are moved to descriptors that no program started here inherits, and what is printed is lost.
 
-Its first command is `{"setup", "package", "refused", "limits", "scratch", "alone"}`; then one comes for each exercise:
-`{"nonce", "solution", "check", "names", "package", "parts", "only", "reveal"}`. It answers each with `{"nonce",
-"phase", "error", "called", "shown"}`. The phases of an exercise are "solution", "check" and "ended"; "setup" comes
-before the first.
+Its first command is `{"setup", "loaded", "package", "refused", "limits", "scratch", "alone"}`; then one comes for each
+exercise: `{"nonce", "solution", "check", "names", "package", "parts", "only", "reveal", "needed", "record"}`. It
+answers each with `{"nonce", "phase", "error", "called", "shown", "used"}`. The phases of an exercise are "solution",
+"check" and "ended"; "setup" comes before the first.
 """
 
 import contextlib
+import importlib
 import json
 import os
 import shutil
@@ -24,6 +25,7 @@ from traitlets.config import Config
 
 from course import check
 from course.authoring import assemble
+from course.grading.reach import Reach, Record
 from course.grading.witness import Witness
 from course.learner import package
 from course.learner.guard import Guard
@@ -55,10 +57,13 @@ def main() -> None:
     confine.hide()  # what forks from this process cannot look into it
     _refuse(first["refused"])
     _offer(first["package"])
+    reach = Reach()
     shell = _shell()
     error = ""
     for text in first["setup"]:
         error = error or _run(shell, text)
+    for name in first["loaded"]:
+        importlib.import_module(name)
     guard = Guard(shell.user_ns)
     _silence()
     send(nonce="", phase="setup", error=error)
@@ -67,20 +72,20 @@ def main() -> None:
         if job["parts"]:
             assemble.compiled(first["package"])  # here, so that each fork has it
         if not hasattr(os, "fork"):  # Windows: the judge starts a process for each exercise
-            _exercise(job, first["setup"], shell, guard, send)
+            _exercise(job, first["setup"], shell, guard, reach, send)
             os._exit(0)
         child = os.fork()
         if child == 0:
             commands.close()
             with contextlib.suppress(BaseException):
-                _exercise(job, first["setup"], shell, guard, send)
+                _exercise(job, first["setup"], shell, guard, reach, send)
             os._exit(0)
         os.waitpid(child, 0)
         _clean(child, first["scratch"], first["alone"])
         send(nonce=job["nonce"], phase="ended")
 
 
-def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard, send: Send) -> None:
+def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard, reach: Reach, send: Send) -> None:
     """Run the learner's cell and then the check, on names that the learner's code did not reach."""
     if hasattr(os, "setsid"):
         os.setsid()
@@ -89,11 +94,15 @@ def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard,
     _offer(job["package"])
     guard = Guard(guard.names)
     flags, compiled = shell.compile.flags, compile
+    if job["needed"] is not None:
+        reach.restrict(job["needed"])
+    record = Record(reach) if job["record"] else None
     if job["parts"]:
         shell.user_ns["__builtins__"] = Names(job["parts"], lambda: job["package"])
+    sys.setprofile(record)
     send(nonce=job["nonce"], phase="solution", error=_run(shell, job["solution"]))
     guard.restore()
-    witness, space = Witness(), shell.user_ns
+    witness, space = Witness(record), shell.user_ns
     found = {name: space[name] for name in job["names"] if name in space}
     for value in found.values():
         witness.watch(value, space)
@@ -107,7 +116,14 @@ def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard,
             exec(code, guard.names | found)
     except BaseException as raised:
         error = _message(raised)
-    send(nonce=job["nonce"], phase="check", error=error, called=witness.called, shown=shown[:2])
+    send(
+        nonce=job["nonce"],
+        phase="check",
+        error=error,
+        called=witness.called,
+        shown=shown[:2],
+        used=record.units() if record else [],
+    )
 
 
 def _take_over() -> tuple[Any, Send]:

@@ -426,7 +426,7 @@ def reference(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Refer
     """One whose checks should show `SHOWN`, and call what the learner writes."""
     notebook = nbformat.read(course.solutions / f"{CHAPTER}.ipynb", as_version=4)
     kits = Kits(tmp_path_factory.mktemp("kits"), course, notebook)
-    return Reference(notebook, kits, dict.fromkeys(NAMES, SHOWN), {*NAMES})
+    return Reference(notebook, kits, dict.fromkeys(NAMES, SHOWN), {*NAMES}, {})
 
 
 @pytest.mark.parametrize(
