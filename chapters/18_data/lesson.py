@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Data
-# After this chapter your own library loads data as PyTorch does: it shuffles in PyTorch's order, makes batches of
-# nested samples, and loads them ahead while the model works. You'll be able to say what a worker process changes, and
-# why a GPU waits.
+# After this chapter your own library loads data in PyTorch's order: it shuffles with the same random numbers, makes batches of
+# nested samples, and loads them ahead while the model works. You will be able to explain what a worker process changes, and why a
+# GPU waits for data.
 
 # %% hidden=true
 from course import lesson
@@ -11,7 +11,7 @@ mytorch = lesson.mytorch(18)  # your library as of this chapter, using your code
 
 # %% [markdown] tags=["short"]
 # ## A pass that changes your random numbers
-# This loader doesn't shuffle. Which numbers does `rand(2)` give after a pass over it?
+# Here is a loader that doesn't shuffle. Do you get the same numbers from `rand(2)` after a pass over it as you would without one?
 
 # %% tags=["proof-base-seed"]
 import minitorch as torch
@@ -28,13 +28,13 @@ print("no pass:", numbers_after(0), " one pass:", numbers_after(1))
 print("one pass, generator of its own:", numbers_after(1, generator=torch.Generator()))
 
 # %% [markdown] tags=["short"]
-# Each `iter(loader)` draws a number from the default generator, the seed for worker processes, even when there are none. So a
-# validation pass that you add changes the rest of your training run, dropout included. A loader with a `generator` of its own
-# draws from that one, and persistent workers keep the seed of their first pass.
+# You don't. Each `iter(loader)` draws a base seed for its workers from the default generator, even if there are no workers. So a
+# validation pass that you add to a script changes the rest of the training run, dropout included. A loader that has a `generator` of
+# its own draws the seed from that one instead. A loader with persistent workers keeps the base seed of its first pass.
 #
 # ## The smallest loader
-# A dataset answers two questions: `len(dataset)` and `dataset[i]`. A loader needs an order, cuts it into pieces, and stacks
-# the samples of each piece:
+# A map-style dataset offers two operations, `len(dataset)` and `dataset[i]`. A loader takes an order of the indices, splits it into
+# batches, and stacks the samples of each batch:
 
 
 # %% tags=["proof-toy"]
@@ -49,11 +49,13 @@ print([batch.tolist() for batch in batches(numbers, 3, torch.randperm(7))])
 print("the dataset:", numbers.tolist())
 
 # %% [markdown]
-# Only the indices were shuffled; the data stay where they are. The last batch is shorter.
+# Only the indices were shuffled, while the data stayed where they are. The last batch is shorter because 7 isn't a multiple of 3;
+# `drop_last=True` would drop it.
 #
-# ### Break it
-# Samples of different lengths don't stack. And when two workers share the work, batches may be ready in
-# another order than the one you asked for:
+# ### Break it: ragged samples and slow samples
+# Samples of different lengths can't be stacked, and a slow sample causes a second problem once **workers** share the loading. A worker
+# is a helper process that fetches whole batches. PyTorch deals the batches out in turn, so that with two workers batch `n` goes to worker
+# `n % 2`. In what order are four batches ready if the first one takes 50 ms and the others 10?
 
 # %% tags=["proof-break"]
 from course import check, pictures
@@ -61,25 +63,28 @@ from course import check, pictures
 print(check.error(next, batches([torch.ones(3), torch.ones(1)], 2, torch.arange(2))))
 free, ready = [0, 0], {}
 for number, milliseconds in enumerate([50, 10, 10, 10]):
-    worker = free.index(min(free))  # whoever is free takes the next batch
-    ready[number] = free[worker] = free[worker] + milliseconds
+    free[number % 2] += milliseconds  # the worker fetches its batches one after the other
+    ready[number] = free[number % 2]
 print("ready in this order:", sorted(ready, key=ready.get))
 
 # %% [markdown]
-# So a loader needs three parts: a **sampler** that gives the order, a **collate** function that makes a batch out of
-# samples, and, with workers, something that puts batches back in order. Read the picture from the top: the sampler's batches of
-# indices become tasks, workers fetch them, and the results wait until it is their turn.
+# Batch 2 is late as well, because it waits behind batch 0 in the queue of worker 0. A loader therefore needs three parts: a **sampler**
+# that chooses the order, a **collate function** that makes a batch out of samples, and, if there are workers, a buffer that puts the
+# batches back in order. Read the picture from the top. The batch sampler's lists of indices are dealt out to one *index queue* per
+# worker, and all workers put their batches into one result queue.
 
 # %%
-flow = {"your loop": ["batches in order"], "batches in order": ["results"], "results": ["worker 0", "worker 1"]}
-flow |= {"worker 0": ["tasks"], "worker 1": ["tasks"], "tasks": ["batch sampler"], "batch sampler": ["sampler"]}
-pictures.graph("your loop", children=lambda name: [(each, "") for each in flow.get(name, [])], label=str)
+flow = {"your loop": ["reorder buffer"], "reorder buffer": ["result queue"], "result queue": ["worker 0", "worker 1"]}
+flow |= {f"worker {n}": [f"index queue {n}"] for n in range(2)}
+flow |= {f"index queue {n}": ["batch sampler"] for n in range(2)} | {"batch sampler": ["sampler"]}
+about = "The batch sampler feeds an index queue for each worker; the workers share a result queue."
+pictures.graph("your loop", children=lambda name: [(each, "") for each in flow.get(name, [])], label=str, alt=about)
 
 # %% [markdown] given="mytorch.utils.data.sampler:draw_seed"
 # ## Samplers
-# A sampler is an object that gives indices when you iterate over it. `RandomSampler` gives a permutation. Without a
-# generator, it draws a seed from the default one and makes a generator with it, so a pass takes one more
-# number from the default stream. `mytorch` draws that number as PyTorch does:
+# A sampler is an iterable of indices. `RandomSampler` yields a permutation. Unless it was given a generator, it draws a seed from the
+# default generator and makes a new generator with it, so each pass takes one more number from the default stream. `mytorch` draws that
+# number as PyTorch does, and therefore shuffles in the same order:
 
 # %% tags=["proof-order"]
 for library in (torch, mytorch):
@@ -88,11 +93,11 @@ for library in (torch, mytorch):
     print([batch.tolist() for batch in loader], len(loader))
 
 # %% [markdown]
-# `BatchSampler` cuts any iterable of indices into lists. You write both in exercise 2.
+# `BatchSampler` groups the indices of any other sampler into lists. You write both in exercise 2.
 #
-# ### Rare classes
-# A sampler may choose as well. One sample in twenty belongs to the rare class. `WeightedRandomSampler` draws samples by
-# weight, with replacement:
+# ### Class imbalance and `WeightedRandomSampler`
+# A sampler may also choose which samples to draw. In the next cell one sample in twenty belongs to the rare class, and
+# `WeightedRandomSampler` draws with replacement, with probabilities proportional to the weights:
 
 # %% tags=["proof-imbalance"]
 mydata = mytorch.utils.data
@@ -104,22 +109,22 @@ for name, sampler in samplers.items():
     chosen = list(mydata.BatchSampler(sampler, 20, drop_last=False))
     left = 2000 - len({index for batch in chosen for index in batch})
     empty = sum(not any(labels[index] for index in batch) for batch in chosen)
-    print(f"{name}: {empty} of 100 batches have no rare sample, {left} samples are left out")
+    print(f"{name}: {empty} of 100 batches have no rare sample, {left} samples are never drawn")
 
 # %% [markdown]
 # **Interview · Imbalanced classes: a sampler, or weights in the loss?**
 #
-# - *Thirty seconds:* Both can give each class the same influence on average. The sampler puts rare samples into nearly every batch; weights
-#   can't, when a batch has none, and they make those steps large in which one appears.
-# - *Longer:* The sampler repeats rare samples many times an epoch, so they are memorized sooner, and leaves out many common
-#   ones.
-# - *They ask next:* And for validation? Neither. Measure on the real distribution; the model's probabilities now
-#   belong to the balanced one.
+# - *Thirty seconds:* Both can give each class the same influence on average. A sampler puts rare samples into nearly every batch. Weights
+#   in the loss can't help when a batch has no rare sample, and they make the steps in which one appears large.
+# - *Longer:* The sampler repeats each rare sample many times an epoch, so the model memorizes it sooner, and in an epoch it never draws
+#   many of the common samples.
+# - *They ask next:* Do you rebalance the validation set as well? No, you measure on the real distribution. The model's probabilities are
+#   then calibrated for the balanced distribution, so you have to correct them.
 # - *The trap:* Using both at once. The rare class then counts about twenty times too much.
 # - *Proof:* `proof-imbalance`.
 #
 # ## From samples to a batch
-# A sample is rarely a single tensor. `default_collate` keeps its structure and makes batches part by part:
+# A sample is rarely a single tensor. `default_collate` keeps the structure of the sample and makes a batch of each part:
 
 # %% tags=["proof-collate"]
 sample = {"image": mytorch.ones(2, 3), "label": 3, "weight": 0.5, "name": "a.png", "box": (1, 2)}
@@ -128,129 +133,216 @@ for key, value in mydata.default_collate([sample, sample]).items():
 print(repr(check.error(mydata.default_collate, [None, None])))
 
 # %% [markdown]
-# Numbers become tensors. Python's floats become float64, and a model in float32 then raises an error. Plain tuples come
-# back as lists. The most common dataset needs no class of your own: sample `i` of a `TensorDataset` is row `i` of each tensor. What
-# happens if a transform works in place?
+# Numbers become tensors. Python floats become float64, so a float32 model that gets such a batch as its input raises an error, and plain
+# tuples come back as lists. Where `mytorch` makes a dict of any mapping and a list of any sequence, PyTorch tries to keep the type: an
+# `OrderedDict` stays an `OrderedDict`.
+#
+# The most common dataset needs no class of your own, because `TensorDataset` returns row `i` of each of its tensors. What happens if a
+# transform then works in place?
 
 # %% tags=["proof-view"]
-dataset = mydata.TensorDataset(mytorch.tensor([[8.0, 16.0], [2.0, 4.0]]), mytorch.tensor([0, 1]))
+rows, classes = torch.tensor([[8.0, 16.0], [2.0, 4.0]]), torch.tensor([0, 1])
+dataset = torch.utils.data.TensorDataset(rows, classes)
 for epoch in range(3):
     image, label = dataset[0]
     image.div_(2)
     print(f"epoch {epoch}: {image.tolist()}", end="  ")
-next(iter(mydata.DataLoader(dataset, batch_size=2)))[0].zero_()
-print("\nafter a write into a batch:", dataset[0][0].tolist())
+for size in (2, None):
+    next(iter(torch.utils.data.DataLoader(dataset, batch_size=size)))[0].zero_()
+    print(f"\nafter a write into what batch_size={size} gives: {rows.tolist()}", end="")
 
 # %% [markdown]
-# A sample is a view, so each epoch halves the data once more. A batch is a copy, because stacking copies. With
-# `batch_size=None` nothing is stacked, and you get the views themselves.
+# A sample is a view of the stored tensor, so each epoch halves the data once more, while a batch is a copy because stacking copies. With
+# `batch_size=None` PyTorch doesn't stack at all, and your loop receives the views themselves; `mytorch` doesn't have that option.
 #
-# ### Ragged samples
-# Sentences differ in length. A `collate_fn` of your own can pad them, sort them into batches of similar lengths, or
-# **pack** several into one row. How much of each batch is padding?
+# ### Variable lengths: padding, buckets and packing
+# Sentences differ in length, and a `collate_fn` of your own can *pad* them to the longest sentence of the batch. Less padding is needed if
+# a batch holds sentences of similar lengths, and almost none if several sentences are *packed* into one row:
 
 # %% tags=["proof-padding"]
 import numpy as np
 
-lengths = np.random.default_rng(0).geometric(1 / 30, size=512).clip(1, 128)
-
-
-packed = []  # rows of 128 places, each a list of lengths; a sentence goes into the first row with room
+lengths = np.random.default_rng(0).geometric(1 / 30, size=512).clip(1, 128)  # in random order
+packed = []  # rows of 128 tokens, each a list of lengths; a sentence goes into the first row that has room for it
 for length in lengths.tolist():
     row = next((row for row in packed if sum(row) + length <= 128), None)
-    packed.append([length]) if row is None else row.append(length)
-shares = {"packed": 1 - lengths.sum() / (128 * len(packed))}
-for name, each in {"shuffled": lengths, "sorted by length": np.sort(lengths)}.items():
-    shares[name] = 1 - each.sum() / (16 * each.reshape(-1, 16).max(1).sum())
-print("padding:", {name: f"{share:.0%}" for name, share in shares.items()})
+    if row is None:
+        packed.append(row := [])
+    row.append(length)
+orders = {"shuffled": lengths, "buckets of 128": np.sort(lengths.reshape(4, 128)), "sorted": np.sort(lengths)}
+for name, order in orders.items():
+    share = 1 - lengths.sum() / (16 * order.reshape(-1, 16).max(1).sum())  # batches of 16, padded to their longest
+    print(f"{name}: {share:.0%} padding", end=", ")
+print(f"packed: {1 - lengths.sum() / (128 * len(packed)):.0%}")
+print("cu_seqlens of the first packed row:", [0, *np.cumsum(packed[0]).tolist()])
 
 
 # %%
-def bars(rows, xlabel, alt, limit=None):
-    """Rows of bars: a name, and for each its (start, length) pairs and its role."""
+def bars(rows, xlabel, alt, limit):
+    """Rows of bars: for each name a list of (start, length, role)."""
     ax = pictures.axes(6.4, 0.9 + 0.25 * len(rows))
-    for place, (spans, role) in enumerate(rows.values()):
-        ax.broken_barh(spans, (place - 0.4, 0.8), color=pictures.COLOURS[role], edgecolor="white")
+    for place, spans in enumerate(rows.values()):
+        for start, length, role in spans:
+            ax.broken_barh([(start, length)], (place - 0.4, 0.8), color=pictures.COLOURS[role], edgecolor="white")
     ax.set(yticks=range(len(rows)), yticklabels=rows, xlabel=xlabel, xlim=(0, limit), ylim=(len(rows) - 0.4, -0.6))
     return pictures.publish(ax, alt=alt)
 
 
-drawn = {f"padded {n}": ([(0, length)], "saved") for n, length in enumerate(lengths[:5].tolist())}
-drawn |= {f"packed {n}": (list(zip(np.cumsum([0, *packed[n]]), packed[n], strict=False)), "data") for n in range(5)}
-bars(drawn, "tokens", "Padded rows hold one sentence each and are mostly empty; packed rows are nearly full.", 128)
+longest = int(lengths[:16].max())
+drawn = {f"padded {n}": [(0, lengths[n], "data"), (lengths[n], longest - lengths[n], "saved")] for n in range(5)}
+for n in range(5):
+    drawn[f"packed {n}"] = [(sum(packed[n][:k]), length, "data") for k, length in enumerate(packed[n])]
+bars(drawn, "tokens (light: padding)", "Padded rows are mostly padding; packed rows are nearly full.", 128)
 
 # %% [markdown] tags=["short"]
-# Packing needs a mask, so that no token sees a neighbouring sentence, and positions that start again at 0 in each sentence. You
-# write it in exercise 5.
+# Fully sorted batches waste little, but they are the same in every epoch and run from short to long. *Buckets* are the usual compromise:
+# shuffle, sort within buckets of some batches, and shuffle the batches. Packed rows need positions that restart at 0 in each sentence,
+# and attention must not cross a boundary. A mask of $L \times L$ entries can express that; you write one in exercise 5. Kernels for
+# variable lengths take the boundaries alone, as cumulative lengths (`cu_seqlens`); in PyTorch these are `varlen_attn`, FlexAttention's
+# block masks and nested tensors.
 #
 # **Interview · When do you write a `collate_fn`?**
 #
-# - *Thirty seconds:* When samples don't stack: different lengths, different numbers of boxes, objects that aren't numbers. It gets the list of
-#   samples and returns whatever your loop wants.
-# - *Longer:* Pad to the longest of the *batch*, and return lengths or a mask. Batches of similar lengths waste less, packing
-#   least.
-# - *They ask next:* Where does it run? In the worker, so it should return CPU tensors, and with spawned workers it can't be a lambda.
-# - *The trap:* Padding each sample in `__getitem__` to the longest of the dataset.
-# - *Proof:* `proof-break`, `proof-padding`; where it runs: `proof-workers`.
+# - *Thirty seconds:* You need one when samples don't stack: sequences of different lengths, images with different numbers of boxes, or
+#   objects that aren't numbers. It receives the list of samples and returns the batch that your loop expects.
+# - *Longer:* Pad to the longest sample of the *batch*, and return the lengths or a mask too. Batches of similar lengths waste less, and
+#   packing wastes the least.
+# - *They ask next:* Where does it run? It runs in the worker, so it should return CPU tensors. Spawned workers get it by pickle, so it
+#   can't be a lambda.
+# - *The trap:* Padding each sample in `__getitem__` to the longest sample of the dataset.
+# - *Proof:* `proof-break`, `proof-padding`; the lambda: `proof-workers`.
+#
+# ## Worker processes
+# Standard builds of Python run the bytecode of one thread at a time, so threads only help where loading waits for a disk or runs C code
+# that releases the lock. PyTorch therefore starts processes. [turns.py](files/turns.py) shows how two of them share eight samples
+# when sample 0 is slow, and how many batches are requested ahead. It prints the same lines if you run it on PyTorch (`turns.py torch`).
+
+# %% tags=["proof-turns"]
+import subprocess
+import sys
+
+
+def run(script):
+    print(subprocess.run([sys.executable, script], stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+
+run("files/turns.py")
+
+# %% [markdown] tags=["short"]
+# The first runs show **head-of-line blocking**: sample 2 sits behind sample 0 in the queue of worker 0, and your loop waits for sample 0,
+# so worker 1 finishes what it was given and idles. With `in_order=False` the loop takes the batches as they arrive, and a worker that
+# has returned one gets the next. The price is an order that depends on timing. The last two lines show that `num_workers *
+# prefetch_factor` batches are requested at once, and one more whenever your loop receives one.
+#
+# **Interview · `next(iter(loader))` with four workers: what happens?**
+#
+# - *Thirty seconds:* Four processes start, and eight batches are requested, two for each worker. You get the first batch, and a ninth is
+#   requested. Then the iterator is dropped, and the workers are stopped.
+# - *Longer:* The call also draws a base seed, so the default generator moves on.
+# - *They ask next:* How do you look at a batch cheaply? Call `loader.collate_fn([dataset[0], dataset[1]])`, or use a loader without
+#   workers.
+# - *The trap:* Calling `next(iter(loader))` in a loop, where each call begins a new pass.
+# - *Proof:* `proof-turns`; the seed: `proof-base-seed`.
+#
+# ### fork, spawn and forkserver
+# `fork` copies the running process. `spawn` starts a new Python that imports your program, and everything sent to it is pickled.
+# `forkserver` forks from a clean server process, and pickles as well. Windows and macOS spawn; Linux used to fork, and uses
+# `forkserver` from Python 3.14 on. [workers.py](files/workers.py) compares the first two:
+
+# %% tags=["proof-workers"]
+run("files/workers.py")
+
+# %% [markdown]
+# A worker has its own copy of the dataset, so what it adds to `self.seen` never reaches your program. A spawned worker doesn't see what
+# the program changed after its import, while a forked one does.
+#
+# **Seeds.** A common myth says that NumPy's random numbers repeat in the workers. They did, years ago. Today PyTorch seeds `random`,
+# `np.random` and `torch` from the base seed and the worker's number when the worker starts, which is once per pass unless the workers
+# are persistent. A generator that belongs to the *dataset* is copied with it, though. It repeats in each worker, and also in
+# each epoch if the workers aren't persistent. You fix one in exercise 6. If you pass a `worker_init_fn`, each worker calls it with its
+# number before it fetches anything, so it is the place to open files and database connections.
+#
+# **Memory.** Forked workers share your memory until somebody writes to it. Python writes a reference count whenever it touches an
+# object, so the pages of a long list of strings are copied one by one. On PyTorch 2.13 and Linux, a worker that read a list of a million
+# strings grew from 10 to 118 MiB, and stayed at 10 when the same strings were in one NumPy array.
+#
+# **Containers.** Batches travel through shared memory, which is `/dev/shm` on Linux. Docker gives it 64 MB by default, and a worker that
+# runs out of it dies of a *bus error*; start the container with `--shm-size=8g` or `--ipc=host`.
+#
+# **CUDA.** If your program has used the GPU, a forked worker that touches it raises "Cannot re-initialize CUDA in forked subprocess". So
+# let workers return CPU tensors, and move them to the GPU in the loop.
+#
+# **Interview · Map-style or iterable, and what do workers change?**
+#
+# - *Thirty seconds:* A map-style dataset has `__getitem__` and `__len__`, so the main process can shuffle and deals the indices out to the
+#   workers. An iterable dataset is a stream. Each worker gets a copy and yields all of it, unless you divide it with `get_worker_info()`.
+# - *Longer:* Take a stream for logs, sockets, or archives that are read in sequence. Shuffling a stream takes a buffer: you fill it,
+#   yield a random element, and put the next sample in its place. Large datasets are stored as *shards* (WebDataset, MDS), files that are
+#   shuffled as a whole and read in sequence.
+# - *They ask next:* Where do you open the file? In the worker, at first use or in `worker_init_fn`, because an open file can't be sent to
+#   a spawned process, and forked processes would share its position.
+# - *The trap:* Counting or caching in `self`, although each worker has a copy of its own.
+# - *Proof:* `proof-workers`.
 #
 # ## Loading ahead
-# Suppose that loading a batch takes 30 ms, and a training step on the GPU takes 10. If the loop does one after the other, the
-# GPU is idle most of the time. Workers load ahead, each up to `prefetch_factor` batches:
+# Suppose that loading a batch takes 30 ms and a training step on the GPU takes 10. A loop that does one after the other leaves the GPU
+# idle for three quarters of the time. Workers load ahead, up to `prefetch_factor` batches each:
 
 
 # %% tags=["proof-busy"]
-def simulate(workers, load=30, step=10, factor=2, count=40):
-    """For each batch: its worker, when loading begins and ends, and when its step begins (ms)."""
-    free, plan, done = [0] * max(workers, 1), [], 0
+def simulate(workers, slow=0, load=30, step=10, factor=2, count=40):
+    """When each batch begins to load and when its step begins (ms). Batch 4 takes `slow` ms longer to load."""
+    free, loads, steps, done = [0] * workers, [], [], 0
     for n in range(count):
-        worker = free.index(min(free))
-        asked = done if workers == 0 else 0 if n < workers * factor else plan[n - workers * factor][3]
-        begin = max(free[worker], asked)
-        free[worker] = begin + load
-        start = max(done, free[worker])
-        done = start + step
-        plan.append((worker, begin, free[worker], start))
-    return plan
+        requested = steps[n - workers * factor] if n >= workers * factor else 0  # when an earlier batch was handed out
+        begin = max(free[n % workers], requested)
+        free[n % workers] = begin + load + (slow if n == 4 else 0)
+        loads.append((begin, free[n % workers] - begin))
+        steps.append(max(done, free[n % workers]))
+        done = steps[-1] + step
+    return loads, steps
 
 
-print("the GPU is busy:", {workers: f"{400 / (simulate(workers)[-1][3] + 10):.0%}" for workers in range(7)})
+busy = {workers: 40 * 10 / (simulate(workers)[1][-1] + 10) for workers in range(1, 7)}
+print("the GPU is busy:", {workers: f"{share:.0%}" for workers, share in busy.items()})
 
 
-def timeline(workers):
-    plan = simulate(workers, count=10)
-    rows = {"GPU": ([(start, 10) for *_, start in plan], "result")}
+def timeline(workers, slow):
+    loads, steps = simulate(workers, slow, count=12)
+    rows = {"GPU": [(start, 10, "result") for start in steps]}
     for n in range(workers):
-        rows[f"worker {n}"] = [(begin, end - begin) for worker, begin, end, _ in plan if worker == n], "data"
-    return bars(rows, "time (ms)", f"{workers} workers: ten batches are done after {plan[-1][3] + 10} ms.", 400)
+        rows[f"worker {n}"] = [(begin, length, "data") for begin, length in loads[n::workers]]
+    alt = f"{workers} workers, batch 4 slower by {slow} ms: twelve batches are done after {steps[-1] + 10} ms."
+    return bars(rows, "time (ms)", alt, 420)
 
 
-pictures.slider(timeline, start={"workers": 2}, workers=[1, 2, 3, 4])
+pictures.slider(timeline, start={"workers": 2, "slow": 0}, workers=[1, 2, 3, 4], slow=[0, 100])
 
 # %% [markdown]
-# ### Myth · "More workers are faster"
-# More workers help until loading keeps up with the steps, here with `30 / 10 = 3` of them. After that, another worker costs
-# memory, and the GPU isn't any busier.
+# ### Are more workers faster?
+# More workers help until loading keeps up with the steps, which here takes `30 / 10 = 3` of them. Beyond that, another worker costs
+# memory, and the GPU isn't any busier. Set `slow` to 100 to see one late batch stop the whole line.
 #
 # **Interview · Your GPU is 40 % busy. Is it the loader?**
 #
-# - *Thirty seconds:* Replace the loader by one batch that you reuse. If you then get more steps a second, the loader is
-#   the bottleneck. Or time `next(iterator)` and the step separately.
-# - *Longer:* You need about as many workers as the load time divided by the step time. If the first batches of an epoch are slow, workers are being
-#   started: `persistent_workers=True`.
-# - *They ask next:* What else could it be? Steps that wait, such as `loss.item()`, many small kernels, or copies from pageable memory.
-# - *The trap:* Timing the step without `synchronize`: the wait shows up in whatever line reads a value
+# - *Thirty seconds:* Replace the loader by one batch that you reuse. If you then get more steps a second, the loader is the
+#   bottleneck. You can also time `next(iterator)` and the step separately.
+# - *Longer:* You need about as many workers as the load time divided by the step time, as long as the disk and the cores keep up. If the
+#   first batches of each epoch are slow, workers are being started, and `persistent_workers=True` keeps them.
+# - *They ask next:* What else could it be? Steps that wait, such as a `loss.item()` in each, many small kernels, or copies from pageable
+#   memory. Periodic stalls point to a slow sample that holds up the line.
+# - *The trap:* Timing the step without `synchronize`. The wait then shows up in whichever line reads a value
 #   ([chapter 05](05_devices.ipynb)).
 # - *Proof:* `proof-busy`, on a model.
 #
 # %% [markdown] given="mytorch.utils.data.prefetch:Prefetcher"
-# ### In `mytorch`
-# The workers of `mytorch` are threads. They take numbered tasks from one queue and put results into another; `arrived` holds
-# what came too early. A queue that grew without limit would load the whole dataset into memory, so a new task is asked for only
-# when a batch is given out.
+# ### In `mytorch`: threads and one shared queue
+# `mytorch` simplifies this. Its workers are threads, and they take numbered tasks from a single queue, so whichever is free fetches the
+# next batch, and batches that come too early wait in `arrived`. A queue without a limit would load the whole dataset into memory, so a new
+# task is requested only when a batch has been given out.
 
 # %% tags=["proof-prefetch"]
 import threading
-
 
 finished, may_go = [], threading.Event()
 
@@ -272,97 +364,54 @@ given = [next(iterator).item() for _ in range(6)]
 print("first finished:", finished[:3], " given:", given, " then:", repr(check.error(next, iterator)))
 
 # %% [markdown]
-# Batches come in order, and an error comes in its turn, in the loop that can handle it. How far ahead does the loader run?
-
-# %% tags=["proof-ahead"]
-from operator import length_hint
-
-for workers, factor in ((4, 2), (2, 3)):
-    tasks = iter([[n] for n in range(100)])
-    loader = mydata.DataLoader(range(100), batch_sampler=tasks, num_workers=workers, prefetch_factor=factor)
-    iterator, left = iter(loader), length_hint(tasks)
-    next(iterator)
-    print(f"{workers} workers, prefetch_factor {factor}: {100 - left} tasks, after next() {100 - length_hint(tasks)}")
-
-# %% [markdown] tags=["short"]
-# **Interview · `next(iter(loader))` with four workers: what happens?**
+# The other thread fetched 1, 2 and 3 while sample 0 was slow; in PyTorch, sample 2 would have waited behind it. The
+# batches are given in order all the same, and an error, too, comes in its turn and is raised in your loop, which can handle it.
 #
-# - *Thirty seconds:* Four processes start, eight batches are asked for, you get one, and a ninth is asked for. Then the
-#   iterator is dropped, and the workers are stopped.
-# - *Longer:* It also draws a base seed, so the default generator moves on.
-# - *They ask next:* How do you look at a batch cheaply? `loader.collate_fn([dataset[0], dataset[1]])`, or a loader without
-#   workers.
-# - *The trap:* `next(iter(loader))` in a loop. Each call begins a new pass.
-# - *Proof:* `proof-ahead`; the seed: `proof-base-seed`.
-#
-# ## Worker processes
-# The usual builds of Python run the bytecode of one thread at a time. So threads help where loading waits for a disk, or runs C
-# code that lets other threads go on. PyTorch uses processes instead. [workers.py](files/workers.py) starts two, first with
-# `spawn`, a new Python that imports your program, then with `fork`, a copy of the running process:
-
-# %% tags=["proof-workers"]
-import subprocess
-import sys
-
-print(subprocess.run([sys.executable, "files/workers.py"], stdout=subprocess.PIPE, text=True, check=True).stdout)
-
-# %% [markdown]
-# A worker has its own copy of the dataset, so what it adds to `self.seen` doesn't come back to your program. A spawned one
-# doesn't see what the program changed after its import; a forked one does. Everything sent to a spawned one must be pickled.
-#
-# ### Myth · "NumPy's random numbers repeat in the workers"
-# They did, years ago. Today `random`, `np.random` and `torch` are seeded for each worker and epoch. But a generator that
-# belongs to the dataset is copied with it. It gives the same numbers in each worker, and in each epoch too, unless the workers
-# are persistent. You repair one in exercise 6.
-#
-# **Interview · Map-style or iterable, and what do workers change?**
-#
-# - *Thirty seconds:* Map-style has `__getitem__` and `__len__`, so the main process can shuffle, and divides indices among workers. Iterable is a
-#   stream: each worker gets a copy and yields all of it, unless you divide it with `get_worker_info()`.
-# - *Longer:* Take a stream for logs, sockets or archives that are read in sequence. Shuffling then means a buffer.
-# - *They ask next:* Where do you open the file? In the worker, at first use: an open file can't be sent to a spawned process.
-# - *The trap:* Counting or caching in `self`. Each worker has its own.
-# - *Proof:* `proof-workers`.
-#
-# ## Several processes train
-# With `DistributedSampler`, each training process takes every *n*-th index of one shuffled order. Eight samples, three
-# processes:
+# ## Distributed training: `DistributedSampler` and sharded streams
+# With a `DistributedSampler`, each of *n* training processes takes every *n*-th index of one shuffled order; the cell has eight samples
+# and three processes. A stream has no indices, so each worker of each process has to skip the samples that belong to the others:
 
 # %% tags=["proof-distributed"]
+from itertools import islice
+
 samplers = [mydata.DistributedSampler(range(8), num_replicas=3, rank=rank) for rank in range(3)]
 for epoch in (0, 1):
     print(f"epoch {epoch}, without set_epoch:", [list(each) for each in samplers])
 for each in samplers:
     each.set_epoch(1)
 print("epoch 1, with set_epoch(1):", [list(each) for each in samplers])
+pairs = [(rank, worker) for rank in range(2) for worker in range(2)]
+shares = [list(islice(range(8), 2 * rank + worker, None, 4)) for rank, worker in pairs]
+print("a stream, 2 processes with 2 workers each:", shares)
 
 # %% [markdown]
 # **Interview · Why `set_epoch`?**
 #
-# - *Thirty seconds:* All processes must shuffle in the same way, so the order comes from `seed + epoch`, not from a shared stream. Without
-#   `set_epoch`, each epoch has the order of epoch 0.
-# - *Longer:* To give each process equally many, the sampler repeats the first indices, or with `drop_last` leaves some out.
-#   With unequal counts, some processes would wait forever.
+# - *Thirty seconds:* All processes must shuffle in the same way, so the order is computed from `seed + epoch` instead of a stream of random
+#   numbers. Without `set_epoch`, each epoch repeats the order of epoch 0.
+# - *Longer:* To give each process equally many samples, the sampler repeats the first indices, or drops the last ones with `drop_last`.
+#   With unequal counts, some processes would wait forever in a collective operation.
 # - *They ask next:* What does that do to a validation score? Repeated samples count twice.
-# - *The trap:* `shuffle=True` in the loader as well: with a sampler it is an error.
+# - *The trap:* Passing `shuffle=True` to the loader as well, which is an error together with a sampler.
 # - *Proof:* `proof-distributed`; the error: `proof-rapid-fire`.
 #
-# ## Pinned memory
-# The last step is the copy to the GPU. From ordinary memory, the driver first copies the data into a buffer of its own that
-# can't be paged out, and the CPU waits for that. Memory that is already **pinned** doesn't need it. On
-# [chapter 05](05_devices.ipynb)'s model of a stream, with 11 ms to prepare a batch, 6 ms to copy it (9 unpinned) and 10 ms of kernels:
+# ## Pinned memory and `non_blocking`
+# The last step is the copy to the GPU. To copy from ordinary, *pageable* memory, the driver first copies the data into a buffer of its own
+# that can't be paged out, and the CPU waits for that, while **pinned** (page-locked) memory needs no detour. The next cell uses
+# [chapter 05](05_devices.ipynb)'s model of a stream: preparing a batch takes 11 ms, copying it 6 (9 if unpinned), and its kernels 10.
 
 
 # %% tags=["proof-pinned"]
 def loop(copy=6, non_blocking=False, item=False, own_stream=False, count=100):
     """How long a batch takes (ms), and when CPU, copies and kernels are at work."""
     now = copied = computed = 0
-    spans = {"CPU": ([], "saved"), "copies": ([], "weight"), "kernels": ([], "result")}
+    spans = {"CPU": [], "copies": [], "kernels": []}
     for _ in range(count):
         begin = max(now + 11, copied if own_stream else computed)
         start = max(begin + copy, computed)
-        for name, span in zip(spans, ((now, 11), (begin, copy), (start, 10)), strict=True):
-            spans[name][0].append(span)
+        spans["CPU"].append((now, 11, "saved"))
+        spans["copies"].append((begin, copy, "weight"))
+        spans["kernels"].append((start, 10, "result"))
         copied, computed = begin + copy, start + 10
         now = computed if item else now + 11 if non_blocking else copied
     return computed / count, spans
@@ -372,34 +421,32 @@ ways = {"pageable": {"copy": 9}, "pinned": {}, "pinned, non_blocking": {"non_blo
 ways["the same, loss.item()"] = {"non_blocking": True, "item": True}
 ways["copies on another stream"] = {"non_blocking": True, "own_stream": True}
 print({name: round(loop(**options)[0]) for name, options in ways.items()})
-
-
-bars(loop(count=6, non_blocking=True)[1], "time (ms)", "The CPU runs ahead; copies and kernels take turns.")
+bars(loop(count=6, non_blocking=True)[1], "time (ms)", "The CPU runs ahead; copies and kernels take turns.", 120)
 
 # %% [markdown]
-# ### Myth · "`pin_memory` makes copies asynchronous"
-# With pinned memory alone, the CPU still waits for each copy. It takes `non_blocking=True` as well, and a loop that doesn't
-# wait for something else, such as `loss.item()`. Copies and kernels overlap only if they are on two streams.
+# A common myth says that `pin_memory=True` makes copies asynchronous. With pinned memory alone, the CPU still waits for each copy. You
+# also need `non_blocking=True`, and a loop that doesn't wait for something else, such as `loss.item()`. Copies and kernels overlap only
+# if they are on two streams.
 #
 # **Interview · What do `pin_memory` and `non_blocking` do?**
 #
-# - *Thirty seconds:* `pin_memory=True` has the loader put batches into page-locked memory, which the GPU can read by itself.
-#   `x.to("cuda", non_blocking=True)` then returns at once.
-# - *Longer:* Kernels of the same stream still wait for the copy. To overlap both, copy the next batch on another stream.
-# - *They ask next:* Why not pin everything? It can't be swapped out, and pinning itself takes time.
-# - *The trap:* A non-blocking copy *to* the CPU, read before `synchronize`. The numbers may not be there yet.
+# - *Thirty seconds:* With `pin_memory=True` the loader puts batches into page-locked memory, which the GPU can read directly.
+#   `x.to("cuda", non_blocking=True)` then returns at once, while the copy is still running.
+# - *Longer:* Kernels on the same stream still wait for the copy. To overlap both, copy the next batch on another stream.
+# - *They ask next:* Why not pin everything? Pinned memory can't be swapped out, and pinning itself takes time.
+# - *The trap:* A non-blocking copy *to* the CPU that is read before `synchronize`. The values may not have arrived yet.
 # - *Proof:* `proof-pinned`, on a model.
 #
 # ## Resuming in the middle of an epoch
-# A job is killed after three of six batches. To go on, you need the order of that epoch and the number of batches that the
-# *loop* has received:
+# A job is killed after three of six batches. To go on, you need the order of that epoch and the number of batches that the *loop* has
+# received:
 
 
 # %% tags=["proof-resume"]
-from itertools import islice
+from operator import length_hint
 
 
-def had(batches, count=None):
+def received(batches, count=None):
     loader = mydata.DataLoader(range(24), batch_sampler=batches, num_workers=1)
     return [index for batch in islice(loader, count) for index in batch.tolist()]
 
@@ -407,28 +454,30 @@ def had(batches, count=None):
 order = mytorch.randperm(24, generator=mytorch.Generator().manual_seed(7))
 epoch = [chosen.tolist() for chosen in order.split(4)]
 sampler = iter(epoch)
-before = had(sampler, 3)
+before = received(sampler, 3)
 rests = {"all": epoch, "after the sampler's count": epoch[6 - length_hint(sampler) :], "after the loop's": epoch[3:]}
 for name, rest in rests.items():
-    seen = before + had(rest)
+    seen = before + received(rest)
     print(f"{name:25}: {24 - len(set(seen)):2} samples never seen, {len(seen) - len(set(seen)):2} seen twice")
 
 # %% [markdown]
-# The sampler is ahead of the loop by what is prefetched. If you resume at the sampler's count, those batches are lost.
+# The sampler is ahead of the loop by the batches that are prefetched. If you resume at the sampler's count, those batches are lost.
+# `StatefulDataLoader` from the package `torchdata` does this bookkeeping: it has a `state_dict`, which includes the positions of its
+# workers.
 #
 # **Interview · How do you resume in the middle of an epoch?**
 #
-# - *Thirty seconds:* Make the order a function of a seed and the epoch. Save the epoch and how many batches the loop has had; skip as many batches
-#   of *indices*.
-# - *Longer:* Random augmentation needs its generators' states too, or seeds made from epoch and index. A stream
-#   must be able to say its position.
+# - *Thirty seconds:* Make the order a function of a seed and the epoch. Save the epoch and how many batches the loop has received, and skip
+#   that many batches of *indices* when you resume, so that no sample is loaded for nothing.
+# - *Longer:* Random augmentation needs the states of its generators too, or seeds made from epoch and index. A stream has to report and
+#   restore its position, for which `StatefulDataLoader` calls the dataset's `state_dict` in each worker.
 # - *They ask next:* And with eight GPUs instead of four? Count samples rather than batches.
 # - *The trap:* Saving the sampler's position while workers load ahead.
 # - *Proof:* `proof-resume`; the rest of a checkpoint: [chapter 20](20_saving_and_loading.ipynb).
 #
-# ## Milestone: the training loop on your loader
-# [Chapter 19](19_training_loop.ipynb) trains on handwritten digits, 1,200 of them in shuffled batches of 32. Here is its loop
-# with minitorch's loader, and with `mytorch`'s, which loads ahead:
+# ## Milestone: a training loop on your loader
+# A small network learns handwritten digits, 1,200 of them in shuffled batches of 32 ([chapter 19](19_training_loop.ipynb) explains each
+# line of such a loop). One run uses minitorch and its loader, the other `mytorch` and yours, which loads ahead:
 
 # %% tags=["proof-milestone"]
 from sklearn.datasets import load_digits
@@ -461,31 +510,27 @@ pictures.curves({"loss": list(mine[::4])}, range(1, 191, 4), xlabel="step", ylab
 
 # %% [markdown]
 # ## The real one
-# For processes, minitorch has this in place of your `__next__`:
+# minitorch's loader uses processes, as PyTorch's does. The first of these functions requests a batch, and the second corresponds to your
+# `__next__`:
 
 # %%
 import inspect
 
-from minitorch.utils.data._utils.iterator import _MultiProcessingDataLoaderIter
+from minitorch.utils.data._utils.iterator import _MultiProcessingDataLoaderIter as Iterator
 
-print(inspect.getsource(_MultiProcessingDataLoaderIter._next_data))
+print(inspect.getsource(Iterator._ask) + "\n" + inspect.getsource(Iterator._next_data))
 
 # %% [markdown] tags=["short"]
-# `_tasks` says which worker has which batch, and `_arrived` is the same as yours. Two things are new. A worker whose stream is
-# `Exhausted` gets no more tasks, and with `in_order=False` a batch is given as soon as it is there. `_pool.receive` notices
-# workers that were killed, as your `_receive` notices threads.
-#
-# ## Myths
-# You'll hear that `shuffle=True` shuffles the data (it shuffles indices: `proof-toy`), that more workers are faster
-# (`proof-busy`), that `pin_memory` makes copies asynchronous (`proof-pinned`), and that NumPy's numbers repeat in workers
-# (`proof-workers`).
+# `_turns` cycles through the workers and `_tasks` records which worker has which batch, while `_arrived` is the same as yours. There are
+# two additions. A worker whose stream is `Exhausted` gets no more tasks, and with `in_order=False` a batch is given as soon as it arrives, and
+# the next task goes to a worker that has room. `_pool.receive` notices workers that were killed, as your `_receive` notices threads.
 #
 # ## Rapid fire
-# 1. Ten samples, `batch_size=4`, `drop_last=True`: how many batches? Two.
-# 2. `shuffle=True` together with a sampler? `ValueError`.
-# 3. The dtype of a batch of Python floats? float64 (`proof-collate`).
-# 4. Two workers and `prefetch_factor=3`: how many batches are ahead? Six (`proof-ahead`).
-# 5. `random_split(dataset, [0.5, 0.5])` of 7 samples? 4 and 3.
+# 1. How many batches do ten samples make with `batch_size=4` and `drop_last=True`? Two.
+# 2. What happens if you pass `shuffle=True` together with a sampler? The loader raises a `ValueError`.
+# 3. Which dtype has a batch of Python floats? float64 (`proof-collate`).
+# 4. How many batches are requested ahead with two workers and `prefetch_factor=3`? Six (`proof-turns`).
+# 5. How does `random_split(dataset, [0.5, 0.5])` split 7 samples? Into 4 and 3.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", len(torch.utils.data.DataLoader(range(10), batch_size=4, drop_last=True)))
@@ -494,18 +539,18 @@ print("5.", [len(part) for part in torch.utils.data.random_split(range(7), [0.5,
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. Dataset: `len` and `[i]`. Sampler: indices. Collate: samples to a batch.
+# 1. A dataset has `len` and `[i]`, a sampler yields indices, and a collate function makes a batch of samples.
 # 2. `shuffle` shuffles indices. Each pass draws a base seed from the default generator.
-# 3. Python floats become float64, tuples lists. Samples of a `TensorDataset` are views.
-# 4. Pad to the longest of the batch, sort by length, or pack.
-# 5. Workers needed: load time divided by step time.
-# 6. In flight: `num_workers * prefetch_factor`. Batches and errors come in order.
-# 7. A worker has a copy: counters don't come back, a stream comes whole from each worker, the dataset's own generator repeats.
-# 8. `set_epoch` before each epoch.
-# 9. Pinned *and* `non_blocking`, and nothing in the loop that waits.
-# 10. To resume: seed, epoch, batches that the loop has had.
+# 3. Python floats become float64 and tuples become lists. Samples of a `TensorDataset` are views.
+# 4. Pad to the longest of the batch, use buckets of similar lengths, or pack.
+# 5. Batches are dealt out in turn to one queue per worker, so a slow sample blocks the ones behind it.
+# 6. `num_workers * prefetch_factor` batches are requested ahead. Batches and errors come in order.
+# 7. A worker has its own copy: counters stay in it, and it yields the whole stream unless you divide it.
+# 8. Call `set_epoch` before each epoch.
+# 9. Asynchronous copies need pinned memory *and* `non_blocking`, and nothing in the loop that waits.
+# 10. To resume, save the seed, the epoch, and how many batches the loop has received.
 #
 # ## You try
 # [The exercises](../exercises/18_data.ipynb): predict what each process gets; write the samplers, the collate function and the
-# prefetching loader; pack sequences; repair an augmentation that repeats itself; and measure how many workers keep a GPU
-# busy. Then [chapter 19](19_training_loop.ipynb) takes the training loop apart.
+# prefetching loader; pack sequences; fix an augmentation that repeats itself; and measure how many workers keep a GPU busy. Then
+# [chapter 19](19_training_loop.ipynb) takes the training loop apart.

@@ -467,3 +467,11 @@ def test_the_script_of_workers_without_fork(lines: str) -> None:
     out, errors = printed("-c", WITHOUT_FORK, str(WORKERS))
     assert out == lines
     assert errors == "No fork on this machine: these lines are what Linux printed.\n"
+
+
+def test_workers_take_turns_as_in_pytorch() -> None:
+    out, errors = printed(str(WORKERS.with_name("turns.py")))
+    assert errors == ""
+    # Each worker has a queue of its own: sample 2 waits behind sample 0.
+    assert "finished before sample 0: [1, 3], given first: 0" in out
+    assert pytorch is None or printed(str(WORKERS.with_name("turns.py")), "torch")[0] == out
