@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,18 @@ except ModuleNotFoundError as error:
     sys.exit(f"{error}. {_NEEDS}")
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def moment(context: click.Context, option: click.Parameter, value: str | None) -> datetime | None:
+    """A date, which ends with its day, or a date and a time; in this machine's time zone, unless it names another."""
+    if value is None:
+        return None
+    try:
+        read = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no date: write 2026-12-01 or 2026-12-01T18:00") from None
+    is_day = len(value) <= len("2026-12-01")
+    return (read.replace(hour=23, minute=59, second=59) if is_day else read).astimezone(read.tzinfo)
 
 
 class Commands(click.Group):
@@ -106,6 +119,27 @@ def build(course: Course, chapters: tuple[str, ...], check: bool, stored: bool, 
 @click.option("-j", "jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Grade so many at a time.")
 @click.option("--dask", metavar="ADDRESS", help="Grade on the Dask cluster at ADDRESS (tcp://HOST:8786).")
 @click.option("--untrusted", is_flag=True, help="Submissions of people you do not trust.")
+@click.option("--assignment", metavar="CHAPTER", help="Reject notebooks of other chapters.")
+@click.option(
+    "--attempts",
+    type=click.Choice(["best", "last", "first"]),
+    default="best",
+    show_default=True,
+    help="Which of a student's files for one chapter counts.",
+)
+@click.option(
+    "--due", callback=moment, metavar="DATE", help="2026-12-01, for the end of that day, or 2026-12-01T18:00."
+)
+@click.option(
+    "--late-penalty",
+    type=click.FloatRange(0, 100),
+    default=0.0,
+    metavar="PERCENT",
+    help="Deduct so much of a file's points for each day begun after DATE.",
+)
+@click.option(
+    "--late-cap", type=click.FloatRange(0, 100), default=100.0, metavar="PERCENT", help="Deduct no more than that."
+)
 @click.pass_obj
 def grade(
     course: Course,
@@ -120,6 +154,11 @@ def grade(
     jobs: int,
     dask: str | None,
     untrusted: bool,
+    assignment: str | None,
+    attempts: str,
+    due: datetime | None,
+    late_penalty: float,
+    late_cap: float,
 ) -> None:
     """Grade the notebooks PATHS, or those in folders, on fresh inputs."""
     from rich.console import Console
@@ -128,8 +167,10 @@ def grade(
     from course.grading.grade import grade as grade_notebooks
     from course.grading.grade import keep_passed
     from course.grading.report import Report
+    from course.learner import names
+    from course.reports.gradebook import Rules
     from course.reports.gradescope import NotGradedError
-    from course.reports.table import print_report, progress_bar, write_reports
+    from course.reports.table import Targets, print_report, progress_bar, write_reports
     from course.sandbox import outside
 
     if not any(course.solutions.glob("*.ipynb")):
@@ -142,6 +183,11 @@ def grade(
         raise click.UsageError("--dask needs Dask: pip install distributed")
     if resume and (json_path is None or seed is not None):
         raise click.UsageError("--resume goes on with the report and the seed of --json FILE: give FILE, and no --seed")
+    chapter = names.chapter(course, assignment) if assignment else ""
+    if assignment and not chapter:
+        raise click.UsageError(f"--assignment: there is no chapter {assignment!r}; `course progress` lists them")
+    if late_penalty and due is None:
+        raise click.UsageError("--late-penalty needs --due DATE")
     before = None
     if resume and json_path is not None and json_path.exists():
         try:
@@ -159,7 +205,7 @@ def grade(
     handlers = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with bar:
-            report = grade_notebooks(paths, course, seed, jobs, before=before, keep=keep, dask=dask)
+            report = grade_notebooks(paths, course, seed, jobs, before=before, keep=keep, dask=dask, assignment=chapter)
     except KeyboardInterrupt:
         click.echo(f"stopped{f'; course grade --json {json_path} --resume goes on' if json_path else ''}", err=True)
         sys.exit(130)
@@ -174,7 +220,8 @@ def grade(
     keep_passed(report, course)
     print_report(report, Console())
     try:
-        write_reports(report, course, junit, csv, gradescope, html)
+        rules = Rules(attempts, due, late_penalty, late_cap)
+        write_reports(report, course, Targets(junit, csv, gradescope, html), rules)
     except NotGradedError as error:
         click.echo(f"{gradescope} is not written, so that nobody takes it for a score: {error}", err=True)
     sys.exit(any(result.status != "graded" for result in report.submissions))

@@ -4,6 +4,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from course.files import Course
@@ -58,6 +59,14 @@ def of_chapters(course: Course, paths: Iterable[Path]) -> tuple[list[Path], list
 def digest(path: Path) -> str:
     """The SHA-256 of a submitted file, which tells whether it has changed since."""
     return hashlib.sha256(content(path)).hexdigest()
+
+
+def submitted_at(path: Path) -> str:
+    """When a file was last written, in ISO 8601 and UTC; empty if there is none, or its time is no date."""
+    try:
+        return datetime.fromtimestamp(int(path.lstat().st_mtime), UTC).isoformat().replace("+00:00", "Z")
+    except (OSError, OverflowError, ValueError):
+        return ""
 
 
 def content(path: Path) -> bytes:

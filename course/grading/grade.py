@@ -17,7 +17,7 @@ from course.authoring.notebook import tasks, v4
 from course.check import PRACTICE_SEED
 from course.files import Course
 from course.grading.find import notebooks
-from course.grading.intake import Read, Reader
+from course.grading.intake import Read, Reader, of_assignment
 from course.grading.kit import Kits
 from course.grading.reference import Reference, stored
 from course.grading.reference import run as run_reference
@@ -44,6 +44,7 @@ def grade(
     before: Report | None = None,
     keep: Callable[[Report], None] = lambda report: None,
     dask: str | None = None,
+    assignment: str = "",
 ) -> Report:
     """Grade submissions on inputs drawn from a fresh seed (see docs/grading.md).
 
@@ -58,6 +59,7 @@ def grade(
             graded and the file has not changed since. Its seed is this grade's.
         keep: is called with the report so far, whenever a submission has been graded.
         dask: the address of a Dask cluster whose workers grade; see `course.grading.cluster`.
+        assignment: the one chapter to be graded; notebooks of others are rejected. All chapters, if it is empty.
     """
     held = before.submissions if before else []
     if before:
@@ -67,7 +69,8 @@ def grade(
     known = {(result.path, result.digest) for result in held if result.status == "graded"}
     known_paths = {result.path for result in held}
     with Reader(sources) as reader:
-        given = [pair for path in notebooks(paths) for pair in reader.read(path)]
+        read = [reader.read(path) for path in notebooks(paths)]
+    given = [pair for each in read for pair in (of_assignment(each, assignment) if assignment else each)]
     given = [pair for pair in given if (pair[0].path, pair[0].digest) not in known]
     needed = sorted({result.chapter for result, _ in given if result.chapter})
     stop = threading.Event()

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -60,20 +60,30 @@ class Reader:
 
         Those are called "path#chapter". A file that cannot be graded is one result with the reason.
         """
-        name = printable_path(path)
+        name, at = printable_path(path), find.submitted_at(path)
         try:
             content = find.content(path)
             digest = hashlib.sha256(content).hexdigest()
             return [
-                (Result(f"{name}#{made.chapter}" if count else name, made.chapter, digest=digest), made)
+                (
+                    Result(f"{name}#{made.chapter}" if count else name, made.chapter, digest=digest, submitted_at=at),
+                    made,
+                )
                 for count, made in enumerate(self._submissions(path.stem, content))
             ]
         except RejectedError as error:
-            return [(Result(name, reason=_short(str(error), _MOST_REASON)), None)]
+            return [(Result(name, submitted_at=at, reason=_short(str(error), _MOST_REASON)), None)]
         except OSError as error:
-            return [(Result(name, reason=_short(f"cannot be read: {error.strerror or error}", _MOST_REASON)), None)]
+            return [
+                (
+                    Result(
+                        name, submitted_at=at, reason=_short(f"cannot be read: {error.strerror or error}", _MOST_REASON)
+                    ),
+                    None,
+                )
+            ]
         except SandboxError as error:
-            return [(Result(name, status="not graded", reason=printable(str(error))), None)]
+            return [(Result(name, status="not graded", submitted_at=at, reason=printable(str(error))), None)]
 
     def _submissions(self, stem: str, content: bytes) -> list[Submission]:
         if self._served is None:
@@ -139,3 +149,14 @@ def _short(text: str, most: int) -> str:
     """A text for a report, printable and cut to a length."""
     shown = printable(text[:most])
     return shown if len(text) <= most and len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def of_assignment(read: list[Read], chapter: str) -> list[Read]:
+    """Of what a file holds what answers this chapter; else one rejected result that says what it holds instead."""
+    result, submission = read[0]
+    if found := [pair for pair in read if pair[0].chapter == chapter]:
+        return found
+    if submission is None:
+        return read
+    reason = f"a notebook of {result.chapter}, and the assignment is {chapter}"
+    return [(replace(result, chapter=chapter, reason=reason), None)]

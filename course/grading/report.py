@@ -28,7 +28,7 @@ class Item:
 class Result:
     """The result of one submission. `status`: graded, not graded (a fault of the machine) or rejected.
 
-    `digest` is the SHA-256 of the file that was graded.
+    `digest` is the SHA-256 of the file that was graded, `submitted_at` when it was written: ISO 8601, in UTC.
     """
 
     path: str
@@ -39,6 +39,7 @@ class Result:
     max_score: int = 0
     seconds: float = 0.0
     digest: str = ""
+    submitted_at: str = ""
     items: list[Item] = field(default_factory=list)
 
 

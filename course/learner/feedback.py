@@ -53,6 +53,8 @@ class Task:
     title: str
     hints: list[str] = field(default_factory=list)
     mistakes: list[str] = field(default_factory=list)
+    chapter: str = ""
+    points: int = 0
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,14 @@ def tasks_of(course: Course) -> dict[str, Task]:
     return {name: task for path in sorted(course.pristine.glob("*.ipynb")) for name, task in _tasks(path)}
 
 
+def points_of(course: Course) -> dict[str, int]:
+    """The points of each chapter."""
+    points: dict[str, int] = {}
+    for task in tasks_of(course).values():
+        points[task.chapter] = points.get(task.chapter, 0) + task.points
+    return points
+
+
 def titles_of(course: Course) -> dict[str, str]:
     """The titles of the notebooks as built, by chapter."""
     found = {}
@@ -136,7 +146,13 @@ def _tasks(path: Path) -> list[tuple[str, Task]]:
     return [
         (
             about["exercise"],
-            Task(text.partition("\n")[0].lstrip("# "), about["hints"], [each["says"] for each in about["mutants"]]),
+            Task(
+                title=text.partition("\n")[0].lstrip("# "),
+                hints=about["hints"],
+                mistakes=[each["says"] for each in about["mutants"]],
+                chapter=path.stem,
+                points=about["points"],
+            ),
         )
         for about, text in abouts
         if about.get("role") == "task"

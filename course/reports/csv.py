@@ -1,4 +1,4 @@
-"""A grade as a table in CSV, with the columns that `nbgrader export` writes.
+"""The gradebook as a table in CSV: the columns that `nbgrader export` writes, then the status, the file and the reason.
 
 https://nbgrader.readthedocs.io/en/stable/api/high_level_api.html, and nbgrader/plugins/export.py for the columns.
 """
@@ -6,9 +6,11 @@ https://nbgrader.readthedocs.io/en/stable/api/high_level_api.html, and nbgrader/
 import csv
 import io
 import re
-from pathlib import PurePosixPath
+from collections.abc import Iterable
+from datetime import datetime
 
-from course.grading.report import Report, Result
+from course.learner.feedback import clean
+from course.reports.gradebook import Entry, in_utc
 
 COLUMNS = [
     "assignment",
@@ -22,6 +24,9 @@ COLUMNS = [
     "late_submission_penalty",
     "score",
     "max_score",
+    "status",
+    "file",
+    "reason",
 ]
 # https://owasp.org/www-community/attacks/CSV_Injection: what begins a formula, and after what a cell may begin, since a
 # program that splits at another character than the comma sees cells where we wrote none.
@@ -29,29 +34,28 @@ _FORMULA = re.compile(r"(?:^|(?<=[,;|\t\r\n\"']))(?=\s*[=+\-@＝＋－＠])|^(?=
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
-def to_csv(report: Report) -> str:
-    """The report as CSV, a row for each submission. Scores stay empty where there is none: a gap is no 0."""
+def to_csv(rows: Iterable[Entry], due: datetime | None = None) -> str:
+    """The gradebook as CSV. Scores stay empty where there is none: a gap is no 0, and `reason` says what it is."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for result in report.submissions:
-        row = {"assignment": result.chapter or "", "student_id": student_of(result)}
+    for entry in rows:
+        result = entry.result
+        row = {
+            "assignment": result.chapter or "",
+            "duedate": in_utc(due),
+            "timestamp": in_utc(result.submitted_at),
+            "student_id": entry.student,
+            "max_score": str(float(result.max_score)) if result.max_score else "",
+            "status": result.status,
+            "file": result.path,
+            "reason": clean(entry.note),
+        }
         if result.status == "graded":
-            points = str(float(result.score))
-            row |= {"raw_score": points, "late_submission_penalty": "0.0", "score": points}
-            row["max_score"] = str(float(result.max_score))
+            scores = (result.score, entry.penalty, entry.score)
+            row |= zip(("raw_score", "late_submission_penalty", "score"), map(str, map(float, scores)), strict=True)
         writer.writerow([harmless(row.get(name, "")) for name in COLUMNS])
     return text.getvalue()
-
-
-def student_of(result: Result) -> str:
-    """Whose submission it is, by its path: the file's name, or the nearest folder that is not named as the chapter.
-
-    `class/ann.ipynb`, `class/ann/06_topic.ipynb` and nbgrader's `submitted/ann/06_topic/06_topic.ipynb` are ann's.
-    """
-    path = PurePosixPath(result.path)
-    names = [path.stem, *(folder.name for folder in path.parents)]
-    return next((name for name in names if name and name != result.chapter), "")
 
 
 def harmless(cell: str) -> str:

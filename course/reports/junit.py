@@ -3,6 +3,7 @@
 The elements: https://github.com/testmoapp/junitxml
 """
 
+from typing import Any
 from xml.etree import ElementTree
 
 from course.grading.report import Item, Report, Result
@@ -24,10 +25,15 @@ def to_junit(report: Report) -> str:
 
 def _suite(root: ElementTree.Element, result: Result) -> None:
     suite = ElementTree.SubElement(root, "testsuite", name=result.path, time=f"{result.seconds:.2f}")
+    score = str(result.score) if result.status == "graded" else ""
+    about = {
+        "assignment": result.chapter,
+        "score": score,
+        "max_score": result.max_score,
+        "submitted_at": result.submitted_at,
+    }
+    _properties(suite, about)
     if result.status == "graded":
-        properties = ElementTree.SubElement(suite, "properties")
-        for name, value in (("score", result.score), ("max_score", result.max_score)):
-            ElementTree.SubElement(properties, "property", name=name, value=str(value))
         for item in result.items:
             _case(suite, result, item)
     else:
@@ -38,12 +44,22 @@ def _suite(root: ElementTree.Element, result: Result) -> None:
 
 def _case(suite: ElementTree.Element, result: Result, item: Item) -> None:
     case = ElementTree.SubElement(suite, "testcase", classname=str(result.chapter), name=item.grade_id)
+    _properties(case, {"points": str(item.points), "max_points": item.max_points})
     if item.status == "passed":
         return
     what = ElementTree.SubElement(case, _ELEMENTS.get(item.status, "error"), message=_first_line(item.message))
     if what.tag != "skipped":
         what.set("type", item.status)
         what.text = clean(item.message)
+
+
+def _properties(element: ElementTree.Element, about: dict[str, Any]) -> None:
+    """Write what is known: a score of 0 is, and comes as text."""
+    known = {name: str(value) for name, value in about.items() if value}
+    if known:
+        properties = ElementTree.SubElement(element, "properties")
+        for name, value in known.items():
+            ElementTree.SubElement(properties, "property", name=name, value=value)
 
 
 def _count(element: ElementTree.Element, cases: list[ElementTree.Element]) -> None:

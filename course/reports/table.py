@@ -1,6 +1,7 @@
 """A grader's report as a table for people, and in the formats of other programs."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -11,7 +12,9 @@ from rich.table import Table
 from course.files import Course, write_atomically
 from course.grading.find import notebooks
 from course.grading.report import Report, Result
+from course.learner.feedback import points_of
 from course.reports.csv import to_csv
+from course.reports.gradebook import Rules, entries, with_assignments
 from course.reports.gradescope import to_gradescope
 from course.reports.html import write_html
 from course.reports.junit import to_junit
@@ -53,19 +56,34 @@ def print_practice(report: Report, console: Console) -> None:
     console.print(table)
 
 
-def write_reports(
-    report: Report, course: Course, junit: Path | None, csv: Path | None, gradescope: Path | None, html: Path | None
-) -> None:
+@dataclass(frozen=True)
+class Targets:
+    """Where the formats of other programs go; None for those that nobody wants."""
+
+    junit: Path | None = None
+    csv: Path | None = None
+    gradescope: Path | None = None
+    html: Path | None = None
+
+
+def write_reports(report: Report, course: Course, targets: Targets, rules: Rules) -> None:
     """Write the formats that a path is given for; Gradescope's last.
 
     Raises:
         NotGradedError: a submission that the machine could not grade is no result for Gradescope.
     """
-    if html is not None:
-        write_html(report, html, course)
-    for path, convert in ((junit, to_junit), (csv, to_csv), (gradescope, to_gradescope)):
-        if path is not None:
-            write_atomically(path, convert(report))
+    points = points_of(course)
+    report = with_assignments(report, points)
+    rows = entries(report, points, rules)
+    if targets.html is not None:
+        write_html(report, rows, rules, targets.html, course)
+    if targets.junit is not None:
+        write_atomically(targets.junit, to_junit(report))
+    if targets.csv is not None:
+        write_atomically(targets.csv, to_csv(rows, rules.due))
+    if targets.gradescope is not None:
+        one_students = entries(report, points, rules, one_student=True)
+        write_atomically(targets.gradescope, to_gradescope(one_students, report.seed))
 
 
 def progress_bar(paths: Iterable[Path]) -> tuple[Progress, Callable[[Report], None]]:

@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,13 @@ def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
 
 @pytest.fixture(scope="module")
 def page(lab: tuple[str, Path]) -> Iterator[Any]:
+    with new_page() as made:
+        yield made
+
+
+@contextmanager
+def new_page() -> Iterator[Any]:
+    """A page in Chromium."""
     from playwright.sync_api import sync_playwright
 
     browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))

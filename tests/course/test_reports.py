@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,12 @@ from course.grading.bundle import bundle, difference, known_mistakes
 from course.grading.credit import Part, told
 from course.grading.report import Item, Report, Result
 from course.learner.feedback import MAX_CHARACTERS, Difference, Task, clean, feedback, tasks_of
-from course.reports.csv import COLUMNS, harmless, student_of, to_csv
+from course.reports.csv import COLUMNS, harmless, to_csv
+from course.reports.gradebook import Entry, Rules, entries, student_of, with_assignments
 from course.reports.gradescope import NotGradedError, to_gradescope
 from course.reports.html import page_name, write_html
 from course.reports.junit import to_junit
-from course.reports.table import print_report, write_reports
+from course.reports.table import Targets, print_report, write_reports
 
 CHAPTER = "01_fixture"
 HOSTILE = "\x1b[31m</pre><script>alert(1)</script>\u202e&amp;\x07\x00\ud800\ufffe]]>{{ 7 * 7 }}"
@@ -46,11 +48,16 @@ def report() -> Report:
     return Report(
         5,
         [
-            Result("class/ann/01_fixture.ipynb", CHAPTER, "graded", "", 3, 8, 2.25, items=items),
+            Result("class/ann/01_fixture.ipynb", CHAPTER, "graded", "", 3, 8, 2.25, "", "2026-11-28T08:00:00Z", items),
             Result("class/=SUM(A1).ipynb", CHAPTER, "graded", "one\tnote", 0, 8, 1.0),
             Result("class/eve.ipynb", None, "rejected", f"not a valid notebook: {HOSTILE}"),
         ],
     )
+
+
+def rows_of(report: Report, rules: Rules | None = None, one_student: bool = False) -> list[Entry]:
+    chapters = {"00_old": 9, CHAPTER: 8}
+    return entries(with_assignments(report, chapters), chapters, rules or Rules(), one_student)
 
 
 def said(expected: Any, actual: Any) -> str:
@@ -137,7 +144,9 @@ def test_junit_as_another_parser_reads_it(report: Report) -> None:
     assert (read.tests, read.failures, read.errors, read.skipped) == (5, 1, 2, 1)
     suites = list(read)
     assert [suite.name for suite in suites] == [result.path for result in report.submissions]
-    assert {each.name: each.value for each in suites[0].properties()} == {"score": "3", "max_score": "8"}
+    assert {each.name: each.value for each in suites[0].properties()} == {
+        "assignment": CHAPTER, "score": "3", "max_score": "8", "submitted_at": "2026-11-28T08:00:00Z",
+    }  # fmt: skip
     cases = {case.name: case for suite in suites for case in suite}
     assert isinstance(cases["predict_strides"].result[0], junitparser.Failure)
     assert cases["contiguous_strides"].is_passed and cases["smallest_step"].is_skipped
@@ -148,11 +157,12 @@ def test_junit_as_another_parser_reads_it(report: Report) -> None:
 
 
 def test_the_gradebook_has_nbgraders_columns_and_no_formulas(report: Report) -> None:
-    rows = list(csv.DictReader(io.StringIO(to_csv(report))))
+    rows = list(csv.DictReader(io.StringIO(to_csv(rows_of(report)))))
     assert list(rows[0]) == COLUMNS
     assert [row["student_id"] for row in rows] == ["ann", "'=SUM(A1)", "eve"]
     assert [(row["score"], row["max_score"]) for row in rows] == [("3.0", "8.0"), ("0.0", "8.0"), ("", "")]
-    assert rows[0]["assignment"] == CHAPTER
+    assert (rows[0]["assignment"], rows[0]["timestamp"]) == (CHAPTER, "2026-11-28 08:00:00")
+    assert (rows[2]["status"], rows[2]["reason"][:20]) == ("rejected", "not a valid notebook")
 
 
 @pytest.mark.parametrize("begin", ["", " ", "\u3000", "\t", "a;", "a, ", 'a"', "a'", "a\n", "a|"])
@@ -176,10 +186,71 @@ def test_what_is_no_formula_stays_in_the_gradebook() -> None:
         ("class/ann/01_fixture.ipynb", "ann"),
         ("submitted/ann/01_fixture/01_fixture.ipynb", "ann"),
         ("01_fixture.ipynb", ""),
+        ("class/ann/01_fixture (1).ipynb", "ann"),
+        ("class/ann/01_fixture-Copy1.ipynb", "ann"),
     ],
 )
 def test_whose_a_submission_is(path: str, student: str) -> None:
-    assert student_of(Result(path, CHAPTER)) == student
+    assert student_of(path, [CHAPTER]) == student
+
+
+def handed_in(path: str, score: int, at: str, status: str = "graded") -> Result:
+    chapter = CHAPTER if status == "graded" else None
+    return Result(path, chapter, status, "" if chapter else "broken", score, 8 if chapter else 0, submitted_at=at)
+
+
+ROUNDS = [
+    handed_in("one/ann/01_fixture.ipynb", 5, "2026-12-01T10:00:00Z"),
+    handed_in("two/ann/01_fixture.ipynb", 8, "2026-12-03T09:00:00Z"),
+    handed_in("three/ann/01_fixture.ipynb", 4, "2026-12-04T09:00:00Z"),
+    handed_in("four/ann/01_fixture.ipynb", 0, "2026-12-05T09:00:00Z", "rejected"),
+]
+
+
+@pytest.mark.parametrize(("attempts", "score"), [("best", 8), ("last", 4), ("first", 5)])
+def test_a_student_has_one_row_for_a_chapter(attempts: str, score: int) -> None:
+    """Whatever the order in the report is; a file that is rejected is no attempt beside those that are not."""
+    for results in (ROUNDS, ROUNDS[::-1]):
+        (row,) = rows_of(Report(5, results), Rules(attempts))
+        assert (row.student, row.score, len(row.others)) == ("ann", score, 3)
+        assert "not counted: four/ann/01_fixture.ipynb (rejected, 2026-12-05T09:00:00Z)" in row.note
+
+
+@pytest.mark.parametrize(
+    ("percent", "cap", "score", "deducted"),
+    [(10, 100, 6.4, 1.6), (40, 100, 5, 0), (40, 20, 6.4, 1.6)],  # 8 points a day and 21 hours late, or 5 in time
+)
+def test_lateness_costs_by_the_day_begun(percent: float, cap: float, score: float, deducted: float) -> None:
+    due = datetime(2026, 12, 1, 12, tzinfo=UTC)
+    (row,) = rows_of(Report(5, ROUNDS), Rules("best", due, percent, cap))
+    assert (row.score, row.penalty) == (pytest.approx(score), deducted)
+    (cells,) = csv.DictReader(io.StringIO(to_csv([row], due)))
+    assert (cells["duedate"], cells["late_submission_penalty"]) == ("2026-12-01 12:00:00", str(float(deducted)))
+    assert float(cells["raw_score"]) - deducted == pytest.approx(float(cells["score"])) == pytest.approx(score)
+
+
+def test_a_rejected_file_is_known_by_its_name() -> None:
+    results = [handed_in("ann/01_fixture (2).ipynb", 0, "", "rejected"), handed_in("b.ipynb", 0, "", "rejected")]
+    known, unknown = rows_of(Report(5, results))
+    assert (known.student, known.result.chapter, known.result.max_score) == ("ann", CHAPTER, 8)
+    assert (unknown.student, unknown.result.chapter, unknown.result.max_score) == ("b", None, 0)
+
+
+def test_what_moved_to_another_chapter_does_not_outdo_its_own_notebook() -> None:
+    moved = handed_in(f"ann/00_old.ipynb#{CHAPTER}", 8, "2026-12-09T00:00:00Z")
+    (row,) = rows_of(Report(5, [moved, ROUNDS[0]]), Rules("last"))
+    assert (row.student, row.score) == ("ann", 5)
+
+
+def test_files_of_nobody_stay_apart() -> None:
+    assert len(rows_of(Report(5, [handed_in(f"{CHAPTER}.ipynb", 1, ""), handed_in(f"/{CHAPTER}.ipynb", 2, "")]))) == 2
+
+
+def test_gradescope_counts_a_chapter_once() -> None:
+    results = [handed_in(f"{place}/01_fixture.ipynb", score, "") for place, score in (("a", 3), ("b", 8), ("c", 8))]
+    made = json.loads(to_gradescope(rows_of(Report(5, results), one_student=True), 5))
+    assert made["score"] == 8
+    assert "not counted: c/01_fixture.ipynb (8 of 8 points)" in made["output"]
 
 
 # https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
@@ -225,7 +296,7 @@ GRADESCOPE = {
 
 
 def test_gradescope(report: Report) -> None:
-    results = json.loads(to_gradescope(report))
+    results = json.loads(to_gradescope(rows_of(report), report.seed))
     jsonschema.validate(results, GRADESCOPE)
     assert results["score"] == sum(test["score"] for test in results["tests"]) == 3
     assert results["tests"][1] | {"name": "", "output": ""} == {
@@ -242,7 +313,7 @@ def test_gradescope(report: Report) -> None:
     assert results["tests"][-1]["output"].startswith("not a valid notebook")
     report.submissions.append(Result("x.ipynb", CHAPTER, "not graded", "no kernel"))
     with pytest.raises(NotGradedError, match="no kernel"):
-        to_gradescope(report)
+        to_gradescope(rows_of(report), report.seed)
 
 
 class Page(html.parser.HTMLParser):
@@ -262,9 +333,10 @@ class Page(html.parser.HTMLParser):
 
 
 def test_the_pages_show_a_learners_text_as_text(course: Course, report: Report, tmp_path: Path) -> None:
-    overview = write_html(report, tmp_path, course)
+    overview = write_html(report, rows_of(report), Rules(), tmp_path, course)
     pages = {path.name: Page(path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()}
-    assert not {"script", "img", "iframe", "link"} & {tag for page in pages.values() for tag in page.elements}
+    assert not {"img", "iframe", "link"} & {tag for page in pages.values() for tag in page.elements}
+    assert [name for name, page in pages.items() for tag in page.elements if tag == "script"] == [overview.name]
     learner = pages[page_name(report.submissions[0])]
     for text in ("3 of 8 points", "What are the strides?", MISTAKE, "What are they before", f"ValueError: {SHOWN}"):
         assert text in learner.text, text
@@ -306,7 +378,7 @@ def test_the_command_writes_every_format_from_a_saved_report(course: Course, rep
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
     assert files["junit"].read_text() == to_junit(report)
-    assert files["csv"].read_text() == to_csv(report)
+    assert files["csv"].read_text() == to_csv(rows_of(report))
     assert json.loads(files["gradescope"].read_text())["score"] == 3
     assert (files["html"] / "index.html").exists()
 
@@ -314,7 +386,7 @@ def test_the_command_writes_every_format_from_a_saved_report(course: Course, rep
 def test_a_fault_of_the_machine_is_no_gradescope_result(course: Course, report: Report, tmp_path: Path) -> None:
     report.submissions[1].status = "not graded"
     with pytest.raises(NotGradedError):
-        write_reports(report, course, None, tmp_path / "book.csv", tmp_path / "results.json", None)
+        write_reports(report, course, Targets(csv=tmp_path / "book.csv", gradescope=tmp_path / "r.json"), Rules())
     assert [path.name for path in tmp_path.iterdir()] == ["book.csv"]
 
 

@@ -1,0 +1,143 @@
+"""The gradebook: for each student and chapter the one file that counts, and what is deducted because it is late."""
+
+import math
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import PurePosixPath
+
+from course.grading.report import Report, Result
+
+ATTEMPTS = ("best", "last", "first")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Which of a student's files for one chapter counts, and what lateness costs.
+
+    `attempts` is one of `ATTEMPTS`. Each day begun after `due` costs `late_penalty` percent of the points that the file
+    earned, `late_cap` percent at most.
+    """
+
+    attempts: str = "best"
+    due: datetime | None = None
+    late_penalty: float = 0.0
+    late_cap: float = 100.0
+
+    def deducted(self, result: Result) -> float:
+        """The points that a result loses because its file was handed in late."""
+        if self.due is None or not result.submitted_at:
+            return 0.0
+        days = math.ceil((datetime.fromisoformat(result.submitted_at) - self.due) / timedelta(days=1))
+        return round(result.score * min(self.late_cap, self.late_penalty * max(0, days)) / 100, 2)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the gradebook.
+
+    Attributes:
+        student: as the file's path says.
+        result: the one that counts.
+        others: the student's other files for the same chapter, in the order in which they were handed in.
+        penalty: the points that are deducted from the result's score.
+    """
+
+    student: str
+    result: Result
+    others: tuple[Result, ...] = ()
+    penalty: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """The points that count."""
+        return self.result.score - self.penalty
+
+    @property
+    def note(self) -> str:
+        """What a teacher should know about it: why there is no grade, and which files don't count."""
+        others = [f"not counted: {each.path} ({_outcome(each)})" for each in self.others]
+        return "; ".join(filter(None, [self.result.reason, *others]))
+
+
+def entries(report: Report, chapters: Collection[str], rules: Rules, one_student: bool = False) -> list[Entry]:
+    """The gradebook's rows, in the order in which the report names them first.
+
+    A rejected file is an attempt only if the student has no other file for that chapter. Exercises that moved to
+    another chapter are graded there too; that result counts unless the student handed in that chapter's own notebook.
+
+    Args:
+        report: with the chapters of rejected files, see `with_assignments`.
+        chapters: all that there are.
+        rules: which file counts.
+        one_student: all files are the same person's, whatever they are called.
+    """
+    files: dict[tuple[str, ...], list[Result]] = {}
+    for result in report.submissions:
+        student = "" if one_student else student_of(result.path.removesuffix(f"#{result.chapter}"), chapters)
+        is_known = result.chapter and (student or one_student)
+        files.setdefault((student, result.chapter or "") if is_known else (student, "", result.path), []).append(result)
+    return [_entry(student, results, rules) for (student, *_), results in files.items()]
+
+
+def _entry(student: str, results: list[Result], rules: Rules) -> Entry:
+    ordered = sorted(results, key=lambda each: (each.submitted_at, each.path))
+    for is_attempt in (_is_of_its_own, lambda each: each.status != "rejected", lambda each: True):
+        if attempts := [each for each in ordered if is_attempt(each)]:
+            break
+    counts = attempts[-1 if rules.attempts == "last" else 0]
+    if rules.attempts == "best":
+        counts = max(attempts, key=lambda each: (each.status == "graded", each.score - rules.deducted(each)))
+    return Entry(student, counts, tuple(each for each in ordered if each is not counts), rules.deducted(counts))
+
+
+def _is_of_its_own(result: Result) -> bool:
+    return result.status != "rejected" and not result.path.endswith(f"#{result.chapter}")
+
+
+def _outcome(result: Result) -> str:
+    points = f"{result.score} of {result.max_score} points" if result.status == "graded" else result.status
+    return ", ".join(filter(None, [points, result.submitted_at]))
+
+
+def with_assignments(report: Report, points: Mapping[str, int]) -> Report:
+    """The report in which rejected files have the chapter that their names say, and its points as their maximum.
+
+    Args:
+        report: as graded.
+        points: the points of each chapter.
+    """
+    results = []
+    for each in report.submissions:
+        chapter = each.chapter or (named_chapter(each.path, points) if each.status == "rejected" else None)
+        results.append(replace(each, chapter=chapter, max_score=each.max_score or points.get(chapter or "", 0)))
+    return replace(report, submissions=results)
+
+
+def named_chapter(path: str, chapters: Collection[str]) -> str | None:
+    """The chapter whose name the file's, or else a folder's, begins with; None if there is none."""
+    names = [PurePosixPath(path).stem, *(folder.name for folder in PurePosixPath(path).parents)]
+    return next((each for name in names for each in chapters if _is_called(name, each)), None)
+
+
+def student_of(path: str, chapters: Collection[str]) -> str:
+    """Whose submission it is, by its path: the file's name, or the nearest folder that is not named as a chapter.
+
+    `class/ann.ipynb`, `class/ann/06_topic.ipynb` and nbgrader's `submitted/ann/06_topic/06_topic.ipynb` are ann's.
+    """
+    names = [PurePosixPath(path).stem, *(folder.name for folder in PurePosixPath(path).parents)]
+    return next((name for name in names if name and not any(_is_called(name, each) for each in chapters)), "")
+
+
+def _is_called(name: str, chapter: str) -> bool:
+    """Whether it is the chapter's name, or that with something after it, as browsers name a second download."""
+    return re.fullmatch(rf"{re.escape(chapter)}(?:[^0-9A-Za-z_].*)?", name, re.DOTALL) is not None
+
+
+def in_utc(moment: datetime | str | None) -> str:
+    """A moment as nbgrader's exports write it, 2026-11-28 08:00:00 in UTC; empty for none."""
+    if not moment:
+        return ""
+    read = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    return str(read.astimezone(UTC).replace(tzinfo=None))
