@@ -14,6 +14,11 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 
 def _load_jupyter_server_extension(server: Any) -> None:
+    """Nothing yet: an extension that is loaded later, as jupytext's, puts another contents manager in the place."""
+
+
+async def _start_jupyter_server_extension(server: Any) -> None:
+    """Once all extensions are loaded."""
     server.contents_manager.register_pre_save_hook(as_built)
 
 

@@ -64,7 +64,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     with log.open("w") as out, subprocess.Popen(command, cwd=home, env=environment, stdout=out, stderr=out) as server:
         try:
             address = f"http://127.0.0.1:{port}/lab"
-            _wait_for(address, server, log)
+            wait_for(address, server, log)
             yield address, home
         finally:
             server.terminate()
@@ -78,7 +78,8 @@ def without_outputs(path: Path) -> None:
     nbformat.write(notebook, path)
 
 
-def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until a Jupyter server answers, or fail with the end of its log."""
     for _ in range(600):
         if server.poll() is not None:
             break
@@ -87,7 +88,7 @@ def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
             return
         except OSError:
             time.sleep(0.5)
-    pytest.fail(f"JupyterLab does not answer:\n{log.read_text()[-2000:]}")
+    pytest.fail(f"Jupyter does not answer:\n{log.read_text()[-2000:]}")
 
 
 @pytest.fixture(scope="module")

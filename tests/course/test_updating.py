@@ -3,20 +3,18 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import urllib.request
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 from click.testing import CliRunner
-from jupyter_server.extension.config import ExtensionConfigManager
-from jupyter_server.extension.manager import ExtensionManager
-from jupyter_server.serverapp import ServerApp
-from jupyter_server.services.contents.largefilemanager import LargeFileManager
 from nbclient import NotebookClient
 
 from course import setup
@@ -26,6 +24,7 @@ from course.authoring.notebook import v4
 from course.authoring.release import release
 from course.files import CODE, Course
 from course.learner.kernel import KERNELSPEC
+from tests.course.in_browser import wait_for
 
 CHAPTER = "01_fixture"
 ANSWER = "def contiguous_strides(size):\n    return mine"
@@ -182,19 +181,43 @@ def test_a_students_copy_gets_the_next_archive(
     assert (refused.exit_code, "is a clone of the course: git pull" in refused.output) == (1, True)
 
 
-def test_opening_and_saving_a_lesson_changes_nothing(own_course: Course) -> None:
-    manager = LargeFileManager(root_dir=str(own_course.root))
-    enabled = ExtensionConfigManager(read_config_path=[str(CODE / "course" / "jupyter" / "etc" / "jupyter")])
-    server = ServerApp()
-    server.contents_manager = manager
-    extensions = ExtensionManager(serverapp=server)
-    extensions.from_jpserver_extensions(enabled.get_jpserver_extensions())
-    extensions.load_all_extensions()
+@pytest.fixture
+def contents(own_course: Course, tmp_path: Path) -> Iterator[str]:
+    """The address of the files of a Jupyter server on `own_course`, with jupytext as everybody has it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config = os.pathsep.join([str(CODE / "course/jupyter/etc/jupyter"), str(Path(sys.prefix) / "etc/jupyter")])
+    environment = {
+        **os.environ,
+        "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),
+        "JUPYTER_CONFIG_PATH": config,
+        "PYTHONPATH": str(CODE),
+    }
+    options = [f"--port={port}", "--no-browser", "--allow-root", f"--ServerApp.root_dir={own_course.root}"]
+    options += ["--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True"]
+    log = tmp_path / "server.log"
+    with (
+        log.open("w") as out,
+        subprocess.Popen(
+            [sys.executable, "-m", "jupyter_server", *options], env=environment, stdout=out, stderr=out
+        ) as server,
+    ):
+        try:
+            wait_for(f"http://127.0.0.1:{port}/api", server, log)
+            assert "[Jupytext Server Extension] Deriving" in log.read_text()
+            yield f"http://127.0.0.1:{port}/api/contents/"
+        finally:
+            server.terminate()
 
+
+def test_opening_running_and_saving_a_lesson_changes_nothing(own_course: Course, contents: str) -> None:
     def save(name: str, change: Callable[[Any], Any]) -> bytes:
-        model = manager.get(name, type="notebook")
-        model["content"] = json.loads(json.dumps(change(model["content"])))
-        manager.save(model, name)
+        with urllib.request.urlopen(contents + name) as answer:
+            model = json.load(answer)
+        model["content"] = json.loads(json.dumps(change(nbformat.from_dict(model["content"]))))
+        body = json.dumps({name: model[name] for name in ("type", "format", "content")}).encode()
+        urllib.request.urlopen(urllib.request.Request(contents + name, body, method="PUT")).close()
         return (own_course.root / name).read_bytes()
 
     lesson, exercises = (f"{folder}/{CHAPTER}.ipynb" for folder in ("notebooks", "exercises"))
