@@ -16,8 +16,8 @@ from course.grading.trial import tried
 from course.learner.names import suggestion
 from course.sandbox.outside import Limits
 
-_LIMITS = Limits(wall_seconds=3600)
-_HASTY = Limits(cell_seconds=10, wall_seconds=24 * 3600)  # a mutant that loops forever is caught all the same
+_LIMITS = Limits()
+_HASTY = Limits(cell_seconds=10)  # a mutant that loops forever is caught all the same
 
 
 def chosen(course: Course, names: Iterable[str]) -> dict[Path, set[str]]:
@@ -90,8 +90,8 @@ def misjudged(course: Course, names: Iterable[str], seed: int, jobs: int = 1) ->
         answers = [answer for answer in answers if answer.exercise in exercises]
         if not answers:
             continue
-        with tried(source, course, seed) as trial:
-            items = trial.score([(answer.exercise, answer.text) for answer in answers], _LIMITS, jobs)
+        with tried(source, course, seed, _LIMITS, jobs) as trial:
+            items = trial.score([(answer.exercise, answer.text) for answer in answers])
         wrong = [
             Misjudged(answer, item) for answer, item in zip(answers, items, strict=True) if not _is_judged(answer, item)
         ]
@@ -141,7 +141,7 @@ def survivors(course: Course, names: Iterable[str], seed: int, jobs: int = 1) ->
         ]
         if not tasks:
             continue
-        with tried(source, course, seed) as trial:
-            items = trial.score([(name, mutant.text) for name, mutant in tasks], _HASTY, jobs, by_part=False)
+        with tried(source, course, seed, _HASTY, jobs) as trial:
+            items = trial.score([(name, mutant.text) for name, mutant in tasks], by_part=False)
         alive = [Survivor(*task) for task, item in zip(tasks, items, strict=True) if item.points == item.max_points]
         yield Found(source.chapter, len(tasks), alive)

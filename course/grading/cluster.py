@@ -18,11 +18,11 @@ from typing import Any
 
 from course.authoring.notebook import v4
 from course.files import CODE, Course
-from course.grading.bundle import Bundle
 from course.grading.grade import grade_one
 from course.grading.intake import Read
 from course.grading.kit import Kits
-from course.grading.reference import Reference
+from course.grading.reference import Draw, Reference, ReferenceFailedError
+from course.grading.references import References
 from course.grading.report import Result
 from course.grading.submission import Submission
 from course.grading.warm import Pool
@@ -38,9 +38,7 @@ class Chapter:
 
     name: str
     notebook: str
-    expected: dict[str, Bundle]
-    calls: set[str]
-    needed: dict[str, tuple[str, ...]]
+    draws: dict[str, Draw]
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class _Worker:
     def __init__(self, run: Run) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True)
         self.stop = threading.Event()
-        self.pool = Pool(run.seed, run.limits, self.stop, _WARM)
+        self.seed, self.pool = run.seed, Pool(run.limits, self.stop, _WARM)
         self.references: dict[str, Reference] = {}
         self.lock = threading.Lock()
 
@@ -70,8 +68,7 @@ class _Worker:
                 notebook = v4.reads(chapter.notebook)
                 folder = Path(tempfile.mkdtemp(dir=self.folder.name))  # a new one, if the last attempt failed
                 kits = Kits(folder, Course.find(CODE), notebook)
-                about = (chapter.expected, chapter.calls, chapter.needed)
-                self.references[chapter.name] = Reference(notebook, kits, *about)
+                self.references[chapter.name] = Reference(notebook, kits, self.seed, explain=False, draws=chapter.draws)
             return self.references[chapter.name]
 
     def end(self) -> None:
@@ -87,8 +84,7 @@ _starting = threading.Lock()
 def run_all(
     address: str,
     given: list[Read],
-    references: dict[str, Reference | Exception],
-    seed: int,
+    references: References,
     limits: Limits,
     keep: Callable[[list[Result]], None],
 ) -> list[Result]:
@@ -103,12 +99,8 @@ def run_all(
 
     distributed_client: Any = distributed.Client  # without type hints
     as_completed: Any = distributed.as_completed
-    run = Run(uuid.uuid4().hex, version(), not outside.trouble(), seed, limits)
-    chapters = {
-        name: Chapter(name, v4.writes(reference.notebook), reference.expected, reference.calls, reference.needed)
-        for name, reference in references.items()
-        if isinstance(reference, Reference)
-    }
+    run = Run(uuid.uuid4().hex, version(), not outside.trouble(), references.seed, limits)
+    chapters, errors = _chapters(given, references, limits)
     done: list[Result | None] = [None] * len(given)
     with distributed_client(address, set_as_default=False) as client, client.as_current():
         known = {name: client.scatter(chapter, hash=False) for name, chapter in chapters.items()}
@@ -121,8 +113,7 @@ def run_all(
                 arguments = (known[submission.chapter], result, submission)
                 futures[client.submit(call, *arguments, pure=False, key=f"{run.identity}-{place}")] = place
             else:
-                error = references[submission.chapter]
-                result.status, result.reason = "not graded", f"the reference could not be run: {error}"
+                result.status, result.reason = "not graded", str(errors[submission.chapter])
                 done[place] = result
         try:
             for future in as_completed(list(futures)):
@@ -135,6 +126,31 @@ def run_all(
     return [result for result in done if result is not None]
 
 
+def _chapters(
+    given: list[Read], references: References, limits: Limits
+) -> tuple[dict[str, Chapter], dict[str, Exception]]:
+    """All that workers may need to know about each chapter that is answered; or why it cannot be found out."""
+    answered: dict[str, set[str]] = {}
+    for _, submission in given:
+        if submission is not None:
+            answered.setdefault(submission.chapter, set()).update(submission.answered)
+    chapters: dict[str, Chapter] = {}
+    errors: dict[str, Exception] = {}
+    with Pool(limits, threading.Event(), _WARM) as pool:
+        for name, exercises in answered.items():
+            try:
+                reference = references.of(name)
+                reference.prepare(exercises, pool)
+                reference.explain(exercises, pool)
+                for exercise in exercises:
+                    shares = reference.kits.kinds[exercise].shares
+                    reference.prepare_alone(exercise, [share.parts for share in shares], pool)
+                chapters[name] = Chapter(name, v4.writes(reference.notebook), reference.draws)
+            except (ReferenceFailedError, SandboxError) as error:
+                errors[name] = error
+    return chapters, errors
+
+
 def grade_there(run: Run, chapter: Chapter, result: Result, submission: Submission) -> Result:
     """Grade one submission; runs on a worker."""
     if run.version != version():
@@ -143,7 +159,7 @@ def grade_there(run: Run, chapter: Chapter, result: Result, submission: Submissi
         raise SandboxError(f"the worker has no sandbox, as the grader's machine has: {trouble}")
     with _starting:
         worker = _workers.get(run.identity) or _workers.setdefault(run.identity, _Worker(run))
-    grade_one(result, submission, worker.reference(chapter), worker.pool)
+    grade_one(result, submission, lambda name: worker.reference(chapter), worker.pool)
     return result
 
 

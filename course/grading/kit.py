@@ -3,6 +3,7 @@
 import compileall
 import functools
 import shutil
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -29,27 +30,60 @@ class Kits:
     third folder.
     """
 
+    _making = threading.Lock()
+
     def __init__(self, folder: Path, course: Course, notebook: NotebookNode) -> None:
-        self.folder = folder
+        """
+        Args:
+            folder: for this chapter's folders. What is the same for all chapters is made once, beside it.
+            course: where mytorch is, and what it is about.
+            notebook: the chapter's.
+        """
+        self.folder, self._course = folder, course
         self.kinds = {name: kind_of(about) for name, about in tasks(notebook).items()}
-        chapter = notebook.metadata[OURS]["chapter"]
-        self.reference: Files = withheld.completed(course, read(course.reference)) if course.reference.is_dir() else {}
-        self._core = as_of(self.reference, chapter)
+        self._chapter = notebook.metadata[OURS]["chapter"]
         self._cut: dict[tuple[str, ...], Files] = {}
-        replaced = {name: kind.replaces for name, kind in self.kinds.items() if kind.replaces}
-        names = {"minitorch", *(target.partition(".")[0] for target in replaced.values())}
-        roots = {name: _root(name, course) for name in names}
-        places = locate.locate_all(sorted(set(replaced.values())), list(dict.fromkeys([str(CODE), str(course.root)])))
-        _copy_arrays(folder / Core.name, roots["minitorch"])
-        _copy(folder / Core.name, {"course": CODE})
-        _copy(folder / SHARED, {"course": CODE, **roots})
-        for name, target in replaced.items():
-            _copy(folder / name, {"course": CODE, **roots})
-            _remove(folder / name, roots.values(), target, places[target])
+        self._made: set[str] = set()
 
     def packages(self, exercise: str) -> Path:
-        """The folder for an exercise; those with the same one can share a process."""
-        return self.folder / self.kinds[exercise].folder(exercise, SHARED)
+        """The folder for an exercise, made when it is first needed; those with the same one can share a process."""
+        name = self.kinds[exercise].folder(exercise, SHARED)
+        with self._making:
+            if name not in self._made:
+                self._make(name, self.kinds[exercise].replaces if name == exercise else None)
+                self._made.add(name)
+        return self.folder / name
+
+    def _make(self, name: str, target: str | None) -> None:
+        """Make a folder; if it is one of an exercise that replaces a part, without that part."""
+        replaced = [kind.replaces.partition(".")[0] for kind in self.kinds.values() if kind.replaces]
+        roots = {package: _root(package, self._course) for package in sorted({"minitorch", *replaced})}
+        place = self.folder / name
+        if target is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            common = self.folder.parent / f"{name} of {' and '.join(roots)}"
+            place.symlink_to(common)
+            if common.exists():
+                return
+            place = common
+        if name == Core.name:
+            _copy_arrays(place, roots["minitorch"])
+            _copy(place, {"course": CODE})
+            return
+        _copy(place, {"course": CODE, **roots})
+        if target:
+            path = list(dict.fromkeys([str(CODE), str(self._course.root)]))
+            _remove(self.folder / name, roots.values(), target, locate.locate_all([target], path)[target])
+
+    @functools.cached_property
+    def reference(self) -> Files:
+        """All of mytorch, as the solutions have it; nothing where there are none."""
+        reference = self._course.reference
+        return withheld.completed(self._course, read(reference)) if reference.is_dir() else {}
+
+    @functools.cached_property
+    def _core(self) -> Files:
+        return as_of(self.reference, self._chapter)
 
     def shared(self, exercise: str) -> Files:
         """The mytorch that the setup sees: for exercises about parts as of the chapter, without any of their parts."""

@@ -43,12 +43,22 @@ class Result:
     items: list[Item] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Redrawn:
+    """An exercise whose first inputs did not serve: the seed of those that were drawn again, and why."""
+
+    exercise: str
+    seed: int
+    reason: str
+
+
 @dataclass
 class Report:
     """A whole run of the grader."""
 
     seed: int
     submissions: list[Result]
+    redrawn: list[Redrawn] = field(default_factory=list)
 
     def to_json(self) -> str:
         """The report in the versioned format of docs/grading.md."""
@@ -65,7 +75,8 @@ class Report:
             read = json.loads(text)
             results = [Result(**{**each, "items": [*map(_item, each["items"])]}) for each in read["submissions"]]
             if read["schema_version"] == SCHEMA_VERSION:
-                return cls(int(read["seed"]), results)
+                redrawn = [Redrawn(**each) for each in read.get("redrawn", [])]
+                return cls(int(read["seed"]), results, redrawn)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError("not a report of `course grade`") from error
         raise ValueError(f"a report of version {read['schema_version']}, not {SCHEMA_VERSION}")

@@ -1,10 +1,10 @@
 """Runs exercises in the sandbox and says what came of them; no learner's code runs and no value is read here."""
 
 import contextlib
-import functools
 import json
 import queue
 import secrets
+import struct
 import subprocess
 import threading
 import time
@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from course.authoring.assemble import REFUSED, Files
 from course.check import SEED_VARIABLE
-from course.grading import compare
 from course.grading.bundle import Bundle
 from course.grading.compare import Heard
 from course.grading.judge import Hear
@@ -38,9 +37,9 @@ class Task:
     `names` are what the check takes from the learner; `parts` are those that it is about, of which `only` some are
     theirs if it names some.
     `packages`, `setup` and `shared` (the mytorch of the setup) are the same for tasks that share a process; `package`
-    is the mytorch of this one, if it is another. Of what could do an exercise, the answer can reach what is `needed`,
-    or all of it if that is None. Of the course's own answers, `reveal` shows secret values, and `record` tells what
-    they use.
+    is the mytorch of this one, if it is another. `seed` is what the check draws its inputs from. Of what could do an
+    exercise, the answer can reach what is `needed`, or all of it if that is None. Of the course's own answers, `reveal`
+    shows secret values, and `record` tells what they use.
     """
 
     exercise: str
@@ -53,6 +52,7 @@ class Task:
     setup: tuple[str, ...]
     shared: Files
     package: Files | None
+    seed: int
     needed: tuple[str, ...] | None = None
     reveal: bool = False
     record: bool = False
@@ -62,65 +62,66 @@ class Task:
 class Outcome:
     """What came of a task.
 
-    `status`: shown, error or timeout; `solution`: what the learner's cell itself came to; `heard`: what the check said.
+    `status`: shown, error or timeout; `solution`: what the learner's cell itself came to; `heard`: what the check said,
+    and `line` how it said it.
     """
 
     status: str
     message: str = ""
     solution: str = ""
     heard: Heard | None = None
+    line: bytes = b""
+
+
+Start = Callable[[Task], AbstractContextManager["Started"]]
+"""What gives a sandbox for a task and those with the same packages."""
 
 
 def run(
-    tasks: Iterable[Task],
-    seed: int,
-    limits: Limits,
-    stop: threading.Event,
-    hear: Hear,
-    expected: Mapping[str, Bundle],
-    start: "Start | None" = None,
+    tasks: Iterable[Task], start: Start, seconds: float, deadline: float, hear: Hear, expected: Mapping[str, Bundle]
 ) -> dict[str, Outcome]:
     """Run the tasks, one after the other; none costs another its outcome.
 
     Args:
         tasks: the exercises.
-        seed: of the checks.
-        limits: what they may use.
-        stop: set, it ends what runs.
+        start: gives sandboxes.
+        seconds: how long a cell may run.
+        deadline: by `time.monotonic`; what has not run by then is late.
         hear: reads what they say.
         expected: what their checks should show.
-        start: gives a sandbox for a task and those with the same packages; it is a new one unless that is given.
 
     Raises:
         SandboxError: the sandbox could not be started, or the setup raised.
     """
-    deadline = time.monotonic() + limits.wall_seconds
     waiting = sorted(tasks, key=lambda task: str(task.packages))
     outcomes: dict[str, Outcome] = {}
-    while waiting and not stop.is_set():
+    while waiting:
         if time.monotonic() >= deadline:
             late = Outcome("timeout", "the whole run took too long")
             return outcomes | {task.exercise: late for task in waiting}
-        with start(waiting[0]) if start else started(waiting[0], seed, limits, stop) as process:
+        with start(waiting[0]) as process:
             packages = waiting[0].packages
             while waiting and waiting[0].packages == packages and process.is_usable and time.monotonic() < deadline:
                 task = waiting.pop(0)
-                outcomes[task.exercise] = process.run(task, deadline, hear, expected.get(task.exercise))
+                outcomes[task.exercise] = process.run(task, seconds, deadline, hear, expected.get(task.exercise))
+            if process.stop.is_set():
+                break
     return outcomes
 
 
 class Started:
-    """A started process, and its messages. Once it broke a rule it is of no use."""
+    """A started process, and its messages. Once it broke a rule, or has run what it can run, it is of no use."""
 
-    def __init__(self, process: outside.Process, limits: Limits, stop: threading.Event) -> None:
-        self.process, self.limits, self.stop = process, limits, stop
+    def __init__(self, process: outside.Process, runs: str, stop: threading.Event) -> None:
+        self.process, self.runs, self.stop = process, runs, stop
         self.is_usable = True
+        self._heard = b""
         self.closed = threading.Event()
         self._lines: queue.Queue[bytes] = queue.Queue(maxsize=2)
         threading.Thread(target=self._read, daemon=True).start()
 
-    def run(self, task: Task, deadline: float, hear: Hear, expected: Bundle | None) -> Outcome:
-        nonce = secrets.token_hex(16)  # what an earlier exercise left behind cannot speak for this one
+    def run(self, task: Task, seconds: float, deadline: float, hear: Hear, expected: Bundle | None) -> Outcome:
+        nonce = secrets.token_hex(16)
         about = {
             "solution": task.solution,
             "check": task.check,
@@ -128,41 +129,72 @@ class Started:
             "package": task.package,
             "parts": task.parts,
             "only": task.only,
+            "seed": task.seed,
             "reveal": task.reveal,
             "needed": task.needed,
             "record": task.record,
         }
         self.send({"nonce": nonce, **about})
-        solution = self.phase("solution", nonce, deadline, hear, None)
+        self.is_usable = False  # until it says that the run has ended
+        solution = self.phase("solution", nonce, seconds, deadline, hear, None)
         if isinstance(solution, Outcome):
             return replace(solution, message=f"the solution cell: {solution.message}")
         raised = f"the solution cell: {solution.error}" if solution.error else ""
-        check = self.phase("check", nonce, deadline, hear, expected)
+        check = self.phase("check", nonce, seconds, deadline, hear, expected)
         if isinstance(check, Outcome):
             return replace(check, message=raised or check.message)
-        self.is_usable = _phase(self.receive(nonce, time.monotonic() + _END_SECONDS, hear)) == "ended"
+        if self.runs != "once":
+            while self.receive(nonce, time.monotonic() + _END_SECONDS, _deaf) is not None:
+                pass
         if check.error:
             return Outcome("error", raised or check.error)
-        return Outcome("shown", solution=raised, heard=check)
+        return Outcome("shown", solution=raised, heard=check, line=self._heard if check.wrong else b"")
 
-    def phase(self, phase: str, nonce: str, deadline: float, hear: Hear, expected: Bundle | None) -> Heard | Outcome:
+    def phase(
+        self, phase: str, nonce: str, seconds: float, deadline: float, hear: Hear, expected: Bundle | None
+    ) -> Heard | Outcome:
         """What is said at the end of a phase; or what came of the task, if nothing is."""
-        said = self.receive(nonce, min(deadline, time.monotonic() + self.limits.cell_seconds), hear, expected)
+        said = self.receive(nonce, min(deadline, time.monotonic() + seconds), hear, expected)
         if said is not None and said.phase == phase:
             return said
-        self.is_usable = _phase(said) == "ended"
-        if said is not None or self.process.popen.poll() is not None:
+        if said is not None or self.is_usable or self.process.popen.poll() is not None:
             return Outcome("error", "the cell ended the Python process")
         if time.monotonic() >= deadline:
             return Outcome("timeout", "the whole run took too long")
-        return Outcome("timeout", f"stopped after {self.limits.cell_seconds:g} seconds")
+        return Outcome("timeout", f"stopped after {seconds:g} seconds")
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message, without waiting for who may never read it."""
-        threading.Thread(target=self._write, args=(json.dumps(message).encode() + b"\n",), daemon=True).start()
+        text = json.dumps(message).encode()
+        threading.Thread(target=self._write, args=(struct.pack("<Q", len(text)) + text,), daemon=True).start()
+
+    def ready(self, deadline: float) -> str | None:
+        """What the setup raised, or nothing; None if there is no answer."""
+        line = self._line(deadline)
+        return None if line is None else str(json.loads(line)["error"])
 
     def receive(self, nonce: str, deadline: float, hear: Hear, expected: Bundle | None = None) -> Heard | None:
-        """The next message about an exercise; None if there is none until the deadline, or ever."""
+        """The next message of an exercise; None if it has ended, or says nothing until the deadline.
+
+        Raises:
+            SandboxError: the sandbox has a fault.
+        """
+        while (line := self._line(deadline)) is not None:
+            if not line.startswith(b">"):
+                if self.runs == "once":  # nobody but the exercise speaks here
+                    continue
+                said = json.loads(line)
+                self.is_usable = said["phase"] == "ended" and not said["error"]
+                if said["error"]:
+                    raise SandboxError(said["error"])
+                return None
+            if nonce.encode() in line and (heard := hear(line[1:], expected)) is not None and heard.nonce == nonce:
+                self._heard = line[1:]
+                return heard
+        return None
+
+    def _line(self, deadline: float) -> bytes | None:
+        """The next line; None if there is none until the deadline, or ever."""
         has_ended = False
         while not self.stop.is_set() and (left := deadline - time.monotonic()) > 0:
             if not has_ended and self.process.popen.poll() is not None:  # what it said may still be on its way
@@ -175,8 +207,7 @@ class Started:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self.process.popen.wait(_LAST_SECONDS)
                 return None
-            if nonce.encode() in line and (said := hear(line, expected)) is not None and said.nonce == nonce:
-                return said
+            return line
         return None
 
     def _read(self) -> None:
@@ -186,7 +217,7 @@ class Started:
         line = b"start"
         while line:
             try:
-                line = stream.readline(_MAX_LINE)
+                line = _whole(stream)
             except (OSError, ValueError):  # closed at the end
                 line = b""
             while not self.closed.is_set():
@@ -194,50 +225,62 @@ class Started:
                     self._lines.put(line, timeout=0.2)
                     break
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, text: bytes) -> None:
         stream = self.process.popen.stdin
         assert stream is not None
         with contextlib.suppress(OSError, ValueError):  # it ended: nothing will be received
-            stream.write(line)
+            stream.write(text)
             stream.flush()
 
 
 @contextmanager
-def started(task: Task, seed: int, limits: Limits, stop: threading.Event) -> Iterator[Started]:
+def started(task: Task, limits: Limits, stop: threading.Event, is_trusted: bool = False) -> Iterator[Started]:
     """A new sandbox with the packages and the setup of a task.
+
+    Args:
+        task: one of those that it will run.
+        limits: what it may use.
+        stop: set, it ends what runs.
+        is_trusted: it will run the course's own answers, and nothing else.
 
     Raises:
         SandboxError: it could not be started, or the setup raised.
     """
-    variables = {SEED_VARIABLE: str(seed), VARIABLE: ""}
-    with outside.process("course.sandbox.inside", task.packages, variables, limits) as process:
-        running = Started(process, limits, stop)
+    variables = {SEED_VARIABLE: str(task.seed), VARIABLE: ""}
+    with outside.process("course.sandbox.inside", task.packages, variables, limits, nests=True) as process:
+        runs = "apart" if process.nests else "forked" if is_trusted and outside.can_fork() else "once"
+        running = Started(process, runs, stop)
         first = {
             "setup": task.setup,
             "loaded": [LAYERS] if (task.packages / LAYERS.replace(".", "/")).is_dir() else [],
             "package": task.shared,
+            "compiles": bool(task.parts),
             "refused": [name for name in REFUSED if not (task.packages / name).is_dir()],
             "limits": process.limits,
-            "scratch": process.scratch,
-            "alone": process.alone,
+            "runs": runs,
+            "bytes": limits.disk_bytes,
         }
         running.send(first)
-        said = running.receive("", time.monotonic() + _START_SECONDS, functools.partial(compare.hear, keep=True))
+        raised = running.ready(time.monotonic() + _START_SECONDS)
         if stop.is_set():
             running.is_usable = False
-        elif said is None:
+        elif raised is None:
             raise SandboxError(f"the sandbox could not be started: {process.complaint() or 'no answer'}")
-        elif said.error:
-            raise SandboxError(f"a setup cell raised {said.error}")
+        elif raised:
+            raise SandboxError(f"a setup cell raised {raised}")
         try:
             yield running
         finally:
             running.closed.set()
 
 
-Start = Callable[[Task], AbstractContextManager[Started]]
-"""What gives a sandbox for a task."""
+def _whole(stream: IO[bytes]) -> bytes:
+    """A line, or of one that is too long the beginning; what comes after that is lost."""
+    line = more = stream.readline(_MAX_LINE)
+    while len(more) == _MAX_LINE and not more.endswith(b"\n"):
+        more = stream.readline(_MAX_LINE)
+    return line
 
 
-def _phase(said: Heard | None) -> str:
-    return said.phase if said else ""
+def _deaf(line: bytes, expected: Bundle | None) -> None:
+    """Hear nothing: whatever an exercise says after its check."""

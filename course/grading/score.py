@@ -1,8 +1,8 @@
 """Points for a submission, from what came of its exercises."""
 
 import re
+from collections.abc import Set
 
-from course.authoring.notebook import tasks
 from course.grading import credit, runner
 from course.grading.reference import Reference
 from course.grading.report import Item
@@ -10,12 +10,22 @@ from course.grading.submission import Submission
 from course.kinds import kind_of
 
 _UNDEFINED = re.compile(r"\bNameError: name '(\w+)' is not defined")
+_AT_ODDS = "right beside the reference's other parts, but not together with your own"
 
 
-def score(submission: Submission, reference: Reference, outcomes: dict[str, runner.Outcome]) -> list[Item]:
-    """Points come from explicit passes, of the exercise's check or of it with a part alone, and from nothing else."""
+def score(
+    submission: Submission, reference: Reference, outcomes: dict[str, runner.Outcome], at_odds: Set[str] = frozenset()
+) -> list[Item]:
+    """Points come from explicit passes, of the exercise's check or of it with a part alone, and from nothing else.
+
+    Args:
+        submission: what was answered.
+        reference: what is right.
+        outcomes: what came of the exercises, and of the parts that were tried alone.
+        at_odds: of these the parts that are right alone, and not with each other.
+    """
     items = []
-    kinds = {name: kind_of(about) for name, about in tasks(reference.notebook).items()}
+    kinds = {name: kind_of(about) for name, about in reference.tasks.items()}
     owned = {name: kind.parts for name, kind in kinds.items()}
 
     def verdict(key: str, name: str) -> tuple[str, str]:
@@ -23,7 +33,7 @@ def score(submission: Submission, reference: Reference, outcomes: dict[str, runn
         unknown = _UNDEFINED.search(message)
         return status, message + (submission.about_undefined(unknown[1], name, owned) if unknown else "")
 
-    for name, about in tasks(reference.notebook).items():
+    for name, about in reference.tasks.items():
         if name in outcomes:
             status, message = verdict(name, name)
         elif name in submission.answered:
@@ -35,7 +45,9 @@ def score(submission: Submission, reference: Reference, outcomes: dict[str, runn
         item = Item(name, about["points"] if status == "passed" else 0, about["points"], status, message)
         for share in kinds[name].shares:
             key, each = credit.key(name, share.parts), (status, message)
-            if key in outcomes:
+            if key in at_odds:
+                each = "failed", _AT_ODDS
+            elif key in outcomes:
                 each = verdict(key, name)
             elif name in submission.answered and status != "passed":
                 each = submission.untried(name, share.parts)

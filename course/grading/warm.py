@@ -1,25 +1,27 @@
-"""Sandboxes that are started already: the imports and the setup of a chapter are done once for many submissions.
+"""Sandboxes that are started already: the imports and the setup of a chapter are done once for all that runs.
 
-Each exercise runs in a fork of such a process, which kills all that the exercise started and empties what it could
-write, and whose memory no exercise can reach. Yet an exercise may send it signals and lower its limits. So what is no
-pass counts only if it comes from a sandbox that no other submission was in.
+Each exercise runs in a fork that shares nothing with the process that serves, or with another run
+(`course.sandbox.inside`). Where a machine cannot set a fork apart so, each run of a learner's code has a sandbox of
+its own, and the course's own answers share one that no learner's code is in.
 """
 
+import functools
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from course.grading import runner
+from course.grading import compare, runner
 from course.grading.bundle import Bundle
+from course.grading.compare import Heard
 from course.grading.judge import Comparer
 from course.grading.runner import Outcome, Started, Task
 from course.sandbox.outside import Limits
-
-_CELL_SECONDS = 10.0  # what takes longer is run again, with all the time that it may take
-_NOTHING = Outcome("error")
 
 
 @dataclass
@@ -31,18 +33,20 @@ class _Waiting:
 
 
 class Pool:
-    """Started sandboxes of one grade, ready for the next submission. Close it to end them."""
+    """Started sandboxes of one grade, ready for the next run. Close it to end them."""
 
-    def __init__(self, seed: int, limits: Limits, stop: threading.Event, size: int) -> None:
+    def __init__(self, limits: Limits, stop: threading.Event, size: int, jobs: int = 1) -> None:
         """
         Args:
-            seed: of the checks.
-            limits: what one exercise may use.
+            limits: what one submission may use.
             stop: set, it ends what runs.
             size: how many wait at most; then the one that has waited longest is ended.
+            jobs: how many submissions are graded at a time. Exercises that need different packages run side by side,
+                as long as a core is free.
         """
-        self.seed, self.limits, self.stop, self.size = seed, limits, stop, size
-        self._hasty = replace(limits, cell_seconds=min(_CELL_SECONDS, limits.cell_seconds))
+        self.limits, self.stop, self.size = limits, stop, size
+        # A sandbox ends with the thread that started it, so these live as long as the pool.
+        self._threads = ThreadPoolExecutor(max(jobs, os.cpu_count() or 1))
         self._waiting: OrderedDict[tuple[Path, int], _Waiting] = OrderedDict()
         self._comparers: list[Comparer] = []
         self._lock = threading.Lock()
@@ -59,31 +63,56 @@ class Pool:
         self._trim(0)
         while self._comparers:
             self._comparers.pop().close()
+        self._threads.shutdown()
 
     def run(
-        self, tasks: list[Task], expected: Mapping[str, Bundle], passes: Callable[[str, Outcome], bool]
+        self, tasks: list[Task], expected: Mapping[str, Bundle], seconds: float, deadline: float
     ) -> dict[str, Outcome]:
-        """Run the tasks of a submission, at first in sandboxes that others were in; what does not pass, in new ones.
-
-        Args:
-            tasks: the exercises.
-            expected: what their checks should show.
-            passes: whether this outcome of this exercise is a pass.
+        """Run a learner's answers; see `runner.run`.
 
         Raises:
             SandboxError: a sandbox could not be started, or the setup raised.
         """
-        used: set[Path] = set()
-        with self._comparer() as comparer:
-            about = (self.seed, self.limits, self.stop, comparer.hear, expected)
-            outcomes = runner.run(tasks, *about, lambda task: self._taken(task, used))
-            doubtful = [task for task in tasks if task.packages in used]
-            again = [each for each in doubtful if not passes(each.exercise, outcomes.get(each.exercise, _NOTHING))]
-            return outcomes | runner.run(again, *about)
+
+        def some(group: list[Task]) -> dict[str, Outcome]:
+            with self._comparer() as comparer:
+                start = functools.partial(self._taken, is_trusted=False)
+                return runner.run(group, start, seconds, deadline, comparer.hear, expected)
+
+        return self._side_by_side(tasks, some)
+
+    def run_own(self, tasks: list[Task], seconds: float, deadline: float) -> dict[str, Outcome]:
+        """Run the course's own answers; what they show is kept.
+
+        Raises:
+            SandboxError: a sandbox could not be started, or the setup raised.
+        """
+        hear = functools.partial(compare.hear, keep=True)
+        start = functools.partial(self._taken, is_trusted=True)
+        return self._side_by_side(tasks, lambda group: runner.run(group, start, seconds, deadline, hear, {}))
+
+    def hear(self, line: bytes, expected: Bundle) -> Heard | None:
+        """Compare once more what an exercise showed."""
+
+        def heard() -> Heard | None:
+            with self._comparer() as comparer:
+                return comparer.hear(line, expected)
+
+        return self._threads.submit(heard).result()
+
+    def _side_by_side(self, tasks: list[Task], some: Callable[[list[Task]], dict[str, Any]]) -> dict[str, Outcome]:
+        """Run those with different packages at the same time."""
+        groups: dict[Path, list[Task]] = {}
+        for task in tasks:
+            groups.setdefault(task.packages, []).append(task)
+        outcomes: dict[str, Outcome] = {}
+        for each in self._threads.map(some, groups.values()):
+            outcomes |= each
+        return outcomes
 
     @contextmanager
     def _comparer(self) -> Iterator[Comparer]:
-        """A process that no other submission uses meanwhile."""
+        """A process that nobody else uses meanwhile."""
         with self._lock:
             comparer = self._comparers.pop() if self._comparers else Comparer()
         try:
@@ -93,34 +122,31 @@ class Pool:
                 self._comparers.append(comparer)
 
     @contextmanager
-    def _taken(self, task: Task, used: set[Path]) -> Iterator[Started]:
-        waiting = self._take(task.packages)
-        if waiting is None:
-            waiting = self._start(task)
-        else:
-            used.add(task.packages)
-            waiting.process.limits = self._hasty
+    def _taken(self, task: Task, is_trusted: bool) -> Iterator[Started]:
+        waiting = self._take(task.packages, is_trusted) or self._start(task, is_trusted)
         try:
             yield waiting.process
         except BaseException:
             waiting.end.close()
             raise
-        if waiting.process.is_usable and waiting.process.process.alone:
-            with self._lock:
-                self._number += 1
-                self._waiting[task.packages, self._number] = waiting
-            self._trim(self.size)
-        else:
+        if not waiting.process.is_usable:
             waiting.end.close()
-
-    def _take(self, packages: Path) -> _Waiting | None:
+            return
         with self._lock:
-            key = next((key for key in reversed(self._waiting) if key[0] == packages), None)
-            return self._waiting.pop(key) if key else None
+            self._number += 1
+            self._waiting[task.packages, self._number] = waiting
+        self._trim(self.size)
 
-    def _start(self, task: Task) -> _Waiting:
+    def _take(self, packages: Path, is_trusted: bool) -> _Waiting | None:
+        with self._lock:
+            for key, waiting in reversed(self._waiting.items()):
+                if key[0] == packages and (is_trusted or waiting.process.runs == "apart"):
+                    return self._waiting.pop(key)
+        return None
+
+    def _start(self, task: Task, is_trusted: bool) -> _Waiting:
         with ExitStack() as stack:
-            process = stack.enter_context(runner.started(task, self.seed, self.limits, self.stop))
+            process = stack.enter_context(runner.started(task, self.limits, self.stop, is_trusted))
             return _Waiting(process, stack.pop_all())
 
     def _trim(self, size: int) -> None:

@@ -1,20 +1,30 @@
 """What runs in the sandbox: the setup once, then for each exercise a fork of this process with the learner's cells.
 
-Commands come by standard input and results leave by standard output, a line of JSON each, before anything of the
-learner's runs. Then both are moved to descriptors that no program started here inherits, and what is printed is lost.
+Commands come by standard input and results leave by standard output. Its first command is `{"setup", "loaded",
+"package", "compiles", "refused", "limits", "runs", "bytes"}`; then one comes for each exercise: `{"nonce", "seed",
+"solution", "check", "names", "package", "parts", "only", "reveal", "needed", "record"}`. A command is its length in
+eight bytes, and JSON.
 
-Its first command is `{"setup", "loaded", "package", "refused", "limits", "scratch", "alone"}`; then one comes for each
-exercise: `{"nonce", "solution", "check", "names", "package", "parts", "only", "reveal", "needed", "record"}`. It
-answers each with `{"nonce", "phase", "error", "called", "shown", "used"}`. The phases of an exercise are "solution",
-"check" and "ended"; "setup" comes before the first.
+It answers with lines of JSON, `{"nonce", "phase", "error", "called", "shown", "used"}`. The phases are "setup" and, for
+each exercise, "solution", "check" and "ended". A line that an exercise wrote begins with `>`: only the others are this
+process's own words.
+
+How exercises run (`runs`):
+
+- "apart": each in a fork that shares nothing with this process or another exercise (`course.sandbox.namespaces`).
+- "forked": each in a fork, for the course's own answers.
+- "once": one exercise, in this process.
+
+A command is read where the exercise runs, and nowhere else. So this process never holds the text of an answer, nor the
+parts of mytorch that another exercise is about, and a fork's memory has nothing of another run.
 """
 
 import contextlib
 import importlib
 import json
 import os
-import shutil
-import signal
+import select
+import struct
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,9 +41,11 @@ from course.learner import package
 from course.learner.guard import Guard
 from course.learner.scope import Names
 from course.reports.printable import ANSI, MAX_MESSAGE
-from course.sandbox import confine
+from course.sandbox import confine, namespaces, seccomp
 
 Send = Callable[..., None]
+_CHUNK = 1 << 16
+_NOT_APART = 70  # an exit code
 
 
 class Shell(InteractiveShell):
@@ -50,8 +62,8 @@ class Shell(InteractiveShell):
 
 def main() -> None:
     """Serve until the commands end."""
-    commands, send = _take_over()
-    first = json.loads(commands.readline())
+    commands, results = _take_over()
+    first = _command(commands)
     confine.limit(first["limits"])
     confine.die_with_parent()
     confine.hide()  # what forks from this process cannot look into it
@@ -64,33 +76,51 @@ def main() -> None:
         error = error or _run(shell, text)
     for name in first["loaded"]:
         importlib.import_module(name)
+    if first["compiles"]:
+        assemble.compiled(first["package"])  # here, so that each fork has it
     guard = Guard(shell.user_ns)
     _silence()
-    send(nonce="", phase="setup", error=error)
-    for line in commands:
-        job = json.loads(line)
-        if job["parts"]:
-            assemble.compiled(first["package"])  # here, so that each fork has it
-        if not hasattr(os, "fork"):  # Windows: the judge starts a process for each exercise
-            _exercise(job, first["setup"], shell, guard, reach, send)
-            os._exit(0)
+    _sender(results)(nonce="", phase="setup", error=error)
+
+    def exercise(target: int, prefix: bytes) -> None:
+        job = _command(commands)
+        os.close(commands)
+        if first["runs"] != "forked" and seccomp.available():
+            seccomp.restrict(network=first["runs"] == "apart")
+        with contextlib.suppress(BaseException):
+            _exercise(job, first["setup"], shell, guard, reach, _sender(target, prefix))
+        os._exit(0)
+
+    while _is_waiting(commands):
+        if first["runs"] == "once":
+            exercise(results, b">")
+        source, target = os.pipe()
         child = os.fork()
         if child == 0:
-            commands.close()
-            with contextlib.suppress(BaseException):
-                _exercise(job, first["setup"], shell, guard, reach, send)
-            os._exit(0)
-        os.waitpid(child, 0)
-        _clean(child, first["scratch"], first["alone"])
-        send(nonce=job["nonce"], phase="ended")
+            os.close(source)
+            os.close(results)
+            if first["runs"] == "apart":
+                _enter(first["bytes"])
+            os.setsid()
+            exercise(target, b"")
+        os.close(target)
+        status = _relay(source, results, child)
+        fault = "a run could not be set apart" if os.waitstatus_to_exitcode(status) == _NOT_APART else ""
+        _sender(results)(nonce="", phase="ended", error=fault)
+
+
+def _enter(bytes_each: int) -> None:
+    try:
+        namespaces.enter(bytes_each)
+    except OSError:
+        os._exit(_NOT_APART)
 
 
 def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard, reach: Reach, send: Send) -> None:
     """Run the learner's cell and then the check, on names that the learner's code did not reach."""
-    if hasattr(os, "setsid"):
-        os.setsid()
     confine.die_with_parent()
     confine.hide(False)
+    os.environ[check.SEED_VARIABLE] = str(job["seed"])
     _offer(job["package"])
     guard = Guard(guard.names)
     flags, compiled = shell.compile.flags, compile
@@ -126,20 +156,83 @@ def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard,
     )
 
 
-def _take_over() -> tuple[Any, Send]:
-    """Where the commands come from, and what sends a result."""
-    commands, results = os.fdopen(os.dup(0), "rb"), os.dup(1)
+def _take_over() -> tuple[int, int]:
+    """Where the commands come from and where results go: no longer what programs started here inherit."""
+    commands, results = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
-    dumps, write = json.dumps, os.write
+    return commands, results
+
+
+def _is_waiting(commands: int) -> bool:
+    """Wait for a command without reading it; False at their end."""
+    if not hasattr(select, "poll"):  # Windows: one exercise alone comes
+        return True
+    poll = select.poll()
+    poll.register(commands, select.POLLIN)
+    return any(event & select.POLLIN for _, event in poll.poll())
+
+
+def _command(commands: int) -> dict[str, Any]:
+    """Read the next command, and not a byte more."""
+    (length,) = struct.unpack("<Q", _read(commands, 8))
+    command: dict[str, Any] = json.loads(_read(commands, length))
+    return command
+
+
+def _read(file: int, length: int) -> bytes:
+    """So many bytes.
+
+    Raises:
+        EOFError: there are no more.
+    """
+    pieces = []
+    while length and (piece := os.read(file, min(length, 1 << 20))):
+        pieces.append(piece)
+        length -= len(piece)
+    if length:
+        raise EOFError("a command that ends too early")
+    return b"".join(pieces)
+
+
+def _sender(file: int, prefix: bytes = b"") -> Send:
+    """What sends a result there, however the names it needs are changed meanwhile."""
+    dumps, write = json.dumps, _write
 
     def send(**message: Any) -> None:
-        text = dumps(message).encode() + b"\n"
-        while text:
-            text = text[write(results, text) :]
+        write(file, prefix + dumps(message).encode() + b"\n")
 
-    return commands, send
+    return send
+
+
+def _write(file: int, text: bytes, write: Callable[[int, bytes], int] = os.write) -> None:
+    while text:
+        text = text[write(file, text) :]
+
+
+def _relay(source: int, results: int, child: int) -> int:
+    """Send on what an exercise writes, each line marked as its, until it has ended; nothing of it is read here.
+
+    Returns:
+        How its process ended, as `os.waitpid` says it.
+    """
+    is_at_start, ended = True, (0, 0)
+    while True:
+        if not select.select([source], [], [], 0 if ended[0] else 0.02)[0]:
+            if ended[0]:  # somebody whom it left behind holds the pipe, and has nothing more to say
+                break
+            ended = os.waitpid(child, os.WNOHANG)
+        elif text := os.read(source, _CHUNK):
+            marked = (b">" if is_at_start else b"") + text[:-1].replace(b"\n", b"\n>") + text[-1:]
+            is_at_start = text.endswith(b"\n")
+            _write(results, marked)
+        else:
+            break
+    os.close(source)
+    if not is_at_start:
+        _write(results, b"\n")
+    return (ended if ended[0] else os.waitpid(child, 0))[1]
 
 
 def _silence() -> None:
@@ -195,24 +288,6 @@ def _message(raised: BaseException) -> str:
     except BaseException:  # its text is the learner's code too
         text = type(raised).__name__
     return ANSI.sub("", text)[:MAX_MESSAGE]
-
-
-def _clean(child: int, scratch: list[str], alone: bool) -> None:
-    """End what the exercise started, and remove what it wrote."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if alone:
-            os.kill(-1, signal.SIGKILL)  # all processes but this one and the namespace's first
-        else:
-            os.killpg(child, signal.SIGKILL)
-    for folder in scratch:
-        for entry in os.scandir(folder):
-            if any(Path(place).is_relative_to(entry.path) for place in (sys.prefix, sys.base_prefix)):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path, ignore_errors=True)
-            else:
-                with contextlib.suppress(OSError):
-                    os.unlink(entry.path)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ import psutil
 
 from course.authoring.assemble import REFUSED
 from course.learner.kernel import MATPLOTLIB, plain_environment
-from course.sandbox import cgroup, landlock
+from course.sandbox import cgroup, landlock, namespaces, seccomp
 
 PACKAGES = "/course"  # where the given packages are in the sandbox
 TEMPORARY = "/tmp"
@@ -93,7 +93,17 @@ def has_bubblewrap() -> bool:
     """Whether bubblewrap is installed and can make such a sandbox here."""
     if shutil.which("bwrap") is None:
         return False
-    command = [*_bubblewrap(None, Limits()), sys.executable, "-c", "pass"]
+    command = [*_bubblewrap(None, Limits(), False), sys.executable, "-c", "pass"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+@functools.cache
+def can_nest() -> bool:
+    """Whether a process in bubblewrap's sandbox can set its forks apart: many can then run on one warm process."""
+    if not has_bubblewrap() or not seccomp.available():
+        return False
+    program = Path(namespaces.__file__).read_text(encoding="utf-8")
+    command = [*_bubblewrap(None, Limits(), True), sys.executable, "-I", "-c", program]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
@@ -114,8 +124,8 @@ class Process:
     popen: subprocess.Popen[bytes]
     errors: IO[bytes]
     limits: dict[str, int]  # that it has to set for itself, by the names of `resource`
-    scratch: list[str]  # folders that it can write to
-    alone: bool  # whether it sees no process but its own
+    alone: bool = False  # whether it sees no process but its own
+    nests: bool = False  # whether it can set a fork apart, in namespaces of its own
 
     def end(self) -> None:
         """Kill it and all that it started; with bubblewrap the kernel does, since its first process dies."""
@@ -132,12 +142,16 @@ class Process:
 
 
 @contextmanager
-def process(module: str, packages: Path, variables: dict[str, str], limits: Limits) -> Iterator[Process]:
+def process(
+    module: str, packages: Path, variables: dict[str, str], limits: Limits, nests: bool = False
+) -> Iterator[Process]:
     """Run a module of `packages` in the sandbox; nothing of it is left when the context is closed.
 
     Args:
         packages: the folder that holds what the module can import besides what is installed.
         variables: of its environment.
+        limits: what it may use.
+        nests: let it set its forks apart (`course.sandbox.namespaces`), where this machine can.
     """
     token = uuid.uuid4().hex
     with (
@@ -146,11 +160,13 @@ def process(module: str, packages: Path, variables: dict[str, str], limits: Limi
         cgroup.limited(limits.total_memory_bytes, limits.processes) as groups,
     ):
         python = [sys.executable, "-P", "-m", module]
-        if alone := has_bubblewrap():
-            command, scratch, folder = [*_bubblewrap(packages, limits), *python], [TEMPORARY, "/dev/shm"], "/"
+        alone = has_bubblewrap()
+        nests = nests and alone and can_nest()
+        if alone:
+            command, folder = [*_bubblewrap(packages, limits, nests), *python], "/"
             place, work = PACKAGES, TEMPORARY
         else:
-            command, scratch, folder = [*(_landlock(packages, name) if has_landlock() else []), *python], [name], name
+            command, folder = [*(_landlock(packages, name) if has_landlock() else []), *python], name
             place, work = str(packages), name
         environment = plain_environment(work) | {"PYTHONPATH": place, _TOKEN: token} | variables
         if groups:
@@ -161,7 +177,7 @@ def process(module: str, packages: Path, variables: dict[str, str], limits: Limi
             command, cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=errors, start_new_session=True
         )
         own = limits.of_a_process | ({} if groups else {"NPROC": _threads_of_this_user() + limits.processes})
-        running = Process(popen, errors, own, scratch, alone)
+        running = Process(popen, errors, own, alone, nests)
         try:
             yield running
         finally:
@@ -175,9 +191,10 @@ def process(module: str, packages: Path, variables: dict[str, str], limits: Limi
                         stream.close()
 
 
-def _bubblewrap(packages: Path | None, limits: Limits) -> list[str]:
+def _bubblewrap(packages: Path | None, limits: Limits, nests: bool) -> list[str]:
     """The start of a command that runs in a sandbox of its own."""
-    options = ["--unshare-all", "--unshare-user", "--disable-userns", "--new-session", "--die-with-parent"]
+    options = ["--unshare-all", "--unshare-user", "--new-session", "--die-with-parent"]
+    options += [] if nests else ["--disable-userns"]
     options += ["--cap-drop", "ALL", "--uid", _NOBODY, "--gid", _NOBODY, "--hostname", "sandbox"]
     for path in (Path("/", name) for name in _SYSTEM):
         if path.is_symlink():

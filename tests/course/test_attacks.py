@@ -82,9 +82,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
             (folder / chapter).mkdir(exist_ok=True)
             honest = nbformat.read(course.solutions / f"{chapter}.ipynb", as_version=4)
             nbformat.write(honest, folder / chapter / f"zz_honest_{chapter}.ipynb")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("course.grading.warm._CELL_SECONDS", 2)  # what never ends does so twice
-            return grade([folder], course, jobs=2, limits=LIMITS, explain=False)
+        return grade([folder], course, jobs=2, limits=LIMITS, explain=False)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from course.__main__ import main
 from course.files import CODE, Course
 from course.grading import find
-from course.grading import grade as grade_module
+from course.grading import run as run_module
 from course.grading.find import content, notebooks
 from course.grading.grade import grade
 from course.grading.report import Report
@@ -93,13 +93,13 @@ def test_an_error_of_ours_in_one_submission_stops_no_other(
         nbformat.write(
             submission(predict_strides=f"raise ValueError('\\x1b{name}\\u202e')"), tmp_path / f"{name}.ipynb"
         )
-    score = grade_module.score
+    score = run_module.score
 
     def fails_once(*arguments: Any) -> Any:
-        monkeypatch.setattr(grade_module, "score", score)
+        monkeypatch.setattr(run_module, "score", score)
         raise MemoryError("no\x07room")
 
-    monkeypatch.setattr(grade_module, "score", fails_once)
+    monkeypatch.setattr(run_module, "score", fails_once)
     kept: list[int] = []
     first, second = grade([tmp_path], course, explain=False, keep=lambda r: kept.append(len(r.submissions))).submissions
     assert (first.status, first.reason) == ("not graded", "MemoryError: no\\x07room")
@@ -199,7 +199,7 @@ def test_a_grade_that_is_stopped_while_the_reference_runs(
         if cell.metadata.get("minitorch", {}).get("role") == "setup":
             cell.source += "\nimport time\ntime.sleep(300)"
     nbformat.write(reference, path)
-    nbformat.write(submission(), tmp_path / "a.ipynb")
+    nbformat.write(submission(solved=True), tmp_path / "a.ipynb")
     command = [sys.executable, "-m", "course", "--root", str(own_course.root), "grade", str(tmp_path / "a.ipynb")]
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(CODE)})
     started = sandboxed(process)

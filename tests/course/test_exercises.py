@@ -5,9 +5,6 @@ import functools
 import re
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -18,12 +15,13 @@ from course.authoring.execute import expected_bundle
 from course.authoring.notebook import OURS, checks, exercise_of, role, tasks
 from course.authoring.parts import short
 from course.files import CODE, Course
-from course.grading import compare, reference, runner
 from course.grading.intake import outline_of
 from course.grading.kit import Kits
 from course.grading.merge import solutions_of
-from course.grading.report import Item
-from course.grading.score import score
+from course.grading.reference import Reference
+from course.grading.report import Item, Result
+from course.grading.run import Run
+from course.grading.warm import Pool
 from course.sandbox.outside import Limits
 
 HEADER = re.compile(r'^# %% \[markdown\] .*exercise="(\w+)"', re.MULTILINE)
@@ -48,8 +46,7 @@ def exercises(root: Path) -> list[tuple[Path, str, str]]:
 def graded(root: Path, chapter: str) -> dict[str, dict[str, Item]]:
     """The chapter's grades: "unsolved", "reference", and "mutants k", where every exercise holds its k-th mutant.
 
-    They are run as in a grade, but all in the same sandboxes, since to start one takes longer than an exercise, and
-    compared by this process, since no learner wrote them.
+    They are run as in a grade.
     """
     course = Course(root)
     solved, unsolved = (
@@ -64,39 +61,14 @@ def graded(root: Path, chapter: str) -> dict[str, dict[str, Item]]:
             if role(cell) == "solution":
                 mutant = sources[exercise_of(cell)]
                 cell.source = cell.metadata[OURS]["stub"] if mutant is None else mutant["source"]
-    stop, limits = threading.Event(), Limits(wall_seconds=3600)
-    sandboxes: dict[Path, runner.Started] = {}
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-
-        @contextmanager
-        def start(task: runner.Task) -> Iterator[runner.Started]:
-            running = sandboxes.get(task.packages)
-            if running is None or not running.is_usable:
-                running = stack.enter_context(runner.started(task, SEED, limits, stop))
-            sandboxes[task.packages] = running
-            yield running
-
-        ready = reference.run(solved, Kits(Path(folder), course, solved), SEED, False, stop, start)
-        read = {name: solutions_of(notebook, outline_of(solved)) for name, notebook in submissions.items()}
-        outcomes: dict[str, dict[str, runner.Outcome]] = {name: {} for name in read}
-
-        def run(asked: dict[str, list[runner.Task]]) -> None:
-            named = {
-                (name, task.exercise): replace(task, exercise=f"{task.exercise} of {name}")
-                for name, each in asked.items()
-                for task in each
-            }
-            expected = {task.exercise: ready.expected[key] for (_, key), task in named.items()}
-            ran = runner.run(named.values(), SEED, limits, stop, compare.hear, expected, start)
-            for (name, key), task in named.items():
-                outcomes[name][key] = ran[task.exercise]
-
-        run({name: ready.tasks(submission) for name, submission in read.items()})
-        run({name: ready.tasks_alone(submission, outcomes[name]) for name, submission in read.items()})
-    return {
-        name: {item.grade_id: item for item in score(submission, ready, outcomes[name])}
-        for name, submission in read.items()
-    }
+    items: dict[str, dict[str, Item]] = {}
+    with tempfile.TemporaryDirectory() as folder, Pool(Limits(), threading.Event(), size=8) as pool:
+        reference = Reference(solved, Kits(Path(folder) / "kits", course, solved), SEED, explain=False)
+        for name, notebook in submissions.items():
+            result = Result(name)
+            Run(result, solutions_of(notebook, outline_of(solved)), reference, pool).grade()
+            items[name] = {item.grade_id: item for item in result.items}
+    return items
 
 
 @pytest.mark.parametrize("path", sorted((CODE / "solutions").glob("*.ipynb")), ids=lambda path: path.stem)

@@ -16,7 +16,7 @@ from course.authoring import parts
 from course.authoring.notebook import tasks
 from course.files import CODE, DATA, Course
 from course.grading import locate
-from course.grading.kit import Kits, _left_out
+from course.grading.kit import SHARED, Kits, _left_out
 
 SOURCE = '''
 import functools
@@ -121,6 +121,7 @@ def test_neither_source_nor_bytecode_of_what_an_exercise_replaces_is_left(
 ) -> None:
     course = Course(CODE)
     kits = Kits(tmp_path / "kits", course, nbformat.read(course.solutions / notebook, as_version=4))
+    shared = kits.packages(next(name for name, kind in kits.kinds.items() if kind.folder(name, SHARED) == SHARED))
     places = locate.locate_all([target], [str(CODE)])[target]
     assert places
     for (file, line), (following, end) in itertools.pairwise([*places, ("", 0)]):
@@ -133,7 +134,7 @@ def test_neither_source_nor_bytecode_of_what_an_exercise_replaces_is_left(
         (compiled,) = (copied.parent / "__pycache__").glob(f"{copied.stem}.*.pyc")
         (code,) = [each for each in codes(marshal.loads(compiled.read_bytes()[16:])) if each.co_firstlineno == line][:1]
         assert set(code.co_names) == {"RuntimeError"}
-        assert (kits.folder / "minitorch" / Path(file).relative_to(CODE)).read_text() == Path(file).read_text()
+        assert (shared / Path(file).relative_to(CODE)).read_text() == Path(file).read_text()
 
 
 def test_a_part_of_mytorch_raises_for_its_exercise_and_is_there_for_the_others(

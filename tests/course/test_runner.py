@@ -10,7 +10,7 @@ import time
 
 from course.grading import compare
 from course.grading.runner import Started
-from course.sandbox.outside import Limits, Process
+from course.sandbox.outside import Process
 
 SAYS = {"nonce": "n", "phase": "check", "error": "", "called": False, "shown": []}
 
@@ -25,12 +25,12 @@ class Slow(Started):
 
 
 def test_what_a_process_said_last_is_heard_after_its_end() -> None:
-    command = [sys.executable, "-c", f"print({json.dumps(json.dumps(SAYS))})"]
+    command = [sys.executable, "-c", f"print({json.dumps(f'>{json.dumps(SAYS)}')})"]
     with (
         tempfile.TemporaryFile() as errors,
         subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE) as popen,
     ):
-        running = Slow(Process(popen, errors, {}, [], alone=True), Limits(), threading.Event())
+        running = Slow(Process(popen, errors, {}), "once", threading.Event())
         hear = functools.partial(compare.hear, keep=True)
         said = running.receive("n", time.monotonic() + 300, hear)
         assert said is not None and said.phase == "check"

@@ -1,6 +1,5 @@
 """A sandbox that serves several submissions: it is started once, and none costs the next one its grade."""
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,35 +50,49 @@ def points(report: Report) -> dict[str, int]:
     return {Path(result.path).stem: result.score for result in report.submissions}
 
 
-def test_sandboxes_are_started_once_for_a_class(
+def test_sandboxes_are_started_once_for_the_reference_and_a_class(
     course: Course, submission: Callable[..., Any], tmp_path: Path, starts: list[str]
 ) -> None:
     write(tmp_path / "class", **{name: submission(solved=True) for name in "abcd"})
-    assert points(grade([tmp_path / "class"], course, explain=False)) == dict.fromkeys("abcd", 8)
-    assert sorted(starts) == sorted([*set(starts)] * 2)  # for the reference, and for all submissions together
+    assert points(grade([tmp_path / "class"], course)) == dict.fromkeys("abcd", 8)
+    assert sorted(starts) == sorted({*starts})
 
 
-def test_what_does_not_pass_is_run_again_in_a_new_one(
-    course: Course, submission: Callable[..., Any], tmp_path: Path, starts: list[str]
+def test_what_does_not_pass_runs_once_and_is_told_its_mistake(
+    course: Course, submission: Callable[..., Any], tmp_path: Path, starts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    runs: list[str] = []
+    really = runner.Started.run
+
+    def run(self: runner.Started, task: runner.Task, *rest: Any) -> Any:
+        runs.append(task.exercise)
+        return really(self, task, *rest)
+
+    monkeypatch.setattr(runner.Started, "run", run)
     wrong = "prediction = (12, 3, 1)"
     write(tmp_path / "class", a=submission(solved=True), b=submission(solved=True, predict_strides=wrong))
     report = grade([tmp_path / "class"], course)
     assert points(report) == {"a": 8, "b": 7}
     assert report.submissions[1].items[0].message.startswith("These would be")
-    assert starts.count("minitorch") == 3
-    starts.clear()
-    (tmp_path / "class" / "a.ipynb").unlink()
-    grade([tmp_path / "class"], course)
-    assert starts.count("minitorch") == 2  # nobody was in it before
+    mutants = [name for name in runs if " " in name]
+    assert runs.count("predict_strides") == 3  # the reference, and each submission
+    assert {name.split(" ")[0] for name in mutants} == {"predict_strides"}  # no other answer is wrong
+    assert sorted(starts) == sorted({*starts})
+
+
+def test_an_unsolved_notebook_runs_nothing(
+    course: Course, submission: Callable[..., Any], tmp_path: Path, starts: list[str]
+) -> None:
+    write(tmp_path / "class", a=submission())
+    assert points(grade([tmp_path / "class"], course)) == {"a": 0}
+    assert starts == []
 
 
 @pytest.mark.parametrize("harm", HARM)
 def test_harm_done_to_a_sandbox_costs_the_next_submission_nothing(
-    course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+    course: Course, submission: Callable[..., Any], tmp_path: Path, harm: str
 ) -> None:
-    monkeypatch.setattr("course.grading.runner._END_SECONDS", 2)  # who was stopped never says that it ended
-    evil = f"import os, resource, signal\n{HARM[harm]}\nprediction = (12, 1, 4)"
+    evil = f"import os, resource, signal\ntry:\n    {HARM[harm]}\nfinally:\n    prediction = (12, 1, 4)"
     write(
         tmp_path / "class",
         a=submission(solved=True, predict_strides=evil),
@@ -88,13 +101,19 @@ def test_harm_done_to_a_sandbox_costs_the_next_submission_nothing(
     assert points(grade([tmp_path / "class"], course, explain=False))["b"] == 8
 
 
-def test_a_slow_cell_has_all_its_time_in_the_end(
-    course: Course, submission: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_submission_has_one_budget_of_time_for_all_its_runs(
+    course: Course, submission: Callable[..., Any], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("course.grading.warm._CELL_SECONDS", 0.5)
-    slow = "import time\ntime.sleep(1.5)\nprediction = (12, 1, 4)"
-    write(tmp_path / "class", a=submission(solved=True), b=submission(solved=True, predict_strides=slow))
-    assert points(grade([tmp_path / "class"], course, explain=False)) == {"a": 8, "b": 8}
+    forever = "while True: pass"
+    write(
+        tmp_path / "class",
+        a=submission(solved=True, predict_strides=forever, running_mean=forever, smallest_step=forever),
+    )
+    limits = Limits(cell_seconds=4, wall_seconds=6)
+    (result,) = grade([tmp_path / "class"], course, limits=limits, explain=False).submissions
+    told = [item.message for item in result.items if item.status == "timeout"]
+    assert "the solution cell: stopped after 4 seconds" in told
+    assert any("the whole run took too long" in message for message in told)
 
 
 def test_no_more_wait_than_there_is_room_for(
@@ -115,4 +134,3 @@ def test_no_more_wait_than_there_is_room_for(
     assert points(grade([tmp_path / "class"], course, explain=False)) == {"a": 8, "b": 8}
     assert set(waiting) == {0, 1} and waiting[-1] == 0
     assert ended and all(popen.poll() is not None for popen in ended)
-    assert Pool(1, Limits(), threading.Event(), 1).run([], {}, lambda name, outcome: True) == {}
