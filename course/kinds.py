@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from course.authoring import core_exercises
 from course.authoring.assemble import REFUSED, Files
 from course.authoring.cells import defined, free, imported, replacement_name
-from course.authoring.parts import Definition, defines, short
+from course.authoring.parts import defines, short
+from course.authoring.statements import Definition
 from course.chapters import Key
 
 if TYPE_CHECKING:

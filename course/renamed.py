@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from course.authoring.cells import plain
+from course.authoring.renaming import rename
 from course.files import Course, write_atomically
 
 NotebookNode = Any
@@ -58,34 +59,12 @@ def updated(text: str, exercise: str) -> str:
         tree = ast.parse(plain(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the learner's cells may hold anything
         return text
-    own = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef | ast.ClassDef)}
-    used = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
-    taken = own.keys() | used
+    own = {each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+    taken = own | {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
     renames = PARTS.get(exercise, {})
-    chosen = {old: new for old, new in renames.items() if old in own and new not in taken}
-    places: list[tuple[int, int, str]] = []  # line, column in bytes, the old name
-    lines = text.split("\n")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in chosen:
-            places.append((node.lineno, node.col_offset, node.id))
-        if isinstance(node, ast.Attribute) and f".{node.attr}" in renames:
-            places.append((node.end_lineno or 0, (node.end_col_offset or 0) - len(node.attr) - 1, f".{node.attr}"))
-    places += [place for old in chosen if (place := _head(lines, own[old]))]
-    for line, column, old in sorted(places, reverse=True):
-        row, end = lines[line - 1].encode(), column + len(old.encode())
-        if row[column:end] == old.encode():  # Python reads some other letters as these
-            lines[line - 1] = (row[:column] + renames[old].encode() + row[end:]).decode()
-    return "\n".join(lines)
-
-
-def _head(lines: list[str], node: ast.FunctionDef | ast.ClassDef) -> tuple[int, int, str] | None:
-    """Where the name of a definition stands: line, column in bytes, and the name; it may be in a line below `def`."""
-    start = node.col_offset + len("class" if isinstance(node, ast.ClassDef) else "def")
-    for line in range(node.lineno, node.body[0].lineno + 1):
-        if (column := lines[line - 1].encode().find(node.name.encode(), start)) >= 0:
-            return line, column, node.name
-        start = 0
-    return None
+    names = {old: new for old, new in renames.items() if old in own and new not in taken}
+    attributes = {old[1:]: new[1:] for old, new in renames.items() if old.startswith(".")}
+    return rename(text, tree, names, attributes)
 
 
 def now(exercise: str) -> tuple[str, ...]:
@@ -143,9 +122,7 @@ def carry_over(course: Course, known: Iterable[str]) -> None:
                 write_atomically(course.mine / f"{name}.py", path.read_text(encoding="utf-8"))
         backups.mkdir(exist_ok=True)
         path.replace(backups / path.name)
-    for path in (course.mine / f"{name}.py" for name in names):
-        if not path.exists():
-            continue
+    for path in course.mine.glob("*.py"):
         before = path.read_text(encoding="utf-8")
         if (text := updated(before, path.stem)) != before:
             backups.mkdir(exist_ok=True)

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import functools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -89,9 +90,31 @@ def replacement_name(replaces: str, names: Sequence[str]) -> str:
     return next((name for name in reversed(path) if name in names), "")
 
 
+@functools.lru_cache(256)
 def plain(text: str) -> str:
-    """The cell as Python: without the lines that only IPython understands."""
-    return re.sub(r"^([ \t]*)[%!].*$", r"\1pass", text, flags=re.MULTILINE)
+    """The cell as Python, in the same lines: what IPython alone understands is what it does in Python, or `pass`."""
+    text = re.sub(r"\r\n?", "\n", text)
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        from course.authoring.ipython import as_python  # a cell of Python needs no IPython
+
+        return as_python(text)
+    except (ValueError, RecursionError, MemoryError):  # the learner's cells may hold anything
+        pass
+    return text
+
+
+def syntax_error(text: str) -> str:
+    """Why a cell is no Python, with the line; empty if it is."""
+    try:
+        ast.parse(plain(text))
+    except SyntaxError as error:
+        line = (text.split("\n")[(error.lineno or 1) - 1 :] or [""])[0].strip()
+        return f"SyntaxError: {error.msg} (line {error.lineno}: `{line[:80]}`)"
+    except (ValueError, RecursionError, MemoryError):  # it says so itself when it runs
+        pass
+    return ""
 
 
 def _stores(node: ast.Name) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from course.authoring import parts
 from course.authoring.cells import cut, defined, used_at_definition
+from course.authoring.statements import Definition
 from course.chapters import Key
 
 CUT = "# YOUR CODE HERE"
@@ -25,7 +26,7 @@ def solution(files: Mapping[str, str], chosen: list[str], shared: set[str], docs
         docstrings: definitions whose docstrings say what the parts must do; they take the place of the package's.
     """
     texts = {part: _specified(parts.text_of(files, part, decorators=False), docstrings) for part in chosen}
-    with_stubs = not all(isinstance(ast.parse(text).body[0], parts.Definition) for text in texts.values())
+    with_stubs = not all(isinstance(ast.parse(text).body[0], Definition) for text in texts.values())
     cells = [_decorated(files, part, shared) + _with_markers(text, with_stubs) for part, text in texts.items()]
     return "\n\n\n".join([*imports(files, texts, shared), *cells])
 
@@ -45,7 +46,7 @@ def _specified(text: str, docstrings: str) -> str:
     """A part's text with the docstring of the definition of its name among `docstrings`."""
     node = ast.parse(text).body[0]
     found = [each for each in ast.parse(docstrings).body if getattr(each, "name", "") == getattr(node, "name", None)]
-    if not found or not isinstance(node, parts.Definition):
+    if not found or not isinstance(node, Definition):
         return text
     lines, own = text.split("\n"), ast.get_docstring(node, clean=False) is not None
     source = found[0].body[0]  # type: ignore[attr-defined]
@@ -90,7 +91,7 @@ def absent(files: Mapping[str, str], part: str) -> str:
     name, path = parts.file_of(files, part), part.partition(":")[2]
     text = parts.text_of(files, part, decorators=False)
     node = ast.parse(text).body[0]
-    if isinstance(node, parts.Definition):
+    if isinstance(node, Definition):
         return parts.replaced(files[name], path, cut(_with_markers(text, False)))
     function, _, first = path.partition(".")  # of a call such as `derivative("mul", ...)`
     stub = f'{function}("{first}")' if isinstance(node, ast.Expr) else f"{parts.short(part)} = NotImplemented"
@@ -160,9 +161,9 @@ def _with_markers(text: str, with_stub: bool) -> str:
     return "\n".join(lines)
 
 
-def _functions(node: ast.stmt) -> Iterator[parts.Definition]:
+def _functions(node: ast.stmt) -> Iterator[Definition]:
     """What has a body to write: the function, the methods of a class, or a class that has none."""
-    if isinstance(node, parts.Definition):
+    if isinstance(node, Definition):
         inner = [found for each in node.body for found in _functions(each)] if isinstance(node, ast.ClassDef) else []
         is_empty = len(node.body) == 1 and isinstance(node.body[0], ast.Expr)  # a docstring or `...`
         yield from inner or ([] if is_empty else [node])

@@ -11,21 +11,26 @@ import ast
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType
 
-from course.authoring.cells import defined, plain, used_at_definition
+from course.authoring import fitting
+from course.authoring.cells import defined, plain
+from course.authoring.fitting import PartError as PartError  # whoever uses parts knows it from here
+from course.authoring.statements import (
+    CALLS,
+    Definition,
+    decorations,
+    first_line,
+    last_line,
+    lookups,
+    named,
+    used_by,
+)
 
-CALLS = ("derivative",)  # functions whose calls at a file's top level are parts, named by their first argument
 ANSWERS = ("no_grad", "enable_grad", "set_grad_enabled")
 """Decorators that change what a function does: they are part of the answer. The others say what the function is."""
 _KINDS = {"property", "classmethod", "staticmethod"}
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-
-
-class PartError(LookupError):
-    """A part that is not there, is there twice, or overlaps another."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +44,12 @@ class Place:
     @property
     def start(self) -> int:
         """The first line, which may be a decorator's."""
-        return _start(self.node)
+        return first_line(self.node)
 
     @property
     def end(self) -> int:
         """The last line."""
-        return _end(self.node) + self.tail
+        return last_line(self.node) + self.tail
 
     @property
     def lines(self) -> slice:
@@ -105,7 +110,7 @@ def text_of(files: Mapping[str, str], part: str, decorators: bool = True) -> str
 def decorators_of(files: Mapping[str, str], part: str) -> list[str]:
     """The decorators of a part that are part of the answer, a line each."""
     node = find(files[file_of(files, part)], part.partition(":")[2]).node
-    return [f"@{ast.unparse(each)}" for each in _decorators(node) if _is_answer(each)]
+    return [f"@{ast.unparse(each)}" for each in decorations(node) if _is_answer(each)]
 
 
 def names(files: Mapping[str, str], package: str = "mytorch") -> list[str]:
@@ -126,18 +131,49 @@ def defines(text: str, part: str) -> bool:
 
 def held(text: str) -> set[str]:
     """The short names of what a learner's cell holds that may be parts: none if it is no Python."""
+    return {named(statement) for statement in _body(text)} - {""}
+
+
+def _body(text: str) -> list[ast.stmt]:
+    """The statements of a learner's cell, which may hold anything: none if it is no Python."""
     try:
-        return {_named(statement) for statement in ast.parse(plain(text)).body} - {""}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the learner's cells may hold anything
-        return set()
+        return ast.parse(plain(text)).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+
+
+def undefined(text: str, chosen: Sequence[str]) -> str:
+    """Which of these parts a learner's cell does not hold, and what to change; empty if it holds all."""
+    missing = [short(part) for part in chosen if not defines(text, part)]
+    told = [f"the cell does not define {', '.join(missing)}"] if missing else []
+    return "; ".join([*told, *misplaced(text, chosen)])
+
+
+def misplaced(text: str, chosen: Sequence[str]) -> list[str]:
+    """What to change about the parts that a learner's cell defines inside other statements, a sentence each."""
+    missing = [short(part) for part in chosen if not defines(text, part)]
+    return [
+        f"{name} is defined inside the statement in line {statement.lineno}: give it a statement of its own, "
+        f"`def {name}(...)` or `{name} = ...`, that starts at the left margin"
+        for statement in _body(text)
+        for name in missing
+        if name in _inner(statement)
+    ]
+
+
+def _inner(statement: ast.stmt) -> set[str]:
+    """The names that a statement which is no part defines all the same: in an `if`, in a tuple, by `:=`."""
+    inner = [] if named(statement) else list(ast.walk(statement))
+    return defined(ast.unparse(statement)) | {each.name for each in inner if isinstance(each, Definition)}
 
 
 def same(text: str, other: str, part: str) -> bool:
     """Whether two cells that hold a part have the same text for it."""
 
     def lines(cell: str) -> list[list[str]]:
-        found = [each for each in ast.parse(plain(cell)).body if _named(each) == short(part)]
-        return [cell.split("\n")[_start(each) - 1 : _end(each)] for each in found]
+        code = plain(cell)
+        found = [each for each in ast.parse(code).body if named(each) == short(part)]
+        return [code.split("\n")[first_line(each) - 1 : last_line(each)] for each in found]
 
     return lines(text) == lines(other)
 
@@ -145,8 +181,8 @@ def same(text: str, other: str, part: str) -> bool:
 def with_new_stubs(cell: str, before: str, stub: str) -> str:
     """A learner's answer, and below it the stubs of parts that its exercise did not ask for before."""
     lines, new = plain(stub).split("\n"), held(stub) - held(before) - held(cell)
-    added = [each for each in ast.parse(plain(stub)).body if _named(each) in new]
-    pieces = ["\n".join(lines[_start(each) - 1 : _end(each)]) for each in added]
+    added = [each for each in ast.parse(plain(stub)).body if named(each) in new]
+    pieces = ["\n".join(lines[first_line(each) - 1 : last_line(each)]) for each in added]
     return "\n\n\n".join([cell.rstrip(), *pieces]) if pieces else cell
 
 
@@ -154,7 +190,7 @@ def with_imports(cell: str, setup: Iterable[str], files: Iterable[str]) -> str:
     """A learner's cell, and before it the imports of the setup cells that it uses and none of these files has."""
     try:
         tree = ast.parse(plain(cell))
-        missing = _used(compile(tree, "", "exec", __future__.annotations.compiler_flag)).difference(
+        missing = lookups(compile(tree, "", "exec", __future__.annotations.compiler_flag)).difference(
             *map(defined, files)
         )
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the learner's cells may hold anything
@@ -194,20 +230,20 @@ def swap(text: str, cell: str, paths: list[str], mark: str = "", elsewhere: Iter
     Raises:
         PartError: a part is missing in the file or the cell.
     """
-    cell = plain(cell)
+    last = {short(f":{path}"): path for path in paths}
+    cell = fitting.fitted(plain(cell), text, {*last, *elsewhere})
     statements = ast.parse(cell).body
     lines, own = text.split("\n"), cell.split("\n")
-    last = {short(f":{path}"): path for path in paths}
-    chosen = {last[name]: statement for statement in statements if (name := _named(statement)) in last}
+    chosen = {last[name]: statement for statement in statements if (name := named(statement)) in last}
     if absent := [path for path in paths if path not in chosen]:
         raise PartError(f"the cell does not define {', '.join(short(f':{path}') for path in absent)}")
-    here = [each for each in statements if _named(each) not in elsewhere]
-    trials = _trials(here, {*last, *elsewhere})
+    here = [each for each in statements if named(each) not in elsewhere]
+    trials = fitting.trials(here, {*last, *elsewhere}, fitting.taken(text).keys() - last.keys())
     kept = [each for each in here if each not in trials and not isinstance(each, ast.Import | ast.ImportFrom)]
-    used = _used_by(kept)
+    used = used_by(kept)
     missing = used - defined(text)
-    idle = [each for each in statements if each in trials or _is_idle(each, used, missing)]
-    idle += [each for each in statements if _named(each) in elsewhere or _is_replaced(each, chosen, statements)]
+    idle = [each for each in statements if each in trials or fitting.is_idle(each, used, missing)]
+    idle += [each for each in statements if named(each) in elsewhere or fitting.is_replaced(each, chosen, statements)]
     edits: list[tuple[int, int, list[str]]] = []  # first line, last line, what comes there instead
     ordered = sorted(chosen, key=lambda path: chosen[path].lineno)
     begin = 1
@@ -215,12 +251,12 @@ def swap(text: str, cell: str, paths: list[str], mark: str = "", elsewhere: Iter
         place, mine = find(text, path), Place(chosen[path], chosen[path], _tail(own, chosen[path]))
         before = _helpers(own, idle, begin, mine.start - 1)
         if before:  # a part that comes later in the cell, and earlier in the file, may need them
-            start = min(_start(find(text, later).outer) for later in ordered[ordered.index(path) :])
+            start = min(first_line(find(text, later).outer) for later in ordered[ordered.index(path) :])
             edits.append((start, start - 1, [*([mark] if mark else []), *before, "", ""]))
         edits.append((place.start, place.end, _fitted(lines, place, own, mine, mark)))
         begin = mine.end + 1
     if after := _helpers(own, idle, begin, len(own)):
-        end = max(_end(find(text, path).outer) for path in ordered)
+        end = max(last_line(find(text, path).outer) for path in ordered)
         edits.append((end + 1, end, ["", "", *([mark] if mark else []), *after]))
     return "\n".join(_edited(lines, edits))
 
@@ -244,10 +280,10 @@ def _fitted(lines: list[str], place: Place, own: list[str], mine: Place, mark: s
     Of the file's decorators those stay that say what the function is, unless the learner wrote them or another kind.
     """
     indent = place.node.col_offset
-    written = {ast.unparse(each) for each in _decorators(mine.node)}
+    written = {ast.unparse(each) for each in decorations(mine.node)}
     kept = [
         line
-        for each in _decorators(place.node)
+        for each in decorations(place.node)
         if not _is_answer(each) and not written & (_KINDS if ast.unparse(each) in _KINDS else {ast.unparse(each)})
         for line in lines[each.lineno - 1 : each.end_lineno]
     ]
@@ -255,11 +291,18 @@ def _fitted(lines: list[str], place: Place, own: list[str], mine: Place, mark: s
     if isinstance(mine.node, Definition) or not isinstance(place.node, Definition):
         return [*fitted[: bool(mark)], *kept, *fitted[bool(mark) :]]
     name = place.node.name  # an assignment takes no decorators
+    if kept and not indent and not isinstance(place.node, ast.ClassDef):  # nor has its value the name and arguments
+        head, call = ast.unparse(place.node.args), _passed_on(place.node.args)
+        return [*fitted, f"_{name} = {name}", "", "", *kept, f"def {name}({head}):", f"    return _{name}({call})"]
     return [*fitted, *(f"{' ' * indent}{name} = {line.strip().removeprefix('@')}({name})" for line in reversed(kept))]
 
 
-def _decorators(node: ast.stmt) -> list[ast.expr]:
-    return node.decorator_list if isinstance(node, Definition) else []
+def _passed_on(arguments: ast.arguments) -> str:
+    """The arguments of a call that passes on all that a function got."""
+    positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    several = [f"*{arguments.vararg.arg}"] if arguments.vararg else []
+    by_name = [f"{each.arg}={each.arg}" for each in arguments.kwonlyargs]
+    return ", ".join([*positional, *several, *by_name, *([f"**{arguments.kwarg.arg}"] if arguments.kwarg else [])])
 
 
 def _is_answer(decorator: ast.expr) -> bool:
@@ -269,62 +312,14 @@ def _is_answer(decorator: ast.expr) -> bool:
 
 def _tail(lines: list[str], statement: ast.stmt) -> int:
     """How many indented comments follow a statement."""
-    return sum(1 for _ in itertools.takewhile(lambda line: re.match(r"\s+#", line), lines[_end(statement) :]))
+    return sum(1 for _ in itertools.takewhile(lambda line: re.match(r"\s+#", line), lines[last_line(statement) :]))
 
 
 def _helpers(own: list[str], idle: list[ast.stmt], begin: int, end: int) -> list[str]:
     """The lines of a cell from `begin` to `end`, but for the idle statements."""
-    dropped = {number for statement in idle for number in range(_start(statement), _end(statement) + 1)}
+    dropped = {number for statement in idle for number in range(first_line(statement), last_line(statement) + 1)}
     kept = [own[number - 1] for number in range(begin, end + 1) if number not in dropped]
     return "\n".join(kept).strip("\n").split("\n") if any(line.strip() for line in kept) else []
-
-
-def _used(code: CodeType) -> set[str]:
-    """The names that code looks up when it runs; annotations don't run."""
-    return set(code.co_names).union(*(_used(each) for each in code.co_consts if isinstance(each, CodeType)))
-
-
-def _used_by(statements: list[ast.stmt]) -> set[str]:
-    return _used(compile(ast.Module(statements, []), "", "exec", __future__.annotations.compiler_flag))
-
-
-def _trials(statements: list[ast.stmt], names: set[str]) -> list[ast.stmt]:
-    """What tries the parts of these names: expressions, assertions, and what else uses a part and serves none."""
-    needed = _used_by([each for each in statements if isinstance(each, Definition) or _named(each) in names])
-    return [
-        each
-        for each in statements
-        if (isinstance(each, ast.Expr | ast.Assert | ast.Pass) and _named(each) not in names)
-        or (
-            not isinstance(each, Definition)
-            and _named(each) not in names
-            and not names.isdisjoint(used_at_definition(each))
-            and needed.isdisjoint(defined(ast.unparse(each)))
-        )
-    ]
-
-
-def _is_replaced(statement: ast.stmt, chosen: Mapping[str, ast.stmt], statements: list[ast.stmt]) -> bool:
-    """Whether this is a part, which stands elsewhere, or an earlier text of one that nothing needs any more."""
-    last = next((each for each in chosen.values() if _named(each) == _named(statement)), None)
-    if last is None or last is statement:
-        return last is statement
-    between = statements[statements.index(statement) + 1 : statements.index(last) + 1]
-    return not any(_named(statement) in used_at_definition(each) for each in between)
-
-
-def _is_idle(statement: ast.stmt, used: set[str], missing: set[str]) -> bool:
-    """Imports that nobody uses, or of `mytorch`'s names that the file has already."""
-    match statement:
-        case ast.ImportFrom(module="__future__"):
-            return True
-        case ast.ImportFrom(names=[ast.alias(name="*")]):
-            return False
-        case ast.ImportFrom(module=str(module), names=aliases) if module.partition(".")[0] == "mytorch":
-            return missing.isdisjoint(alias.asname or alias.name for alias in aliases)
-        case ast.Import() | ast.ImportFrom():
-            return used.isdisjoint(defined(ast.unparse(statement)))
-    return False
 
 
 def _edited(lines: list[str], edits: list[tuple[int, int, list[str]]]) -> list[str]:
@@ -342,7 +337,7 @@ def _edited(lines: list[str], edits: list[tuple[int, int, list[str]]]) -> list[s
 def _search(body: list[ast.stmt], path: str, outer: ast.stmt | None = None) -> Iterator[Place]:
     head, _, rest = path.partition(".")
     for statement in body:
-        if _named(statement) == path:
+        if named(statement) == path:
             yield Place(statement, outer or statement)
         elif isinstance(statement, ast.ClassDef) and statement.name == head and rest:
             yield from _search(statement.body, rest, outer or statement)
@@ -351,35 +346,12 @@ def _search(body: list[ast.stmt], path: str, outer: ast.stmt | None = None) -> I
 def _paths(body: list[ast.stmt]) -> Iterator[str]:
     for statement in body:
         inner = list(_paths(statement.body)) if isinstance(statement, ast.ClassDef) else []
-        if name := _named(statement):
+        if name := named(statement):
             yield from (f"{name}.{path}" for path in inner) if inner else [name]
-
-
-def _named(statement: ast.stmt) -> str:
-    """The name of a statement that is a part; empty if it is none."""
-    match statement:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return name
-        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-            return name
-        case ast.Expr(value=ast.Call(func=ast.Name(id=function), args=[ast.Constant(value=str(first)), *_])) if (
-            function in CALLS
-        ):
-            return f"{function}.{first}"
-    return ""
 
 
 def _module(name: str, package: str) -> str:
     return ".".join([package, *name.removesuffix(".py").removesuffix("__init__").strip("/").split("/")]).strip(".")
-
-
-def _start(node: ast.stmt) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in _decorators(node))])
-
-
-def _end(node: ast.stmt) -> int:
-    assert node.end_lineno is not None
-    return node.end_lineno
 
 
 def _shift(line: str, by: int) -> str:
