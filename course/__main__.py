@@ -56,8 +56,6 @@ def main(context: click.Context, root: Path | None) -> None:
     course = context.obj = Course(root.resolve()) if root else Course.find()
     if context.invoked_subcommand == "start":
         return
-    if course.is_unfinished():
-        raise click.ClickException(f"{course.root} is not whole yet: give `course start {course.root}` once more")
     if not (course.pristine.is_dir() or course.chapters.is_dir()):
         where = f"in {root}" if root else "in this folder or above it"
         raise click.ClickException(
@@ -166,6 +164,7 @@ def grade(
     from rich.console import Console
 
     from course.files import write_atomically
+    from course.grading.find import notebooks
     from course.grading.grade import grade as grade_notebooks
     from course.grading.grade import keep_passed
     from course.grading.report import Report
@@ -197,6 +196,8 @@ def grade(
         except (OSError, ValueError) as error:
             raise click.ClickException(f"{json_path}: {error}") from error
 
+    if not (resume or notebooks(paths)):
+        raise click.UsageError(f"no notebook (*.ipynb) in {', '.join(map(str, paths))}, or in a folder below")
     bar, moved = progress_bar(paths)
 
     def keep(report: Report) -> None:

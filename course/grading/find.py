@@ -38,7 +38,7 @@ def _below(folder: Path) -> Iterator[Path]:
             path = Path(entry.path)
             if entry.is_dir(follow_symlinks=False):
                 waiting.append(path)
-            elif path.suffix == ".ipynb" or (entry.is_symlink() and os.path.isdir(path)):
+            elif path.suffix.lower() == ".ipynb" or (entry.is_symlink() and os.path.isdir(path)):
                 yield path
 
 

@@ -1,0 +1,57 @@
+"""Whose a submission is, by its path."""
+
+import pytest
+
+from course.grading.student import student_of
+
+CHAPTERS = ["00_welcome", "06_topic", "06b_more"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "class/ann.ipynb",
+        "ann.ipynb",
+        "class/ann/06_topic.ipynb",
+        "class/ann/06_topic.IPYNB",
+        "class/ann/06_topic (1).ipynb",
+        "class/ann/00_welcome-Copy1.ipynb",
+        "class/ann/00_welcome - Copy (2).ipynb",
+        "class/ann/Copy of 00_welcome.ipynb",
+        "class/ann/06_topic_v2.ipynb",
+        "class/ann/06_TOPIC_final.ipynb",
+        "class/ann/Untitled.ipynb",
+        "class/ann/Untitled3.ipynb",
+        "class/ann/Untitled-Copy1.ipynb",
+        "submitted/ann/06_topic/06_topic.ipynb",
+        "submitted/ann/06_topic/06_topic (1).ipynb",
+        "/home/ann/06b_more.ipynb#06_topic",
+        "class/ann/bob.ipynb",
+    ],
+)
+def test_whose_it_is(path: str) -> None:
+    others = ["class/bob/06_topic.ipynb", "class/ann/00_welcome.ipynb"]
+    assert student_of(path, CHAPTERS, others) == "ann"
+
+
+@pytest.mark.parametrize(
+    ("path", "student"),
+    [
+        ("class/06_topic_bob.ipynb", "06_topic_bob"),  # one folder for all: the file's name tells them apart
+        ("class/06_topical.ipynb", "06_topical"),
+        ("first/bob.ipynb", "bob"),
+        ("06_topic.ipynb", ""),
+        ("bob/bob.ipynb", "bob"),
+    ],
+)
+def test_what_a_name_is_not(path: str, student: str) -> None:
+    assert student_of(path, CHAPTERS, ["second/bob.ipynb"]) == student
+
+
+def test_nobody_hands_in_under_another_folders_name() -> None:
+    assert student_of("ann/bob.ipynb", CHAPTERS, ["bob/06_topic.ipynb"]) == "ann"
+    assert student_of("ann/bob.ipynb", CHAPTERS, ["carl/06_topic.ipynb"]) == "bob"
+
+
+def test_a_long_name_takes_no_time() -> None:
+    assert student_of(f"ann/06_topic{'1' * 200}x.ipynb", CHAPTERS) == f"06_topic{'1' * 200}x"
