@@ -18,6 +18,7 @@ import numpy as np
 from course import magic, nbgrader
 from course.authoring import assemble
 from course.authoring.cells import plain
+from course.authoring.parts import misplaced
 from course.files import Course
 from course.grading import bundle as _bundle
 from course.kinds import Core
@@ -168,7 +169,9 @@ def mytorch(*parts: str, chapter: int | str) -> ModuleType:
         written = [Core(parts=asked).answer_in(_history()) for asked in (parts, chosen)]
         if (text := written[0] or written[1]) is None:
             names = ", ".join(part.partition(":")[2] for part in parts)
-            raise LookupError(f"no cell that was run defines {names}: run the cell with your solution, then this one")
+            inner = next(filter(None, (misplaced(each, parts) for each in reversed(_history()))), None)
+            todo = "; ".join(inner or ["run the cell with your solution, then this one"])
+            raise LookupError(f"no cell that was run defines {names}: {todo}")
         mine = dict.fromkeys(chosen, text)
     others = [part for part in parts if part not in chosen]
     module = package.with_parts(Course.find(), chapter, mine, others, _setup_of(list(parts)) if parts else [])

@@ -33,8 +33,8 @@ def key(exercise: str, chosen: Sequence[str]) -> str:
 
 def untried(text: str, stub: str, chosen: Sequence[str]) -> tuple[str, str]:
     """Why a cell's parts need no run, as status and message; empty if they need one."""
-    if missing := [part for part in chosen if not _parts.defines(text, part)]:
-        return "missing", f"the cell does not define {', '.join(map(_parts.short, missing))}"
+    if undefined := _parts.undefined(text, chosen):
+        return "missing", undefined
     if all(_parts.same(text, stub, part) for part in chosen):
         return "skipped", "not solved yet"
     return "", ""

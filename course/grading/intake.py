@@ -24,7 +24,8 @@ Read = tuple[Result, Submission | None]
 """The result of a submission, which is "rejected" until it is graded, and the submission if there is one."""
 
 _FILES = (
-    *("__init__", "files", "renamed", "authoring/cells", "authoring/parts"),
+    *("__init__", "files", "renamed"),
+    *(f"authoring/{name}" for name in ("cells", "fitting", "ipython", "parts", "renaming", "statements")),
     *("grading/credit", "grading/merge", "grading/submission"),
 )
 _MOST_ANSWER = 64 << 20  # bytes
@@ -109,6 +110,7 @@ def outline_of(source: Path | NotebookNode) -> Outline:
         {exercise_of(cell): cell.metadata[OURS].get("stub", cell.source) for cell in solutions},
         {name: list(kind.parts) for name, kind in kinds.items()},
         {name: [share.parts for share in kind.shares] for name, kind in kinds.items()},
+        {name: list(kind.names) for name, kind in kinds.items()},
         {cell.id: role(cell) for cell in notebook.cells},
         {cell.id: exercise_of(cell) for cell in solutions},
     )

@@ -1,12 +1,14 @@
 """From a submission take the text of the solution cells, and nothing else; everything else is the reference's."""
 
 import itertools
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from course import renamed
-from course.authoring.cells import defined, has_code
+from course.authoring import parts
+from course.authoring.cells import defined, free, has_code, syntax_error
 from course.grading import credit
 from course.grading.submission import MOST_CODE, RejectedError, Submission
 
@@ -26,6 +28,8 @@ class Outline:
     """The parts of mytorch that an exercise is about."""
     shares: dict[str, list[list[str]]]
     """Which of them are scored together."""
+    names: dict[str, list[str]]
+    """What its check takes from an answer."""
     cells: dict[str, str]
     """The role of each cell, by its id."""
     solutions: dict[str, str]
@@ -64,17 +68,20 @@ def solutions_of(notebook: Any, outline: Outline) -> Submission:
         if cell.cell_type != "code":
             continue
         if exercise := _exercise(cell, outline):
-            found[exercise].append(cell.source)
+            found[exercise].append(_text(cell))
         elif cell.get("id") not in outline.cells and cell.source.strip():
             unknown += 1
     made.names.extend(itertools.islice(_names(cells, outline), _MOST_NAMES))
     for name, sources in found.items():
-        if len(sources) > 1:
-            made.notes.append(f"{name}: {len(sources)} cells, joined in order")
         if not sources:
             continue
         with_code = [text for text in sources if has_code(text, outline.stubs[name])]
-        made.solutions[name] = "\n\n".join(with_code or sources[:1])
+        counting = _without_drafts(with_code, {*outline.names[name]})
+        made.solutions[name] = "\n\n".join(counting or sources[:1])
+        if len(sources) > 1:
+            drafts = len(with_code) - len(counting)
+            but = f" but for {drafts} earlier draft{'s' * (drafts > 1)}" * bool(drafts)
+            made.notes.append(f"{name}: {len(sources)} cells, joined in order{but}")
         if with_code:
             made.answered.append(name)
             _find_idle(made, name, outline)
@@ -83,41 +90,80 @@ def solutions_of(notebook: Any, outline: Outline) -> Submission:
     return made
 
 
+def _without_drafts(texts: list[str], asked: set[str]) -> list[str]:
+    """The cells of one answer without those of which a later one defines the answer again.
+
+    So it is in a notebook: the later definition counts, what an earlier cell raised doesn't undo it, and a cell that is
+    no Python defines nothing. A cell stays if a later one needs something else of it.
+    """
+    made = [_looked_up(text) for text in texts]
+    if asked and asked <= set().union(*(defines for defines, _, is_python in made if is_python)):
+        texts = [text for text, (_, _, is_python) in zip(texts, made, strict=True) if is_python]
+        made = [each for each in made if each[2]]
+    kept: list[str] = []
+    later: set[str] = set()
+    needed: set[str] = set()
+    for text, (defines, uses, _) in reversed([*zip(texts, made, strict=True)]):
+        is_again = bool(defines & asked) and defines & asked <= later
+        if not is_again or needed & (defines - later):
+            kept.insert(0, text)
+            later |= defines
+            needed |= uses
+    return kept
+
+
+def _looked_up(text: str) -> tuple[set[str], set[str], bool]:
+    """What a cell defines, which other names it uses, and whether it is Python that can be read."""
+    try:
+        return (defined(text), free(text), True) if len(text) <= MOST_CODE else (set(), set(), False)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set(), set(), False
+
+
 def _find_idle(made: Submission, exercise: str, outline: Outline) -> None:
     """Note why an answer, or some of its parts, need no run."""
-    text = made.solutions[exercise]
-    if len(text) > MOST_CODE:
-        made.solutions[exercise] = ""
-        long = f"the solution cell has {len(text):,} characters, and at most {MOST_CODE:,} are read"
-        made.idle[exercise] = ("error", long)
+    text, stub, shares = made.solutions[exercise], outline.stubs[exercise], outline.shares[exercise]
+    wrong = (
+        syntax_error(text) if len(text) <= MOST_CODE else f"it has {len(text):,} characters, of at most {MOST_CODE:,}"
+    )
+    if wrong:
+        made.solutions[exercise] = text[:MOST_CODE]
+        keys = [exercise, *(credit.key(exercise, share) for share in shares)]
+        made.idle.update(dict.fromkeys(keys, ("error", f"the solution cell: {wrong}")))
         return
-    for share in outline.shares[exercise]:
-        told = credit.untried(text, outline.stubs[exercise], share)
+    if undefined := parts.undefined(text, outline.parts[exercise]):  # its check would find no cell that holds them all
+        made.idle[exercise] = ("error", undefined)
+    for share in shares:
+        told = credit.untried(text, stub, share)
         if told[0]:
             made.idle[credit.key(exercise, share)] = told
 
 
 def _exercise(cell: Any, outline: Outline) -> str:
-    """The exercise that a code cell answers; empty if it answers none."""
+    """The exercise that a code cell answers, by nbgrader's metadata or else by its id; empty if it answers none."""
     about = cell.metadata.get("nbgrader")
     name = about.get("grade_id") if isinstance(about, dict) else None
+    if not name:  # an editor or a converter has lost it
+        return outline.solutions.get(cell.get("id"), "")
     return name if isinstance(name, str) and name in outline.stubs else ""
+
+
+def _text(cell: Any) -> str:
+    """The text of a cell, with line ends as Python has them."""
+    return re.sub(r"\r\n?", "\n", cell.source)
 
 
 def _names(cells: list[Any], outline: Outline) -> Iterator[tuple[str, str, list[str]]]:
     """For each code cell: which it is, the exercise that it answers, and the names that it defines."""
     left = _MOST_READ
     for number, cell in enumerate(cells, 1):
-        text = cell.source
+        text = _text(cell)
         if cell.cell_type != "code" or outline.cells.get(cell.get("id")) == "check":
             continue  # what a check defines is not there for solutions
         left -= len(text)
         if len(text) > MOST_CODE or left < 0:
             continue
-        try:
-            names = sorted(defined(text))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # the learner's cells may hold anything
-            continue
+        names = sorted(_looked_up(text)[0])
         if names:
             first = next(iter(text.strip().splitlines()))
             yield f"cell {number}, `{first[:60]}`", _exercise(cell, outline), names

@@ -32,7 +32,7 @@ class Submission:
 
     def untried(self, exercise: str, parts: Sequence[str] = ()) -> tuple[str, str]:
         """Why an exercise, or these parts of it, need no run, as status and message; both empty if they need one."""
-        return self.idle.get(exercise) or self.idle.get(credit.key(exercise, parts), ("", ""))
+        return self.idle.get(credit.key(exercise, parts) if parts else exercise, ("", ""))
 
     def about_undefined(self, name: str, exercise: str, parts: Mapping[str, Sequence[str]]) -> str:
         """Which cell defines a name that an exercise lacks, other than its own solution, and what to do; or nothing.

@@ -4,7 +4,7 @@ This is read inside the learner's kernel, so it imports nothing heavy.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from course.chapters import Key, key
 from course.files import Course, write_atomically
 from course.grading.bundle import MIME, Bundle
 from course.kinds import Kind, kind_of
-from course.learner import damaged
 from course.learner.names import suggestion
 
 
@@ -44,15 +43,9 @@ class UnknownExerciseError(LookupError):
 
 
 def exercises(course: Course) -> list[Exercise]:
-    """Every exercise of the course, in order. Damaged files of `my/` are set aside first.
-
-    Raises:
-        OSError: a notebook as built is damaged.
-    """
+    """Every exercise of the course, in order."""
     found = [exercise for path in sorted(course.pristine.glob("*.ipynb")) for exercise in _read(path)]
-    names = [exercise.name for exercise in found]
-    damaged.set_aside(course, {*names, *renamed.EXERCISES})
-    renamed.carry_over(course, names)
+    renamed.carry_over(course, (exercise.name for exercise in found))
     return found
 
 
@@ -95,9 +88,10 @@ def exercise_of_stub(source: str) -> Exercise | None:
 
 
 def is_answered(exercise: Exercise, history: list[str]) -> bool:
-    """Whether the last cell run that could be the answer holds more than what was given."""
-    solution = exercise.kind.answer_in(history)
-    return solution is not None and has_code(solution, exercise.stub)
+    """Whether the last cell run that could be the answer, or holds one of its parts, is more than what was given."""
+    kinds = [exercise.kind, *(replace(exercise.kind, parts=[part]) for part in exercise.kind.parts)]
+    found = (each.answer_in(history) for each in kinds)
+    return any(solution is not None and has_code(solution, exercise.stub) for solution in found)
 
 
 def keep(course: Course, exercise: Exercise, solution: str) -> str:
@@ -150,11 +144,7 @@ def _here() -> list[Exercise]:
 
 
 def _read(path: Path) -> list[Exercise]:
-    try:
-        cells: list[dict[str, Any]] = json.loads(path.read_bytes())["cells"]
-    except (ValueError, LookupError, TypeError) as error:
-        told = "bring it back with `git restore` in a clone, `course update` elsewhere"
-        raise OSError(f"{path} is damaged: {told}") from error
+    cells: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cells"]
     texts: dict[tuple[str, str], str] = {}
     tasks: dict[str, dict[str, Any]] = {}
     expected: dict[str, Bundle] = {}
