@@ -140,6 +140,8 @@ number = int(rng.integers(2, 99))
 texts = ["cpu", "cuda", f"cuda:{number}", f"cpu:{number}", "cuda:0", f"cuda:0{number}"]
 texts += ["cuda:", "cuda:x", "", "gpu", "CPU", f"cuda:-{number}", f"cuda:{number}:1"]
 texts += [f" cuda:{number}", f"cuda {number}", f"cuda{number}", f"tpu:{number}"]
+pieces = (["cpu", "cuda", "gpu", "Cuda"], [":", "", "::"], [f"{number + 1}", "0", "00", f"{number}.0"])
+texts += ["".join(str(rng.choice(each)) for each in pieces) for _ in range(8)]
 for text in texts:
     error = check.error(mytorch.settings.parse_device, text)
     values[f"parse_device({text!r})"] = error or list(mytorch.settings.parse_device(text))
@@ -176,7 +178,22 @@ with one:
     pass
 note()
 mytorch.set_default_device(None)
+devices = [one, two, mytorch.device("cpu")]
+places = [int(each) for each in rng.integers(0, 3, 8)]
+
+
+def nested(places):
+    """The default device at the start of each of these devices' blocks, one in the other, and after each."""
+    if not places:
+        return []
+    with devices[places[0]]:
+        inner = [str(mytorch.get_default_device()), *nested(places[1:])]
+    return [*inner, str(mytorch.get_default_device())]
+
+
 values |= {"the default device after each step": seen, "`as` names the device": entered is one}
+values |= {"eight more blocks, each in the one before": [str(devices[place]) for place in places]}
+values |= {"the default device in them and after each": nested(places)}
 check.show(values, text="What each text means, or its error; then the default devices.")
 
 # %% [markdown] hint="settings_device"

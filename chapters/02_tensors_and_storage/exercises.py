@@ -474,7 +474,8 @@ def read_frames(camera: Camera, count: int, shape: tuple[int, ...]) -> list[torc
 delivered = check.rng().integers(0, 256, size=(5, 2, 3)).astype(np.float32)
 frames = read_frames(Camera(delivered), 5, (2, 3))
 frames[0][0, 0] = -1  # a change to one frame belongs to that frame alone
-check.show({"delivered": delivered, "frames, after a write to the first": frames})
+brightness = [round(frame.mean().item(), 3) for frame in frames]
+check.show({"delivered": delivered, "frames, after a write to the first": frames, "their means": brightness})
 
 # %% [markdown] hint="storage_repair_frames"
 # Print the whole list after each turn of the loop. When does the first frame change?

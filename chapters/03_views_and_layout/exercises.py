@@ -350,8 +350,8 @@ def squeeze():
 
 # %% check="views_transpose_expand_squeeze"
 rng = check.rng()
-a, b = pick(rng, (2, 3), (3, 4), (4, 2))
-x = mytorch.arange(2 * a * b).as_strided((a, 1, b), (b, b, 1), a)
+a, b = (int(each) for each in rng.permutation([2, 3, 4, 5])[:2])
+x = mytorch.tensor(rng.permutation(2 * a * b).tolist()).as_strided((a, 1, b), (b, b, 1), a)
 steps = {
     "x": lambda: x,
     "x.transpose(0, 2)": lambda: x.transpose(0, 2),
@@ -527,7 +527,7 @@ def in_place():
 # %% check="views_write_in_place"
 rng = check.rng()
 number = int(rng.integers(2, 9))
-x = mytorch.arange(6).reshape(2, 3)
+x = mytorch.tensor(rng.permutation(6).reshape(2, 3).tolist())
 column = x.transpose(0, 1).select(0, 1)
 one, refused = mytorch.ones(1, 3), mytorch.ones(1, 3)
 copied, kernel = [], mytorch.views.copy_.kernel
@@ -780,7 +780,7 @@ mytorch = check.mytorch(chapter=3)
 rng = check.rng()
 side, step = pick(rng, (4, 3), (5, 2), (5, 3))
 height, width = (int(each) for each in rng.permutation([7, 8]))
-storage = mytorch.arange(2 * height * width + 5)
+storage = mytorch.tensor(rng.permutation(2 * height * width + 5).tolist())
 row_by_row = storage.as_strided((height, width), (width, 1), 0)
 turned = storage.as_strided((height, width), (2, 2 * height), 3)
 values = {"side": side, "step": step, "height": height, "width": width}
@@ -1094,7 +1094,7 @@ def repeat():
 # %% check="views_select_slice_repeat"
 generator = check.rng()
 rows, columns, depth = (int(each) for each in generator.permutation([3, 4, 5]))
-x = mytorch.arange(rows * columns * depth).reshape(rows, columns, depth)
+x = mytorch.tensor(generator.permutation(rows * columns * depth).reshape(rows, columns, depth).tolist())
 turned, plane, number = x.transpose(0, 2), mytorch.arange(columns * depth).reshape(columns, depth), mytorch.tensor(7)
 start, step = int(generator.integers(0, 2)), int(generator.integers(2, 4))
 views = mytorch.views

@@ -1079,6 +1079,7 @@ cuda = mytorch.cuda
 generator = check.rng()
 count, words = int(generator.integers(3, 6)), [int(each) for each in generator.permutation(3)]
 first, second, third = words
+size = int(generator.integers(300, 9000))
 
 
 def told(call):
@@ -1110,11 +1111,11 @@ calls = {
     "cuda": lambda: cuda.index_of(mytorch.device("cuda")),
     "set to one that is missing": lambda: cuda.set_device(count),
     "set to −1": lambda: cuda.set_device(-1),
-    "a tensor": lambda: mytorch.ones(300, device="cuda").device,
+    "a tensor": lambda: mytorch.ones(size, device="cuda").device,
     "set by a text": lambda: cuda.set_device(f"cuda:{second}"),
     "memory of the current one": lambda: cuda.memory_allocated(),
 }
-kept = mytorch.ones(1000, device=first)
+kept = mytorch.ones(int(generator.integers(1000, 9000)), device=first)
 cuda.State.initialized = False
 shown = {name: told(call) for name, call in calls.items()}
 shown["memory of the other"] = cuda.memory_allocated(first)

@@ -93,7 +93,8 @@ def __call__():
 
 
 # %% check="backward_modes"
-w = mytorch.tensor(check.rng().normal(size=3), requires_grad=True)
+generator = check.rng()
+w = mytorch.tensor(generator.normal(size=3), requires_grad=True)
 quiet, enabled = mytorch.no_grad(), []
 with quiet:
     with quiet:
@@ -132,6 +133,19 @@ def fails():
     raise ValueError("on purpose")
 
 
+modes = {"no_grad": mytorch.no_grad(), "enable_grad": mytorch.enable_grad()}
+blocks = [str(name) for name in generator.choice([*modes], 12)]
+
+
+def nested(names):
+    """What is recorded at the start of each of these blocks, one in the other, and after the end of each."""
+    if not names:
+        return []
+    with modes[names[0]]:
+        inner = [mytorch.is_grad_enabled(), *nested(names[1:])]
+    return [*inner, mytorch.is_grad_enabled()]
+
+
 after_decorating, part = mytorch.is_grad_enabled(), divided(w, by=4.0)
 after_call, inside, after_recursion = mytorch.is_grad_enabled(), countdown(2), mytorch.is_grad_enabled()
 error = check.error(fails)
@@ -141,6 +155,8 @@ check.show(
     {
         "w": w.tolist(),
         "recording in blocks in blocks": enabled,
+        "twelve more blocks, each in the one before": blocks,
+        "recording in them and after each": nested(blocks),
         "recording after decorating": after_decorating,
         "what the function returns": part.tolist(),
         "requires grad": part.requires_grad,

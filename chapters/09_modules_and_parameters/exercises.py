@@ -139,7 +139,8 @@ def __setattr__():
 
 # %% check="modules_setattr"
 n = mytorch.nn
-number = float(check.rng().integers(2, 9))
+generator = check.rng()
+number = float(generator.integers(2, 9))
 before = {
     "no table": lambda made: None,
     "an attribute": lambda made: made.__dict__.update(x="text"),
@@ -198,6 +199,23 @@ class Halves(n.Module):
         self.kept = value / 2
 
 
+chain, steps = n.Module(), [str(each) for each in generator.choice([*values, "deleted"], 12)]
+
+
+def next_step(name):
+    """What is said, and in which tables the name is after that."""
+    problem = (
+        check.error(delattr, chain, "x") if name == "deleted" else check.error(setattr, chain, "x", values[name]())
+    )
+    tables = [
+        table
+        for table in ("_parameters", "_modules", "_buffers", "__dict__")
+        if "x" in (vars(chain) if table == "__dict__" else vars(chain)[table])
+    ]
+    said = f"{type(problem).__name__}: {problem}" if problem else "fine"
+    return name, said, tables
+
+
 halves = Halves()
 problem = check.error(setattr, halves, "rate", number)
 check.show(
@@ -207,7 +225,8 @@ check.show(
         for then, make in values.items()
     }
     | {f"before __init__, {name}": repr(check.error(Hasty, make())) for name, make in values.items()}
-    | {"a property whose setter halves": getattr(halves, "kept", repr(problem))},
+    | {"a property whose setter halves": getattr(halves, "kept", repr(problem))}
+    | {"twelve steps, one after the other": [next_step(each) for each in steps]},
     text="A name that was something, then an assignment: what is said, where the name is, and what it gives.",
 )
 
@@ -552,8 +571,12 @@ def named_members():
 
 # %% check="modules_names"
 model = family(mytorch)
-width = int(check.rng().integers(2, 6))
-model.inner.add_module(f"extra{width}", mytorch.nn.Linear(width, 1))
+generator = check.rng()
+places = [model, model.inner, model.bare]
+for number in generator.permutation(8):
+    inner = mytorch.nn.Sequential() if number % 2 else mytorch.nn.Linear(int(generator.integers(2, 6)), 1)
+    places[generator.integers(len(places))].add_module(f"extra{number}", inner)
+    places += [inner] * (number % 2)
 
 
 def listed(walk, *arguments, **keywords):
@@ -826,7 +849,7 @@ lazy_error = check.error(lazy.load_state_dict, fixed.state_dict())
 
 
 def loaded(change, strict):
-    """What loading a changed state dict says, what fits afterwards, and whether model and dict are still the same."""
+    """What loading a changed state dict says, what fits, all tensors' sums, and whether model and dict stay the same."""
     fresh, given = family(mytorch), OrderedDict(source)
     change(given)
     names, held, answer = list(given), [(each, each.data_ptr()) for each in fresh.parameters()], []
@@ -834,10 +857,11 @@ def loaded(change, strict):
     said = f"{type(problem).__name__}: {problem}" if problem else repr(answer[0])
     now = [*fresh.named_parameters(), *fresh.named_buffers()]
     fits = [name for name, each in now if name in source and mytorch.equal(each, source[name])]
+    sums = [round(each.sum().item(), 4) for _, each in now]
     same = all(
         one is other and one.data_ptr() == where for (one, where), other in zip(held, fresh.parameters(), strict=True)
     )
-    return said, fits, same and list(given) == names
+    return said, fits, sums, same and list(given) == names
 
 
 changes = {
@@ -872,7 +896,7 @@ check.show(
         for strict in (True, False)
     },
     text="A state dict. Then, for each load: what it says, what of a new model is the saved one's afterwards,\n"
-    "and whether its parameters, their memory and the names in the dict stayed the same.",
+    "the sum of each of its tensors, and whether its parameters, their memory and the names in the dict stayed the same.",
 )
 
 # %% [markdown] hint="modules_state_dict"
@@ -1929,6 +1953,7 @@ changes = {
 check.show(
     {name: survivors(change) for name, change in changes.items()},
     text="For each change: whether the weight is the same object, and whether it uses the same memory.",
+    secret=True,
 )
 
 # %% [markdown] hint="modules_measure_survivors"

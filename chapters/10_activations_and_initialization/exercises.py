@@ -1465,7 +1465,7 @@ def measured_gain(nonlinearity) -> float:
 
 
 # %% check="init_measure_gain"
-at = float(check.rng().integers(2, 8)) / 10
+at, slope = (float(each) for each in check.rng().uniform(0.2, 0.8, 2).round(3))
 F = torch.nn.functional
 nonlinearities = {
     "relu": torch.relu,
@@ -1473,6 +1473,7 @@ nonlinearities = {
     "silu": F.silu,
     "sigmoid": torch.sigmoid,
     f"clamp at {-at} and {at}": lambda x: x.clamp(-at, at),
+    f"leaky ReLU with slope {slope}": lambda x: F.leaky_relu(x, slope),
 }
 check.show(
     {name: float(measured_gain(nonlinearity)) for name, nonlinearity in nonlinearities.items()},

@@ -1502,7 +1502,7 @@ def trained():
     layer = nn.BatchNorm1d(features, momentum=0.5)
     before = layer.running_mean
     layer(mytorch.tensor(generator.normal(size=(8, features)).astype(np.float32)))
-    return layer.running_mean is before, layer.num_batches_tracked, layer.running_var.shape
+    return layer.running_mean is before, layer.num_batches_tracked, layer.running_mean, layer.running_var
 
 
 check.show(

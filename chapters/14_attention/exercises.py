@@ -1735,7 +1735,7 @@ try:
     found[f"width {width}, 2 heads, a wider last map"] = takes_over(width, 2)
 finally:
     gpt.CausalSelfAttention = usual
-check.show(found, text="From this length on, the square costs as much or more.")
+check.show(found, text="From this length on, the square costs as much or more.", secret=True)
 
 # %% [markdown] hint="attention_measure_square"
 # Print `multiplications(lambda: feed(build(8, 2), 5))` and say what each of the four entries is.

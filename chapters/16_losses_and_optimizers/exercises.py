@@ -1234,7 +1234,7 @@ def fewest_steps(condition: float, momentum: float, limit: int = 400) -> int:
 
 
 # %% check="optim_measure_momentum"
-condition = float(check.rng().integers(12, 20))
+condition = round(check.rng().uniform(12, 24), 1)
 values = {"condition": condition}
 for factor in (1, 4):
     steps = {each: fewest_steps(condition * factor, each) for each in (0.0, 0.5, 0.7, 0.8, 0.9)}

@@ -387,8 +387,17 @@ def collate_leaves():
 generator = check.rng()
 collate = mytorch.utils.data.default_collate
 Point = namedtuple("Point", ["x", "label"])
-values = generator.integers(1, 99, size=(2, 3)).tolist()
+values = generator.integers(1, 99, size=generator.integers((2, 3), (5, 7))).tolist()
 tensors = [mytorch.tensor(row) for row in values]
+kinds = [str(each) for each in generator.choice(["dict", "tuple", "list"], 4)]
+
+
+def nested(kinds, leaf):
+    """A sample in which these structures hold one another."""
+    if not kinds:
+        return leaf
+    inner = nested(kinds[1:], leaf)
+    return {"dict": {"a": inner}, "tuple": (inner, 0.5), "list": [inner]}[kinds[0]]
 
 
 def shown(batch):
@@ -418,6 +427,7 @@ check.show(
         "a key that only the second has": shown([{"a": 1}, {"a": 2, "b": 3}]),
         "named tuples": shown([Point(row[0], "x") for row in values]),
         "dicts of tuples of dicts": shown([{"a": ({"b": row[0]}, row[1:])} for row in values]),
+        f"{', '.join(kinds)}, one in the other": shown([nested(kinds, each) for each in tensors]),
         "strings in tuples": shown([("a", ("b", "c")), ("d", ("e", "f"))]),
         "lists of two lengths": check.error(collate, [values[0], values[1][:2]]),
         "three lists, the second is shorter": check.error(collate, [values[0], values[1][:2], values[0]]),
@@ -1179,12 +1189,13 @@ class Shifted(data.Dataset):
 
 
 # %% check="data_repair_augmentation"
-seed = check.seed() % 1000
-first, again, other = (run(Shifted(6), 2, 3, each) for each in (seed, seed, seed + 1))
-alone, alone_again, alone_other = (run(Shifted(6), 0, 3, each) for each in (seed, seed, seed + 1))
-looked_at = Shifted(6)
+seed, generator = check.seed() % 1000, check.rng()
+count, workers, epochs = (int(generator.integers(low, high)) for low, high in ((7, 40), (2, 5), (3, 8)))
+first, again, other = (run(Shifted(count), workers, epochs, each) for each in (seed, seed, seed + 1))
+alone, alone_again, alone_other = (run(Shifted(count), 0, epochs, each) for each in (seed, seed, seed + 1))
+looked_at = Shifted(count)
 looked_at[0]
-later = run(looked_at, 2, 3, seed)
+later = run(looked_at, workers, epochs, seed)
 
 
 def flat(drawn):
@@ -1198,19 +1209,20 @@ def different(lists):
 check.show(
     {
         "shifts are integers in their range": all(0 <= each < 10**9 and type(each) is int for each in flat(first)),
-        "different shifts of 18": len(set(flat(first))),
-        "different workers in epoch 0, of 2": different(first[0]),
-        "different epochs of 3": different(flat([epoch]) for epoch in first),
-        "different samples of the first worker, of 3": len(set(first[0][0])),
-        "without workers, different shifts of 18": len(set(flat(alone))),
-        "without workers, different epochs of 3": different(flat([epoch]) for epoch in alone),
-        "shifts that the same seed repeats, of 18": sum(a == b for a, b in zip(flat(first), flat(again), strict=True)),
+        "samples, workers, epochs": [count, workers, epochs],
+        "different shifts": len(set(flat(first))),
+        "different workers in epoch 0": different(first[0]),
+        "different epochs": different(flat([epoch]) for epoch in first),
+        "different samples of the first worker": len(set(first[0][0])),
+        "without workers, different shifts": len(set(flat(alone))),
+        "without workers, different epochs": different(flat([epoch]) for epoch in alone),
+        "shifts that the same seed repeats": sum(a == b for a, b in zip(flat(first), flat(again), strict=True)),
         "without workers": sum(a == b for a, b in zip(flat(alone), flat(alone_again), strict=True)),
         "shifts that another seed repeats": sum(a == b for a, b in zip(flat(first), flat(other), strict=True)),
         "the same without workers": sum(a == b for a, b in zip(flat(alone), flat(alone_other), strict=True)),
-        "different shifts of 18, after a look at sample 0": len(set(flat(later))),
+        "different shifts, after a look at sample 0": len(set(flat(later))),
     },
-    text="Shifts of six samples in three epochs, with two workers and without.",
+    text="Shifts of all samples in all epochs, with workers and without.",
 )
 
 # %% [markdown] hint="data_repair_augmentation"

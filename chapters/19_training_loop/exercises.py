@@ -1456,7 +1456,7 @@ for brightness in (1, 3):
 limit = int(generator.integers(-10, 3))
 values["nan from some rate on"] = smallest_diverging_exponent(lambda lr: [1.0, math.nan if lr >= 2.0**limit else 0.5])
 values["stands still at 16, learns below"] = smallest_diverging_exponent(lambda lr: [1.0, 1.0 if lr == 16 else 0.5])
-check.show(values, text="The learning rate is 2 to the power of these.")
+check.show(values, text="The learning rate is 2 to the power of these.", secret=True)
 
 # %% [markdown] hint="training_divergence"
 # Call `train(2.0**-12)` and look at the first and last loss. Then double the rate, and so on.

@@ -13,6 +13,7 @@ import pickle
 import re
 import tempfile
 import zipfile
+import zlib
 from collections import OrderedDict
 from pathlib import Path
 
@@ -1378,8 +1379,12 @@ old, new, newer = (
 )
 
 
+def checksum(data):
+    return "no file" if data is None else f"{zlib.crc32(data):08x}"
+
+
 def interrupted(point, before, data):
-    """What is left when the power fails at this point: "old", "new", or what went wrong."""
+    """What is left when the power fails at this point ("old", "new" or "lost", and a checksum), and if a later save works."""
     disk = Disk()
     for each in before:
         save_checkpoint(disk, "model.pt", each)
@@ -1392,18 +1397,19 @@ def interrupted(point, before, data):
     found = disk.synced.get("model.pt")
     kind = "new" if found == data else "old" if found == (before[-1] if before else None) else "lost"
     save_checkpoint(disk, "model.pt", newer)  # the run goes on, beside what the failure left
-    return kind, disk.synced == {"model.pt": newer}
+    return kind, checksum(found), disk.synced == {"model.pt": newer}
 
 
-values = {}
+values = {"checksums of the old and the new checkpoint": [checksum(old), checksum(new)]}
 for title, before in (("after a first save", [old]), ("at the first save", []), ("after two", [newer, old])):
     outcomes = [interrupted(point, before, new) for point in range(60)]
-    kinds = [kind for kind, _ in outcomes]
+    kinds = [kind for kind, _, _ in outcomes]
     values[title] = {
         "lost": kinds.count("lost"),
+        "checksums of what is left": sorted({left for _, left, _ in outcomes}),
         "new when it lasts": kinds[-1] == "new",
         "old at once": kinds[0] == "old",
-        "later saves that went wrong": sum(not fine for _, fine in outcomes),
+        "later saves that went wrong": sum(not fine for _, _, fine in outcomes),
     }
 check.show(values, text="The power fails after 0 to 59 operations: in how many cases is the checkpoint lost?")
 
@@ -1546,7 +1552,11 @@ runs = {
     "all": {"momentum": 0.9, "dropout": 0.5, "every": 3},
 }
 seed = int(generator.integers(0, 1000))
-check.show({name: needed(run | {"seed": seed}) for name, run in runs.items()}, text="The parts that each run needs.")
+check.show(
+    {name: needed(run | {"seed": seed}) for name, run in runs.items()},
+    text="The parts that each run needs.",
+    secret=True,
+)
 
 # %% [markdown] hint="saving_measure_resume"
 # Change one thing at a time: all parts loaded, against all but one.

@@ -398,7 +398,11 @@ jobs = {
     "both": (4 * cost, 4 * failure_every),
     "failures all the time": (cost, failure_every / 80),
 }
-check.show({name: best_interval(make_job(*values)) for name, values in jobs.items()}, text="Hours between saves.")
+check.show(
+    {name: f"{best_interval(make_job(*values)):g} hours" for name, values in jobs.items()},
+    text="The time between two saves.",
+    secret=True,
+)
 
 # %% [markdown] hint="capstone_measure_interval"
 # Call the job with each interval, and write the hours down.
