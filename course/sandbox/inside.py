@@ -86,6 +86,7 @@ def main() -> None:
         job = _command(commands)
         os.close(commands)
         if first["runs"] != "forked" and seccomp.available():
+            namespaces.drop_capabilities()
             seccomp.restrict(network=first["runs"] == "apart")
         with contextlib.suppress(BaseException):
             _exercise(job, first["setup"], shell, guard, reach, _sender(target, prefix))
@@ -102,6 +103,7 @@ def main() -> None:
             if first["runs"] == "apart":
                 _enter(first["bytes"])
             os.setsid()
+            _close_the_standard_files()
             exercise(target, b"")
         os.close(target)
         status = _relay(source, results, child)
@@ -162,7 +164,16 @@ def _take_over() -> tuple[int, int]:
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
+    os.close(nothing)
     return commands, results
+
+
+def _close_the_standard_files() -> None:
+    """Open them anew: what is set on an open file would be seen by all that inherit it."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for file in (0, 1, 2):
+        os.dup2(nothing, file)
+    os.close(nothing)
 
 
 def _is_waiting(commands: int) -> bool:

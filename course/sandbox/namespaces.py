@@ -47,7 +47,7 @@ def enter(bytes_each: int) -> None:
     _mount_processes(outside)
     _start_loopback()
     _go_on_in_a_child()  # the first process of a namespace hears no signals but those it asked for
-    _drop_capabilities()
+    drop_capabilities()
 
 
 def _go_on_in_a_child() -> None:
@@ -74,7 +74,7 @@ def _mount_processes(outside: tuple[int, ...]) -> None:
     """
     plain = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS
     try:
-        _mount("proc", "/proc", "proc", plain)
+        _mount("proc", "/proc", "proc", plain | _READ_ONLY)
     except PermissionError:
         for process in outside:
             _mount("tmpfs", f"/proc/{process}", "tmpfs", plain | _READ_ONLY, "size=4096")
@@ -89,8 +89,8 @@ def _start_loopback() -> None:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh22x", b"lo", _UP_AND_RUNNING))
 
 
-def _drop_capabilities() -> None:
-    """From now on this process has no rights in its namespaces either."""
+def drop_capabilities() -> None:
+    """Give up root's rights, or those that a process has in its own namespaces."""
     header, nothing = struct.pack("Ii", _CAPABILITIES_3, 0), bytes(24)
     _checked(_libc.capset(header, nothing))
 

@@ -194,7 +194,6 @@ def process(
 def _bubblewrap(packages: Path | None, limits: Limits, nests: bool) -> list[str]:
     """The start of a command that runs in a sandbox of its own."""
     options = ["--unshare-all", "--unshare-user", "--new-session", "--die-with-parent"]
-    options += [] if nests else ["--disable-userns"]
     options += ["--cap-drop", "ALL", "--uid", _NOBODY, "--gid", _NOBODY, "--hostname", "sandbox"]
     for path in (Path("/", name) for name in _SYSTEM):
         if path.is_symlink():
@@ -204,6 +203,8 @@ def _bubblewrap(packages: Path | None, limits: Limits, nests: bool) -> list[str]
     options += [word for name in _SETTINGS if (path := Path("/etc", name)).exists() for word in _shown(path)]
     size = ["--size", str(limits.disk_bytes or 1 << 12)]
     options += ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/dev/shm"]
+    # What nests writes to its own /proc, and has each run see a copy that is read-only.
+    options += [] if nests else ["--disable-userns", "--remount-ro", "/proc"]
     options += ["--remount-ro", "/dev", *size, "--tmpfs", TEMPORARY]
     options += [word for path in interpreter() if not path.is_relative_to("/usr") for word in _shown(path)]
     options += [word for path in _installed() for word in ("--tmpfs", str(path), "--remount-ro", str(path))]

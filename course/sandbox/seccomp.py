@@ -1,8 +1,9 @@
 """Refuse what no exercise asks of the kernel, with Linux's seccomp: for this process and all that it starts, for good.
 
 Refused are what processes could leave for each other (System V and POSIX IPC, keyrings), what reaches into another
-process or changes its limits and priority, new namespaces and mounts, and interfaces of the kernel with a record of
-faults (io_uring, bpf, userfaultfd, perf events). A refused call fails with EPERM, as it does without the right to it.
+process or changes its limits and priority, what marks or watches files that all can read, new namespaces and mounts,
+and interfaces of the kernel with a record of faults (io_uring, bpf, userfaultfd, perf events). A refused call fails
+with EPERM, as it does without the right to it.
 
 Sources: https://docs.kernel.org/userspace-api/seccomp_filter.html, the numbers from Linux's unistd.h
 """
@@ -18,7 +19,6 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 _X32 = 0x40000000  # x86-64's second table of calls, with other numbers
 _NAMESPACES = 0x7E020000  # CLONE_NEW…, of those that `clone` takes
-_UNIX = 1  # the one family of sockets that reaches no network
 
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _CALLS = {  # by name, the numbers on x86_64 and aarch64
@@ -39,6 +39,12 @@ _CALLS = {  # by name, the numbers on x86_64 and aarch64
     "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
     "init_module": (175, 105), "finit_module": (313, 273), "kexec_load": (246, 104), "kexec_file_load": (320, 294),
     "syslog": (103, 116), "personality": (135, 92), "quotactl": (179, 60), "acct": (163, 89), "reboot": (169, 142),
+    "sethostname": (170, 161), "setdomainname": (171, 162), "swapon": (167, 224), "swapoff": (168, 225),
+    "settimeofday": (164, 170), "clock_settime": (227, 112), "adjtimex": (159, 171), "clock_adjtime": (305, 266),
+    "delete_module": (176, 106), "vhangup": (153, 58),
+    # What files that all can read would tell another run: locks, events, which of their pages are in memory.
+    "flock": (73, 32), "inotify_init1": (294, 26), "mincore": (27, 232), "fadvise64": (221, 223),
+    "readahead": (187, 213), "preadv2": (327, 286), "cachestat": (451, 451),
 }  # fmt: skip
 _OF_OTHERS = {  # refused unless these arguments are 0, which means the process itself
     "prlimit64": ((302, 261), [0]),
@@ -48,7 +54,12 @@ _OF_OTHERS = {  # refused unless these arguments are 0, which means the process 
     "sched_setparam": ((142, 118), [0]),
     "sched_setattr": ((314, 274), [0]),
 }
-_CLONE, _CLONE3, _SOCKET = (56, 220), (435, 435), (41, 198)
+_CLONE, _CLONE3, _SOCKET, _INOTIFY_INIT = (56, 220), (435, 435), (41, 198), 253  # the last on x86-64 alone
+_WITH_VALUES = {  # refused if this argument is one of these
+    "fcntl": ((72, 25), 1, (6, 7, 37, 38, 1024, 1026, 1036, 1038)),  # locks, leases, events, hints on a file's use
+    "madvise": ((28, 233), 2, (20, 21)),  # MADV_COLD, MADV_PAGEOUT
+}
+_FAMILIES = {True: (1, 2, 10, 16), False: (1,)}  # of sockets: the machine's own; IPv4, IPv6 and netlink with a network
 
 Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, value
 
@@ -90,14 +101,17 @@ def _program(network: bool) -> list[Instruction]:
     program = [(_LOAD, 0, 0, _ARCHITECTURE), (_JUMP_EQUAL, 1, 0, _ARCHITECTURES[platform.machine()]), refuse]
     program += [(_LOAD, 0, 0, _NUMBER)]
     if platform.machine() == "x86_64":
-        program += [(_JUMP_AT_LEAST, 0, 1, _X32), _failing(errno.ENOSYS)]
+        program += [(_JUMP_AT_LEAST, 0, 1, _X32), _failing(errno.ENOSYS), *_of(_INOTIFY_INIT, [refuse])]
     for numbers in _CALLS.values():
         program += _of(numbers[here], [refuse])
     program += _of(_CLONE3[here], [_failing(errno.ENOSYS)])  # its flags lie in memory; the C library then uses `clone`
     program += _of(_CLONE[here], [_argument(0), (_JUMP_ANY_BIT, 0, 1, _NAMESPACES), refuse, _RETURN_ALLOW])
-    if not network:
-        other = _failing(errno.EAFNOSUPPORT)
-        program += _of(_SOCKET[here], [_argument(0), (_JUMP_EQUAL, 1, 0, _UNIX), other, _RETURN_ALLOW])
+    families, other = _FAMILIES[network], _failing(errno.EAFNOSUPPORT)
+    allowed = [(_JUMP_EQUAL, len(families) - place, 0, each) for place, each in enumerate(families)]
+    program += _of(_SOCKET[here], [_argument(0), *allowed, other, _RETURN_ALLOW])
+    for numbers, place, values in _WITH_VALUES.values():
+        tests = [each for value in values for each in ((_JUMP_EQUAL, 0, 1, value), refuse)]
+        program += _of(numbers[here], [_argument(place), *tests, _RETURN_ALLOW])
     for numbers, places in _OF_OTHERS.values():
         tests = [each for place in places for each in (_argument(place), (_JUMP_EQUAL, 1, 0, 0), refuse)]
         program += _of(numbers[here], [*tests, _RETURN_ALLOW])

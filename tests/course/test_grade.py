@@ -312,6 +312,7 @@ SCHEMA = {
                     "max_score": {"type": "integer", "minimum": 0},
                     "seconds": {"type": "number", "minimum": 0},
                     "digest": {"type": "string", "pattern": "^([0-9a-f]{64})?$"},
+                    "submitted_at": {"type": "string", "format": "date-time"},
                     "items": {
                         "type": "array",
                         "items": {
@@ -487,7 +488,7 @@ def test_a_fault_of_the_machine_is_told_from_the_learners(
     monkeypatch.setattr(outside, "plain_environment", lambda folder: {"PYTHONHOME": "/nowhere"})
     report = grade([tmp_path / "a.ipynb"], course)
     assert [result.status for result in report.submissions] == ["not graded"]
-    assert "the sandbox could not be started: " in report.submissions[0].reason
+    assert "could not be started: " in report.submissions[0].reason
 
 
 def test_packages_that_cannot_be_made_are_no_learners_fault(

@@ -48,10 +48,10 @@ def restricted(code: str, network: bool = False) -> str:
 
 
 REFUSED = """
-import ctypes, errno, os, resource, socket
+import ctypes, errno, fcntl, os, resource, socket
 
 libc = ctypes.CDLL(None, use_errno=True)
-parent = os.getppid()
+parent, null = os.getppid(), os.open(os.devnull, os.O_RDONLY)
 
 
 def call(result):
@@ -70,6 +70,11 @@ for attempt in (
     lambda: os.setpriority(os.PRIO_PROCESS, parent, 7),
     lambda: os.setpriority(os.PRIO_USER, 0, 7),
     lambda: os.sched_setaffinity(parent, {0}),
+    lambda: fcntl.flock(null, fcntl.LOCK_SH),
+    lambda: fcntl.fcntl(null, 1036, bytes(8)),
+    lambda: call(libc.inotify_init1(0)),
+    lambda: call(libc.sethostname(b"loot", 4)),
+    lambda: os.posix_fadvise(null, 0, 0, os.POSIX_FADV_DONTNEED),
     lambda: socket.socket(),
 ):
     try:
@@ -82,7 +87,7 @@ for attempt in (
 
 @linux
 def test_what_no_exercise_needs_is_refused() -> None:
-    assert restricted(REFUSED).split() == ["EPERM"] * 10 + ["EAFNOSUPPORT"]
+    assert restricted(REFUSED).split() == ["EPERM"] * 15 + ["EAFNOSUPPORT"]
 
 
 NEEDED = """
