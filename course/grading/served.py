@@ -16,6 +16,7 @@ from course.sandbox import outside
 from course.sandbox.outside import Limits, SandboxError
 
 _SECONDS = 120.0  # for one request
+_START_SECONDS = 300.0  # for the start, which is no learner's
 _COMMON = ("grading/serve", "reports/printable", "sandbox/confine")
 _LIMITS = Limits(disk_bytes=0, processes=8)
 
@@ -51,7 +52,7 @@ class Served:
             process = self._process or self._start()
             token = secrets.token_hex(16)  # whatever an earlier request did cannot answer for this one
             request = {"token": token, "size": len(content), "about": about, "alone": process.alone}
-            answer = self._exchange(process, json.dumps(request).encode() + b"\n" + content)
+            answer = self._exchange(process, json.dumps(request).encode() + b"\n" + content, _SECONDS)
             with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
                 said = json.loads(answer)
                 if said["token"] == token:
@@ -72,17 +73,17 @@ class Served:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(CODE / "course" / f"{name}.py", target)
         process = self._end.enter_context(outside.process(f"course.grading.{self.module}", folder, {}, _LIMITS))
-        if not self._exchange(process, self._first):
+        if not self._exchange(process, self._first, _START_SECONDS):
             complaint = process.complaint() or "no answer"
             self.close()
             raise SandboxError(f"the sandbox that reads what learners wrote could not be started: {complaint}")
         self._process = process
         return process
 
-    def _exchange(self, process: outside.Process, request: bytes) -> bytes:
+    def _exchange(self, process: outside.Process, request: bytes, seconds: float) -> bytes:
         """Send a request and read a line; nothing if the process ended, as it does if it takes too long."""
         assert process.popen.stdin is not None and process.popen.stdout is not None
-        timer = threading.Timer(_SECONDS, process.popen.kill)
+        timer = threading.Timer(seconds, process.popen.kill)
         timer.start()
         try:
             with contextlib.suppress(OSError):  # it ended

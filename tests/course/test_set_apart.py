@@ -36,7 +36,9 @@ def test_the_numbers_of_system_calls_are_the_kernels(machine: str) -> None:
     ours = {name: numbers[place] for name, numbers in seccomp._CALLS.items()}
     ours |= {name: numbers[place] for name, (numbers, _) in seccomp._OF_OTHERS.items()}
     ours |= {"clone": seccomp._CLONE[place], "clone3": seccomp._CLONE3[place], "socket": seccomp._SOCKET[place]}
-    assert ours == {name: known[name] for name in ours}
+    newer = ours.keys() - known.keys()
+    assert newer <= {"cachestat"}  # of Linux 6.5: the headers may be older
+    assert {name: ours[name] for name in ours.keys() - newer} == {name: known[name] for name in ours.keys() - newer}
 
 
 def restricted(code: str, network: bool = False) -> str:
