@@ -1,0 +1,113 @@
+"""Which of a notebook's cells are an answer, and what is said about them."""
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from click.testing import CliRunner
+from nbformat.v4 import new_code_cell
+
+from course.__main__ import main
+from course.files import Course
+from course.grading.find import notebooks
+from course.grading.intake import outline_of
+from course.grading.merge import solutions_of
+from course.grading.submission import Submission
+
+NAME = "running_mean"
+RIGHT = "def running_mean(x):\n    return x"
+
+
+@pytest.fixture
+def merged(course: Course, submission: Callable[..., Any]) -> Callable[..., Submission]:
+    """Merges the learner's notebook in which the answer of `running_mean` consists of these cells."""
+
+    def merge(*texts: str, **about: Any) -> Submission:
+        notebook = submission()
+        place, cell = next((i, c) for i, c in enumerate(notebook.cells) if c.get("id") == NAME)
+        cells = []
+        for text in texts:
+            each = copy.deepcopy(cell)
+            each.source = text
+            for key, value in about.items():
+                each.metadata[key] = value
+            cells.append(each)
+        notebook.cells[place : place + 1] = cells
+        reference = nbformat.read(course.solutions / "01_fixture.ipynb", as_version=4)
+        return solutions_of(notebook, outline_of(reference))
+
+    return merge
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected", "note"),
+    [
+        (["1 / 0\ndef running_mean(x): return 0", RIGHT], RIGHT, "2 cells, joined in order but for 1 earlier draft"),
+        (["def running_mean(x:", RIGHT], RIGHT, "2 cells, joined in order but for 1 earlier draft"),
+        ([RIGHT, "def running_mean(x:"], RIGHT, "2 cells, joined in order but for 1 earlier draft"),
+        ([RIGHT, RIGHT, RIGHT], RIGHT, "3 cells, joined in order but for 2 earlier drafts"),
+        (["y = 1", RIGHT], f"y = 1\n\n{RIGHT}", "2 cells, joined in order"),
+        (
+            ["K = 1\ndef running_mean(x): return 0", f"{RIGHT} * K"],
+            f"K = 1\ndef running_mean(x): return 0\n\n{RIGHT} * K",
+            "2 cells, joined in order",
+        ),
+        (
+            ["K = 1\ndef running_mean(x): return 0", f"K = 2\n{RIGHT} * K"],
+            f"K = 2\n{RIGHT} * K",
+            "2 cells, joined in order but for 1 earlier draft",
+        ),
+        ([RIGHT, "running_mean(1)"], f"{RIGHT}\n\nrunning_mean(1)", "2 cells, joined in order"),
+        (["y = (", "z = )"], "y = (\n\nz = )", "2 cells, joined in order"),
+    ],
+)
+def test_of_several_cells_the_later_definition_counts(
+    merged: Callable[..., Submission], cells: list[str], expected: str, note: str
+) -> None:
+    made = merged(*cells)
+    assert (made.solutions[NAME], made.notes) == (expected, [f"{NAME}: {note}"])
+
+
+def test_carriage_returns_end_lines(merged: Callable[..., Submission]) -> None:
+    assert merged(RIGHT.replace("\n", "\r")).solutions[NAME] == RIGHT
+    assert merged(RIGHT.replace("\n", "\r\n")).solutions[NAME] == RIGHT
+
+
+@pytest.mark.parametrize("lost", [{}, {"grade_id": None}, {"grade": False}, "x", None])
+def test_an_answer_whose_metadata_are_lost_is_found_by_its_id(merged: Callable[..., Submission], lost: Any) -> None:
+    made = merged(RIGHT, nbgrader=lost, minitorch=lost)
+    assert (made.solutions[NAME], made.answered) == (RIGHT, [NAME])
+
+
+def test_another_grade_id_is_not_overruled_by_the_cells_id(merged: Callable[..., Submission]) -> None:
+    assert NAME not in merged(RIGHT, nbgrader={"grade_id": "elsewhere"}).solutions
+
+
+def test_empty_cells_are_not_counted(course: Course, submission: Callable[..., Any]) -> None:
+    notebook = submission()
+    notebook.cells += [new_code_cell(text) for text in ("", "\n  ", "x = 1")]
+    reference = nbformat.read(course.solutions / "01_fixture.ipynb", as_version=4)
+    made = solutions_of(notebook, outline_of(reference))
+    assert made.notes == ["1 code cell that the learner added not run"]
+
+
+def test_what_is_no_python_is_not_run(merged: Callable[..., Submission]) -> None:
+    made = merged("x = 1\ny = = 2")
+    assert made.answered == [NAME]
+    assert made.untried(NAME) == ("error", "the solution cell: SyntaxError: invalid syntax (line 2: `y = = 2`)")
+    assert merged("await x").untried(NAME) == merged("%time x = 1").untried(NAME) == ("", "")
+
+
+def test_an_ending_in_capitals_is_found(tmp_path: Path) -> None:
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann" / "00_welcome.IPYNB").touch()
+    assert notebooks([tmp_path]) == [tmp_path / "ann" / "00_welcome.IPYNB"]
+
+
+def test_a_grade_of_nothing_is_an_error(course: Course, tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["--root", str(course.root), "grade", str(tmp_path)])
+    assert done.exit_code == 2
+    assert f"no notebook (*.ipynb) in {tmp_path}, or in a folder below" in " ".join(done.output.split())
