@@ -72,6 +72,7 @@ def cases(
             solved=True, contiguous_strides="def contiguous_strides(size):\n    import os; os._exit(0)"
         ),
         "empty": submission(solved=True),
+        "no_python": submission(solved=True, contiguous_strides="x = 1\ndef contiguous_strides(size:\n    pass"),
     }
     made["empty"].cells = [c for c in made["empty"].cells if c.metadata.get("minitorch", {}).get("role") != "solution"]
     for cell in made["pretending"].cells:
@@ -80,6 +81,7 @@ def cases(
     for name, notebook in made.items():
         nbformat.write(notebook, folder / f"{name}.ipynb")
     (own.exercises / "broken.ipynb").write_text("{")
+    (folder / "deep.ipynb").write_text("[" * 200_000)
     return nbval(own, "handed_in", "exercises/broken.ipynb", ended=1)
 
 
@@ -114,6 +116,18 @@ def test_an_answer_that_ends_python_costs_no_other_exercise(cases: dict[str, tup
 def test_a_broken_file_fails_alone(cases: dict[str, tuple[str, str]]) -> None:
     outcome, said = cases["broken rejected"]
     assert outcome == "failure" and said.startswith("not a valid notebook")
+
+
+def test_a_syntax_error_is_told_by_answer_and_check(cases: dict[str, tuple[str, str]]) -> None:
+    said = "contiguous_strides (3 points): the solution cell: SyntaxError: '(' was never closed (line 2: "
+    failed = {name: text for name, (outcome, text) in cases.items() if "no_python" in name and outcome != "passed"}
+    assert len(failed) == 2 and "no_python contiguous_strides (3 points)" in failed
+    assert all(text.startswith(said) for text in failed.values())
+
+
+def test_no_file_breaks_the_collection(cases: dict[str, tuple[str, str]]) -> None:
+    outcome, said = cases["deep rejected"]
+    assert outcome == "failure" and said.startswith("not a valid notebook: ")
 
 
 def test_what_is_stopped_fails_and_what_follows_is_judged(own_course: Course, submission: Callable[..., Any]) -> None:
