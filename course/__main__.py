@@ -56,6 +56,8 @@ def main(context: click.Context, root: Path | None) -> None:
     course = context.obj = Course(root.resolve()) if root else Course.find()
     if context.invoked_subcommand == "start":
         return
+    if course.is_unfinished():
+        raise click.ClickException(f"{course.root} is not whole yet: give `course start {course.root}` once more")
     if not (course.pristine.is_dir() or course.chapters.is_dir()):
         where = f"in {root}" if root else "in this folder or above it"
         raise click.ClickException(

@@ -122,7 +122,9 @@ def carry_over(course: Course, known: Iterable[str]) -> None:
                 write_atomically(course.mine / f"{name}.py", path.read_text(encoding="utf-8"))
         backups.mkdir(exist_ok=True)
         path.replace(backups / path.name)
-    for path in course.mine.glob("*.py"):
+    for path in (course.mine / f"{name}.py" for name in names):
+        if not path.exists():
+            continue
         before = path.read_text(encoding="utf-8")
         if (text := updated(before, path.stem)) != before:
             backups.mkdir(exist_ok=True)

@@ -11,7 +11,7 @@ from course import renamed
 from course.authoring.cells import has_code
 from course.authoring.notebook import OURS, exercise_of, role, text_id, v4, write
 from course.authoring.parts import with_new_stubs
-from course.files import Course
+from course.files import Course, backup
 
 _STUB = "raise NotImplementedError()"  # the last line of a stub, of whatever build
 
@@ -108,10 +108,7 @@ def read(path: Path) -> NotebookNode | None:
 
 def back_up(course: Course, path: Path) -> Path:
     """Copy a file into `my/backups`, under a number of its own; where the copy is."""
-    folder = course.mine / "backups"
-    folder.mkdir(parents=True, exist_ok=True)
-    number = 1 + sum(1 for _ in folder.glob(f"{path.stem}-*{path.suffix}"))
-    return Path(shutil.copyfile(path, folder / f"{path.stem}-{number}{path.suffix}"))
+    return Path(shutil.copyfile(path, backup(course, path)))
 
 
 def _work(

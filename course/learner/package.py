@@ -5,11 +5,13 @@ reference's text with the kept solutions of the core exercises in it. Where `MIN
 (in builds, tests and grades), that package takes the place of both.
 """
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from course.authoring import parts, withheld
 from course.authoring.assemble import Files, as_of, assemble, load, read
@@ -18,6 +20,8 @@ from course.files import Course, write_atomically
 from course.learner import practice, written
 
 VARIABLE = "MINITORCH_COURSE_MYTORCH"
+MADE = ".made.json"
+"""In the learner's own package: what it was made of, and its files. It is written last."""
 given: Files | None = None
 """The package that a grader gives in memory: it takes the place of the reference's files."""
 
@@ -92,23 +96,39 @@ def write(course: Course) -> None:
         if parts.has(files, part)
     }
     marks |= {part: "# yours (course write)" for part in mine if part not in marks}
+    made_of = _state(_origins(course))
     copy(assemble(files, None, mine, marks), folder(course))
-    os.utime(folder(course) / "__init__.py")  # up to date from now on
+    write_atomically(folder(course) / MADE, json.dumps([made_of, _state(folder(course).rglob("*.py"))]))
 
 
 def ensure(course: Course) -> None:
-    """Write the learner's own package where it is missing or older than what it is made of, and make it importable."""
-    source, own = reference(course), folder(course) / "__init__.py"
+    """Write the learner's own package where it isn't whole, or not made of what there is now; make it importable."""
+    source = reference(course)
     if not (is_learners() and source.is_dir()):
         return
-    made = own.stat().st_mtime if own.exists() else 0.0
-    if any(
-        path.stat().st_mtime > made
-        for path in (*source.rglob("*.py"), *course.mine.glob("*.py"), *course.mine.glob("written/*.py"))
-    ):
+    practice.exercises(course)  # sets aside what is damaged
+    if _noted(course) != [_state(_origins(course)), _state(folder(course).rglob("*.py"))]:
         write(course)
     others = [place for place in sys.path if Path(place).name != course.mine.name]  # not another course's
     sys.path[:] = [*others, str(course.mine)]  # last: what is kept there has any name
+
+
+def _origins(course: Course) -> Iterable[Path]:
+    """What the learner's own package is made of."""
+    return (*reference(course).rglob("*.py"), *course.mine.glob("*.py"), *course.mine.glob("written/*.py"))
+
+
+def _state(paths: Iterable[Path]) -> dict[str, list[int]]:
+    """Of files, what changes when they do."""
+    return {str(path): [(about := path.stat()).st_mtime_ns, about.st_size] for path in paths}
+
+
+def _noted(course: Course) -> Any:
+    """What stood where when the package was last written whole; None if it never was."""
+    try:
+        return json.loads((folder(course) / MADE).read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
 def keep_passed(course: Course, notebook: Path, passed: Mapping[str, str]) -> None:
@@ -128,10 +148,10 @@ def keep_passed(course: Course, notebook: Path, passed: Mapping[str, str]) -> No
 
 def copy(files: Files, target: Path) -> list[Path]:
     """Make a folder hold these files and no other Python file; gives the files that changed."""
-    old = read(target)
+    old = {path.relative_to(target).as_posix(): path.read_bytes() for path in target.rglob("*.py")}
     for name in old.keys() - files.keys():
         (target / name).unlink()
-    changed = [target / name for name, text in files.items() if old.get(name) != text]
+    changed = [target / name for name, text in files.items() if old.get(name) != text.encode()]
     for path in changed:
         write_atomically(path, files[path.relative_to(target).as_posix()])
     return changed

@@ -15,6 +15,7 @@ from course.chapters import Key, key
 from course.files import Course, write_atomically
 from course.grading.bundle import MIME, Bundle
 from course.kinds import Kind, kind_of
+from course.learner import damaged
 from course.learner.names import suggestion
 
 
@@ -43,9 +44,15 @@ class UnknownExerciseError(LookupError):
 
 
 def exercises(course: Course) -> list[Exercise]:
-    """Every exercise of the course, in order."""
+    """Every exercise of the course, in order. Damaged files of `my/` are set aside first.
+
+    Raises:
+        OSError: a notebook as built is damaged.
+    """
     found = [exercise for path in sorted(course.pristine.glob("*.ipynb")) for exercise in _read(path)]
-    renamed.carry_over(course, (exercise.name for exercise in found))
+    names = [exercise.name for exercise in found]
+    damaged.set_aside(course, {*names, *renamed.EXERCISES})
+    renamed.carry_over(course, names)
     return found
 
 
@@ -144,7 +151,11 @@ def _here() -> list[Exercise]:
 
 
 def _read(path: Path) -> list[Exercise]:
-    cells: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    try:
+        cells: list[dict[str, Any]] = json.loads(path.read_bytes())["cells"]
+    except (ValueError, LookupError, TypeError) as error:
+        told = "bring it back with `git restore` in a clone, `course update` elsewhere"
+        raise OSError(f"{path} is damaged: {told}") from error
     texts: dict[tuple[str, str], str] = {}
     tasks: dict[str, dict[str, Any]] = {}
     expected: dict[str, Bundle] = {}

@@ -9,21 +9,25 @@ from pathlib import Path, PurePosixPath
 
 from course.authoring import rebuild, withheld
 from course.authoring.notebook import v4, write
-from course.files import CODE, DATA, Course, shipped, write_atomically
+from course.files import CODE, DATA, UNFINISHED, Course, clean, shipped, write_atomically
 
 FOLDER = "minitorch-course"  # of a student's archive
 
 
 def start(folder: Path) -> Course:
-    """Lay out a folder to learn in, with the files of the installed course.
+    """Lay out a folder to learn in, with the files of the installed course; or go on where that was stopped.
 
     Raises:
         ValueError: something is there already.
     """
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise ValueError(f"{folder} is not empty: name a folder that is new or empty")
     course = Course(folder.resolve())
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not course.is_unfinished()):
+        raise ValueError(f"{folder} is not empty: name a folder that is new or empty")
+    course.root.mkdir(parents=True, exist_ok=True)
+    (course.root / UNFINISHED).touch()
     _put(course, _installed())
+    clean(course.root)
+    (course.root / UNFINISHED).unlink()
     return course
 
 
