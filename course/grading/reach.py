@@ -1,7 +1,7 @@
 """What an answer can reach: of what could do an exercise in its place, only what the reference needs as well.
 
-While the reference runs, it is recorded which `UNITS` of minitorch and which other installed packages it uses. Before a
-learner's answer runs, all others are locked: their functions raise, and they cannot be imported.
+While the reference runs, it is recorded which `UNITS` of minitorch and mytorch and which other installed packages it
+uses. Before a learner's answer runs, all others are locked: their functions raise, and they cannot be imported.
 """
 
 import gc
@@ -32,15 +32,16 @@ UNITS = {
     "minitorch.static": 2,
     "minitorch.utils": 3,
     "minitorch.viz": 2,
+    "mytorch": 1,
 }
-"""The packages and modules of minitorch that could do an exercise, and how many words of a module's name are its unit.
+"""The packages and modules that could do an exercise, and how many words of a module's name are its unit.
 
 Tensors, operations, layers, `nn.functional` and `nn.init` belong to no unit. They call one only for gradients.
 """
 LAYERS = "minitorch.nn"
 """Load it before an answer runs: with it come all units that are free to import, and only their functions count."""
 _FREE_FUNCTIONS = {("minitorch.autograd.engine", "sum_to_size")}  # operations call it
-_FREE_PACKAGES = {"numpy", "ml_dtypes", "minitorch", "mytorch", "course"} | {
+_FREE_PACKAGES = {"numpy", "ml_dtypes", "minitorch", "course"} | {
     *("matplotlib", "mpl_toolkits", "PIL", "contourpy", "cycler", "dateutil", "fontTools", "kiwisolver", "packaging"),
     *("pyparsing", "six", "tqdm", "rich", "ipywidgets"),
 }  # what learners draw and print with does no exercise

@@ -30,6 +30,7 @@ DELEGATIONS = {
     "from sklearn.decomposition import PCA": f"ModuleNotFoundError: sklearn.decomposition {OUT}",
     "__import__('importlib').import_module('sklearn.decomposition')": "ModuleNotFoundError: "
     f"sklearn.decomposition {OUT}",
+    "mytorch.ones(2)": f"RuntimeError: mytorch.ones {OUT}",
     "normalize([[3.0, 4.0]])": f"RuntimeError: sklearn.utils._param_validation.normalize {OUT}",
 }
 """Each with what it says when the reference needs nothing. `saved` and `normalize` were imported before."""
@@ -46,7 +47,7 @@ FREE = [
     "open('mine.py', 'w').write('x = 1'); sys.path.insert(0, ''); import mine",
 ]
 SCRIPT = """
-import json, os, sys
+import json, os, sys, types
 import IPython
 from course.grading.reach import Reach, Record
 reach = Reach()
@@ -54,6 +55,8 @@ import minitorch as torch
 import minitorch.nn
 from minitorch.autograd.functional import vhp as saved
 from sklearn.preprocessing import normalize
+mytorch = sys.modules["mytorch"] = types.ModuleType("mytorch")
+exec("def ones(count): return [1.0] * count", vars(mytorch))
 
 def in_a_fork(text, needed, recorded):
     read, write = os.pipe()
