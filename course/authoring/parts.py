@@ -202,7 +202,7 @@ def with_imports(cell: str, setup: Iterable[str], files: Iterable[str]) -> str:
         if isinstance(statement, ast.Import | ast.ImportFrom)
         and defined(ast.unparse(statement)) & missing - defined(cell)
     ]
-    return "\n".join([*lines, "", cell]) if lines else cell
+    return "\n".join([*lines, "", plain(cell)]) if lines else cell
 
 
 def shifted(lines: list[str], place: Place, by: int) -> list[str]:

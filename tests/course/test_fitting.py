@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from course.authoring.cells import plain, syntax_error
-from course.authoring.parts import PartError, swap, undefined
+from course.authoring.parts import PartError, swap, undefined, with_imports
 
 FILE = '''from __future__ import annotations
 
@@ -146,3 +146,8 @@ def test_python_needs_no_ipython() -> None:
         "from course.authoring.cells import defined; defined('x % 2 != 1'); import sys; print('IPython' in sys.modules)"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
+
+
+def test_imports_of_the_setup_come_before_an_indented_cell() -> None:
+    made = with_imports("    def flip(x):\n        return np.flip(x)", ["import numpy as np"], [])
+    assert syntax_error(made) == "" and made.startswith("import numpy as np\n")
