@@ -580,8 +580,9 @@ def average_gradients():
 # %% check="gpus_ddp"
 generator = check.rng()
 distributed, parallel = mytorch.distributed, mytorch.nn.parallel
-sizes = [int(each) for each in generator.integers(1, 6, size=5)]
+sizes = [int(each) for each in generator.permutation(5) + 1]
 parameters = [mytorch.nn.Parameter(mytorch.zeros(each)) for each in sizes]
+two = 4 * sum(sizes[-2:])
 size = int(generator.integers(2, 4))
 x = mytorch.tensor(generator.normal(size=(4 * size, 3)).round(2).tolist())
 y = x.sum(1, keepdim=True)
@@ -672,8 +673,8 @@ check.show(
     {
         "sizes": sizes,
         "buckets of 1 byte": lengths(1),
-        "of 16 bytes": lengths(16),
-        "of 32 bytes": lengths(32),
+        "of as many bytes as the last two have": lengths(two),
+        "of a byte less": lengths(two - 1),
         "of a megabyte": lengths(2**20),
         "ranks": size,
         "gradients, one bucket each": trained(1e-6),
