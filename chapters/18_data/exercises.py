@@ -126,7 +126,7 @@ def share():
 
 # %% check="data_samplers"
 generator = check.rng()
-count, seed = int(generator.integers(5, 8)), int(generator.integers(1000))
+count, seed = int(generator.integers(9, 11)), int(generator.integers(1000))
 tools = mytorch.utils.data
 
 
@@ -716,26 +716,25 @@ class BrokenError(Exception):
     """What the broken sample raises."""
 
 
-class Sample(list):
-    """Sample `slow` waits until enough others are there, sample `broken` raises."""
+class Samples(list):
+    """With `waits`, sample `slow` comes after sample 3, for which another thread is needed; sample `broken` raises."""
 
-    def __init__(self):
+    def __init__(self, waits):
         super().__init__(range(count))
-        self.finished, self.may_go = [], threading.Event()
+        self.waits, self.may_go = waits, threading.Event()
 
     def __getitem__(self, index):
-        if index == slow:
-            self.may_go.wait(0.3)
+        if index == slow and self.waits:
+            self.may_go.wait(10)
         if index == broken:
             raise BrokenError(f"sample {index} is broken")
-        self.finished.append(index)
-        if len(self.finished) == 2 + slow:
+        if index == 3:
             self.may_go.set()
         return 10 * index
 
 
 def patiently(call):
-    """What a call gives, or a remark if it takes longer than three seconds; after that, nothing more is called."""
+    """What a call gives, or a remark if it takes longer than five seconds; after that, nothing more is called."""
     if "still waiting" in shown.values():
         return "not tried"
     found = ["still waiting"]
@@ -748,7 +747,7 @@ def patiently(call):
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(3)
+    thread.join(5)
     return found[0]
 
 
@@ -765,11 +764,11 @@ def load(workers, factor):
     """What each next() gives, how many tasks have been asked for then, and how many threads live on."""
     tasks = iter([[index] for index in range(count)])
     options = {"num_workers": workers, "prefetch_factor": factor}
-    iterator = iter(mytorch.utils.data.DataLoader(Sample(), batch_sampler=tasks, **options))
+    iterator = iter(mytorch.utils.data.DataLoader(Samples(waits=workers > 1), batch_sampler=tasks, **options))
     rows = [("before", count - length_hint(tasks))]
     for _ in range(count + 2):
         rows.append((one(iterator), count - length_hint(tasks)))
-    deadline = time.monotonic() + 1
+    deadline = time.monotonic() + 2
     for thread in iterator.threads:
         thread.join(max(0, deadline - time.monotonic()))
     return [*rows, ("threads alive", sum(thread.is_alive() for thread in iterator.threads))]
