@@ -646,7 +646,7 @@ def move(batch, where):
 mytorch = check.mytorch(chapter=5)
 mytorch.cuda.simulate(3)
 rng = check.rng()
-place = int(rng.integers(0, 3))
+place = int(rng.integers(1, 3))
 Sample = namedtuple("Sample", "image label")
 x, there = mytorch.arange(int(rng.integers(2, 6))), mytorch.arange(2, device=place)
 
@@ -1077,8 +1077,7 @@ def memory_allocated():
 # %% check="devices_current"
 cuda = mytorch.cuda
 generator = check.rng()
-count, words = int(generator.integers(3, 6)), [int(each) for each in generator.permutation(3)]
-first, second, third = words
+count, (first, second) = int(generator.integers(3, 6)), generator.permutation([1, 2]).tolist()
 size = int(generator.integers(300, 9000))
 
 
