@@ -1455,6 +1455,10 @@ for brightness in (1, 3):
         values[f"brightness times {brightness}, momentum {momentum}"] = smallest_diverging_exponent(train)
 limit = int(generator.integers(-10, 3))
 values["nan from some rate on"] = smallest_diverging_exponent(lambda lr: [1.0, math.nan if lr >= 2.0**limit else 0.5])
+swings, grows = 2.0**limit, 2.0 ** (limit + 2)
+values["swings from that rate on, grows from four times that rate on"] = smallest_diverging_exponent(
+    lambda lr: [1.0, 2.0] if lr >= grows else [1.0, 1.5, 0.4, 0.6] if lr >= swings else [1.0, 0.5]
+)
 values["stands still at 16, learns below"] = smallest_diverging_exponent(lambda lr: [1.0, 1.0 if lr == 16 else 0.5])
 check.show(values, text="The learning rate is 2 to the power of these.", secret=True)
 
