@@ -109,7 +109,7 @@ def get_lr():
 # %% check="schedule_base"
 generator = check.rng()
 schedulers = mytorch.optim.lr_scheduler
-rates = generator.uniform(0.1, 2.0, size=2).round(2)
+rates = generator.permutation(generator.uniform([0.1, 1.1], [0.9, 2.0])).round(2)
 size, gamma = int(generator.integers(2, 4)), float(generator.choice([0.5, 0.25]))
 
 
@@ -394,7 +394,7 @@ def _begin():
 # %% check="schedule_cosine"
 generator = check.rng()
 schedulers = mytorch.optim.lr_scheduler
-rates = generator.uniform(0.5, 2.0, size=2).round(2)
+rates = generator.permutation(generator.uniform([0.5, 1.3], [1.2, 2.0])).round(2)
 period, lowest = int(generator.integers(3, 6)), round(float(generator.uniform(0.1, 0.3)), 2)
 turns = [int(each) for each in np.cumsum(generator.integers(2, 5, size=2))]
 
@@ -623,7 +623,7 @@ def step():
 
 # %% check="schedule_plateau"
 generator = check.rng()
-rates = generator.uniform(0.5, 2.0, size=2).round(2)
+rates = generator.permutation(generator.uniform([0.5, 1.3], [1.2, 2.0])).round(2)
 best = round(float(generator.uniform(2.0, 4.0)), 2)
 steps = [1.0, 0.9, 0.88, 0.7, 0.71, 0.705, 0.72, 0.73, 0.74, 0.6, 0.61, 0.62, 0.63, 0.64, 0.65, 0.66, 0.67]
 metrics = [round(best * each, 4) for each in steps]
