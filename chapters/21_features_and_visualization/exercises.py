@@ -344,7 +344,7 @@ def merge():
 # %% check="features_lora"
 generator = check.rng()
 inputs, outputs, r = (int(each) for each in generator.permutation([7, 5, 3]))
-alpha = float(generator.integers(5, 12))
+alpha = float(r + generator.integers(1, 3))
 mytorch.manual_seed(check.seed())
 x = mytorch.tensor(generator.normal(size=(2, 4, inputs)), dtype=mytorch.float64)
 
