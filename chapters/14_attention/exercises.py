@@ -531,7 +531,7 @@ def looked(bias=True, **options):
 
 
 padding = generator.random((N, S)) < 0.4
-padding[:, 0] = False
+padding[:, 0], padding[:2, -1] = False, [True, False]
 hidden = np.triu(np.ones((L, S), dtype=bool), 1)
 nowhere = hidden.copy()
 nowhere[1] = True
@@ -1936,7 +1936,7 @@ query, key, value = numbers(L, N, E), numbers(S, N, E), numbers(S, N, E)
 turned = [each.transpose(0, 1) for each in (query, key, value)]
 single = [each[:, 0] for each in (query, key, value)]
 padding = generator.random((N, S)) < 0.5
-padding[:, 0] = False
+padding[:, 0], padding[:2, -1] = False, [True, False]
 causal = mytorch.tensor(np.triu(np.ones((L, S), dtype=bool), 1))
 check.show(
     {
