@@ -584,7 +584,7 @@ def randperm():
 
 # %% check="storage_random"
 generator = check.rng()
-seed, n = int(generator.integers(1, 10_000)), int(generator.integers(6, 10))
+seed, n = int(generator.integers(1, 10_000)), int(generator.integers(12, 17))
 
 
 def drawn(*sizes, **options):
