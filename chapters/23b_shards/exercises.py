@@ -763,7 +763,7 @@ def clip(sharded, replicated, max_norm):
 
 # %% check="shards_repair_clip"
 generator = check.rng()
-size = int(generator.integers(2, 5))
+size = int(generator.integers(3, 5))
 shares = [int(each) for each in generator.permutation([0, 3, 1, 5][:size])]
 own = [generator.normal(size=share).round(2) * (rank + 1) for rank, share in enumerate(shares)]
 common = generator.normal(size=2).round(2)
