@@ -133,7 +133,7 @@ class Reference:
             draw, text = self.draws[exercise], self._solutions[exercise]
             keys = {credit.key(exercise, list(parts)): parts for parts in chosen}
             runs = [
-                self._own(exercise, text, draw.seed, key, parts)
+                self.own(exercise, text, draw.seed, key, parts)
                 for key, parts in keys.items()
                 if key not in draw.shares
             ]
@@ -201,7 +201,7 @@ class Reference:
         """
         draw, mutants = self.draws[name], self.tasks[name]["mutants"]
         runs = {f"{name} {place}": mutant for place, mutant in enumerate(mutants)}
-        outcomes = self._run([self._own(name, it["source"], draw.seed, key) for key, it in runs.items()], pool)
+        outcomes = self._run([self.own(name, it["source"], draw.seed, key) for key, it in runs.items()], pool)
         known: list[tuple[str, Bundle]] = []
         for key, mutant in runs.items():
             heard = outcomes[key].heard
@@ -219,9 +219,10 @@ class Reference:
 
     def _recorded(self, name: str, seed: int) -> Task:
         """The run of the reference that tells what it shows, and what it uses."""
-        return replace(self._own(name, self._solutions[name], seed), record=True)
+        return replace(self.own(name, self._solutions[name], seed), record=True)
 
-    def _own(self, name: str, text: str, seed: int, key: str = "", only: Sequence[str] = ()) -> Task:
+    def own(self, name: str, text: str, seed: int, key: str = "", only: Sequence[str] = ()) -> Task:
+        """The run of one of the course's own answers."""
         return replace(self._task(name, text, seed, key or name, only), reveal=True)
 
     def _task(self, exercise: str, solution: str, seed: int, key: str, only: Sequence[str]) -> Task:

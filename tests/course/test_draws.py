@@ -1,0 +1,89 @@
+"""The inputs of checks tell known mistakes from right answers, whatever the seed.
+
+Each turn runs a sixteenth of the exercises, on seeds that no turn before it had (`make test TURN=7`). All of them, on
+many seeds: `python -m course.authoring.draws`.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from course.authoring.draws import exercises, faults
+from course.files import CODE, Course
+
+TURN = int(os.environ.get("MINITORCH_DRAWS_TURN") or 0)
+SIXTEENTH, SEEDS = 16, 4
+CHECK = re.compile(r'^# %% check="(\w+)"', re.MULTILINE)
+EVERY = [
+    (path, name)
+    for path in sorted((CODE / "chapters").glob("*/exercises.py"))
+    for name in CHECK.findall(path.read_text(encoding="utf-8"))
+]
+WEAK = """
+# %% setup=true
+from course import check
+
+# %% [markdown] exercise="larger" kind="build" points=1
+# ### Exercise 1 · The larger one
+# Give the larger of two numbers.
+
+# %% solution="larger"
+def larger(a, b):
+    ### BEGIN SOLUTION
+    return max(a, b)
+    ### END SOLUTION
+
+# %% check="larger"
+a, b = check.rng().integers(0, 3, 2).tolist()
+check.show({"of two": larger(a, b)})
+
+# %% [markdown] hint="larger"
+# One.
+
+# %% [markdown] hint="larger"
+# Two.
+
+# %% [markdown] hint="larger"
+# Three.
+
+# %% mutant="larger"
+# The first
+# It is the first.
+def larger(a, b):
+    return a
+
+# %% mutant="larger"
+# The sum
+# It is larger than both.
+def larger(a, b):
+    return a + b + 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        pytest.param(path, name, id=name)
+        for place, (path, name) in enumerate(EVERY)
+        if place % SIXTEENTH == TURN % SIXTEENTH
+    ],
+)
+def test_no_draw_lets_a_mistake_pass_or_the_reference_fail(path: Path, name: str) -> None:
+    chosen = [name for each in exercises(path) if each == name]
+    seeds = range(SEEDS * TURN, SEEDS * (TURN + 1))
+    assert [*faults(Course(CODE), path, chosen, seeds)] == []
+
+
+def test_the_seeds_on_which_a_mistake_passes_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "chapters" / "01_weak" / "exercises.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(WEAK.lstrip(), encoding="utf-8")
+    seeds = range(20)
+    drawn = {seed: np.random.default_rng(seed).integers(0, 3, 2).tolist() for seed in seeds}
+    hidden = {seed for seed, (a, b) in drawn.items() if a >= b}
+    assert 0 < len(hidden) < len(seeds)
+    found = {(fault.seed, fault.what) for fault in faults(Course(tmp_path), path, ["larger"], seeds)}
+    assert found == {(seed, "mutant 'The first' passes") for seed in hidden}
