@@ -133,9 +133,7 @@ class Reference:
             draw, text = self.draws[exercise], self._solutions[exercise]
             keys = {credit.key(exercise, list(parts)): parts for parts in chosen}
             runs = [
-                self.own(exercise, text, draw.seed, key, parts)
-                for key, parts in keys.items()
-                if key not in draw.shares
+                self.own(exercise, text, draw.seed, key, parts) for key, parts in keys.items() if key not in draw.shares
             ]
             for key, outcome in (self._run(runs, pool) if runs else {}).items():
                 heard = outcome.heard
