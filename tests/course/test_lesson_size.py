@@ -1,7 +1,8 @@
-"""A lesson fits into an hour: 2,400 words, 45 cells and 200 lines of code at most."""
+"""A lesson fits into an hour: at most 2,400 words, 45 cells and 200 lines of code before *If you have time*."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,22 @@ from course.authoring.minutes import lines, words
 from course.files import CODE, Course
 
 COURSE = Course(CODE)
+OPTIONAL = re.compile(r"^## If you have time$", re.MULTILINE)
+"""The heading after which nothing counts."""
 LIMITS = {"words": 2400, "cells": 45, "lines of code": 200}
 
 
 def size(lesson: Any) -> dict[str, int]:
-    sources = {kind: [cell.source for cell in lesson.cells if cell.cell_type == kind] for kind in ("markdown", "code")}
+    cells = []
+    for cell in lesson.cells:
+        before, *optional = OPTIONAL.split(cell.source) if cell.cell_type == "markdown" else [cell.source]
+        cells.append((cell.cell_type, before))
+        if optional:
+            break
+    sources = {kind: [source for each, source in cells if each == kind] for kind in ("markdown", "code")}
     return {
         "words": sum(map(words, sources["markdown"])),
-        "cells": len(lesson.cells),
+        "cells": len(cells),
         "lines of code": sum(map(lines, sources["code"])),
     }
 
@@ -28,6 +37,12 @@ def size(lesson: Any) -> dict[str, int]:
 def test_a_lesson_fits_into_an_hour(path: Path) -> None:
     measured = size(nbformat.read(path, as_version=4))
     assert {name: count for name, count in measured.items() if count > LIMITS[name]} == {}
+
+
+def test_what_is_optional_does_not_count() -> None:
+    markdown, code = nbformat.v4.new_markdown_cell, nbformat.v4.new_code_cell
+    cells = [code("x = 1"), markdown("Two words\n\n## If you have time\n\nmany more words"), code("y = 1\nz = 2")]
+    assert size(nbformat.v4.new_notebook(cells=cells)) == {"words": 2, "cells": 2, "lines of code": 1}
 
 
 def test_what_counts_as_a_word() -> None:
