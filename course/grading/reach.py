@@ -41,10 +41,13 @@ Tensors, operations, layers, `nn.functional` and `nn.init` belong to no unit. Th
 LAYERS = "minitorch.nn"
 """Load it before an answer runs: with it come all units that are free to import, and only their functions count."""
 _FREE_FUNCTIONS = {("minitorch.autograd.engine", "sum_to_size")}  # operations call it
-_FREE_PACKAGES = {"numpy", "ml_dtypes", "minitorch", "course"} | {
+_FREE_PACKAGES = {
+    *("numpy", "ml_dtypes", "minitorch", "course"),
+    *("IPython", "asttokens", "comm", "decorator", "executing", "ipykernel", "ipywidgets", "jedi", "matplotlib_inline"),
+    *("parso", "pexpect", "prompt_toolkit", "ptyprocess", "pure_eval", "pygments", "stack_data", "wcwidth"),
     *("matplotlib", "mpl_toolkits", "PIL", "contourpy", "cycler", "dateutil", "fontTools", "kiwisolver", "packaging"),
-    *("pyparsing", "six", "tqdm", "rich", "ipywidgets"),
-}  # what learners draw and print with does no exercise
+    *("pyparsing", "six", "rich", "tqdm", "typing_extensions"),
+}  # what notebooks need, and what learners draw and print with, does no exercise
 
 
 class Reach:

@@ -43,6 +43,8 @@ FREE = [
     "str(torch.no_grad()(lambda: torch.ones(2) + 1)()); str(torch.ones(2, requires_grad=True) * 2)",
     "import copy, pickle; pickle.dumps(copy.deepcopy(torch.nn.Linear(2, 2)))",
     "import matplotlib.pyplot as plt; plt.plot([1, 2])",
+    "import matplotlib_inline.backend_inline",
+    "import pexpect",  # of `!echo`
     "import numpy.testing, json, fractions, IPython.display",
     "open('mine.py', 'w').write('x = 1'); sys.path.insert(0, ''); import mine",
 ]
