@@ -4,10 +4,11 @@ import builtins
 import functools
 import html
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
@@ -22,8 +23,9 @@ from course.authoring.parts import misplaced
 from course.files import Course
 from course.grading import bundle as _bundle
 from course.kinds import Core
-from course.learner import package, practice, scope, verdict
+from course.learner import package, practice, ran, scope, verdict
 from course.learner.lock import locked
+from course.learner.ran import Run
 
 PRACTICE_SEED = 20260101
 SEED_VARIABLE = "MINITORCH_COURSE_SEED"
@@ -37,9 +39,15 @@ setup: list[str] | None = None
 only: Sequence[str] = ()
 """Which parts of a check are the learner's, while they are tried one by one; all of them, if empty."""
 _NOT_ANSWERED = "Not answered yet"
+_WRITE = f"{_NOT_ANSWERED}: write your answer into the cell above, run that cell, then this one."
 reveal = REVEAL_VARIABLE in os.environ
 """Whether secret values are shown beside their digest: for the course's own answers, in a build and a grade."""
-_CELLS: list[str] = []  # what ran since this module was imported: nbval leaves no history
+runs: list[Run] = []
+"""What ran in this kernel, in order; in a grade, the answer alone."""
+on_screen: dict[str, str] = {}
+"""By exercise, what stands in the cell for its answer when its check begins, where JupyterLab says so."""
+_answer: Run | None = None  # of the check that runs: the attempt that it is about
+_trouble = ""  # of the check that runs: why it has no answer to check
 
 
 def seed() -> int:
@@ -72,12 +80,15 @@ def show(values: Any, *, rtol: float = 1e-5, atol: float = 1e-6, text: str = "",
         deliver(shown)
         return
     for_nbgrader = nbgrader.is_running()
-    if not for_nbgrader and SEED_VARIABLE not in os.environ:
+    if _trouble:
+        _tell(f"✗ {_trouble}", _trouble)
+        return  # these would be the values of an earlier answer
+    if _is_practice():
         _verdict(shown)  # first, since the values may fill pages
     plain = "\n".join(filter(None, (text, _bundle.describe(shown["values"]))))
     _display({_bundle.MIME: shown, "text/plain": plain})
     if for_nbgrader:
-        nbgrader.require(shown, _history()[-1], Course.find())
+        nbgrader.require(shown, runs[-1].text, Course.find())
 
 
 def error(call: Callable[..., Any], *arguments: Any, **keywords: Any) -> Exception | None:
@@ -157,16 +168,20 @@ def _put(holder: Any, name: str, value: Any) -> None:
 def mytorch(*parts: str, chapter: int | str) -> ModuleType:
     """Import mytorch as of a chapter, in which these parts are the learner's and everything else is the reference's.
 
-    The learner's text is the last cell run that defines them all. `import mytorch` gives this package from now on.
-    Where parts are tried one by one, `only` says which are the learner's now.
+    The learner's text is the cell for the answer as it last ran, or the last cell run that defines them all. `import
+    mytorch` gives this package from now on. Where parts are tried one by one, `only` says which are the learner's now.
 
     Raises:
         LookupError: no such part, or no cell that was run defines them.
+        NotAnsweredError: what ran last is no answer.
     """
+    if _trouble:
+        raise NotAnsweredError(_trouble)
     chosen = [part for part in parts if not only or part in only]
     mine: dict[str, str] = {}
     if parts:
-        written = [Core(parts=asked).answer_in(_history()) for asked in (parts, chosen)]
+        texts = [run.text for run in ([_answer] if _answer else runs)]
+        written = [Core(parts=asked).answer_in(texts) for asked in (parts, chosen)]
         if (text := written[0] or written[1]) is None:
             names = ", ".join(part.partition(":")[2] for part in parts)
             inner = next(filter(None, (misplaced(each, parts) for each in reversed(_history()))), None)
@@ -186,46 +201,75 @@ def hint(exercise: str) -> None:
     print(practice.next_hint(Course.find(), exercise))
 
 
+def _is_practice() -> bool:
+    """Whether the learner reads what is said here: no grade and no build does."""
+    return SEED_VARIABLE not in os.environ and not nbgrader.is_running()
+
+
 def _verdict(shown: _bundle.Bundle) -> None:
     """Tell the learner at once whether the values are right, and keep the solution if they are. No grade reads this."""
-    history = _history()
-    exercise = practice.exercise_of_check(history[-1]) if history else None
-    if exercise is None:
+    exercise = practice.exercise_of_check(runs[-1].text) if runs else None
+    if exercise is None or _answer is None:
         return
-    if wrong := verdict.wrong(exercise, ([shown], ""), history, functools.partial(_alone, exercise)):
-        answered = practice.is_answered(exercise, history[:-1])
+    if wrong := verdict.wrong(exercise, ([shown], ""), _answer.text, functools.partial(_alone, exercise)):
+        answered = practice.is_answered(exercise, _answer.text)
         message = f"✗ Not yet.\n{wrong}" if answered else f"✗ {_NOT_ANSWERED}: this is the code that was given."
     else:
-        solution = exercise.kind.answer_in(history[:-1])
-        kept = "" if solution is None else practice.keep(Course.find(), exercise, solution)
-        message = f"✓ Right ({exercise.name}).{kept}"
+        message = f"✓ Right ({exercise.name}).{practice.keep(Course.find(), exercise, _answer.text)}"
     _tell(message, wrong)
     if exercise.kind.parts and not wrong:
         package.write(Course.find())
 
 
 def _before(info: Any) -> None:
-    """Note a cell, and give an answer the names that its part's file has."""
-    _CELLS.append(info.raw_cell)
+    """Before a cell: run the setup that it needs, find the answer that it checks, give an answer its part's names."""
+    global _answer, _trouble
     course = Course.find()
-    history = [*_CELLS, *(_shell().history_manager.input_hist_raw if info.store_history else [])]
-    exercise = practice.written_in(course, info.raw_cell, history)
+    if _is_practice() and (exercise := practice.exercise_of_cell(info.raw_cell, info.cell_id)):
+        _set_up(exercise)
+    _answer, _trouble = None, ""
+    if _is_practice() and (checked := practice.exercise_of_check(info.raw_cell)):
+        _answer = ran.attempt(checked, runs, practice.reset_at(course, checked.name))
+        _trouble = _why_unanswered(checked)
+    runs.append(Run(info.raw_cell, info.cell_id or ""))
+    written = practice.written_in(course, info.raw_cell, [run.text for run in runs])
     _shell().user_ns["__builtins__"] = (
-        scope.Names(exercise.kind.parts, lambda: assemble.as_of(assemble.read(package.reference(course)), exercise.key))
-        if exercise
+        scope.Names(written.kind.parts, lambda: assemble.as_of(assemble.read(package.reference(course)), written.key))
+        if written
         else builtins
     )
 
 
+def _set_up(exercise: practice.Exercise) -> None:
+    """Run the setup cells of an exercise's notebook that have not run in this kernel."""
+    missing = ran.setup_missing(exercise, runs)
+    if missing:
+        print("The setup cells at the top had not run in this kernel, so they ran first.")
+    for text in missing:
+        _shell().run_cell(text)
+
+
+def _why_unanswered(exercise: practice.Exercise) -> str:
+    """Why there is no answer to check, although an earlier one may still be in the kernel; empty if there is one."""
+    shown = on_screen.pop(exercise.name, None)
+    if _answer is None:
+        return _WRITE
+    if shown is not None and shown.strip() != _answer.text.strip():
+        return ran.CHANGED
+    return ran.trouble(exercise.kind, _answer)
+
+
 def _after(result: Any) -> None:
-    """Where a check raised, tell which parts are right all the same, if they are scored one by one."""
-    raised = result.error_in_exec
-    if not isinstance(raised, Exception) or nbgrader.is_running() or SEED_VARIABLE in os.environ:
+    """Note what a cell raised; where it was a check, tell which parts are right all the same, if each is scored."""
+    raised = result.error_before_exec or result.error_in_exec
+    if run := next((run for run in reversed(runs) if run.text == result.info.raw_cell), None):
+        run.error = raised
+    if not isinstance(raised, Exception) or not _is_practice() or _answer is None or _trouble:
         return
     exercise = practice.exercise_of_check(result.info.raw_cell)
-    if exercise is not None and exercise.kind.shares and practice.is_answered(exercise, _history()[:-1]):
+    if exercise is not None and exercise.kind.shares and practice.is_answered(exercise, _answer.text):
         shown: verdict.Shown = ([], f"{type(raised).__name__}: {raised}")
-        wrong = verdict.wrong(exercise, shown, _history(), functools.partial(_alone, exercise))
+        wrong = verdict.wrong(exercise, shown, _answer.text, functools.partial(_alone, exercise))
         _tell(f"✗ Not yet.\n{wrong}", wrong)
 
 
@@ -252,32 +296,60 @@ def _tell(message: str, wrong: str) -> None:
 
 
 class NotAnsweredError(Exception):
-    """What a learner reads in place of a traceback where an answer is still missing."""
+    """What a learner reads in place of a traceback where an answer is missing, or is of a kind no check works with."""
 
 
 def _show_error(shell: Any, kind: type[Exception], error: Exception, traceback: Any, tb_offset: Any = None) -> None:
-    """Show what a cell raised, as IPython does; of an answer that is still missing say just that."""
-    history = _history()
-    exercise = practice.exercise_of_check(history[-1])
-    unwritten = isinstance(error, NotImplementedError) and not error.args
-    frame = list(walk_tb(traceback))[-1][0].f_code.co_name
-    if practice.exercise_of_stub(history[-1]):
-        message = f"{_NOT_ANSWERED}: your code goes into this cell."
-    elif exercise is not None and not practice.is_answered(exercise, history[:-1]):
-        message = f"{_NOT_ANSWERED}: write your answer into the cell above, run that cell, then this one."
-    elif unwritten and not frame.startswith("<"):
-        message = f"{_NOT_ANSWERED}: {frame} still raises NotImplementedError."
-    else:
-        shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+    """Show what a cell raised, as IPython does, or say in words what an answer lacks."""
+    if message := _in_words(error, traceback):
+        shell._showtraceback(NotAnsweredError, NotAnsweredError(message), [message])
         return
-    shell._showtraceback(NotAnsweredError, NotAnsweredError(message), [message])
+    shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+    if isinstance(error, NameError) and (found := scope.provider(str(error.name), practice.setup_texts())):
+        print(f"`{error.name}` comes with `{found}`.")
 
 
-def _history() -> list[str]:
-    """The text of every cell that this kernel ran, the one that runs now included."""
-    shell = _shell()
-    history: list[str] = [] if shell is None else shell.history_manager.input_hist_raw
-    return _CELLS if _CELLS and (not history or history[-1] != _CELLS[-1]) else history
+def _in_words(error: Exception, traceback: Any) -> str:
+    """What a learner reads in place of a traceback; empty if the traceback says more."""
+    text = runs[-1].text
+    exercise = practice.exercise_of_check(text)
+    unwritten = isinstance(error, NotImplementedError) and not error.args
+    frames = [frame for frame, _ in walk_tb(traceback)]
+    last = frames[-1].f_code.co_name
+    if practice.exercise_of_stub(text):
+        return f"{_NOT_ANSWERED}: your code goes into this cell."
+    if exercise is not None and (_trouble or _answer is None or not practice.is_answered(exercise, _answer.text)):
+        return _trouble or _WRITE
+    if unwritten and not last.startswith("<"):
+        return f"{_NOT_ANSWERED}: {last} still raises NotImplementedError."
+    cells = [frame.f_code.co_filename for frame in frames if frame.f_globals is _shell().user_ns]
+    if exercise is None or exercise.kind.parts or len(set(cells)) > 1:  # the learner's own code raised
+        return ""
+    told = f"{type(error).__name__}: {error}"
+    gave = _gave(exercise)
+    begun = (
+        f"{gave[0].upper()}{gave[1:]}; the check then failed with" if gave else "The check of your answer failed with"
+    )
+    return f"✗ Not yet.\n{begun} {told}"
+
+
+def _gave(exercise: practice.Exercise) -> str:
+    """What the answer's functions returned last before the check failed, and what its values are, in words."""
+    names = {name: _shell().user_ns[name] for name in exercise.kind.names if name in _shell().user_ns}
+    codes = {value.__code__: name for name, value in names.items() if hasattr(value, "__code__")}
+    found = {name: ("is", value) for name, value in names.items() if not callable(value)}
+
+    def note(frame: Any, event: str, value: Any) -> None:
+        if event == "return" and frame.f_code in codes:
+            found[codes[frame.f_code]] = ("gave", value)
+
+    sys.setprofile(note)
+    try:
+        with redirect_stdout(io.StringIO()):
+            _alone(exercise, [])
+    finally:
+        sys.setprofile(None)
+    return ran.gave(found)
 
 
 def _setup_of(parts: list[str]) -> list[str]:
@@ -303,6 +375,7 @@ def _display(data: dict[str, Any]) -> None:
 
 
 if "ipykernel" in sys.modules and _shell() is not None:
+    runs += [Run(text) for text in _shell().history_manager.input_hist_raw[1:]]  # nbval leaves none
     magic.load(_shell())
     _shell().events.register("pre_run_cell", _before)
     _shell().events.register("post_run_cell", _after)

@@ -3,6 +3,7 @@
 They evaluate an expression that runs no hook of the notebook's, and read its value as JSON.
 """
 
+from pathlib import Path
 from typing import Any
 
 from course.files import Course
@@ -34,10 +35,18 @@ def following() -> Answer:
     return Answer(exercise=exercise.name if exercise else "", chapter=chapter, text=_left(course))
 
 
-def reset(name: str) -> Answer:
-    """Give an exercise back as it was, in its file; where the copies of the learner's work are."""
+def on_screen(name: str, text: str) -> Answer:
+    """Take what stands in the cell for an answer, just before its check runs."""
+    from course import check  # it loads more than the other buttons need
+
+    check.on_screen[name] = text
+    return Answer()
+
+
+def reset(name: str, notebook: str) -> Answer:
+    """Give an exercise back as it was, in a notebook of the kernel's folder; where the learner's work is copied to."""
     course = Course.find()
-    copies = progress.reset(course, name)
+    copies = progress.reset(course, name, Path.cwd() / notebook)
     return Answer(exercise=name, text="\n".join(f"kept a copy: {path.relative_to(course.root)}" for path in copies))
 
 

@@ -3,8 +3,11 @@
 This is read inside the learner's kernel, so it imports nothing heavy.
 """
 
+import functools
 import json
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,8 @@ class Exercise:
     setup: list[str]
     stub: str
     check: str
+    cell: str
+    """The id of the cell for the answer."""
     expected: Bundle
 
     @property
@@ -49,7 +54,7 @@ def exercises(course: Course) -> list[Exercise]:
     Raises:
         OSError: a notebook as built is damaged.
     """
-    found = [exercise for path in sorted(course.pristine.glob("*.ipynb")) for exercise in _read(path)]
+    found = [exercise for path in sorted(course.pristine.glob("*.ipynb")) for exercise in _read(path, *_state(path))]
     names = [exercise.name for exercise in found]
     damaged.set_aside(course, {*names, *renamed.EXERCISES})
     renamed.carry_over(course, names)
@@ -94,11 +99,15 @@ def exercise_of_stub(source: str) -> Exercise | None:
     return next((exercise for exercise in _here() if exercise.stub.strip() == source.strip()), None)
 
 
-def is_answered(exercise: Exercise, history: list[str]) -> bool:
-    """Whether the last cell run that could be the answer, or holds one of its parts, is more than what was given."""
-    kinds = [exercise.kind, *(replace(exercise.kind, parts=[part]) for part in exercise.kind.parts)]
-    found = (each.answer_in(history) for each in kinds)
-    return any(solution is not None and has_code(solution, exercise.stub) for solution in found)
+def exercise_of_cell(source: str, cell: str | None) -> Exercise | None:
+    """The exercise whose check this is, or whose answer's cell has this id; None outside the exercises' folder."""
+    here = _here()
+    return next((each for each in here if each.cell == cell or each.check.strip() == source.strip()), None)
+
+
+def is_answered(exercise: Exercise, text: str) -> bool:
+    """Whether the text of an answer's cell holds more than what was given."""
+    return has_code(text, exercise.stub)
 
 
 def keep(course: Course, exercise: Exercise, solution: str) -> str:
@@ -123,8 +132,27 @@ def is_kept(course: Course, exercise: Exercise) -> bool:
 
 def hints_given(course: Course) -> dict[str, int]:
     """How many hints were shown, by exercise."""
-    path = course.mine / "hints.json"
+    return {name: int(count) for name, count in _noted(course, "hints").items()}
+
+
+def reset_at(course: Course, name: str) -> float:
+    """When an exercise was last given back as it was: a time as of `time.time`; 0 if it never was."""
+    return _noted(course, "resets").get(name, 0.0)
+
+
+def note_reset(course: Course, names: Iterable[str]) -> None:
+    """Note that exercises are given back now: what ran before is no answer any more, in whatever kernel."""
+    _note(course, "resets", dict.fromkeys(names, time.time()))
+
+
+def _noted(course: Course, what: str) -> dict[str, float]:
+    path = course.mine / f"{what}.json"
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def _note(course: Course, what: str, new: dict[str, Any]) -> None:
+    text = json.dumps({**_noted(course, what), **new}, indent=1, sort_keys=True)
+    write_atomically(course.mine / f"{what}.json", f"{text}\n")
 
 
 def next_hint(course: Course, name: str) -> str:
@@ -138,10 +166,13 @@ def next_hint(course: Course, name: str) -> str:
     count = given.get(name, 0)
     if count >= len(exercise.hints):
         return "\n".join(["That was the last hint. All of them:", *exercise.hints])
-    write_atomically(
-        course.mine / "hints.json", json.dumps({**given, name: count + 1}, indent=1, sort_keys=True) + "\n"
-    )
+    _note(course, "hints", {name: count + 1})
     return f"Hint {count + 1} of {len(exercise.hints)}: {exercise.hints[count]}"
+
+
+def setup_texts() -> list[str]:
+    """The setup cells of all notebooks, each once; none outside the exercises' folder."""
+    return list(dict.fromkeys(text for each in _here() for text in each.setup))
 
 
 def _here() -> list[Exercise]:
@@ -150,12 +181,20 @@ def _here() -> list[Exercise]:
     return exercises(course) if Path.cwd() == course.exercises else []
 
 
-def _read(path: Path) -> list[Exercise]:
+def _state(path: Path) -> tuple[int, int]:
+    about = path.stat()
+    return about.st_mtime_ns, about.st_size
+
+
+@functools.lru_cache(256)
+def _read(path: Path, changed: int, size: int) -> list[Exercise]:
+    """The exercises of a notebook as built; read once, as long as its time and its size stay."""
     try:
         cells: list[dict[str, Any]] = json.loads(path.read_bytes())["cells"]
     except (ValueError, LookupError, TypeError) as error:
         told = "bring it back with `git restore` in a clone, `course update` elsewhere"
         raise OSError(f"{path} is damaged: {told}") from error
+    ids: dict[str, str] = {}
     texts: dict[tuple[str, str], str] = {}
     tasks: dict[str, dict[str, Any]] = {}
     expected: dict[str, Bundle] = {}
@@ -169,6 +208,8 @@ def _read(path: Path) -> list[Exercise]:
             setup.append(text)
         elif role == "task":
             tasks[name] = about
+        elif role == "solution":
+            ids[name] = cell.get("id", "")
         elif role == "check":
             expected[name] = next(output["data"][MIME] for output in cell["outputs"] if MIME in output.get("data", {}))
     return [
@@ -178,6 +219,7 @@ def _read(path: Path) -> list[Exercise]:
             setup=setup,
             stub=texts["solution", name],
             check=texts["check", name],
+            cell=ids[name],
             expected={**expected[name], "mistakes": about["mutants"]},
             kind=kind_of(about),
             points=about["points"],

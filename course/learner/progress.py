@@ -103,11 +103,12 @@ def next_line(course: Course) -> str:
     return f"Next: {exercise.name} in exercises/{exercise.chapter}.ipynb"
 
 
-def reset(course: Course, name: str) -> list[Path]:
+def reset(course: Course, name: str, notebook: Path | None = None) -> list[Path]:
     """Give an exercise, or a whole notebook, back as it was built.
 
     Args:
         name: an exercise; or a chapter, by its number, its name or the path of its notebook.
+        notebook: where the exercise is; the chapter's own, if it is None.
 
     Returns:
         The copies kept of what was there, in `my/backups`.
@@ -118,7 +119,7 @@ def reset(course: Course, name: str) -> list[Path]:
     whole = names.chapter(course, name)
     exercises = [e for e in practice.exercises(course) if e.chapter == whole] or [practice.find(course, name)]
     chapter = exercises[0].chapter
-    notebook, pristine = course.exercises / f"{chapter}.ipynb", course.pristine / f"{chapter}.ipynb"
+    notebook, pristine = notebook or course.exercises / f"{chapter}.ipynb", course.pristine / f"{chapter}.ipynb"
     kept = [practice.solution_path(course, exercise.name) for exercise in exercises]
     backups = [back_up(course, path) for path in (notebook, *kept) if path.exists()]
     text = pristine.read_text(encoding="utf-8")
@@ -128,6 +129,7 @@ def reset(course: Course, name: str) -> list[Path]:
         if (rest := with_work(built, built, theirs)) is not built:
             text = write(rest)
     write_atomically(notebook, text)
+    practice.note_reset(course, [exercise.name for exercise in exercises])
     for path in kept:
         path.unlink(missing_ok=True)
     if any(exercise.kind.parts for exercise in exercises):

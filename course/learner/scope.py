@@ -4,14 +4,16 @@ They come after the cell's own names and those of the notebook, in the place of 
 cell, and a function that it defines still finds them.
 """
 
+import ast
 import builtins
 import importlib
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from course.authoring import parts
 from course.authoring.assemble import Files
-from course.authoring.cells import defined
+from course.authoring.cells import defined, plain
 
 
 class Names(dict[str, Any]):
@@ -32,3 +34,27 @@ class Names(dict[str, Any]):
             if name in defined(files[parts.file_of(files, part)]) - set(map(parts.short, self._chosen)):
                 return vars(importlib.import_module(part.partition(":")[0]))[name]
         raise KeyError(name)
+
+
+_LIBRARIES = {
+    "np": "import numpy as np",
+    "plt": "import matplotlib.pyplot as plt",
+    "nn": "from minitorch import nn",
+    "F": "from minitorch.nn import functional as F",
+}
+
+
+def provider(name: str, setup: Iterable[str]) -> str:
+    """The statement that brings a name of the libraries, as a setup cell has it or as it can be written; else empty."""
+    imports = [
+        ast.unparse(statement)
+        for text in setup
+        for statement in ast.parse(plain(text)).body
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+    ]
+    if found := [line for line in imports if name in defined(line)]:
+        return found[0]
+    for module in ("minitorch", "minitorch.nn", "minitorch.nn.functional"):
+        if hasattr(sys.modules.get(module), name):
+            return f"from {module} import {name}"
+    return _LIBRARIES.get(name, "")

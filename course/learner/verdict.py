@@ -4,7 +4,6 @@ It is for practice: no grade reads it. But it gives the same credit.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from course.grading import bundle, credit
 from course.grading.bundle import Bundle
@@ -14,21 +13,19 @@ Shown = tuple[list[Bundle], str]
 """What a check showed, and what it raised."""
 
 
-def wrong(exercise: Exercise, shown: Shown, history: list[str], alone: Callable[[list[str]], Shown]) -> str:
+def wrong(exercise: Exercise, shown: Shown, text: str, alone: Callable[[list[str]], Shown]) -> str:
     """What is wrong with an answer; empty if nothing is.
 
     Args:
         exercise: whose check ran.
         shown: what it showed.
-        history: the cells that ran before.
+        text: the learner's cell.
         alone: runs the check with only these of the exercise's parts the learner's.
     """
     status, message = _judged(exercise, shown)
     kind = exercise.kind
     if status == "passed" or not kind.shares:
         return message
-    asked = [kind, *(replace(kind, parts=[part]) for part in kind.parts)]
-    text = next(filter(None, (each.answer_in(history) for each in asked)), "")
     parts = []
     for share in kind.shares:
         judged = credit.untried(text, exercise.stub, share.parts)

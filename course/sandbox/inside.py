@@ -39,6 +39,7 @@ from course.grading.reach import Reach, Record
 from course.grading.witness import Witness
 from course.learner import package
 from course.learner.guard import Guard
+from course.learner.ran import Run
 from course.learner.scope import Names
 from course.reports.printable import ANSI, MAX_MESSAGE
 from course.sandbox import confine, namespaces, seccomp
@@ -139,7 +140,7 @@ def _exercise(job: dict[str, Any], setup: list[str], shell: Shell, guard: Guard,
     for value in found.values():
         witness.watch(value, space)
     shown: list[Any] = []
-    check.deliver, check.made, check._CELLS[:] = shown.append, witness.watch_part, [job["solution"]]
+    check.deliver, check.made, check.runs[:] = shown.append, witness.watch_part, [Run(job["solution"])]
     check.setup, check.only, check.reveal = setup, job["only"], job["reveal"]
     error = ""
     try:

@@ -71,21 +71,69 @@ def test_buttons_give_a_hint_the_next_exercise_and_one_as_it_was(page: Any, lab:
     solved = page.locator(".jp-CodeCell", has_text=f"def {FUNCTION}").first
     solved.locator(".cm-content").click()
     page.get_by_role("button", name="Hint").click()
-    said = dialog(page, "Ok")
-    assert EXERCISE in said and "Hint 1 of" in said
+    hint = page.locator(".jp-NotebookPanel:visible .course-hint")
+    hint.wait_for(timeout=300_000)
+    assert "Hint 1 of" in hint.inner_text() and hint.inner_text().startswith("Exercise ")
+    assert hint.locator("code").count(), "the hint's Markdown was not rendered"
+    screenshot(page, "hint")
+    hint.get_by_role("button").click()
+    hint.wait_for(state="detached")
+    green = page.locator(".jp-OutputArea-output", has_text="✓ Right").locator("div[style*=color]")
+    assert green.count(), "Right is not green"
     page.get_by_role("button", name="Reset").click()
-    assert EXERCISE in dialog(page, "Reset")
+    assert dialog(page, "Reset").startswith("Exercise ")
     page.locator(".jp-CodeCell", has_text=f"def {FUNCTION}").filter(has_text="YOUR CODE HERE").wait_for(timeout=300_000)
     assert not list((lab[1] / "my").glob(f"{EXERCISE}*"))
     (copy,) = (lab[1] / "my" / "backups").glob(f"{CHAPTER}-*.ipynb")
     assert "YOUR CODE HERE" not in next(
         cell.source for cell in nbformat.read(copy, as_version=4).cells if f"def {FUNCTION}" in cell.source
     )
+    trusted = "window.jupyterapp.shell.currentWidget.content.widgets.every(cell => cell.model.trusted)"
+    page.wait_for_function(trusted, timeout=60_000)
     screenshot(page, "buttons")
     page.get_by_role("button", name="Next").click()
     first = page.locator(".jp-NotebookPanel:visible .jp-Cell.jp-mod-active", has_text="YOUR CODE HERE")
     page.get_by_role("tab", name="00_welcome.ipynb").wait_for(timeout=300_000)
     first.wait_for(timeout=300_000)
+    page.get_by_text("A lesson comes before these exercises").wait_for(timeout=60_000)
+    screenshot(page, "next")
+
+
+def test_a_check_judges_what_is_on_the_screen_and_buttons_wait_for_the_kernel(page: Any, lab: tuple[str, Path]) -> None:
+    """In a notebook with another name, whose setup cells nobody runs."""
+    name = "Kapitel sechs ü.ipynb"
+    (lab[1] / "exercises" / f"{CHAPTER}.ipynb").rename(lab[1] / "exercises" / name)
+    open_notebook(page, lab[0], f"exercises/{name}")
+    stub = page.locator(".jp-CodeCell", has_text=f"def {FUNCTION}").filter(has_text="YOUR CODE HERE")
+    solution = next(
+        cell.source
+        for cell in nbformat.read(ROOT / "solutions" / f"{CHAPTER}.ipynb", as_version=4).cells
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == EXERCISE
+    )
+    type_into(page, stub, solution)
+    verdict = page.locator(".jp-OutputArea-output", has_text="✓ Right")
+    verdict.first.wait_for(timeout=300_000)
+    answer = page.locator(".jp-CodeCell", has_text=f"def {FUNCTION}").first
+    answer.locator(".cm-content").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.insert_text("\n# not run")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Control+Enter")
+    page.locator(".jp-OutputArea-output", has_text="has changed since it ran").wait_for(timeout=60_000)
+    screenshot(page, "changed")
+
+    kernel = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+    page.evaluate(f"void {kernel}.requestExecute({{ code: 'import time; time.sleep(600)' }})")
+    page.wait_for_function(f"{kernel}.status === 'busy'")
+    page.get_by_role("button", name="Hint").click()
+    assert "The kernel is busy with a cell." in dialog(page, "Ok")
+    page.evaluate(f"{kernel}.interrupt()")
+    page.wait_for_function(f"{kernel}.status === 'idle'")
+    page.get_by_role("button", name="Reset").click()
+    dialog(page, "Reset")
+    stub.wait_for(timeout=60_000)
+    assert not (lab[1] / "exercises" / f"{CHAPTER}.ipynb").exists()
 
 
 def test_lab_shows_no_news() -> None:

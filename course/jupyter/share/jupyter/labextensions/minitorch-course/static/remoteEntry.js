@@ -5,6 +5,7 @@
 // webpack builds; so there is nothing to build. What the buttons do is in course/learner/lab.py, in the kernel.
 (() => {
   const NAME = "minitorch-course";
+  const BUSY = "The kernel is busy with a cell. Wait until the cell ends, or interrupt it; then try again.";
   let shared;
 
   /** A package that JupyterLab itself runs with, such as "@jupyterlab/notebook". */
@@ -13,16 +14,26 @@
     return (await provided.get())();
   }
 
+  /** What asks the kernel for the value of a function of course.learner.lab. */
+  function request(call) {
+    const expression = `__import__("course.learner.lab", fromlist=["lab"]).${call}`;
+    return { code: "", silent: true, store_history: false, user_expressions: { answer: expression } };
+  }
+
   /** The value of a function of course.learner.lab in the notebook's kernel. */
   async function ask(panel, call) {
     const kernel = panel.sessionContext.session?.kernel;
     if (!kernel) {
       throw new Error("This notebook has no kernel. Start one first.");
     }
-    const expression = `__import__("course.learner.lab", fromlist=["lab"]).${call}`;
-    const request = { code: "", silent: true, store_history: false, user_expressions: { answer: expression } };
-    const reply = await kernel.requestExecute(request).done;
-    const answer = reply.content.user_expressions.answer;
+    if (kernel.status === "busy") {
+      throw new Error(BUSY);
+    }
+    const reply = await kernel.requestExecute(request(call)).done;
+    const answer = reply.content.user_expressions?.answer;
+    if (!answer) {
+      throw new Error(BUSY); // a cell came between, and was interrupted
+    }
     if (answer.status !== "ok") {
       throw new Error(answer.evalue);
     }
@@ -38,9 +49,52 @@
     return above.pop() ?? exercises.find(Boolean) ?? "";
   }
 
+  /** The cell of an exercise that has a role: task, solution or check. */
+  const cellOf = (notebook, exercise, role) =>
+    notebook.widgets.find((cell) => about(cell).exercise === exercise && about(cell).role === role);
+
+  /** Tell the kernel what stands in an answer's cell, before the exercise's check is sent to it. */
+  function tellAnswer(notebook, check, kernel) {
+    const { exercise, role } = about(check);
+    const answer = role === "check" && cellOf(notebook, exercise, "solution");
+    if (answer) {
+      const text = answer.model.sharedModel.getSource();
+      kernel?.requestExecute(request(`on_screen(${JSON.stringify(exercise)}, ${JSON.stringify(text)})`));
+    }
+  }
+
+  /** An exercise's title in its notebook, without marks of Markdown. */
+  function titleOf(task) {
+    const heading = task.model.sharedModel.getSource().match(/^#+\s*(.+)$/m);
+    return heading ? heading[1].replace(/[`*]/g, "") : "";
+  }
+
+  /** Show a hint below its task until it is closed. It is on the page alone: the notebook stays as it is. */
+  async function showHint(panel, exercise, text) {
+    const task = cellOf(panel.content, exercise, "task");
+    const { markdownParser, sanitizer, latexTypesetter } = panel.content.rendermime;
+    task.node.querySelector(".course-hint")?.remove();
+    const box = document.createElement("aside");
+    box.className = "course-hint";
+    box.setAttribute("role", "status");
+    const title = document.createElement("strong");
+    title.textContent = titleOf(task) || exercise;
+    const close = document.createElement("button");
+    close.textContent = "×";
+    close.title = "Close this hint";
+    close.setAttribute("aria-label", close.title);
+    close.addEventListener("click", () => box.remove());
+    const body = document.createElement("div");
+    body.className = "jp-RenderedHTMLCommon";
+    body.innerHTML = sanitizer.sanitize(await markdownParser.render(text.replace(/\n/g, "\n\n")));
+    box.append(title, close, body);
+    task.node.append(box);
+    latexTypesetter?.typeset(body);
+    box.scrollIntoView({ block: "nearest" });
+  }
+
   function goTo(panel, exercise) {
-    const isAnswer = (cell) => about(cell).exercise === exercise && about(cell).role === "solution";
-    const index = panel.content.widgets.findIndex(isAnswer);
+    const index = panel.content.widgets.indexOf(cellOf(panel.content, exercise, "solution"));
     if (index >= 0) {
       panel.content.activeCellIndex = index;
       panel.content.scrollToItem(index, "center");
@@ -53,13 +107,14 @@
       caption: "Show the next hint of this exercise",
       async run(panel, { say }) {
         const { exercise, text } = await ask(panel, `hint(${JSON.stringify(exerciseAt(panel))})`);
-        await say(exercise, text);
+        const isHere = exercise && cellOf(panel.content, exercise, "task");
+        await (isHere ? showHint(panel, exercise, text) : say(exercise, text));
       },
     },
     next: {
       label: "Next",
       caption: "Go to the first exercise that is not done yet",
-      async run(panel, { app, say }) {
+      async run(panel, { app, say, suggest }) {
         const { exercise, chapter, text } = await ask(panel, "following()");
         if (!exercise) {
           return say("Next", text);
@@ -69,6 +124,11 @@
         const opened = path === panel.context.path ? panel : await app.commands.execute("docmanager:open", { path });
         await opened.context.ready;
         goTo(opened, exercise);
+        if (opened !== panel) {
+          const lesson = [...folder, "notebooks", `${chapter}.ipynb`].join("/");
+          const open = () => app.commands.execute("docmanager:open", { path: lesson });
+          suggest(`A lesson comes before these exercises: notebooks/${chapter}.ipynb`, "Open the lesson", open);
+        }
       },
     },
     reset: {
@@ -79,10 +139,17 @@
         if (!exercise) {
           return say("Reset", "There is no exercise in this notebook.");
         }
-        if (await confirm(exercise, "Give this exercise back as it was? A copy of this notebook is kept in my/backups.")) {
+        const title = titleOf(cellOf(panel.content, exercise, "task")) || exercise;
+        if (await confirm(title, "Give this exercise back as it was? A copy of this notebook is kept in my/backups.")) {
           await panel.context.save();
-          await ask(panel, `reset(${JSON.stringify(exercise)})`);
+          const trusted = panel.content.widgets.filter((cell) => cell.model.trusted).map((cell) => cell.model.id);
+          const notebook = panel.context.path.split("/").pop();
+          await ask(panel, `reset(${JSON.stringify(exercise)}, ${JSON.stringify(notebook)})`);
           await panel.context.revert();
+          for (const cell of panel.content.widgets) { // another program wrote the file, so Jupyter trusts none of it
+            cell.model.trusted ||= trusted.includes(cell.model.id);
+          }
+          await panel.context.save();
           goTo(panel, exercise);
         }
       },
@@ -159,13 +226,16 @@
   }
 
   async function plugin() {
-    const { INotebookTracker } = await use("@jupyterlab/notebook");
-    const { CommandToolbarButton, Dialog, ICommandPalette, showDialog, showErrorMessage } =
+    const { INotebookTracker, NotebookActions } = await use("@jupyterlab/notebook");
+    const { CommandToolbarButton, Dialog, ICommandPalette, Notification, showDialog, showErrorMessage } =
       await use("@jupyterlab/apputils");
     const ask = (title, body, buttons) => showDialog({ title, body, buttons });
     const say = (title, body) => ask(title, body, [Dialog.okButton()]);
     const confirm = async (title, body) =>
       (await ask(title, body, [Dialog.cancelButton(), Dialog.warnButton({ label: "Reset" })])).button.accept;
+
+    const suggest = (text, label, callback) =>
+      Notification.info(text, { actions: [{ label, callback }], autoClose: 20000 });
 
     return {
       id: `${NAME}:buttons`,
@@ -176,8 +246,19 @@
         const isOurs = (panel) => Boolean(panel?.model?.getMetadata("minitorch"));
         // The box in which a check's long values scroll would cut a single line in two.
         const style = document.createElement("style");
-        style.textContent = ".jp-mod-outputsScrolled .jp-Cell-outputArea:has(.jp-OutputArea-child) { min-height: 3em; }";
+        style.textContent = `
+          .jp-mod-outputsScrolled .jp-Cell-outputArea:has(.jp-OutputArea-child) { min-height: 3em; }
+          .course-hint { position: relative; margin: 4px 0 4px 80px; padding: 8px 36px 8px 12px;
+            border-left: 4px solid var(--jp-info-color1); background: var(--jp-layout-color2); }
+          .course-hint button { position: absolute; top: 4px; right: 6px; border: 0; background: none;
+            color: var(--jp-ui-font-color1); font-size: 18px; cursor: pointer; }`;
         document.head.append(style);
+        NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
+          const panel = tracker.find((each) => each.content === notebook);
+          if (isOurs(panel)) {
+            tellAnswer(notebook, cell, panel.sessionContext.session?.kernel);
+          }
+        });
         watchInterviews((path) => {
           const folder = tracker.currentWidget.context.path.split("/").slice(0, -2);
           const options = { mode: "split-right" };
@@ -190,7 +271,7 @@
             caption,
             isEnabled: () => isOurs(tracker.currentWidget),
             execute: () =>
-              run(tracker.currentWidget, { app, say, confirm }).catch((error) => showErrorMessage(label, error)),
+              run(tracker.currentWidget, { app, say, suggest, confirm }).catch((error) => showErrorMessage(label, error)),
           });
           palette?.addItem({ command, category: "Course", args: { isPalette: true } });
         }

@@ -1,0 +1,77 @@
+"""What ran in a learner's kernel, and which of it is the answer to an exercise: the last attempt, also a broken one."""
+
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from course.authoring.cells import syntax_error
+from course.authoring.parts import held, short
+from course.kinds import Kind
+from course.learner.practice import Exercise
+
+CHANGED = "The cell with your answer has changed since it ran, or has not run yet. Run it, then this one."
+
+
+@dataclass
+class Run:
+    """A cell that ran: its text, its id where the front end gives one, when it began, and what it raised."""
+
+    text: str
+    cell: str = ""
+    at: float = field(default_factory=time.time)
+    error: BaseException | None = None
+
+
+def attempt(exercise: Exercise, runs: Iterable[Run], since: float = 0.0) -> Run | None:
+    """The last run of the cell for an exercise's answer, or else of a cell that could be one, however it ended.
+
+    Args:
+        exercise: which.
+        runs: what ran, in order.
+        since: when the exercise was reset; earlier runs don't count.
+    """
+    found = [run for run in runs if run.at > since]
+    own = [run for run in found if run.cell == exercise.cell]
+    if own:
+        return own[-1]
+    parts = set(map(short, exercise.kind.parts))
+    whole = (run for run in reversed(found) if _could_answer(exercise.kind, run.text))
+    return next(whole, None) or next((run for run in reversed(found) if parts & held(run.text)), None)
+
+
+def trouble(kind: Kind, run: Run) -> str:
+    """Why an attempt is no answer, although what ran before it may still be there; empty if it may be one."""
+    if error := syntax_error(run.text):
+        return f"The cell with your answer is no Python: {error}. Fix it and run it, then this one."
+    if run.error is not None and kind.must_run:
+        told = f"{type(run.error).__name__}: {run.error}".rstrip(": ")
+        return f"The cell with your answer stopped with {told}. Fix it and run it, then this one."
+    return ""
+
+
+def _could_answer(kind: Kind, text: str) -> bool:
+    """Whether a cell defines what is asked for, or would if it were Python."""
+    if not syntax_error(text):
+        return kind.is_answered_by(text)
+    names = [re.escape(name) for name in (*map(short, kind.parts), *kind.names)]
+    return any(re.search(rf"^((async\s+)?def|class)\s+{name}\b|^{name}\s*[:=]", text, re.MULTILINE) for name in names)
+
+
+def setup_missing(exercise: Exercise, runs: Iterable[Run]) -> list[str]:
+    """The setup cells of an exercise's notebook that have not run."""
+    texts = {run.text for run in runs}
+    return [text for text in exercise.setup if text not in texts]
+
+
+def gave(names: dict[str, Any]) -> str:
+    """What the learner's functions returned and their values are, as the beginning of a sentence."""
+    return " and ".join(f"your `{name}` {verb} {_article(kind)}" for name, (verb, kind) in names.items())
+
+
+def _article(value: Any) -> str:
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
