@@ -184,7 +184,7 @@ def mytorch(*parts: str, chapter: int | str) -> ModuleType:
         written = [Core(parts=asked).answer_in(texts) for asked in (parts, chosen)]
         if (text := written[0] or written[1]) is None:
             names = ", ".join(part.partition(":")[2] for part in parts)
-            inner = next(filter(None, (misplaced(each, parts) for each in reversed(_history()))), None)
+            inner = next(filter(None, (misplaced(each, parts) for each in reversed(texts))), None)
             todo = "; ".join(inner or ["run the cell with your solution, then this one"])
             raise LookupError(f"no cell that was run defines {names}: {todo}")
         mine = dict.fromkeys(chosen, text)

@@ -5,7 +5,8 @@
 - `git pull` keeps what the learner wrote in a notebook: `course.git_merge`.
 
 What is the same everywhere is in the wheel, from `course/jupyter`: Jupyter leaves a lesson that was only run as it was
-built (`course.saving`), and JupyterLab shows no news.
+built (`course.saving`), JupyterLab shows no news, and a kernel in `exercises` watches its cells
+(`course.learner.early`).
 """
 
 import os

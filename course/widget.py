@@ -9,7 +9,7 @@ from rich.console import Console
 
 from course.files import Course
 from course.learner import package, practice
-from course.learner.progress import next_line, table
+from course.learner.progress import following, next_line, table
 
 WIDTH = 80
 
@@ -69,7 +69,11 @@ class _Bars:
     def fill(self) -> None:
         """Read what is done, and show it."""
         counts = by_chapter(self.course)
-        self.rows.children = [self._row(chapter, *count) for chapter, count in counts.items()]
+        coming = getattr(following(self.course), "chapter", "")
+        begun = {chapter: count for chapter, count in counts.items() if count[0] or chapter == coming}
+        folded = len(counts) - len(begun)
+        more = [self.widgets.Label(f"{folded} chapter{'s' * (folded > 1)} not begun")] if folded else []
+        self.rows.children = [*(self._row(chapter, *count) for chapter, count in begun.items()), *more]
         done, of, earned, points = (sum(column) for column in zip(*counts.values(), strict=True)) if counts else [0] * 4
         self.total.value = f"<b>{earned} of {points} points</b>, {done} of {of} exercises"
         self.next.value = next_line(self.course)
@@ -82,7 +86,10 @@ class _Bars:
 
 
 def _map(course: Course) -> str:
-    """The package as a picture in which the learner's definitions are filled; empty in a course without mytorch."""
+    """The package as a folded picture in which the learner's definitions are filled; without any it has only words.
+
+    Empty in a course without mytorch.
+    """
     if not package.reference(course).is_dir():
         return ""
     from course.learner import share
@@ -90,4 +97,6 @@ def _map(course: Course) -> str:
 
     shown = share.of(course)
     text = re.sub(r"`(.*?)`", r"<code>\1</code>", html.escape(str(shown))).replace("\n", "<br>")
-    return f"<p>{text}</p>{package_map(shown).html}"
+    if not shown.count(mine=True):
+        return f"<p>{text}</p>"
+    return f"<p>{text}</p><details><summary>A map of mytorch</summary>{package_map(shown).html}</details>"

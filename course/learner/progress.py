@@ -16,15 +16,22 @@ NAME, BAR = 25, 6  # characters: two chapters on a line of 80
 
 
 def table(course: Course) -> Group:
-    """Two chapters on a line, each with a bar and its points; below them how much of the whole is done."""
+    """Two chapters on a line, each with a bar and its points; below them how much of the whole is done.
+
+    Chapters in which nothing is done are counted in one line, but for the one that comes next.
+    """
     cells: list[list[Text]] = []
-    total = [0] * 6
+    total, folded = [0] * 6, 0
     for chapter, exercises in itertools.groupby(practice.exercises(course), lambda exercise: exercise.chapter):
         every = list(exercises)
         done = [exercise for exercise in every if practice.is_kept(course, exercise)]
+        begun = bool(done) or every[0].chapter == getattr(following(course), "chapter", "")
+        folded += not begun
         counts = [count(them) for count in (_points, len, _count_parts) for them in (done, every)]
         total = [before + now for before, now in zip(total, counts, strict=True)]
         style = "green" if len(done) == len(every) else ""
+        if not begun:
+            continue
         cells.append([Text(text, style) for text in (_short(chapter), _bar(counts), f"{counts[0]}/{counts[1]}")])
     shown = Table.grid(padding=(0, 1, 0, 0))
     for justify in ("left", "left", "right", "left", "left", "left", "right"):
@@ -34,7 +41,8 @@ def table(course: Course) -> Group:
         shown.add_row(*left, "", *right)
     told = zip(total[::2], total[1::2], ("points", "exercises", "parts of mytorch"), strict=True)
     summary = ", ".join(f"{done}/{of} {what}" for done, of, what in told if of)
-    return Group(shown, Text(f"all {_bar(total)} {summary}", "bold"))
+    more = [Text(f"{folded} chapter{'s' * (folded > 1)} not begun", "dim")] if folded else []
+    return Group(shown, *more, Text(f"all {_bar(total)} {summary}", "bold"))
 
 
 def _short(chapter: str) -> str:

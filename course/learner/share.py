@@ -35,7 +35,6 @@ class Share:
     """How much of mytorch is the learner's."""
 
     definitions: list[Definition]
-    code_lines: int  # of the whole package
 
     def lines(self, kind: str = "", *, mine: bool = False) -> int:
         """The lines of code in definitions: of one kind, or the learner's, or all."""
@@ -49,18 +48,12 @@ class Share:
         return (each for each in self.definitions if kind in ("", each.kind) and (each.is_mine or not mine))
 
     def __str__(self) -> str:
-        told = [
+        lines, mine = self.lines(), self.lines(mine=True)
+        return (
             f"{self.count(mine=True)} of {self.count()} definitions of mytorch are yours, "
-            f"{self.lines(mine=True)} of {self.lines()} lines of code "
-            f"({100 * self.lines(mine=True) / max(1, self.lines()):.0f} %)."
-        ]
-        for kind, how in zip(
-            KINDS, ("asked for by exercises", "given, to be written with `course write`"), strict=True
-        ):
-            counts = f"{self.count(kind, mine=True)} of {self.count(kind)}"
-            percent = f"{100 * self.lines(kind) / max(1, self.code_lines):.0f} % of the package's {self.code_lines}"
-            told.append(f"{counts} {how}: {self.lines(kind)} lines, {percent}.")
-        return "\n".join(told)
+            f"{mine} of {lines} lines of code ({100 * mine / max(1, lines):.0f} %).\n"
+            f"Exercises ask for {self.count('graded')} of them; `course write` opens the other {self.count('free')}."
+        )
 
 
 def of(course: Course) -> Share:
@@ -76,7 +69,7 @@ def of(course: Course) -> Share:
         kind = KINDS[part not in asked]
         chapter = section_of(original[name], path)
         found.append(Definition(part, name, chapter, code_lines(parts.text_of(files, part)), kind, part in mine))
-    return Share(found, sum(map(code_lines, files.values())))
+    return Share(found)
 
 
 def code_lines(text: str) -> int:
@@ -94,10 +87,10 @@ def code_lines(text: str) -> int:
 
 
 def bars(share: Share) -> Group:
-    """A bar for each chapter: how many of its lines in definitions are the learner's."""
+    """A bar for each chapter in which a definition is the learner's: how many of its lines are."""
     shown = Table.grid(padding=(0, 2, 0, 0))
-    for chapter in sorted({each.chapter for each in share.definitions}):
-        here = Share([each for each in share.definitions if each.chapter == chapter], 0)
+    for chapter in sorted({each.chapter for each in share.definitions if each.is_mine}):
+        here = Share([each for each in share.definitions if each.chapter == chapter])
         bar = ProgressBar(total=max(1, here.lines()), completed=here.lines(mine=True), width=30)
         shown.add_row(chapter, bar, f"{here.count(mine=True)} of {here.count()} definitions")
     return Group(shown, Text(str(share)))

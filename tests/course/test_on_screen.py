@@ -77,8 +77,10 @@ def test_what_ran_last_counts_and_the_setup_runs_by_itself(own_course: Course, k
     assert say(RIGHT, NAME) == ""
     assert say(check).startswith("✓ Right")
     say(RIGHT[:-1], NAME)  # a parenthesis is missing
+    line = RIGHT.partition("    ")[2][:-1]
     assert say(check) == (
-        "✗ The cell with your answer is no Python: SyntaxError: '(' was never closed (line 2: `return tuple(int(np.prod(size[d + 1:])) for d in range(len(size))`). Fix it and run it, then this one."
+        f"✗ The cell with your answer is no Python: SyntaxError: '(' was never closed (line 2: `{line}`). "
+        "Fix it and run it, then this one."
     )
     say(RIGHT[:-1].replace("size):", "sizes):"))  # in an editor that gives no ids
     assert "is no Python" in say(check)
@@ -126,7 +128,8 @@ def test_a_core_answer_that_is_no_python_is_told_with_its_line(
     (exercise, *_) = (each for each in practice.exercises(own_core_course) if each.kind.parts)
     say("def strides(size):\n    return tuple(", exercise.name)
     assert say(exercise.check) == (
-        "The cell with your answer is no Python: SyntaxError: '(' was never closed (line 2: `return tuple(`). Fix it and run it, then this one."
+        "The cell with your answer is no Python: SyntaxError: '(' was never closed (line 2: `return tuple(`). "
+        "Fix it and run it, then this one."
     )
 
 

@@ -46,6 +46,7 @@ def test_what_wheel_and_sdist_hold(built: dict[str, Path]) -> None:
         assert set(here) == chapters
     shared = {name.partition(".data/data/")[2] for name in wheel if ".data/data/" in name}
     assert {
+        "etc/ipython/ipython_kernel_config.json",
         "etc/jupyter/jupyter_server_config.d/minitorch-course.json",
         "share/jupyter/lab/settings/overrides.d/minitorch-course.json",
     } <= shared

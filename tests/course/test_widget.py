@@ -92,13 +92,31 @@ def test_the_map_shows_what_is_the_learners(own_core_course: Course, monkeypatch
     assert counts == [0, len(exercise.kind.parts)]
     assert all("<code>course write</code>" in text for text in said)
     images = [text.partition("<img ")[2] for text in said]
-    assert all(images) and images[0] != images[1]
+    assert not images[0] and images[1], "a map is drawn once something is the learner's"
+    assert "<details><summary>A map of mytorch</summary><" in said[1]
 
 
 def test_a_build_counts_nothing(mine: Course, shown: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(package.VARIABLE, str(mine.reference))
     widget.progress()
     assert shown == [{"text/plain": "Run this cell to see your progress."}]
+
+
+def test_chapters_that_are_not_begun_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ipywidgets
+
+    course = Course(CODE)
+    every = practice.exercises(course)
+    chapters = list(dict.fromkeys(each.chapter for each in every))
+    done = {each.name for each in every if each.chapter in chapters[:1]}
+    monkeypatch.delenv(package.VARIABLE, raising=False)
+    monkeypatch.setattr(practice, "is_kept", lambda _, exercise: exercise.name in done)
+    folded = f"{len(chapters) - 2} chapters not begun"
+    first, *others, last, _ = widget.as_text(course).splitlines()
+    assert re.findall(r"(\d\d[a-z]?) [a-z ]+ [█░]{6}", first) == [name.partition("_")[0] for name in chapters[:2]]
+    assert [line.strip() for line in others] == [folded] and f"/{sum(each.points for each in every)} points" in last
+    rows = widget._Bars(course, ipywidgets).rows.children
+    assert len(rows) == 3 and rows[-1].value == folded
 
 
 def test_the_progress_of_the_whole_course_is_one_screen() -> None:
