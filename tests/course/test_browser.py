@@ -12,7 +12,7 @@ from jupyterlab.commands import get_app_dir
 from jupyterlab_server.settings_utils import _get_overrides
 
 from tests.course.every_notebook import in_turn
-from tests.course.in_browser import ROOT, lab, open_notebook, page, run_all, screenshot, type_into
+from tests.course.in_browser import ROOT, lab, open_notebook, page, run_all, screenshot, type_into, wait_until_idle
 
 __all__ = ["lab", "page"]  # fixtures
 pytestmark = pytest.mark.needs("browser")
@@ -70,6 +70,7 @@ def test_buttons_give_a_hint_the_next_exercise_and_one_as_it_was(page: Any, lab:
     """In the notebook of the test before, whose exercise is solved."""
     solved = page.locator(".jp-CodeCell", has_text=f"def {FUNCTION}").first
     solved.locator(".cm-content").click()
+    wait_until_idle(page)
     page.get_by_role("button", name="Hint").click()
     hint = page.locator(".jp-NotebookPanel:visible .course-hint")
     for number in (1, 2, 3):
@@ -83,6 +84,12 @@ def test_buttons_give_a_hint_the_next_exercise_and_one_as_it_was(page: Any, lab:
     hint.wait_for(state="detached")
     green = page.locator(".jp-OutputArea-output", has_text="✓ Right").locator("div[style*=color]")
     assert green.count(), "Right is not green"
+    trusted = (
+        "window.jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model).filter(each => each.trusted)"
+    )
+    trusted += ".map(each => each.id)"
+    before = page.evaluate(trusted)
+    assert before
     page.get_by_role("button", name="Reset").click()
     assert dialog(page, "Reset").startswith("Exercise ")
     page.locator(".jp-CodeCell", has_text=f"def {FUNCTION}").filter(has_text="YOUR CODE HERE").wait_for(timeout=300_000)
@@ -91,8 +98,7 @@ def test_buttons_give_a_hint_the_next_exercise_and_one_as_it_was(page: Any, lab:
     assert "YOUR CODE HERE" not in next(
         cell.source for cell in nbformat.read(copy, as_version=4).cells if f"def {FUNCTION}" in cell.source
     )
-    trusted = "window.jupyterapp.shell.currentWidget.content.widgets.every(cell => cell.model.trusted)"
-    page.wait_for_function(trusted, timeout=60_000)
+    page.wait_for_function(f"before => before.every(id => {trusted}.includes(id))", arg=before, timeout=60_000)
     screenshot(page, "buttons")
     page.get_by_role("button", name="Next").click()
     first = page.locator(".jp-NotebookPanel:visible .jp-Cell.jp-mod-active", has_text="YOUR CODE HERE")
@@ -120,9 +126,8 @@ def test_a_check_judges_what_is_on_the_screen_and_buttons_wait_for_the_kernel(pa
     answer.locator(".cm-content").click()
     page.keyboard.press("Control+End")
     page.keyboard.insert_text("\n# not run")
-    page.keyboard.press("Escape")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Control+Enter")
+    for command in ("enter-command-mode", "move-cursor-down", "run-cell"):
+        page.evaluate(f"void window.jupyterapp.commands.execute('notebook:{command}')")
     page.locator(".jp-OutputArea-output", has_text="has changed since it ran").wait_for(timeout=60_000)
     screenshot(page, "changed")
 
