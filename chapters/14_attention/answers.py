@@ -379,7 +379,7 @@ def padded_attention(query, key, value, padding):
     return weights.masked_fill(hidden, 0.0) @ value
 
 
-# %% answer="attention_repair_mask" right="the library's function with the mask turned round"
+# %% answer="attention_repair_mask" right="the library's function with the mask inverted"
 def padded_attention(query, key, value, padding):
     mask = ~padding[:, None, :].expand(-1, query.shape[1], -1)
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
@@ -438,7 +438,7 @@ def takes_over(width: int, heads: int) -> int:
     return n
 
 
-# %% answer="attention_module" wrong="out_proj made after the first weights"
+# %% answer="attention_module" wrong="out_proj made after the initial weights"
 def __init__(
     self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, *, batch_first: bool = False
 ) -> None:
