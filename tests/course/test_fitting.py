@@ -31,7 +31,7 @@ def flip(x, dim=0, *, both=False):
 
 
 def speak(x):
-    return words(x), prod([1, x]), sum([x]), max(x, 0)
+    return words(x), int(prod([1, x], axis=0)), sum([x]), any(each for each in [0])
 '''
 HEAD = "def flip(x, dim=0, *, both=False):\n"
 FORMS = {
@@ -74,7 +74,7 @@ def test_a_form_of_an_answer_works_and_changes_nothing_else(name: str) -> None:
     exec(compile(text, "<file>", "exec"), space)
     assert (space["flip"](3), space["flip"](3, both=True, dim=0)) == (3, 3)
     assert space["TABLE"] == {"flip": ("x", "dim")}
-    assert space["speak"](2) == ("words of 2", 2, 2, 2)
+    assert space["speak"](2) == ("words of 2", 2, 2, False)
 
 
 @pytest.mark.parametrize(
