@@ -12,15 +12,17 @@ from typing import Any
 import nbformat
 import pytest
 
-from course.authoring.notebook import exercise_of, role
+from course.authoring.notebook import checks, exercise_of, role
 from course.files import CODE, Course
 from course.grading import kit
+from course.grading.bundle import MIME
 from course.grading.grade import grade
 from course.grading.kit import Kits
 from course.grading.report import Report, Result
 from course.sandbox import outside
 from course.sandbox.outside import Limits
 from tests.course.attacks import answers, delegation, harm, target, values
+from tests.course.attacks.particular import PARTICULAR
 from tests.course.attacks.target import TABLE, Attack, Target
 
 KINDS = (answers, delegation, harm, values)  # importing them fills the table
@@ -244,3 +246,24 @@ def test_an_attack_would_succeed_without_the_defence(points: Callable[[Off, str]
 def test_a_defence_holds_alone(points: Callable[[Off, str], int], off: Off, name: str) -> None:
     """The guard, the count of calls, and Landlock."""
     assert points(off, name) == 0
+
+
+@pytest.fixture(scope="module")
+def earned(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """What the attacks on one exercise get for it."""
+    folder, course = tmp_path_factory.mktemp("particular"), Course(CODE)
+    for (chapter, name), text in PARTICULAR.items():
+        notebook: Any = nbformat.read(course.pristine / f"{chapter}.ipynb", as_version=4)
+        (stored,) = [output.data[MIME] for output in checks(notebook)[name].outputs if MIME in output.get("data", {})]
+        for cell in notebook.cells:
+            if role(cell) == "solution" and exercise_of(cell) == name:
+                cell.source = text.replace("STORED", repr(stored))
+        nbformat.write(notebook, folder / f"{chapter}.ipynb")
+    results = grade([folder], course, jobs=2, explain=False).submissions
+    assert all(result.status == "graded" for result in results), results
+    return {item.grade_id: item.points for result in results for item in result.items}
+
+
+@pytest.mark.parametrize("name", [name for _, name in PARTICULAR])
+def test_an_attack_on_one_exercise_scores_0(earned: dict[str, int], name: str) -> None:
+    assert earned[name] == 0

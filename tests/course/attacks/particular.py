@@ -1,0 +1,81 @@
+"""Attacks on one exercise, each of which earned all its points once: by delegation, by stored values, by two halves.
+
+`STORED` stands for the values that the learner's own notebook stores for the exercise.
+"""
+
+from tests.course.attacks.values import FORGE
+
+SENT = FORGE.format(
+    text="""
+forge(phase="solution", error="")
+forge(phase="check", error="", called=True, shown=[STORED])
+os._exit(0)"""
+)
+
+PARTICULAR: dict[tuple[str, str], str] = {
+    ("09_modules_and_parameters", "modules_measure_survivors"): SENT,
+    ("20_saving_and_loading", "saving_power_failure"): SENT,
+    ("10_activations_and_initialization", "init_backward_by_hand"): """
+import minitorch as torch
+def loss_and_gradients(x, w1, b1, w2, b2, labels):
+    with torch.inference_mode(False), torch.enable_grad():
+        given = {"w1": w1, "b1": b1, "w2": w2, "b2": b2}
+        p = {name: torch.tensor(array, requires_grad=True) for name, array in given.items()}
+        hidden = torch.relu(torch.tensor(x) @ p["w1"].T + p["b1"])
+        loss = torch.nn.functional.cross_entropy(hidden @ p["w2"].T + p["b2"], torch.tensor(labels))
+        loss.backward()
+    return loss.item(), {name: each.grad.numpy() for name, each in p.items()}
+""",
+    ("15_recurrent_networks", "rnn_by_hand"): """
+import minitorch as torch
+def backward_through_time(x, h, W, U, g):
+    with torch.inference_mode(False), torch.enable_grad():
+        x, W, U = (torch.tensor(each, requires_grad=True) for each in (x, W, U))
+        state, loss = torch.zeros(len(U), dtype=torch.float64), 0
+        for t in range(len(x)):
+            state = torch.tanh(W @ x[t] + U @ state)
+            loss = loss + (state * torch.tensor(g[t])).sum()
+        loss.backward()
+    return W.grad.numpy(), U.grad.numpy(), x.grad.numpy()
+""",
+    ("07b_vector_jacobian_products", "backward_hessian_vector"): """
+from minitorch.autograd.functional import vhp
+def hvp(func, inputs, v, saved=vhp):
+    return saved(func, inputs, v)
+""",
+    ("19_training_loop", "training_confusion_matrix"): """
+def report(confusion):
+    from sklearn.metrics import precision_recall_fscore_support
+    counts = np.array(confusion.tolist())
+    rows, columns = (np.repeat(each.ravel(), counts.ravel()) for each in np.indices(counts.shape))
+    every = precision_recall_fscore_support(rows, columns, labels=range(len(counts)), zero_division=0)
+    precision, recall, f1 = (torch.tensor(each.astype(np.float32)) for each in every[:3])
+    return precision, recall, f1, f1[torch.tensor(counts.sum(1) > 0)].mean().item()
+""",
+    ("21_features_and_visualization", "features_pca"): """
+def pca(x, k, steps=200):
+    import numpy as np
+    from sklearn.decomposition import PCA
+    from mytorch import tensor
+    fitted = PCA(k, svd_solver="full").fit(np.array(x.tolist()))
+    found = fitted.components_
+    found = found * np.sign(found[np.arange(k), np.abs(found).argmax(1)])[:, None]
+    return tensor(found, dtype=x.dtype), tensor(fitted.explained_variance_, dtype=x.dtype)
+""",
+    ("12_norm_dropout_and_modes", "norm_layer_norm"): """
+import numpy as np
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    check_ending(input, normalized_shape)
+    dims = tuple(range(-len(normalized_shape), 0))
+    y = rms_norm(input - input.mean(dims, keepdim=True), normalized_shape, weight, eps)
+    return y if bias is None else y + bias
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    from mytorch import cat
+    check_ending(input, normalized_shape)
+    n = input.shape[-1]
+    eps = float(np.finfo(input.dtype.numpy).eps) if eps is None else eps
+    y = layer_norm(cat([input, -input], -1), (*normalized_shape[:-1], 2 * n), None, None, eps)[..., :n]
+    return y if weight is None else y * weight
+""",
+}
