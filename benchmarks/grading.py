@@ -5,6 +5,8 @@ everybody has solved everything. In the other, of three, one has solved everythi
 and one has solved half. All of it runs on one core. "once" is the time until the first submission is graded: the
 packages are copied, the reference and the known mistakes run. "each" is the time of each other submission, which
 depends on what else the machine does; "processor" is the core's own time for it, and "a minute" follows from that.
+
+`--strange` grades a class of 21 instead: honest learners, files as they come, and attacks.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from course.grading.grade import grade
 from course.grading.intake import outline_of
 from course.grading.report import Report
 from course.sandbox import outside
+from tests.course.attacks import strange
 
 CHAPTERS = ("01_global_settings", "06_computation_graph")
 
@@ -84,17 +87,36 @@ def measure(
     return first - started, last - first, last_used - first_used, report
 
 
+def grade_strange(course: Course, chapter: str, seed: int, leave_out: list[str]) -> None:
+    """Grade a class of honest learners, strange files and attacks, with the limits of its test."""
+    with tempfile.TemporaryDirectory(prefix="class-") as folder:
+        expected = strange.write(Path(folder), course, chapter)
+        for name in leave_out:
+            (Path(folder) / f"{name}.ipynb").unlink()
+        started = time.perf_counter()
+        report = grade([Path(folder)], course, seed, jobs=2, limits=strange.LIMITS)
+        seconds = time.perf_counter() - started
+    got = {Path(each.path).stem: strange.earned(each.status, each.score, each.max_score) for each in report.submissions}
+    print(f"{len(got)} submissions in {seconds:.0f} s: {len(got) * 60 / seconds:.1f} a minute")
+    print({name: (expected[name], what) for name, what in got.items() if what != expected[name]} or "all as expected")
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.grading", description=__doc__)
     parser.add_argument("chapters", nargs="*", default=CHAPTERS)
     parser.add_argument("--submissions", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--strange", action="store_true")
+    parser.add_argument("--leave-out", nargs="*", default=[], help="learners of that class")
     options = parser.parse_args(arguments)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     load = f", load {os.getloadavg()[0]:.1f} before" if hasattr(os, "getloadavg") else ""
     print(f"{datetime.now(UTC):%Y-%m-%d}, {_processor()}, one of {os.cpu_count()} cores{load}; {outside.description()}")
+    if options.strange:
+        grade_strange(Course.find(), options.chapters[0], options.seed, options.leave_out)
+        return
     processor = ProcessorTime()
     print(f"{'chapter':<24} {'class':<7} {'exercises':>9} {'once':>7} {'each':>7} {'processor':>9} {'a minute':>9}")
     for chapter in options.chapters:
