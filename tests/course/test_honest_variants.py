@@ -60,6 +60,12 @@ BEFORE = {
     "with held() as one:\n    print(one)",
     "counts_in_a_global": "COUNT = 0\ndef counted():\n    global COUNT\n    COUNT += 1\n    return COUNT\n\ncounted()",
     "has_a_walrus": "if (many := len('three')) > 3:\n    print(many)",
+    "breaks_lines_before_operators": "def checked(x, size):\n    if (\n        x\n        != size\n    ):\n"
+    "        raise ValueError(\n            'expected %s, got %s'\n            % (size, x)\n        )",
+    "asks_for_help": "import math\nlen?\nmath.floor?",
+    "keeps_what_a_command_prints": "files = !ls\nfiles",
+    "runs_a_command_in_a_function": "def listed():\n    out = !ls\n    return out",
+    "unpacks_two_functions": "first, second = lambda: 1, lambda: 2\nfirst()",
     "keeps_the_last_result": "1 + 1\nprint('no underscore is needed')",
 }
 AFTER = {
@@ -82,6 +88,7 @@ TEXTS: dict[str, Callable[[str], str]] = {
     **{name: lambda text, extra=extra: f"{text}\n\n{extra}" for name, extra in AFTER.items()},
     "without_marks": annotated,
     "with_windows_line_ends": lambda text: text.replace("\n", "\r\n"),
+    "with_old_line_ends": lambda text: text.replace("\n", "\r"),
     "with_blank_lines": lambda text: f"\n\n\n{text}\n\n\n\n",
     "written_twice": lambda text: f"{text}\n\n{text}",
     "first_wrong_then_right": lambda text: f"{re.sub('return .*', 'return None', text)}\n\n\n{text}",
@@ -93,6 +100,9 @@ AROUND = {
     "is_a_partial_function": "import functools\nNAME = functools.partial(NAME)",
     "is_a_lambda": "mine = NAME\nNAME = lambda *all, **named: mine(*all, **named)",
     "is_an_instance": "class Mine:\n    def __init__(self, f):\n        self.f = f\n"
+    "    def __call__(self, *all, **named):\n        return self.f(*all, **named)\nNAME = Mine(NAME)",
+    "is_an_instance_with_a_large_table": "class Mine:\n    def __init__(self, f):\n"
+    "        self.known = {f'word{i}': i for i in range(12_000)}\n        self.f = f\n"
     "    def __call__(self, *all, **named):\n        return self.f(*all, **named)\nNAME = Mine(NAME)",
     "is_a_method": "class Mine:\n    @staticmethod\n    def run(*all, **named):\n        return mine(*all, **named)\n"
     "mine, NAME = NAME, Mine().run",
@@ -130,6 +140,17 @@ def in_two_cells(notebook: Any, place: int) -> None:
     notebook.cells.insert(place, extra)
 
 
+def after_a_draft_that_raises(notebook: Any, place: int) -> None:
+    draft = copy.deepcopy(notebook.cells[place])
+    draft.id, draft.source = "draft", f"{draft.source}\n\nraise ValueError('not yet')"
+    notebook.cells.insert(place, draft)
+
+
+def without_the_metadata(notebook: Any, place: int) -> None:
+    """As programs save it that keep nothing of a cell but its id."""
+    notebook.cells[place].metadata = {}
+
+
 def moved_to_the_end(notebook: Any, place: int) -> None:
     notebook.cells.append(notebook.cells.pop(place))
 
@@ -164,6 +185,8 @@ NOTEBOOKS: dict[str, Callable[[Any, int], None]] = {
     each.__name__: each
     for each in (
         in_two_cells,
+        after_a_draft_that_raises,
+        without_the_metadata,
         moved_to_the_end,
         alone,
         among_notes,
