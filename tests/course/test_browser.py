@@ -126,8 +126,14 @@ def test_a_check_judges_what_is_on_the_screen_and_buttons_wait_for_the_kernel(pa
     answer.locator(".cm-content").click()
     page.keyboard.press("Control+End")
     page.keyboard.insert_text("\n# not run")
-    for command in ("enter-command-mode", "move-cursor-down", "run-cell"):
-        page.evaluate(f"void window.jupyterapp.commands.execute('notebook:{command}')")
+    page.evaluate(
+        """async id => {
+            const notebook = window.jupyterapp.shell.currentWidget.content;
+            notebook.activeCellIndex = notebook.widgets.findIndex(cell => cell.model.id === id);
+            await window.jupyterapp.commands.execute('notebook:run-cell');
+        }""",
+        f"{EXERCISE}-check",
+    )
     page.locator(".jp-OutputArea-output", has_text="has changed since it ran").wait_for(timeout=60_000)
     screenshot(page, "changed")
 

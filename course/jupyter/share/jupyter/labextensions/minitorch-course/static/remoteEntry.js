@@ -53,10 +53,10 @@
   const cellOf = (notebook, exercise, role) =>
     notebook.widgets.find((cell) => about(cell).exercise === exercise && about(cell).role === role);
 
-  /** Tell the kernel what stands in an answer's cell, before the exercise's check is sent to it. */
-  function tellAnswer(notebook, check, kernel) {
-    const { exercise, role } = about(check);
-    const answer = role === "check" && cellOf(notebook, exercise, "solution");
+  /** Tell the kernel what stands in an answer's cell, before this cell or the exercise's check is sent to it. */
+  function tellAnswer(notebook, cell, kernel) {
+    const { exercise, role } = about(cell);
+    const answer = ["solution", "check"].includes(role) && cellOf(notebook, exercise, "solution");
     if (answer) {
       const text = answer.model.sharedModel.getSource();
       kernel?.requestExecute(request(`on_screen(${JSON.stringify(exercise)}, ${JSON.stringify(text)})`));
@@ -271,7 +271,9 @@
             caption,
             isEnabled: () => isOurs(tracker.currentWidget),
             execute: () =>
-              run(tracker.currentWidget, { app, say, suggest, confirm }).catch((error) => showErrorMessage(label, error)),
+              run(tracker.currentWidget, { app, say, suggest, confirm }).catch((error) =>
+                error.message === BUSY ? say(label, BUSY) : showErrorMessage(label, error),
+              ),
           });
           palette?.addItem({ command, category: "Course", args: { isPalette: true } });
         }
