@@ -154,7 +154,10 @@ check.show(
         "from_numpy, after a write to the array": shared,
         "its strides": shared.stride(),
         "elements in its storage": len(shared.storage),
-        "elements in the storage of an empty array": len(mytorch.from_numpy(array[:0]).storage),
+        "elements in the storages of empty arrays": [
+            len(mytorch.from_numpy(empty).storage) for empty in (array[:0], array[:, :0], np.ones((2, 3, 0))[1:])
+        ],
+        "from_numpy of an array without dimensions": mytorch.from_numpy(array[1, 2, ...]),
         "from_numpy, of two bytes": mytorch.from_numpy(short),
         "from_numpy of a list": check.error(mytorch.from_numpy, [1.0, 2.0]),
         "from_numpy of an array of texts": type(check.error(mytorch.from_numpy, np.array(["a"]))).__name__,
@@ -471,11 +474,18 @@ def read_frames(camera: Camera, count: int, shape: tuple[int, ...]) -> list[torc
 
 
 # %% check="storage_repair_frames"
-delivered = check.rng().integers(0, 256, size=(5, 2, 3)).astype(np.float32)
-frames = read_frames(Camera(delivered), 5, (2, 3))
+delivered = check.rng().integers(0, 256, size=(7, 2, 3)).astype(np.float32)
+camera = Camera(delivered)
+frames = read_frames(camera, 5, (2, 3))
 frames[0][0, 0] = -1  # a change to one frame belongs to that frame alone
-brightness = [round(frame.mean().item(), 3) for frame in frames]
-check.show({"delivered": delivered, "frames, after a write to the first": frames, "their means": brightness})
+check.show(
+    {
+        "delivered": delivered,
+        "five frames, after a write to the first": frames,
+        "their means": [round(frame.mean().item(), 3) for frame in frames],
+        "frames that the camera still has": list(camera.frames),
+    }
+)
 
 # %% [markdown] hint="storage_repair_frames"
 # Print the whole list after each turn of the loop. When does the first frame change?
@@ -598,6 +608,24 @@ def ordered(count):
     return [mytorch.randperm(count), mytorch.rand(1)]
 
 
+def own(draw):
+    """What is drawn from a generator of one's own, and the number that the default one gives after it."""
+    mytorch.manual_seed(seed)
+    return [draw(mytorch.Generator().manual_seed(seed + 1)), mytorch.rand(1)]
+
+
+def beyond_float32(double):
+    """The digits that float32 has no room for, made large."""
+    numbers = np.array(double.tolist())
+    return (numbers - numbers.astype(np.float32)) * 2**24
+
+
+mytorch.set_default_dtype(mytorch.float64)
+try:
+    by_default = drawn(20)
+finally:
+    mytorch.set_default_dtype(mytorch.float32)
+
 check.show(
     {
         "seed": seed,
@@ -608,10 +636,19 @@ check.show(
         "forty": drawn((5, 8)),
         "twenty as float64": drawn(20, dtype=mytorch.float64),
         "twenty as float16": drawn(20, dtype=mytorch.float16),
-        "a generator of one's own": mytorch.randn(4, generator=mytorch.Generator().manual_seed(seed)),
+        "thirty-two as float16": drawn(32, dtype=mytorch.float16),
+        "twenty as bfloat16": drawn(20, dtype=mytorch.bfloat16),
+        "twenty with float64 as the default": by_default,
+        "what float32 would lose of them": beyond_float32(by_default[0]),
+        "four from a generator of one's own": own(lambda source: mytorch.randn(4, generator=source)),
+        "twenty from it": own(lambda source: mytorch.randn(20, generator=source)),
+        "forty from it": own(lambda source: mytorch.randn(5, 8, generator=source)),
+        "requires_grad, asked for": [mytorch.randn(size, requires_grad=True).requires_grad for size in (4, 16, 20)],
+        "requires_grad, not asked for": mytorch.randn(20).requires_grad,
+        "sizes without elements": [mytorch.randn(0), mytorch.randn(2, 0)],
         "an order": ordered(n),
         "an order of one, and of none": [ordered(1), ordered(0)],
-        "an order from that generator": mytorch.randperm(n, generator=mytorch.Generator().manual_seed(seed + 1)),
+        "an order from a generator": own(lambda source: mytorch.randperm(n, generator=source)),
     },
     rtol=1e-4,
     atol=1e-5,
@@ -672,6 +709,23 @@ def randn(*size, dtype=None, device=None, generator=None, requires_grad=False):
     exact = np.float64 if type_ is float64 else np.float32
     numbers = box_muller(source.uniform(whole, bits_of(type_)).astype(exact))
     numbers = np.append(numbers, [source.normal() for _ in range(count - whole)])
+    return new(numbers.astype(type_.numpy).reshape(shape), device, requires_grad)
+
+
+# %% mutant="storage_random" spoils="randn"
+# A generator for a few numbers alone
+# From 16 numbers on, too, a given generator is the source; the default one doesn't move.
+def randn(*size, dtype=None, device=None, generator=None, requires_grad=False):
+    shape, type_, source = one_tuple(size), dtype or settings.default_dtype, generator or default_generator
+    count = count_of(shape)
+    if count < 16:
+        numbers = np.array([source.normal() for _ in range(count)])
+        return new(numbers.astype(type_.numpy).reshape(shape), device, requires_grad)
+    whole, exact = count // 16 * 16, np.float64 if type_ is float64 else np.float32
+    uniform = default_generator.uniform(whole if type_.itemsize == 2 else count, bits_of(type_)).astype(exact)
+    numbers = np.append(box_muller(uniform[:whole]), np.zeros(count - whole, exact))
+    if count % 16:
+        numbers[-16:] = box_muller(default_generator.uniform(16, bits_of(type_)).astype(exact))
     return new(numbers.astype(type_.numpy).reshape(shape), device, requires_grad)
 
 

@@ -207,7 +207,7 @@ def round_bits(bits, dropped):
     return out.astype(np.uint32)
 
 
-# %% answer="storage_round_bits" wrong="rint of floats"
+# %% answer="storage_round_bits" right="float64 holds the quotient exactly, and rint rounds halves to even"
 def round_bits(bits, dropped):
     return (np.rint(bits / 2.0**dropped) * 2.0**dropped).astype(np.uint32)
 
@@ -245,6 +245,6 @@ def stuck_at(dtype):
         n *= 2
 
 
-# %% answer="storage_measure_stuck" wrong="formula for the experiment"
+# %% answer="storage_measure_stuck" right="a formula, which comes to what an experiment finds"
 def stuck_at(dtype):
     return int(2 / torch.finfo(dtype).eps)

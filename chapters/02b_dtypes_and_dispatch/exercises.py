@@ -120,6 +120,10 @@ cases = [
     ["True", "3"],
     ["bool[2]", "int16[]", "int64[]"],
     ["bool[2]", "float64[]", "3"],
+    ["float16[2]", "int64[]", "2.5"],
+    ["2.5", "int64[]", "bfloat16[2]"],
+    ["float32[2]", "int16[]", "int64[]", "2.5"],
+    ["float16[2]", "bfloat16[2]", "int64[]"],
 ]
 cases += [[str(name) for name in generator.choice(list(pool), size=3, replace=False)] for _ in range(20)]
 results = {
@@ -298,17 +302,32 @@ numbers = mytorch.tensor(generator.normal(size=(2, 3)).astype(np.float32))
 half = mytorch.tensor((generator.integers(1, 9, size=3) / 8).astype(np.float16))
 double = mytorch.tensor(generator.normal(size=2).round(3))
 short = mytorch.tensor((4097 + 2 * generator.integers(0, 50, size=2)).astype(np.int16))
+flags = mytorch.tensor([True, False, True])
+brain = mytorch.tensor((generator.integers(1, 9, size=3) / 8).tolist(), dtype=mytorch.bfloat16)
 received = []
 
 
 def spy(x, y=None, scale=None):
-    received.extend([type(x).__name__, None if y is None else str(np.asarray(y).dtype), scale is None])
+    copied = not any(np.shares_memory(x, each.array) for each in (ids, half, flags))
+    received.extend([type(x).__name__, None if y is None else str(np.asarray(y).dtype), scale is None, copied])
     return x if y is None else x + y
 
 
 plain = mytorch.pointwise.Pointwise(spy, "spy")
 apart = mytorch.pointwise.Pointwise(spy, "spy_apart", apart=("y",))
 floating = mytorch.pointwise.Pointwise(spy, "spy_floating", floating=True)
+wide = mytorch.pointwise.Pointwise(lambda x, y: spy(x, y), "spy_wide", wide=True, floating=True)
+
+
+def in_float64(call):
+    """What the call gives while float64 is the default type."""
+    mytorch.set_default_dtype(mytorch.float64)
+    try:
+        return call()
+    finally:
+        mytorch.set_default_dtype(mytorch.float32)
+
+
 check.show(
     {
         "ids": ids,
@@ -334,10 +353,22 @@ check.show(
         "a kernel's own sum": plain(ids, 1.5),
         "y doesn't count": apart(ids, 1.5),
         "floating, of integers": floating(ids, 1),
+        "floating, of booleans": floating(flags, True),
+        "floating, of integers, with float64 as the default": in_float64(lambda: floating(ids, 1)),
+        "flags / True, exp of flags": [flags / mytorch.tensor(True), flags.exp()],
+        "exp of flags with float64 as the default": in_float64(flags.exp),
+        "of two bytes, and not wide": plain(half, 1.5),
+        "wide, of float16": wide(half, 1.5),
+        "wide, of bfloat16": wide(brain, brain),
+        "wide, of float64": wide(double, 1.5),
+        "wide, of int16": wide(short, short),
+        "brain, in bfloat16": brain,
+        "brain * 3.3": brain * 3.3,
+        "brain / 3": brain / 3,
         "what the kernels received": received,
     },
     rtol=1e-4,
-    text="The kernel called spy notes the class of x, the type of y, and whether the third argument is None.",
+    text="The kernel called spy notes the class of x, the type of y, whether the third argument is None and x was copied.",
 )
 
 # %% [markdown] hint="dispatch_common_type"
@@ -519,6 +550,7 @@ brain = mytorch.tensor(brain.tolist(), dtype=mytorch.bfloat16)
 even = 256 + 2 * int(generator.integers(0, 120)) + generator.permutation([0, 2, 4, 6])
 between = mytorch.tensor(even.tolist(), dtype=mytorch.bfloat16)  # the mean is odd, and no bfloat16
 further = mytorch.tensor(1e9 + generator.permutation(8)[:6])
+full = mytorch.full((256,), 3000.0, dtype=mytorch.float16)
 check.show(
     {
         "x": numbers,
@@ -527,6 +559,9 @@ check.show(
         "x.mean((0, 1))": x.mean((0, 1)),
         "x.mean(0, keepdim=True)": x.mean(0, keepdim=True),
         "x.var()": x.var(),
+        "x.mean(keepdim=True)": x.mean(keepdim=True),
+        "x.var(keepdim=True)": x.var(keepdim=True),
+        "x.var((0, 1), keepdim=True)": x.var((0, 1), keepdim=True),
         "x.var(0)": x.var(0),
         "x.var(-1, keepdim=True)": x.var(-1, keepdim=True),
         "x.var(1, correction=0)": x.var(1, correction=0),
@@ -543,7 +578,9 @@ check.show(
         "far from 0": far,
         "its variance": far.var(),
         "a billion, in float64, plus": further - 1e9,
+        "its mean in float64, minus a billion": further.mean() - 1e9,
         "its variance in float64": further.var(),
+        "mean and variance of 256 float16 of 3000": [full.mean(), full.var()],
         "variance of one number": mytorch.ones(1).var(),
         "x.var(1, correction=9)": x.var(1, correction=9),
         "mean of integers": check.error(mytorch.arange(3).mean),
@@ -689,7 +726,7 @@ def mean(x, dim=None, keepdim=False):
 #
 # `bits` is an array of uint32: the bit patterns of float32 numbers. Round each to the nearest pattern whose last
 # `dropped` bits are 0. A pattern exactly in the middle goes to the *even* one of its neighbours, the one whose last
-# kept bit is 0. Return uint32, and use integer arithmetic only. The numbers are finite, and not close to the largest.
+# kept bit is 0. Return uint32. The numbers are finite, and not close to the largest.
 #
 # $1 + 2^{-8}$ is in the middle between two bfloat16 and becomes 1; $1 + 3 \cdot 2^{-8}$ becomes $1 + 2^{-6}$.
 

@@ -131,6 +131,10 @@ cases = {
     "a length of 1 between": (x.as_strided((2, 1, 3), (3, 7, 1)), (6,)),
     "expanded": (mytorch.arange(3).as_strided((4, 3), (0, 1)), (2, 2, 3)),
     "expanded, merged": (mytorch.arange(3).as_strided((4, 3), (0, 1)), (12,)),
+    "rows apart, a length of 1 between": (x.as_strided((2, 1, 3), (5, 9, 1)), (6,)),
+    "in itself, a length of 1 at the end": (x.as_strided((3, 1), (1, 7)), (3, 1)),
+    "lengths of 1 with strides of their own": (x.as_strided((1, 3, 1, 2, 1), (9, 2, 8, 1, 7)), (1, 6, 1)),
+    "lengths of 1 at both ends": (x.as_strided((1, 4, 1), (3, 2, 9)), (1, 2, 1, 2, 1)),
     "a number": (mytorch.tensor(5), (1, 1)),
     "to a number": (mytorch.arange(1), ()),
     "nothing": (mytorch.zeros(0, 3), (3, 0)),
@@ -142,7 +146,7 @@ for name, (tensor, wanted) in cases.items():
     found = mytorch.strides.view_strides(tuple(tensor.shape), tensor.stride(), wanted)
     values[f"{name}: {tuple(tensor.shape)}, strides {tensor.stride()}, as {wanted}"] = found
 sizes = [((0, -1), 0), ((4, -1), 0), ((), 1), ((2, -1, 3), 24)]
-sizes += [(size, 6) for size in [(4, -1), (5,), (-1, -1), (-1, 0), (-2, -3)]]
+sizes += [(size, 6) for size in [(4, -1), (5,), (3,), (2, 3), (-1, -1), (-1, 0), (-2, -3), (-1, -2), (-2, -1), (3, -3)]]
 for size, count in sizes:
     error = check.error(mytorch.strides.infer_size, size, count)
     values[f"infer_size({size}, {count})"] = error or mytorch.strides.infer_size(size, count)
@@ -358,6 +362,9 @@ steps = {
     "x.transpose(-1, 1)": lambda: x.transpose(-1, 1),
     "x.transpose(0, 3)": lambda: x.transpose(0, 3),
     "number.transpose(0, -1)": lambda: mytorch.tensor(7).transpose(0, -1),
+    "a number from x, transposed": lambda: x.as_strided((), (), a + 1).transpose(-1, 0),
+    "number.transpose(0, 1)": lambda: mytorch.tensor(7).transpose(0, 1),
+    "number.transpose(-2, 0)": lambda: mytorch.tensor(7).transpose(-2, 0),
     "x.expand(a, 3, b)": lambda: x.expand(a, 3, b),
     "x.expand(-1, 2, -1)": lambda: x.expand(-1, 2, -1),
     "x.expand(2, 1, a, 1, b)": lambda: x.expand(2, 1, a, 1, b),
@@ -366,9 +373,18 @@ steps = {
     "x.expand(a, 3, b + 1)": lambda: x.expand(a, 3, b + 1),
     "x.expand(b)": lambda: x.expand(b),
     "x.expand(-1, a, 1, b)": lambda: x.expand(-1, a, 1, b),
+    "x.expand(2, a, 1, b + 1)": lambda: x.expand(2, a, 1, b + 1),
+    "x.expand(2, 2, a + 1, 1, b)": lambda: x.expand(2, 2, a + 1, 1, b),
+    "x.expand(2, -1, a, 1, b)": lambda: x.expand(2, -1, a, 1, b),
+    "x.expand(2, -1, -1, -1)": lambda: x.expand(2, -1, -1, -1),
+    "empty.expand(2, 0)": lambda: mytorch.zeros(1, 0).expand(2, 0),
     "number.expand(2, 1)": lambda: mytorch.tensor(7).expand(2, 1),
     "x.squeeze()": lambda: x.squeeze(),
     "x.squeeze(1)": lambda: x.squeeze(1),
+    "x.squeeze(0)": lambda: x.squeeze(0),
+    "x of two lengths of 1, squeeze(0)": lambda: x.as_strided((1, a, 1), (7, b, 1), 1).squeeze(0),
+    "x of two lengths of 1, squeeze()": lambda: x.as_strided((1, a, 1), (7, b, 1), 1).squeeze(),
+    "number.squeeze(0)": lambda: mytorch.tensor(7).squeeze(0),
     "x.squeeze(-3)": lambda: x.squeeze(-3),
     "x.squeeze((0, -2))": lambda: x.squeeze((0, -2)),
     "x.squeeze((1, -2))": lambda: x.squeeze((1, -2)),
@@ -543,7 +559,11 @@ steps = {
     "half.mul_(double)": lambda: mytorch.ones(2).half().mul_(mytorch.ones(2).double() / 3),
     "one.expand(1, 3)": lambda: one.expand(1, 3).sub_(number),
     "a length of 1 with stride 0": lambda: mytorch.tensor(7).expand(1).add_(1),
+    "a number without dimensions": lambda: mytorch.tensor(number).add_(1),
+    "x, a number of it": lambda: x.as_strided((), (), 4).mul_(2),
     "expanded": lambda: refused.expand(4, 3).add_(1),
+    "expanded in the middle": lambda: mytorch.ones(2, 1, 3).expand(2, 4, 3).add_(1),
+    "expanded at the end": lambda: mytorch.ones(3, 1).expand(3, 4).add_(1),
     "overlapping windows": lambda: mytorch.arange(4).as_strided((3, 2), (1, 1)).neg_(),
     "expanded, no elements": lambda: mytorch.ones(0).expand(4, 0).add_(1),
     "too small": lambda: one.add_(mytorch.ones(2, 3)),
@@ -778,8 +798,8 @@ def patches(x, side, step):
 # %% check="views_patches"
 mytorch = check.mytorch(chapter=3)
 rng = check.rng()
-side, step = pick(rng, (4, 3), (5, 2), (5, 3))
-height, width = (int(each) for each in rng.permutation([7, 8]))
+side, step = pick(rng, (4, 3), (5, 2), (4, 2))
+height, width = (int(each) for each in rng.permutation([9, 13]))  # as many rows of patches as columns would hide much
 storage = mytorch.tensor(rng.permutation(2 * height * width + 5).tolist())
 row_by_row = storage.as_strided((height, width), (width, 1), 0)
 turned = storage.as_strided((height, width), (2, 2 * height), 3)
@@ -954,7 +974,7 @@ def split_heads(x, heads):
 # a line had to be fetched. `misses([0, 1, 0])` is 1 if places 0 and 1 are in one line.
 #
 # Find by experiment how many elements a line has, and how many lines the cache holds. Change one thing at a time: first the
-# stride of a read, then its length.
+# stride of a read, then its length. Neither number has to be a power of two.
 
 
 # %% setup=true
@@ -991,7 +1011,7 @@ def measure(misses):
 
 # %% check="views_measure_cache"
 rng = check.rng()
-found = [measure(cache_of(2 ** int(rng.integers(2, 5)), int(rng.integers(5, 20)))) for _ in range(4)]
+found = [measure(cache_of(int(line), int(rng.integers(5, 20)))) for line in rng.permutation([4, 6, 8, 13])]
 check.show({"found": [[int(each) for each in pair] for pair in found]}, secret=True)
 
 # %% [markdown] hint="views_measure_cache"
@@ -1096,6 +1116,7 @@ generator = check.rng()
 rows, columns, depth = (int(each) for each in generator.permutation([3, 4, 5]))
 x = mytorch.tensor(generator.permutation(rows * columns * depth).reshape(rows, columns, depth).tolist())
 turned, plane, number = x.transpose(0, 2), mytorch.arange(columns * depth).reshape(columns, depth), mytorch.tensor(7)
+inner = x.as_strided((2, columns - 1), (columns * depth, depth), depth + 1)  # it begins inside x
 start, step = int(generator.integers(0, 2)), int(generator.integers(2, 4))
 views = mytorch.views
 
@@ -1119,7 +1140,8 @@ def seen(make):
 def repeated(*times):
     made = []
     problem = check.error(lambda: made.append(plane.repeat(*times)))
-    return problem or (made[0].shape, made[0].tolist(), made[0].is_contiguous(), made[0]._is_view())
+    apart = problem or made[0].storage is not plane.storage
+    return problem or (made[0].shape, made[0].tolist(), made[0].is_contiguous(), made[0]._is_view(), apart)
 
 
 check.show(
@@ -1127,8 +1149,24 @@ check.show(
     | {"unsqueeze of a number": seen(lambda: number.unsqueeze(-1))}
     | {
         f"select {index} along {dim}": seen(lambda dim=dim, index=index: views.select(turned, dim, index))
-        for dim, index in ((0, 1), (-1, -1), (1, -columns), (1, columns), (-1, rows))
+        for dim, index in (
+            (0, 1),
+            (-1, -1),
+            (1, -columns),
+            (1, columns),
+            (-1, rows),
+            (1, -columns - 1),
+            (0, -2 * depth),
+        )
     }
+    | {
+        f"select {index} along {dim} of what begins inside": seen(
+            lambda dim=dim, index=index: views.select(inner, dim, index)
+        )
+        for dim, index in ((0, 0), (1, -1))
+    }
+    | {"unsqueeze of what begins inside": seen(lambda: inner.unsqueeze(1))}
+    | {"slice of what begins inside": seen(lambda: views.slice(inner, 1, 1, columns - 1))}
     | {"select of a number": seen(lambda: views.select(number, 0, 0))}
     | {
         f"slice {bounds} along {dim}": seen(lambda dim=dim, bounds=bounds: views.slice(turned, dim, *bounds))
@@ -1142,7 +1180,9 @@ check.show(
         )
     }
     | {"repeat 1, 1": repeated(1, 1), "repeat (2, 1, 3)": repeated((2, 1, 3)), "repeat 0, 2": repeated(0, 2)}
-    | {"repeat 2": repeated(2)},
+    | {"repeat 2": repeated(2), "repeat 2, 1, 1": repeated(2, 1, 1)}
+    | {"repeat 2, 3 of a transposed matrix": plane.transpose(0, 1).repeat(2, 3)}
+    | {"repeat of a number": [number.repeat(3), number.repeat(2, 1), number.repeat(())]},
     text="Views of a transposed tensor, and copies of a matrix.",
 )
 

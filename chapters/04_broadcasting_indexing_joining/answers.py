@@ -195,7 +195,7 @@ def take_views(x, items):
     return x, tuple(note)
 
 
-# %% answer="brackets_take_views" wrong="slices also for :"
+# %% answer="brackets_take_views" right="slices also for :"
 def slice_bounds(item, length):
     step = 1 if item.step is None else item.step
     if step == 0:

@@ -152,10 +152,16 @@ check.show(
     {
         "fit": [(a, 1, c), (b, 1)],
         "broadcast": [shapes((a, 1, c), (b, 1)), meet((a, 1, c), (b, 1)), meet((b, 1), (a, 1, c))],
-        "three shapes, none": [shapes((a, 1), (1, b), (c, 1, 1)), shapes(), type(shapes()).__name__],
+        "three shapes, one, none": [shapes((a, 1), (1, b), (c, 1, 1)), shapes((a, b)), shapes()],
+        "equal lengths": [shapes((a, b), (b,)), meet((a, b), (a, b)), meet((b,), (a, b)), meet((), ())],
+        "types": [type(made).__name__ for made in (shapes(), shapes((a, b)), shapes((a, 1), (b,)), meet((a, 1), (b,)))],
         "a length of 0": [shapes((a, 1), (0,)), meet((0,), (a, 1))],
         "a length of 0 that doesn't fit": [check.error(shapes, (0,), (a,)), check.error(meet, (0,), (a,))],
         "one doesn't fit": [check.error(shapes, (a, b), (a,)), check.error(meet, (a, b), (a,))],
+        "the first of two or three doesn't fit": [
+            check.error(meet, (a, b), (c, b)),
+            check.error(meet, (a, b, c), (d, b, c)),
+        ],
         "two don't fit": [check.error(shapes, (a, b), (c, d)), check.error(meet, (a, b), (c, d))],
         "the shorter first": [check.error(shapes, (b,), (c, d)), check.error(meet, (c, 1), (a, b, 1))],
         "the third": check.error(shapes, (1, a), (b, 1), (c, a)),
@@ -328,9 +334,12 @@ def look(index, x=x):
 
 
 whole = slice(None)
+take, nothing = mytorch.indexing.take_views, [(), (whole,), (whole, ..., whole), (...,)]
 shown = {"x": x.tolist(), "number": number, "step": step}
 shown |= {"bounds": [mytorch.indexing.slice_bounds(each, 5) for each in cuts]}
 shown |= {
+    "x itself, if nothing is asked for": [take(x, items)[0] is x for items in ((), (...,))],
+    "notes of these": [[type(note).__name__, list(note)] for _, note in (take(x, items) for items in nothing)],
     "x[number]": look(number),
     "x[:, -number]": look((whole, -number)),
     "x[::step, 1:-number]": look((slice(None, None, step), slice(1, -number))),
@@ -345,6 +354,9 @@ shown |= {
     "x[x[..., 0] > 50, number]": look((x[..., 0] > 50, number)),
     "x[True, number]": look((True, number)),
     "errors": [check.error(lambda: x[0, None, 9]), check.error(lambda: x[::0]), check.error(lambda: x[::-1])],
+    "steps that can't be": [
+        check.error(mytorch.indexing.slice_bounds, slice(None, None, step), 5) for step in (0, -1, -3)
+    ],
 }
 x[number, :, [0, -1]] = 0
 check.show({**shown, "x[number, :, [0, -1]] = 0": x.tolist()}, text="What indices of x give, and the strides of views.")
@@ -546,6 +558,7 @@ deep = mytorch.tensor(rng.integers(0, 3, size=(1, 5, 3)))
 to = mytorch.tensor(rng.integers(0, 3, size=(4, 3)))
 src = mytorch.tensor(rng.integers(1, 9, size=(5, 4)))
 base = mytorch.full((3, 4), 10)
+cube_of_ones = mytorch.tensor(rng.integers(1, 9, size=(2, 6, 4)).astype(float))
 grad = mytorch.tensor(rng.integers(1, 9, size=(6,)).astype("float32"))
 twice = mytorch.tensor(rng.integers(0, 2, size=(6,)))
 parts = mytorch.gathering.along(-2, np.zeros((2, 3, 4), int))
@@ -559,6 +572,9 @@ check.show(
         "scatter_add along 0": base.scatter_add(0, to, src),
         "scatter_add along 1": base.scatter_add(1, columns[:, :2], src[:2]),
         "what it added to": base,
+        "scatter_add to a vector, from a longer one": mytorch.full((3,), 10).scatter_add(0, to[0], src[:, 0]),
+        "scatter_add in three dimensions": mytorch.zeros(2, 3, 4).double().scatter_add(1, deep, cube_of_ones),
+        "scatter_add along -1": base.scatter_add(-1, columns[:, :3], src),
         "unindex of a vector": mytorch.indexing.unindex(grad, (4,), (twice,)),
         "unindex of (:, places)": mytorch.indexing.unindex(cube[0, :2, :3], (2, 3), (None, twice[:3])),
     },
@@ -671,6 +687,8 @@ size = int(rng.integers(2, 4))
 length = size * int(rng.integers(2, 4)) + 1
 x = mytorch.tensor(rng.integers(0, 100, size=(length, 4)))
 first, second = x[:2], x[2:4]
+pair, lengths = [first, second], [1, length - 1]
+mytorch.stack(pair, 1), x.split(lengths)  # and neither list changes
 
 
 def look(parts):
@@ -685,14 +703,23 @@ check.show(
         "split((0, length))": [part.shape for part in x.split((0, length))],
         "type of what split returns": type(x.split(size)).__name__,
         "split of nothing": [part.shape for part in x[:0].split(size)],
+        "split of nothing by nothing": [part.shape for part in x[:0].split(0)],
+        "the lists, after they were used": [
+            [each is x_ for each, x_ in zip(pair, (first, second), strict=True)],
+            lengths,
+        ],
         "chunk(3)": [part.shape for part in x.chunk(3)],
         "not the sum": check.error(x.split, [1, 1], 1),
         "stack along 0, 1, 2, -1": [mytorch.stack([first, second], dim) for dim in (0, 1, 2, -1)],
         "stack of numbers": mytorch.stack([mytorch.tensor(size), mytorch.tensor(length)]),
+        "stack of one": mytorch.stack([first], -1),
         "can't stack": [check.error(mytorch.stack, [first, x]), check.error(mytorch.stack, [])],
         "nor these": [
             check.error(mytorch.stack, [first, first.reshape(4, 2)]),
             check.error(mytorch.stack, [first, second, x]),
+            check.error(mytorch.stack, [first, x, second]),
+            check.error(mytorch.stack, [first, first.reshape(2, 1, 4)]),
+            check.error(mytorch.stack, [first.reshape(2, 2, 2), second.reshape(4, 1, 2)]),
         ],
         "no such dimension": check.error(mytorch.stack, [first, second], 3),
     },

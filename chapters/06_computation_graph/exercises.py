@@ -125,7 +125,8 @@ made = list(leaves)
 for _ in range(9):
     one, other = (made[number] for number in generator.integers(0, len(made), 2))
     made.append((one + other * 0.5, (one * other).sin(), one.sin(), one - other)[generator.integers(4)])
-shared = made[-1] * made[-1] + made[-1].sin()
+frozen = mytorch.tensor([2.0])  # no edge leads to it
+shared = made[-1] * made[-1] * frozen + made[-1].sin() * frozen
 unused = shared.exp()
 total = shared
 for each in made:
@@ -486,6 +487,7 @@ def fit():
 generator = check.rng()
 front, n, m = (int(size) for size in generator.permutation([2, 3, 4]))
 grad = mytorch.tensor(generator.normal(size=(front, n, m)).astype(np.float32))
+whole = mytorch.tensor(generator.integers(1, 9, size=(front, n, m)))  # the sums of these are exact in 16 bits
 bring = mytorch.autograd.engine.fit  # not under its own name, which is yours
 shapes = {
     "a bias": (m,),
@@ -503,7 +505,15 @@ check.show(
     | {f"{name} {shape}": bring(grad, shape, mytorch.float32) for name, shape in shapes.items()}
     | {
         "as float64": bring(grad, (m,), mytorch.float64),
+        "as float16": bring(grad, (n, 1), mytorch.float16),
+        "as bfloat16": bring(grad, grad.shape, mytorch.bfloat16),
+        "from bfloat16, as float16": bring(whole.to(mytorch.bfloat16), (m,), mytorch.float16),
+        "from float64, as bfloat16": bring(grad.double(), (), mytorch.bfloat16),
+        "transposed": bring(grad.transpose(0, 2), (n, 1), mytorch.float32),
+        "of a batch of one": bring(grad[:1], (m,), mytorch.float32),
+        "of an empty batch": bring(grad[:0], (n, 1), mytorch.float32),
         "what fits is the same tensor": bring(grad, grad.shape, mytorch.float32) is grad,
+        "so is a number": bring(grad[0, 0, 0], (), mytorch.float32).tolist(),
         "x.grad": x.grad,
         "scale.grad": scale.grad,
         "bias.grad": bias.grad,
@@ -987,6 +997,8 @@ def accumulate_grad(variable: torch.Tensor, grad: torch.Tensor, may_keep: bool) 
 
 
 # %% check="graph_repair_accumulation"
+import warnings
+
 generator = check.rng()
 first, second = (int(number) for number in generator.integers(2, 9, 2))
 given = torch.tensor(generator.normal(size=3).astype(np.float32))
@@ -999,6 +1011,12 @@ with check.install(accumulate_grad, "minitorch.autograd.engine:accumulate_grad")
     c = torch.zeros(3, requires_grad=True)
     c.backward(given)
     c.backward(given)
+    d = torch.tensor([float(first), float(second)], requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of the reference cycle
+        (d**3).sum().backward(create_graph=True)  # d.grad is 3 d² and has a history
+    history = d.grad.requires_grad
+    curvature = torch.autograd.grad(d.grad.sum(), d)[0] if history else None
 check.show(
     {
         "factors": [first, second],
@@ -1007,8 +1025,12 @@ check.show(
         "what held a.grad sees": held,
         "c.grad": c.grad,
         "the gradient given to c.backward, afterwards": given - kept,
+        "d.grad, of d³": d.grad.detach(),
+        "it can be differentiated again": history,
+        "its derivative": curvature,
     },
-    text="a and b are in the first loss, only a in the second. c gets one gradient twice, and that gradient shouldn't change.",
+    text="a and b are in the first loss, only a in the second. c gets one gradient twice, and that gradient shouldn't change. "
+    "The gradient of d was made with create_graph=True.",
 )
 
 # %% [markdown] hint="graph_repair_accumulation"
@@ -1253,23 +1275,35 @@ recording = mytorch.autograd.recording
 numbers = [mytorch.tensor(generator.integers(1, 9, (2, 3)).astype(np.float32)) for _ in range(4)]
 w, v = (each.clone().requires_grad_() for each in numbers[:2])
 x, y = numbers[2:]
+copied = x.clone()
 mytorch.pointwise.pointwise(lambda a, b: np.fmod(a, b), "modulo_of_check")
 
 
-def node_of(make):
-    """What a call leaves behind: inputs, edges, what is kept, and the gradients for a gradient of ones."""
+def node_of(make, judged=True):
+    """What a call leaves behind: inputs, edges, what is kept, and the gradients for a gradient of ones.
+
+    Without `judged` nothing is said of gradients that nobody needs.
+    """
     made = []
     problem = check.error(lambda: made.append(make()))
     if problem is not None:
         return str(problem)
     node = made[0].grad_fn
     kept = {
-        name: value.tensor if isinstance(value, recording.Kept) else value
+        name: (value.tensor, value.is_result) if isinstance(value, recording.Kept) else value
         for name, value in sorted(node.values.items())
     }
     edges = ["None" if each is None else (each[0].name(), each[1]) for each in node.edges]
     problem = check.error(lambda: made.append(node.apply(mytorch.ones(made[0].shape))))
-    return node.name(), node.inputs, edges, kept, problem or made[1], list(node.apply(None))
+    gradients = problem or [each if judged or edge else "any" for each, edge in zip(made[1], node.edges, strict=True)]
+    return node.name(), node.inputs, edges, kept, gradients, list(node.apply(None))
+
+
+def stale(make, write):
+    """The error of a node that kept a tensor which is written afterwards."""
+    result = make()
+    write(result)
+    return check.error(result.grad_fn.apply, mytorch.ones(result.shape))
 
 
 check.show(
@@ -1282,7 +1316,10 @@ check.show(
         "w + v": node_of(lambda: w + v),
         "w.sum(0)": node_of(lambda: w.sum(0)),
         "(w * w) / v": node_of(lambda: (w * w) / v),
-        "cat([x, w, y])": node_of(lambda: mytorch.cat([x, w, y], 1)),
+        "cat([x, w, y])": node_of(lambda: mytorch.cat([x, w, y], 1), judged=False),
+        "w * copy, after a write to the copy": stale(lambda: w * copied, lambda result: copied.add_(1)),
+        "w * copy, after a write to the product": stale(lambda: w * copied, lambda result: result.detach().add_(1)),
+        "w.exp(), after a write to the result": stale(lambda: w.exp(), lambda result: result.detach().add_(1)),
         "w[[1, 0]]": node_of(lambda: w[[1, 0]]),
         "no derivative": node_of(lambda: mytorch.modulo_of_check(w, x)),
         "is a result kept without its history?": node_of(lambda: w.tanh())

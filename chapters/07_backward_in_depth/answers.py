@@ -3,7 +3,7 @@
 # `course answers 07` grades them.
 
 
-# %% answer="backward_modes" right="type(self)(self.enabled)"
+# %% answer="backward_modes" wrong="an argument for subclasses that take none"
 import functools
 def __enter__(self) -> None:
     self.outer.append(Mode.enabled)

@@ -72,8 +72,8 @@ prediction = [40.0, 80.0]
 
 # %% [markdown] exercise="backward_modes" kind="core" points="2 1" part="mytorch.autograd.grad_mode:GradMode.__enter__ mytorch.autograd.grad_mode:GradMode.__exit__ | mytorch.autograd.grad_mode:GradMode.__call__"
 # ### Exercise 2 · `no_grad`, as a block and as a decorator
-# Operations are recorded while `Mode.enabled` is true. `no_grad()` and `enable_grad()` are objects of `GradMode` with
-# `self.enabled` set to what they want. Write what happens at the start of a `with` block, at its end (also after an
+# Operations are recorded while `Mode.enabled` is true. `no_grad` and `enable_grad` are subclasses of `GradMode`, which are
+# called without arguments and whose objects have `self.enabled` set to what they want. Write what happens at the start of a `with` block, at its end (also after an
 # exception), and when the object decorates a function. The same object may be entered again inside its own block.
 # (PyTorch's objects have a single place to remember, so if you enter one twice, recording stays off afterwards. Yours
 # will do better.) A decorator makes a new object for each call, as PyTorch's does: two threads may be in the function at once.
@@ -129,6 +129,11 @@ def recorded(x):
 
 
 @mytorch.no_grad()
+def same(x, *more, **named):
+    return (x, more, named) if more or named else x
+
+
+@mytorch.no_grad()
 def fails():
     raise ValueError("on purpose")
 
@@ -159,6 +164,7 @@ check.show(
         "recording in them and after each": nested(blocks),
         "recording after decorating": after_decorating,
         "what the function returns": part.tolist(),
+        "it takes and returns the same": [same(w) is w, same(1, 2, three=w)[1:] == ((2,), {"three": w})],
         "requires grad": part.requires_grad,
         "name and docstring": [divided.__name__, divided.__doc__],
         "recording after a call": after_call,
@@ -391,6 +397,22 @@ stopped = x * 1
 stopped[1:3] = y
 (end,) = through(Stop, stopped, 1)
 stopped_grad = mytorch.autograd.grad(end.sum() + (x * weight).sum(), x)[0]
+sliced, rows = x * 1, weight.clone().requires_grad_()
+sliced[1:3].mul_(rows[:2])  # the slice's old numbers are needed for the gradient of rows
+sliced_grads = []
+sliced_problem = check.error(
+    lambda: sliced_grads.extend(mytorch.autograd.grad((sliced * weight).sum(), [x, rows], retain_graph=True))
+)
+column_major = mytorch.zeros(3, 2, dtype=mytorch.float64).t() * 1
+column_major[:, 1:] = y.reshape(2, 1).expand(2, 2)
+numbers = mytorch.arange(6).reshape(2, 3).double()
+column_grad = mytorch.autograd.grad((column_major * numbers).sum(), y)[0]
+table_again = mytorch.zeros(2, 3, dtype=mytorch.float64) + y.sum()
+table_again[:, 1] = y
+table_again_grad = mytorch.autograd.grad((table_again.t() * numbers.t()).sum(), y)[0]
+column_again = mytorch.zeros(3, 2, dtype=mytorch.float64).t() + y.sum()
+column_again[0, 1:] = y
+column_again_grad = mytorch.autograd.grad((column_again * numbers).sum(), y)[0]
 factor = x * 1
 product = factor * weight.clone().requires_grad_()
 with mytorch.no_grad():
@@ -407,6 +429,11 @@ check.show(
         "nodes": [each.grad_fn.name() for each in (out, late, h, early, table)],
         "through a write into a transpose": table_grad,
         "through arithmetic in place": h_grads or h_problem,
+        "through arithmetic in a slice": sliced_grads or sliced_problem,
+        "strides of a base that isn't contiguous": column_major.stride(),
+        "through a write into it": column_grad,
+        "where a transposed gradient arrives": table_again_grad,
+        "through a write into one that depends on y, too": column_again_grad,
         "mul_ returns the view itself": returned is late,
         "through a node's second result": twice_grad,
         "where nothing arrives at the write": stopped_grad,
@@ -693,6 +720,10 @@ for _ in range(2):
             parameter.add_(1)
     counters = [a._version for a in averages]
     update_average(averages, parameters, decay)
+recording = [torch.is_grad_enabled()]
+with torch.no_grad():
+    update_average(averages, parameters, 1.0)  # which changes no number
+    recording.append(torch.is_grad_enabled())
 check.show(
     {
         "decay": decay,
@@ -704,7 +735,7 @@ check.show(
         "the averages have a history": [a.grad_fn is not None for a in averages],
         "they require grad": [a.requires_grad for a in averages],
         "writes are counted": [a._version > counter for a, counter in zip(averages, counters, strict=True)],
-        "recording is on afterwards": torch.is_grad_enabled(),
+        "recording is on afterwards, and after a call inside no_grad": recording,
     },
     rtol=1e-4,
     text="Two parameters, and their averages after two updates.",

@@ -191,6 +191,28 @@ def checked(function, *given, **limits):
     return [said, *(str(each.message) for each in noticed)]
 
 
+class Scaled(mytorch.autograd.Function):
+    """Its formula is a multiple of the right one."""
+
+    @staticmethod
+    def forward(ctx, a, factor):
+        ctx.save_for_backward(a)
+        ctx.factor = factor
+        return a * a
+
+    @staticmethod
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        return g * a * 2 * ctx.factor, None
+
+
+def noting(a):
+    recorded.append(mytorch.is_grad_enabled())
+    return a * 2
+
+
+recorded, between = [], mytorch.tensor(generator.uniform(4, 6, size=2), requires_grad=True)
+numerical_jacobian(noting, [vector], 0, 1e-6)
 mismatch = str(check.error(mytorch.autograd.gradcheck, Wrong.apply, vector))
 fives = mytorch.tensor(generator.normal(size=2) + 5.0, requires_grad=True)
 single = mytorch.tensor([1.0, 2.0], requires_grad=True)
@@ -226,6 +248,14 @@ check.show(
         "with an absolute limit of 1": checked(Inexact.apply, fives, atol=1.0),
         "of a slope of 0, with an absolute limit": checked(Inexact.apply, (fives * 0).detach().requires_grad_()),
         "of single precision": checked(lambda a, b: a * 2 + b, vector[:2].detach(), single, eps=0.25),
+        "of single precision that requires no gradient": checked(
+            lambda a, b: a * 2 + b, between, single.detach(), eps=0.25
+        ),
+        "of two inputs of single precision": checked(lambda a, b: a * 2 + b, single, single.clone(), eps=0.25),
+        "twice the slope, limit 0.6 of the measured one": checked(lambda a: Scaled.apply(a, 2.0), between, rtol=0.6),
+        "half the slope, limit 0.6 of the measured one": checked(lambda a: Scaled.apply(a, 0.5), between, rtol=0.6),
+        "twice the slope, both limits together": checked(lambda a: Scaled.apply(a, 2.0), between, rtol=0.6, atol=6.0),
+        "recording while it measures": recorded,
         "of inputs that require no gradient": checked(lambda a: a * 2, vector.detach()),
     },
     text="Two Jacobians of a function of a 2 by 3 matrix and a vector, measured and computed.",
@@ -1146,7 +1176,11 @@ def tell(name, change=None):
     """A hook that notes what it is given."""
 
     def hook(*given):
-        told.append((name, [each if each is None or hasattr(each, "tolist") else list(each) for each in given]))
+        plain = [each is None or hasattr(each, "tolist") for each in given]
+        noted = [
+            each if is_plain else (type(each).__name__, list(each)) for each, is_plain in zip(given, plain, strict=True)
+        ]
+        told.append((name, noted))
         return change and change(*given)
 
     return hook
@@ -1224,6 +1258,21 @@ def on_a_node(x):
     return x.grad
 
 
+def once_on_a_node(x):
+    y, handles = x * factor, []
+
+    def once(results, grads):
+        told.append(("once", list(grads)))
+        handles[0].remove()
+
+    handles.append(y.grad_fn.register_hook(once))
+    y.grad_fn.register_hook(tell("each time"))
+    total = y.sum()
+    total.backward(retain_graph=True)
+    total.backward()
+    return x.grad
+
+
 check.show(
     {
         "factor": factor,
@@ -1232,8 +1281,12 @@ check.show(
         "before and after a write": passed(stays_with_its_node),
         "after a leaf": passed(after_a_leaf),
         "on a node": passed(on_a_node),
+        "on a node, once": passed(once_on_a_node),
         "no tensor": passed(lambda x: (x.register_hook(lambda g: 1.0), x.sum().backward())[1]),
         "another shape": passed(lambda x: (x.register_hook(lambda g: g.sum()), x.sum().backward())[1]),
+        "another shape of as many elements": passed(
+            lambda x: (x.register_hook(lambda g: g.reshape(3, 1)), x.sum().backward())[1]
+        ),
         "without a gradient": passed(lambda x: x.detach().register_hook(tell("never"))),
         "without a gradient, afterwards": passed(
             lambda x: x.detach().register_post_accumulate_grad_hook(tell("never"))

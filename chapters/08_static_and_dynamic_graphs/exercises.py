@@ -158,6 +158,23 @@ slow = check.error(lambda: sums.append(graph.trace(doubled, numbers[0])))
 mytorch.dispatch.fill("autocast", count)
 slow = slow or check.error(graph.run, sums[0], numbers[1])
 mytorch.dispatch.fill("autocast", None)
+six_sums = len(ran)
+ran.clear()
+wasteful = []
+problem_of_unused = check.error(lambda: wasteful.append(graph.trace(lambda x: [x.exp(), x * 2][1], numbers[0])))
+mytorch.dispatch.fill("autocast", count)
+problem_of_unused = problem_of_unused or check.error(graph.run, *wasteful, numbers[1])
+mytorch.dispatch.fill("autocast", None)
+
+
+def many(x):
+    for _ in range(2_500):
+        x = x + 1.0
+    return x
+
+
+long = []
+problem_of_long = check.error(lambda: long.append(graph.run(graph.trace(many, mytorch.zeros(1)), mytorch.ones(1))))
 gradient = mytorch.ones(2, 3).requires_grad_()
 traced = []
 problem = check.error(lambda: traced.append(graph.trace(lambda x: x * weight.sum(), numbers[0])))
@@ -170,7 +187,9 @@ check.show(
         "history of a run": graph.run(traced[0], gradient).requires_grad if traced else repr(problem),
         "too few inputs": type(check.error(graph.run, traced[0])).__name__ if traced else repr(problem),
         "too many": type(check.error(graph.run, traced[0], *numbers[:2])).__name__ if traced else repr(problem),
-        "operations that six sums run": len(ran) if slow is None else repr(slow),
+        "operations of a run, one of them unused": list(ran) if problem_of_unused is None else repr(problem_of_unused),
+        "2,500 steps": long if problem_of_long is None else repr(problem_of_long),
+        "operations that six sums run": six_sums if slow is None else repr(slow),
     },
     rtol=1e-4,
     atol=1e-5,
@@ -723,6 +742,15 @@ def y_of(x):
     return constant.sum().item() + float(len(constant)) * x
 
 
+def if_any(x):
+    calls.append(len(calls))
+    return x * second if x.sum() else x + 1
+
+
+def with_list(x):
+    return x * x.tolist()[0]
+
+
 def vector(*values):
     return mytorch.tensor(list(values))
 
@@ -763,6 +791,10 @@ before = len(calls)
 found["sizes"] = called(decide, *[vector(*[1.0] * length) for length in (2, 2, 3, 4, 5)])
 found["times that Python ran for five sizes"] = len(calls) - before
 found["numbers"] = called(scaled, pair, vector(2.0, -3.0), pair, vector(2.0, 1.0))
+before = len(calls)
+found["truth of a sum"] = called(if_any, pair, vector(2.0, -3.0), pair, vector(1.0, -1.0), vector(2.0, -2.0))
+found["times that Python ran for that"] = len(calls) - before
+found["lists"] = called(with_list, pair, vector(2.0, -4.0), pair)
 found["kinds"] = called(lambda x: x + 1, pair, pair.double(), square, square.t(), pair)
 check.show(found, rtol=1e-4, atol=1e-5, text="Guards of traces, and results and graphs of compiled functions.")
 
@@ -1153,8 +1185,9 @@ def symbol():
 def signature():
     """Equal for steps that compute the same: the operation and its arguments, steps and tensors by identity.
 
-    Other arguments count by their type and value: 1, 1.0 and True are different arguments. Arguments may be
-    lists, tuples and slices, which can't be keys of a dict, so give something that can.
+    Other arguments count by their type and value: 1, 1.0 and True are different arguments, and so are 0.0
+    and -0.0, since 1 / 0.0 isn't 1 / -0.0. Arguments may be lists, tuples and slices, which can't be keys of a
+    dict, so give something that can.
     """
 
 

@@ -590,6 +590,10 @@ memo = set()
 listed(model.named_modules, memo)
 check.show(
     {
+        "one at a time, as a generator gives them": [
+            hasattr(walk(), "__next__")
+            for walk in (model.named_modules, model.named_parameters, model.named_buffers, model.named_children)
+        ],
         "modules": listed(model.named_modules),
         "modules, with a prefix": listed(model.named_modules, prefix="net"),
         "modules, with duplicates": listed(model.named_modules, remove_duplicate=False),
@@ -879,6 +883,7 @@ changes = {
 check.show(
     {
         "names": list(state),
+        "type": type(state).__name__,
         "with a prefix": list(model.state_dict(prefix="net."))[:2],
         "with a prefix that has no dot": list(model.state_dict(prefix="my"))[:2],
         "a write to the model, seen in the state dict": state["first.weight"].tolist(),
@@ -2140,8 +2145,20 @@ def gradients(wrapped):
     return x.grad, [each[:2] for each in told]
 
 
+def entered():
+    """The gradients that a backward hook is given where a pre-hook changes the argument, and what a hook sees of it."""
+    told.clear()
+    module, x = Scaled(), numbers.clone().requires_grad_()
+    module.register_forward_pre_hook(lambda module, args: args[0] * 10)
+    module.register_full_backward_hook(lambda module, arrived, left: told.append([list(arrived), list(left)]))
+    module.register_forward_hook(lambda module, args, result: told.append([args[0], type(args[0].grad_fn).__name__]))
+    module(x).sum().backward()
+    return x.grad, list(told)
+
+
 model = nn.Sequential(nn.Linear(3, 2), nn.Sequential(nn.Identity(), nn.Linear(2, 2, bias=False)))
 model.none = None
+model.register_module("left_out", None)
 order = []
 returned = model.apply(lambda module: order.append(repr(module).split("(")[0]))
 names = ("", "0", "1.1", "1.1.weight", "1.2", "weights", "0.weights")
@@ -2166,6 +2183,7 @@ check.show(
         ),
         "gradients": gradients(False),
         "gradients with a backward hook": gradients(True),
+        "gradients with a pre-hook that changes the argument": entered(),
         "order of apply": (order, returned is model),
         "submodules": found,
         "zeros": zeros,

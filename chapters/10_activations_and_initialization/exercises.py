@@ -1475,8 +1475,22 @@ nonlinearities = {
     f"clamp at {-at} and {at}": lambda x: x.clamp(-at, at),
     f"leaky ReLU with slope {slope}": lambda x: F.leaky_relu(x, slope),
 }
+inputs = dict.fromkeys(nonlinearities, 0)
+
+
+def counted(name):
+    """The function, and how many numbers it was tried on."""
+
+    def apply(x):
+        inputs[name] += x.numel()
+        return nonlinearities[name](x)
+
+    return apply
+
+
+gains = {name: float(measured_gain(counted(name))) for name in nonlinearities}
 check.show(
-    {name: float(measured_gain(nonlinearity)) for name, nonlinearity in nonlinearities.items()},
+    gains | {"each tried on a million numbers or more": [count >= 1_000_000 for count in inputs.values()]},
     rtol=0.008,
     text="The gain of each function.",
 )
@@ -1604,7 +1618,10 @@ limit = round(float(generator.uniform(0.5, 2)), 2)
 F = mytorch.nn.functional
 
 
-def both(function):
+far = mytorch.tensor([-300.0, -89.0, -20.0, 0.0, 60.0, 300.0])
+
+
+def both(function, x=x):
     """Values and gradients of an activation; or the error."""
     leaf, made = x.clone().requires_grad_(), []
     problem = check.error(lambda: made.append(function(leaf)))
@@ -1637,6 +1654,8 @@ check.show(
         "gelu, tanh": both(lambda x: F.gelu(x, approximate="tanh")),
         "gelu, another": both(lambda x: F.gelu(x, approximate="sigmoid")),
         "silu": both(lambda x: F.silu(x)),
+        "far from 0, in float32": [both(lambda x: F.silu(x), far), both(lambda x: F.gelu(x), far)],
+        "of a number, and of none": [F.silu(far[1]), F.gelu(far[:0]), F.gelu(far[:1], approximate="tanh")],
         "gradients": numbers,
         "limit": limit,
         "clipped": [each.grad for each in leaves],

@@ -449,6 +449,8 @@ for name, stride, padding, dilation in [
     ("plain", (1, 1), (0, 0), (1, 1)),
     ("with strides", (3, 2), (0, 0), (1, 1)),
     ("with padding", (1, 1), (1, 2), (1, 1)),
+    ("with padding above and below", (2, 1), (1, 0), (1, 1)),
+    ("with padding on the sides", (1, 2), (0, 2), (1, 1)),
     ("with all of them", (1, 2), (2, 1), (2, 3)),
 ]:
     windows = convolution.Windows(kernel, stride, padding, dilation)
@@ -1413,6 +1415,11 @@ cases = {
         groups=2,
         dilation=2,
     ),
+    "transposed, a batch of one": both(F.conv_transpose2d, small[:1], weight, groups=2),
+    "transposed, one output channel of one image": both(F.conv_transpose2d, small[0], array(4, 1, 2, 2)),
+    "transposed, channels and output padding": tried(F.conv_transpose2d, images, weight, None, 2, 0, 2),
+    "transposed, stride and channels": tried(F.conv_transpose2d, images, weight, None, 0),
+    "transposed, shape and output padding": tried(F.conv_transpose2d, small[0, 0], weight, None, 2, 0, (1, 2, 3)),
     "transposed, one image": both(F.conv_transpose2d, small[0], weight, groups=2),
     "transposed, too much output padding": tried(F.conv_transpose2d, small, weight, None, 2, 0, 2),
     "transposed, channels": tried(F.conv_transpose2d, images, weight),
@@ -1420,6 +1427,8 @@ cases = {
     "max, all options": both(F.max_pool2d, images - 3, kernel_size=(3, 2), stride=(1, 2), padding=1, dilation=(1, 2)),
     "max of equal numbers": both(F.max_pool2d, ties, kernel_size=2),
     "max of one image": both(F.max_pool2d, images[0], kernel_size=3, stride=stride),
+    "max of a batch of one": both(F.max_pool2d, images[:1], kernel_size=2),
+    "max of small numbers": both(F.max_pool2d, images - 1e30, kernel_size=2, padding=1),
     "max, too much padding": tried(F.max_pool2d, images, 2, 2, 2),
     "mean": both(F.avg_pool2d, images, kernel_size=2),
     "mean, padding": both(F.avg_pool2d, images, kernel_size=(2, 3), stride=stride, padding=1),
@@ -1427,6 +1436,8 @@ cases = {
         mytorch.nn.pooling.bounds(size, count) for size, count in ((high, 2), (wide, 3), (3, 3), (2, 5), (7, 1))
     ],
     "adaptive": both(F.adaptive_avg_pool2d, images, output_size=(2, 3)),
+    "mean of a batch of one": both(F.avg_pool2d, images[:1], kernel_size=(2, 3)),
+    "adaptive, a batch of one": both(F.adaptive_avg_pool2d, images[:1], output_size=(3, 1)),
     "adaptive, one number": both(F.adaptive_avg_pool2d, images[0], output_size=1),
     "adaptive, more than there are": both(F.adaptive_avg_pool2d, ties, output_size=5),
 }

@@ -438,7 +438,7 @@ def takes_over(width: int, heads: int) -> int:
     return n
 
 
-# %% answer="attention_module" wrong="out_proj made after the initial weights"
+# %% answer="attention_module" wrong="out_proj initialized before the other weights"
 def __init__(
     self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, *, batch_first: bool = False
 ) -> None:

@@ -375,7 +375,7 @@ def info_nce(x, y, temperature):
     return F.cross_entropy(s, t)
 
 
-# %% answer="loss_info_nce" wrong="in float32, scores clamped at 300"
+# %% answer="loss_info_nce" wrong="in float32, scores clamped at 300" open=true
 def info_nce(x, y, temperature):
     x = F.normalize(x.float(), dim=1); y = F.normalize(y.float(), dim=1)
     s = (x @ y.T / temperature).clamp(-300, 300)
@@ -443,7 +443,7 @@ def fewest_steps(condition, momentum, limit=400):
     return best
 
 
-# %% answer="optim_measure_momentum" wrong="near for 20 steps and at the end"
+# %% answer="optim_measure_momentum" right="near for 20 steps and at the end, which comes to the same with two curvatures"
 def fewest_steps(condition, momentum, limit=400):
     best = limit
     for lr in RATES:

@@ -565,7 +565,7 @@ def largest_stable_rate(train) -> float:
     return low
 
 
-# %% answer="schedule_measure_limit" right="steps of 1 % from below, more than 500 calls"
+# %% answer="schedule_measure_limit" wrong="steps of 1 % from below: more than a hundred calls"
 def largest_stable_rate(train):
     lr = 2.0**-12
     while (l := train(lr * 1.01))[-1] <= l[0]: lr *= 1.01

@@ -640,7 +640,7 @@ def run(metrics, lowest=None, **options):
         now = [group["lr"] for group in optimizer.param_groups]
         counts = plateau.num_bad_epochs, plateau.cooldown_counter
         found.append([*now, *counts] if plateau.get_last_lr() == now else "the last rates are others")
-    return [*found, plateau.best, plateau.last_epoch]
+    return [*found, float(plateau.best), plateau.last_epoch]
 
 
 def better(a, other, **options):
@@ -1341,7 +1341,8 @@ def resume(checkpoint, make_model, make_optimizer, make_scheduler):
 # losses, the first one from before the first step. A rate is **stable** if the last loss isn't above the first, and is a
 # number.
 #
-# Find by experiment the largest stable rate, to within 1 %. It is somewhere between $2^{-12}$ and $2^{6}$. In the second problem the
+# Find by experiment the largest stable rate, to within 1 %. It is somewhere between $2^{-12}$ and $2^{6}$. Call `train` a
+# hundred times at most. In the second problem the
 # parabola is the same and SGD has momentum; the third is four times as steep. Compare the numbers with $2 / c$,
 # where $c$ is the largest curvature, and with $2 (1 + \mu) / c$. Two more `train` aren't parabolas: one's last loss is `nan`
 # from some rate on, the other's stays what it was.
@@ -1404,7 +1405,7 @@ check.show(
     {
         "2 / c": 2 / curvatures.max(),
         **limits,
-        "at most 500 calls": len(calls) <= 500,
+        "at most a hundred calls for each": len(calls) <= 500,
     },
     rtol=0.02,
     text="The largest stable rates.",

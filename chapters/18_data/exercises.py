@@ -709,7 +709,7 @@ def __next__():
 # %% check="data_prefetch"
 generator = check.rng()
 count, slow = 9, int(generator.integers(0, 3))
-broken = int(generator.integers(4, 7))
+broken = 4  # when its error comes, some tasks have not been asked for
 
 
 class BrokenError(Exception):
@@ -783,6 +783,10 @@ shown = {"slow, broken": [slow, broken]}
 shown["two threads, two batches each"] = patiently(lambda: load(2, 2))
 shown["one thread"] = patiently(lambda: load(1, 3))
 shown["nothing to load"] = patiently(lambda: list(mytorch.utils.data.DataLoader([], num_workers=2)))
+prefetch = mytorch.utils.data.prefetch
+shown["what isn't a list of indices"] = patiently(
+    lambda: list(prefetch.Prefetcher(lambda chosen: chosen, [0, 3, "", 5], 2, 1))
+)
 shown["seven samples, by two"] = patiently(held)
 check.show(shown, text="What each next() gives, and how many tasks had been asked for by then.")
 
@@ -997,6 +1001,10 @@ packed = attend(tokens, positions, mask)
 last = documents[-1]
 alone = attend(torch.tensor([last]), torch.arange(len(last))[None], torch.ones(1, len(last), len(last)).tril().bool())
 exact = pack([[7] * length, [8] * length], length)
+# In both, the third document fits into both rows. It fills the second up, or leaves less room in the first.
+choices = [
+    pack([[number + 1] * size for number, size in enumerate(each)], length)[0] for each in ([5, 6, 2], [6, 5, 2])
+]
 check.show(
     {
         "documents": documents,
@@ -1005,6 +1013,7 @@ check.show(
         "mask": mask.int(),
         "dtypes": [tokens.dtype, positions.dtype, mask.dtype],
         "places that attend to nothing": int((~mask.any(-1)).sum()),
+        "5, 6 and 2 tokens, then 6, 5 and 2": choices,
         "rows filled exactly": [exact[0], exact[1], exact[2].sum((1, 2))],
         "one short document": [each.int() for each in pack([[5]], 3)],
         "attention in the packed rows": packed,
@@ -1384,12 +1393,26 @@ def measure(epoch) -> tuple[float, float, int, float]:
 
 
 # %% check="data_measure_workers"
+
+
+def patient(step):
+    """A machine that each further worker makes a little faster."""
+
+    def epoch(workers, reuse=False):
+        if reuse or workers == 0:
+            return 4 * step + 200 * step if reuse else 200 * 5 * step
+        return 200 * step * (1 + 0.1 / workers)
+
+    return epoch
+
+
 generator = check.rng()
 load, step = float(generator.uniform(25, 45)), float(generator.uniform(6, 12))
 machines = {
     "fast disk": machine(load, step),
     "slow disk": machine(load, step, lanes=2),
     "slow steps": machine(step, load),
+    "a little faster with each worker": patient(step),
     "slow start": machine(load, step, startup=float(generator.uniform(100, 200))),
 }
 shown = {}

@@ -281,8 +281,11 @@ for name, chosen in {"all four": batches, "then the first": batches[:1]}.items()
     events.clear()
     mean = trainer.accumulate(iter(chosen))
     shown[f"{name}: loss"], shown[f"{name}: its type"] = float(mean), type(mean).__name__
-    shown[f"{name}: gradient"] = trainer.model.layer.weight.grad
+    shown[f"{name}: gradient"] = trainer.model.layer.weight.grad.clone()
     shown[f"{name}: order"] = list(events)
+tight = a_trainer(1e-3)
+tight.accumulate(batches)
+shown["gradient before it is clipped"] = tight.model.layer.weight.grad
 shown["unused layer"] = trainer.model.unused.weight.grad
 short, calls = a_trainer(0.5, noted=True), []
 short.accumulate = lambda given: calls.append(len(list(given))) or mytorch.Trainer.accumulate(short, batches)
@@ -564,6 +567,12 @@ for begun in (0, 2):
     alone.seen = begun
     seen.clear()
     left = [len(each) for each in alone.rest_of_epoch()]
+    again = alone.began
+    left_again = [len(each) for each in alone.rest_of_epoch()] if begun else []
+    shown[f"{begun} seen: the epoch's beginning is the same, and so are its batches"] = (
+        mytorch.equal(again, alone.began),
+        left_again,
+    )
     shown[f"{begun} seen: batches left, items"] = left, list(seen)
     shown[f"{begun} seen: next number"] = mytorch.rand(1)
 check.show(shown, rtol=1e-4, atol=2e-3, text="A run in one go, and runs that stopped after 1, 2 and 5 steps.")

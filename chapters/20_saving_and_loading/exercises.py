@@ -168,6 +168,7 @@ ordered = OrderedDict([(words[1], 1), (words[2], [2])])
 described = OrderedDict(a=1)
 described._metadata = {"version": numbers[3]}
 shared = numbers[:2]
+one_entry, two_entries = {letter: numbers[0]}, {1: numbers[1], 2: numbers[2]}
 values = {
     "numbers": numbers,
     "numbers and words": outcome(pickle.dumps([*numbers, 0.5, True, False, None, *words], 2)),
@@ -179,6 +180,10 @@ values = {
     "the same list twice": outcome(
         pickle.dumps([shared, (shared, 1), shared], 2),
         lambda found: repr([found, found[0] is found[1][0], found[0] is found[2]]),
+    ),
+    "the same dicts twice": outcome(
+        pickle.dumps([one_entry, two_entries, one_entry, two_entries], 2),
+        lambda found: repr([found, found[0] is found[2], found[1] is found[3]]),
     ),
     "a list noted when empty, then filled": outcome(b"\x80\x02](]q\x07K\x05ah\x07h\x07e."),
     "300 words": outcome(pickle.dumps([str(each) for each in range(300)] * 2, 2), lambda found: repr(found[298:302])),
@@ -728,6 +733,7 @@ mytorch.pickling.unpickle(
 )
 values = {
     "size": size,
+    "the order of the records": list(mytorch.serialization.records_of([x, x[1], mytorch.ones(2)])),
     "records of views": listing([x, x[1], [x.t()], {"again": x}]),
     "records of equal tensors": listing([x, x.clone(), mytorch.ones(3), mytorch.ones(3)]),
     "records of types": listing([mytorch.ones(3).to(kind) for kind in kinds]),
@@ -973,6 +979,15 @@ mytorch.safetensors.save_file(tensors, path)
 whole = parsed(path.read_bytes())
 mytorch.safetensors.save_file({"w": w[:, 1:]}, path, {"format": "pt"})
 part_of_w = parsed(path.read_bytes())
+mytorch.safetensors.save_file({"größe": w, "ä": w.clone()}, path, {"möglich": "ß"})
+with_umlauts = parsed(path.read_bytes())
+mytorch.cuda.simulate(2)
+gpu_error = check.error(mytorch.safetensors.save_file, {"w": w.to("cuda:1")}, path)
+from_gpu, to_gpu = parsed(path.read_bytes()), []
+load_error = check.error(lambda: to_gpu.extend(mytorch.safetensors.load_file(path, "cuda:1").values()))
+to_gpu = load_error or [[str(each.device), each.tolist()] for each in to_gpu]
+mytorch.cuda.State.gpus = None
+mytorch.safetensors.save_file({"w": w[:, 1:]}, path, {"format": "pt"})
 error = check.error(mytorch.safetensors.save_file, {"a": w, "b": w[1]}, path)
 kept = parsed(path.read_bytes()) == part_of_w
 other_name = Path(folder.name) / "same file"  # a file that is replaced goes on under its other name
@@ -994,6 +1009,9 @@ check.show(
         "w": w,
         "saved": whole,
         "a slice, with metadata": part_of_w,
+        "names that aren't ASCII": with_umlauts,
+        "from a GPU": gpu_error or from_gpu,
+        "to a GPU": to_gpu,
         "views of one storage": str(error),
         "the file is as it was": kept,
         "saved again: a new file, and the old one as it was": [

@@ -358,6 +358,10 @@ shown |= {
     "flatten": outcome(lambda x: (x * scale).flatten(1).exp()),
     "two views": outcome(lambda x: x.reshape(len(x) * inputs, 4).tanh().reshape(len(x), inputs * 4)),
     "two results": outcome(lambda x: (x.flatten(1), x.exp())),
+    "a view of one size": outcome(lambda x: x.sum(0).reshape(4, inputs).tanh()),
+    "a view of one size, then one of the batch's": outcome(
+        lambda x: x.flatten(1) * x.sum(0).reshape(4 * inputs).reshape(1, inputs * 4)
+    ),
     "no view": outcome(lambda x: (x + 1) * x),
     "divides by the batch size": outcome(lambda x: x / len(x)),
     "a constant of the batch's shape": outcome(lambda x: x + mytorch.ones(len(x), 1, 1)),
@@ -800,6 +804,9 @@ shown |= {
     "one node": runtime.run_onnx(model([node("Relu", ["x"], "z", {})], {}, ["x"], ["z"]), x),
     "weights and an attribute": runtime.run_onnx(model([layer], {"w": weight, "b": bias}, ["x"], ["z"]), x),
     "two inputs": runtime.run_onnx(model([node("Sub", ["y", "x"], "z", {})], {}, ["x", "y"], ["z"]), x, y),
+    "two inputs, in the model's order": runtime.run_onnx(
+        model([node("Sub", ["a", "x"], "z", {})], {}, ["x", "a"], ["z"]), x, y
+    ),
     "two outputs": runtime.run_onnx(
         model([node("Exp", ["x"], "e", {}), node("Neg", ["e"], "n", {})], {}, ["x"], ["n", "e"]), x
     ),

@@ -7,7 +7,7 @@
 prediction = ["GPT", "LeNet", "resume", "four ranks", "LeNet, GPT, four ranks"]
 
 
-# %% answer="capstone_predict_fallen" right="small letters, no spaces"
+# %% answer="capstone_predict_fallen" right="small letters, no spaces" open=true
 prediction = ["gpt", "lenet", "resume", "four ranks", "LeNet,GPT,four ranks"]
 
 

@@ -44,7 +44,7 @@ def apply_rotary(x: Tensor, positions: Tensor, theta: float = 10000.0) -> Tensor
     return x * cos - rotate_half(x) * sin
 
 
-# %% answer="llama_gqa" right="repeat_interleave"
+# %% answer="llama_gqa" right="repeat_interleave" open=true
 def repeat_kv(x: Tensor, times: int) -> Tensor:
     return x.repeat_interleave(times, 1)
 
@@ -227,7 +227,7 @@ def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = No
     return p
 
 
-# %% answer="llama_sampler" right="zeros_like without its import"
+# %% answer="llama_sampler" right="zeros_like without its import" open=true
 def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = None, top_p: float = 1) -> Tensor:
     if temperature == 0:
         p = zeros_like(logits)

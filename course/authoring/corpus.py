@@ -10,7 +10,7 @@ from course.authoring.parts import PartError, held, short
 from course.authoring.source import Cell, Exercise, Source, core_names, read_cells
 
 FILE = "answers.py"
-_KEYS = {"answer", "wrong", "right", "spoils"}
+_KEYS = {"answer", "wrong", "right", "spoils", "open"}
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Answer:
     """A whole solution cell. `says` names the misconception of a wrong answer, or the unusual form of a right one.
 
     `spoils` are the parts that must lose their points, by their short names; if it names none, any loss will do.
+    One that `is_open` is known to be misjudged, until its exercise's check is changed.
     """
 
     exercise: str
@@ -25,6 +26,7 @@ class Answer:
     says: str
     text: str
     spoils: tuple[str, ...]
+    is_open: bool
     path: Path
     line: int
 
@@ -68,7 +70,11 @@ def _answer(cell: Cell, exercises: dict[str, Exercise]) -> Answer:
     cell.expect(not spoils or "wrong" in about, "only a wrong answer spoils parts")
     shared = {short(part) for share in exercises[name].kind.shares for part in share.parts}
     cell.expect({*spoils} <= shared, f"spoils= names parts with points of their own: {' '.join(sorted(shared))}")
-    return Answer(name, "right" in about, says, text, spoils, cell.path, cell.line)
+    cell.expect(
+        about.get("open", True) is True,
+        "an answer that is known to be misjudged has open=true, others have no such word",
+    )
+    return Answer(name, "right" in about, says, text, spoils, "open" in about, cell.path, cell.line)
 
 
 def _completed(answer: Answer, cell: Cell, exercise: Exercise, source: Source, reference: Path) -> Answer:

@@ -52,7 +52,7 @@ def chosen(course: Course, names: Iterable[str]) -> dict[Path, set[str]]:
 
 @dataclass(frozen=True)
 class Misjudged:
-    """An answer that is wrong and lost no points, or is right and lost some."""
+    """An answer that is wrong and lost no points, or is right and lost some; or the other way round, if it is open."""
 
     answer: Answer
     item: Item
@@ -61,6 +61,8 @@ class Misjudged:
         answer, item = self.answer, self.item
         what = "right, but refused" if answer.is_right else "wrong, but scores"
         told = f"\n    {item.message}" if answer.is_right else ""
+        if answer.is_open:
+            what, told = "judged as it should be: it is not open any more", ""
         return (
             f"{answer.path.parent.name}/{answer.path.name}:{answer.line}: {answer.exercise}: "
             f"{what} ({item.points} of {item.max_points}): {answer.says}{told}"
@@ -93,7 +95,9 @@ def misjudged(course: Course, names: Iterable[str], seed: int, jobs: int = 1) ->
         with tried(source, course, seed, _LIMITS, jobs) as trial:
             items = trial.score([(answer.exercise, answer.text) for answer in answers])
         wrong = [
-            Misjudged(answer, item) for answer, item in zip(answers, items, strict=True) if not _is_judged(answer, item)
+            Misjudged(answer, item)
+            for answer, item in zip(answers, items, strict=True)
+            if _is_judged(answer, item) == answer.is_open
         ]
         yield Found(source.chapter, len(answers), wrong)
 

@@ -58,6 +58,7 @@ def rows(self):
         ('# %% answer="measure_offset" wrong="a"\ndef first(): ...', "an answer to 'measure_offset' defines last"),
         ('# %% answer="measure_offset" wrong="a"\ndef last(:', "line 1 of the cell: "),
         ('# %% answer="core_tensor" wrong="a" spoils="row"\ndef rows(self): ...', "spoils= names parts with points"),
+        (LAST.format(says='wrong="a" open="b"', value=0), "known to be misjudged has open=true"),
         ('# %% answer="core_tensor" right="a" spoils="rows"\ndef rows(self): ...', "only a wrong answer spoils parts"),
     ],
 )
@@ -104,6 +105,18 @@ def test_a_wrong_answer_that_loses_the_points_of_another_part_alone_scores(own_c
     text = ANSWERS.split("\n\n")[1].replace('spoils="rows"', 'spoils="describe"')
     (own_core_course.chapters / "06_core" / "answers.py").write_text(text)
     assert "core_tensor: wrong, but scores (1 of 2): counts from one" in run(own_core_course, "answers").stdout
+
+
+def test_an_open_answer_is_listed_once_it_is_judged_as_it_should_be(own_core_course: Course) -> None:
+    text = ANSWERS.replace('"as a string"', '"as a string" open=true').replace(
+        '="counts from one"', '="off by 1" open=true'
+    )
+    (own_core_course.chapters / "06_core" / "answers.py").write_text(
+        text.partition('# %% answer="core_tensor" right')[0]
+    )
+    said = run(own_core_course, "answers", "06", "--seed", "3")
+    assert "06_core/answers.py:4: core_tensor: judged as it should be: it is not open any more" in said.stdout
+    assert said.stdout.endswith("1 of 2 answers misjudged (seed 3)\n"), said.output
 
 
 def test_answers_to_one_exercise_alone(own_core_course: Course) -> None:
