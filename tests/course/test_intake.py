@@ -167,9 +167,9 @@ def test_a_reader_that_is_taken_over_says_nothing_that_counts(
     text = (CODE / "course" / "grading" / "reading.py").read_text()
     begin = '    """Read a file, in a fork of the reader\'s process."""\n'
     assert text.count(begin) == 1
-    broken = text.replace(begin, f"{begin}    if b'EVIL' in content:\n        {evil}\n").replace(
-        '"CPU": 20', '"CPU": 1'
-    )
+    ours = f"OURS = {{'chapter': {CHAPTER!r}, 'solutions': {{}}, 'answered': []}}"
+    broken = text.replace(begin, f"{begin}    if b'EVIL' in content:\n        {ours}\n        {evil}\n")
+    broken = broken.replace('"CPU": 20', '"CPU": 1')
     copy = served.shutil.copy
 
     def copied(path: Any, target: Any) -> None:
