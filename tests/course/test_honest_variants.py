@@ -102,7 +102,7 @@ AROUND = {
     "is_an_instance": "class Mine:\n    def __init__(self, f):\n        self.f = f\n"
     "    def __call__(self, *all, **named):\n        return self.f(*all, **named)\nNAME = Mine(NAME)",
     "is_an_instance_with_a_large_table": "class Mine:\n    def __init__(self, f):\n"
-    "        self.known = {f'word{i}': i for i in range(12_000)}\n        self.f = f\n"
+    "        self.f = f\n        self.known = {f'word{i}': i for i in range(12_000)}\n"
     "    def __call__(self, *all, **named):\n        return self.f(*all, **named)\nNAME = Mine(NAME)",
     "is_a_method": "class Mine:\n    @staticmethod\n    def run(*all, **named):\n        return mine(*all, **named)\n"
     "mine, NAME = NAME, Mine().run",
