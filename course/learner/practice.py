@@ -165,7 +165,7 @@ def next_hint(course: Course, name: str) -> str:
     given = hints_given(course)
     count = given.get(name, 0)
     if count >= len(exercise.hints):
-        return "\n".join(["That was the last hint. All of them:", *exercise.hints])
+        return "\n\n".join(["That was the last hint. All of them:", *exercise.hints])
     _note(course, "hints", {name: count + 1})
     return f"Hint {count + 1} of {len(exercise.hints)}: {exercise.hints[count]}"
 

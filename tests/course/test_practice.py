@@ -152,7 +152,7 @@ def test_hints_come_one_at_a_time(own_course: Course) -> None:
         assert command(own_course, "hint", "running_mean") == (0, f"Hint {number} of 3: {hint}\n")
     assert command(own_course, "hint", "running_mean") == (
         0,
-        "\n".join(["That was the last hint. All of them:", *hints, ""]),
+        "\n\n".join(["That was the last hint. All of them:", *hints]) + "\n",
     )
     assert practice.hints_given(own_course) == {"running_mean": 3}
     code, output = command(own_course, "hint", "nothing")

@@ -86,7 +86,7 @@
     close.addEventListener("click", () => box.remove());
     const body = document.createElement("div");
     body.className = "jp-RenderedHTMLCommon";
-    body.innerHTML = sanitizer.sanitize(await markdownParser.render(text.replace(/\n/g, "\n\n")));
+    body.innerHTML = sanitizer.sanitize(await markdownParser.render(text));
     box.append(title, close, body);
     task.node.append(box);
     latexTypesetter?.typeset(body);
