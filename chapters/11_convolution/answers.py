@@ -150,7 +150,7 @@ def convolve_back(grad, weight, windows, groups, size):
     return col2im(columns.reshape(n, groups * depth, length), windows, size)
 
 
-# %% answer="conv_field" right="gradient of a chain of ones"
+# %% answer="conv_field" right="gradient of a chain of ones" open=true
 def field(layers, size, place):
     x = torch.ones(1, 1, size, dtype=torch.float64, requires_grad=True)
     h = x
