@@ -43,6 +43,8 @@ class Kind:
     """How many an author writes at least."""
     interview: ClassVar[str] = ""
     """The round of the mock interview that asks all exercises of this kind; empty if none does."""
+    is_code: ClassVar[bool] = True
+    """Whether code is asked for: a change to the reference may then be a mistake that a check overlooks."""
     closed: ClassVar[bool] = True
     """Whether an answer can reach only what the reference needs (`course.grading.reach`)."""
 
@@ -140,6 +142,7 @@ class Predict(Kind):
 
     name = "predict"
     interview = "predict"
+    is_code = False
     closed = False  # the values are the answer, however they were found
 
 

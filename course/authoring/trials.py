@@ -139,7 +139,7 @@ def survivors(course: Course, names: Iterable[str], seed: int, jobs: int = 1) ->
         tasks = [
             (exercise.name, mutant)
             for exercise in source.exercises
-            if exercise.name in exercises and exercise.kind.name != "predict" and exercise.solution
+            if exercise.name in exercises and exercise.kind.is_code and exercise.solution
             for mutant in mutants(exercise.solution.text)
             if (exercise.name, mutant.was, mutant.becomes) not in known
         ]
