@@ -180,7 +180,7 @@ print("rates that differ:", np.sum(np.array(by_hand) != rates_of(line, 224, myto
 print(f"losses {mine[0]:.1f} to {mine[-1]:.1f}; minitorch's differ by {max(np.abs(np.subtract(mine, theirs))):.3f}")
 
 # %% [markdown] tags=["short"]
-# ## `optimizer.step()` before `scheduler.step()`
+# ## `optimizer.step` before `scheduler.step`
 # Swap the two calls in the loop, and print the rate that each update uses:
 
 # %% tags=["proof-order"]
