@@ -79,7 +79,7 @@ def description() -> str:
         totals = "" if cgroup.available() else "; no control groups: memory is limited for each process alone"
         return f"sandboxed with bubblewrap{totals}"
     if has_landlock():
-        return f"Landlock{' and seccomp' if seccomp.available() else ''}, limits and timeouts: trusted submissions only"
+        return f"Landlock{' and seccomp' if seccomp.available() else ''}: trusted submissions only"
     return "resource limits and timeouts only: trusted submissions only"
 
 

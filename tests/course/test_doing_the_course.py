@@ -54,7 +54,7 @@ def worked(own_course: Course, path: Path, submission: Callable[..., Any]) -> An
     notebook.metadata.language_info = {"name": "python", "version": "3.11.7"}
     nbformat.write(notebook, path)
     own_course.mine.mkdir()
-    practice.solution_path(own_course, "contiguous_strides").write_text("syntax error, of course")
+    practice.solution_path(own_course, "contiguous_strides").write_text("contiguous_strides = 'not an answer'")
     (own_course.exercises / "Untitled.ipynb").write_text("{}")
     return notebook
 

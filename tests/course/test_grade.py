@@ -217,7 +217,8 @@ def test_moved_missing_split_and_unknown_cells(result: Callable[[str], Result]) 
     assert statuses(result("cells_moved")) == ["passed", "passed", "passed", "missing"]
     assert messages(result("cells_moved"))[3] == "the solution cell is not in the notebook"
     assert result("cells_moved").reason == (
-        "contiguous_strides: 2 cells, joined in order; 1 code cell that the learner added not run"
+        "contiguous_strides: 2 cells, joined in order but for 1 earlier draft; "
+        "1 code cell that the learner added not run"
     )
 
 

@@ -52,5 +52,5 @@ def test_a_lesson_says_its_minutes_and_has_a_short_path(path: Path) -> None:
         r"^The lesson takes about (\d+) minutes.* Read for (\d+) minutes: ", notebook.cells[0].source, re.M
     )
     assert said, "no cell has the tag `short`"
-    assert 30 <= int(said[1]) <= 65
+    assert 30 <= int(said[1]) <= 70
     assert 15 <= int(said[2]) <= 30
