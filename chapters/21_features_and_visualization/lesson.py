@@ -209,7 +209,7 @@ for part in parts:
     found = [f"{each.__name__} {min(kept[part, each]):.1f} to {max(kept[part, each]):.1f}" for each in methods]
     print(f"random from {part} up: ", ",  ".join(found))
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # The edges don't react at all. Saliency still correlates at 0.5 when most layers are random. Grad-CAM keeps less of its map in
 # each of the runs, but look at its spread: after the head alone it is between 0.2 and 0.7, so a test with one seed could tell you either.
 #
