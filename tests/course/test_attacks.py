@@ -161,10 +161,6 @@ def no_sandbox(patch: pytest.MonkeyPatch) -> None:
     edit(patch, "sandbox/inside.py", "and seccomp.available()", "and False")
 
 
-def no_namespaces(patch: pytest.MonkeyPatch) -> None:
-    edit(patch, "sandbox/inside.py", "namespaces.enter(bytes_each)", "pass")
-
-
 def no_salt(patch: pytest.MonkeyPatch) -> None:
     edit(patch, "check.py", "secret, str(seed()), reveal", "secret, str(PRACTICE_SEED), reveal")
 
@@ -192,7 +188,6 @@ OFF: dict[Off, list[str]] = {
     keep_the_part_and_drop_the_guard_and_the_count: BENDS,
     no_sandbox: READS,
     keep_the_part_of_mytorch: ["takes_the_part_of_what_was_given", "takes_the_part_of_the_finders"],
-    no_namespaces: ["finds_what_another_exercise_left_in_a_file", "finds_what_another_exercise_left_of_a_process"],
     no_salt: ["forges_the_digest_of_the_notebook"],
 }
 """What succeeds without a defence. All but one defence are off in `ALONE`, and the one holds."""
