@@ -15,6 +15,7 @@ from typing import Any
 
 from course.sandbox import confine
 
+_ANSWERED = 70  # an exit code that nothing has by itself
 Answer = Callable[[Any, bytes], Any]
 """Answers a request, from what the grader says about it and what the learner wrote, with what JSON has room for."""
 
@@ -44,13 +45,13 @@ def serve(prepare: Callable[[Any], Answer], limits: dict[str, int]) -> None:
                 os.close(0)  # the next requests are not for this process
                 confine.limit(limits)
                 _say(answers, request["token"], answer(request["about"], content))
-                os._exit(0)
-            os._exit(1)
+                os._exit(_ANSWERED)
+            os._exit(0)
         _, status = os.waitpid(child, 0)
         if request["alone"]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)  # all processes but this one and the namespace's first
-        if status:
+        if os.waitstatus_to_exitcode(status) != _ANSWERED:
             _say(answers, request["token"], None)
 
 
