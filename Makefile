@@ -4,7 +4,7 @@
 #   make test TORCH=no                          without PyTorch: what compares with it is skipped
 #   make test TORCH_INDEX=URL                   PyTorch from another index, such as one of CPU builds
 #   make test TURN=7                            the notebooks run once, but as `make kernels` does, the seventh in turn;
-#                                               tests/course/test_draws.py runs the exercises of the seventh turn
+#                                               and of the longest tests of exercises a part (tests/course/turn.py)
 #   make browser TURN=7                         a sixth of the notebooks in a browser, the seventh sixth in turn
 #   make kernels ONLY=2                         one of the six runs: 1 Prescott, 2 Haswell, 3 SkylakeX with 1 thread,
 #                                               4, 5 and 6 the same with 2 threads
@@ -60,7 +60,7 @@ test: export OMP_NUM_THREADS := 1
 test: export OPENBLAS_NUM_THREADS := 1
 test: export MKL_NUM_THREADS := 1
 test: export VECLIB_MAXIMUM_THREADS := 1
-test: export MINITORCH_DRAWS_TURN := $(TURN)
+test: export MINITORCH_TURN := $(TURN)
 test: setup ## everything that must pass, the fast things first
 ifneq ($(TORCH),no)
 	$(BIN)/python tests/install_torch.py $(TORCH) $(TORCH_INDEX)
@@ -78,7 +78,7 @@ endif
 kernels: setup ## the notebooks with kernels of OpenBLAS: Prescott, Haswell, SkylakeX (ONLY=1 to 3), with 2 threads (4 to 6)
 	$(RUN) course.authoring.kernels --workers $(WORKERS) $(ONLY)
 
-browser: export MINITORCH_BROWSER_TURN := $(TURN)
+browser: export MINITORCH_TURN := $(TURN)
 browser: setup ## every notebook in a browser (TURN=7: a sixth of them); MINITORCH_SCREENSHOTS=FOLDER keeps what it showed
 	$(RUN) pytest tests/course/every_notebook.py
 

@@ -80,7 +80,10 @@ def _runs(course: Course, notebook: NotebookNode) -> dict[str, list[Any] | str]:
     """The values that the check of each exercise shows and the numbers that it draws, by seed; or why it shows none."""
     solutions = {exercise_of(cell): cell.source for cell in notebook.cells if role(cell) == "solution"}
     nothing = {name: Draw(SEEDS[0], {}) for name in tasks(notebook)}
-    with tempfile.TemporaryDirectory(prefix="course-") as folder, Pool(Limits(), threading.Event(), size=4) as pool:
+    with (
+        tempfile.TemporaryDirectory(prefix="course-") as folder,
+        Pool(Limits(), threading.Event(), 4, is_trusted=True) as pool,
+    ):
         kits = Kits(Path(folder) / "kits", course, notebook)
         reference = Reference(notebook, kits, SEEDS[0], explain=False, draws=nothing)
         made = [reference.task(name, solutions[name]) for name in nothing]

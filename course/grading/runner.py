@@ -234,7 +234,9 @@ class Started:
 
 
 @contextmanager
-def started(task: Task, limits: Limits, stop: threading.Event, is_trusted: bool = False) -> Iterator[Started]:
+def started(
+    task: Task, limits: Limits, stop: threading.Event, is_trusted: bool = False, nests: bool = True
+) -> Iterator[Started]:
     """A new sandbox with the packages and the setup of a task.
 
     Args:
@@ -242,12 +244,13 @@ def started(task: Task, limits: Limits, stop: threading.Event, is_trusted: bool 
         limits: what it may use.
         stop: set, it ends what runs.
         is_trusted: it will run the course's own answers, and nothing else.
+        nests: let it set each run apart, where this machine can.
 
     Raises:
         SandboxError: it could not be started, or the setup raised.
     """
     variables = {SEED_VARIABLE: str(task.seed), VARIABLE: ""}
-    with outside.process("course.sandbox.inside", task.packages, variables, limits, nests=True) as process:
+    with outside.process("course.sandbox.inside", task.packages, variables, limits, nests) as process:
         runs = "apart" if process.nests else "forked" if is_trusted and outside.can_fork() else "once"
         running = Started(process, runs, stop)
         first = {

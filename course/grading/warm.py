@@ -35,7 +35,9 @@ class _Waiting:
 class Pool:
     """Started sandboxes of one grade, ready for the next run. Close it to end them."""
 
-    def __init__(self, limits: Limits, stop: threading.Event, size: int, jobs: int = 1) -> None:
+    def __init__(
+        self, limits: Limits, stop: threading.Event, size: int, jobs: int = 1, is_trusted: bool = False
+    ) -> None:
         """
         Args:
             limits: what one submission may use.
@@ -43,7 +45,9 @@ class Pool:
             size: how many wait at most; then the one that has waited longest is ended.
             jobs: how many submissions are graded at a time. Exercises that need different packages run side by side,
                 as long as a core is free.
+            is_trusted: all answers are the course's own, so that no run needs to be set apart from another.
         """
+        self.is_trusted = is_trusted
         self.limits, self.stop, self.size = limits, stop, size
         # A sandbox ends with the thread that started it, so these live as long as the pool.
         self._threads = ThreadPoolExecutor(max(jobs, os.cpu_count() or 1))
@@ -76,7 +80,7 @@ class Pool:
 
         def some(group: list[Task]) -> dict[str, Outcome]:
             with self._comparer() as comparer:
-                start = functools.partial(self._taken, is_trusted=False)
+                start = functools.partial(self._taken, is_trusted=self.is_trusted)
                 return runner.run(group, start, seconds, deadline, comparer.hear, expected)
 
         return self._side_by_side(tasks, some)
@@ -146,7 +150,7 @@ class Pool:
 
     def _start(self, task: Task, is_trusted: bool) -> _Waiting:
         with ExitStack() as stack:
-            process = stack.enter_context(runner.started(task, self.limits, self.stop, is_trusted))
+            process = stack.enter_context(runner.started(task, self.limits, self.stop, is_trusted, not self.is_trusted))
             return _Waiting(process, stack.pop_all())
 
     def _trim(self, size: int) -> None:

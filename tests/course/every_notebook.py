@@ -7,7 +7,6 @@ MINITORCH_SCREENSHOTS names keeps a picture of each in the light and in the dark
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,18 +26,13 @@ from tests.course.in_browser import (
     type_into,
     wait_until_idle,
 )
+from tests.course.turn import in_turn, this_turn
 
 __all__ = ["lab", "page"]  # fixtures
 pytestmark = pytest.mark.needs("browser")
 
 SIXTH = 6
 TALLEST = 16_000  # pixels that Chromium draws of one page
-
-
-def in_turn(names: list[str]) -> list[str]:
-    """Those of this turn; all of them where no turn is named. After six turns each had its own."""
-    turn = os.environ.get("MINITORCH_BROWSER_TURN", "")
-    return [name for place, name in enumerate(names) if not turn or place % SIXTH == int(turn) % SIXTH]
 
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -94,7 +88,7 @@ def move(page: Any, slider: Any) -> None:
     assert readout.inner_text() != shown
 
 
-@pytest.mark.parametrize("chapter", in_turn(CHAPTERS))
+@pytest.mark.parametrize("chapter", in_turn(CHAPTERS, SIXTH, this_turn()))
 def test_a_lesson(page: Any, lab: tuple[str, Path], chapter: str) -> None:
     built = nbformat.read(ROOT / "notebooks" / f"{chapter}.ipynb", as_version=4)
     code = [cell for cell in built.cells if cell.cell_type == "code"]
@@ -113,7 +107,7 @@ def test_a_lesson(page: Any, lab: tuple[str, Path], chapter: str) -> None:
     photograph(page, f"lesson-{chapter}")
 
 
-@pytest.mark.parametrize("chapter", in_turn(CHAPTERS))
+@pytest.mark.parametrize("chapter", in_turn(CHAPTERS, SIXTH, this_turn()))
 def test_an_exercise(page: Any, lab: tuple[str, Path], chapter: str) -> None:
     """The first one: its symptom is a value, or a function."""
     path = ROOT / "exercises" / ".pristine" / f"{chapter}.ipynb"

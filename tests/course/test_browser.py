@@ -11,7 +11,6 @@ import pytest
 from jupyterlab.commands import get_app_dir
 from jupyterlab_server.settings_utils import _get_overrides
 
-from tests.course.every_notebook import in_turn
 from tests.course.in_browser import ROOT, lab, open_notebook, page, run_all, screenshot, type_into, wait_until_idle
 
 __all__ = ["lab", "page"]  # fixtures
@@ -159,18 +158,6 @@ def test_lab_shows_no_news() -> None:
     schemas = Path(get_app_dir()) / "schemas" / "@jupyterlab" / "apputils-extension"
     schema = json.loads((schemas / "notification.json").read_text(encoding="utf-8"))["properties"]["fetchNews"]
     assert schema["default"] == "none" and "false" in str(schema["oneOf"])
-
-
-def test_six_turns_see_every_notebook_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [str(number) for number in range(20)]
-    monkeypatch.delenv("MINITORCH_BROWSER_TURN", raising=False)
-    assert in_turn(names) == names
-    seen = []
-    for turn in range(100, 106):  # six commits after each other
-        monkeypatch.setenv("MINITORCH_BROWSER_TURN", str(turn))
-        seen.append(in_turn(names))
-    assert sorted(name for each in seen for name in each) == sorted(names)
-    assert {len(each) for each in seen} == {3, 4}
 
 
 def test_a_box_for_long_values_has_room_for_one_line(page: Any, lab: tuple[str, Path]) -> None:

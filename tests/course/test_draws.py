@@ -4,7 +4,6 @@ Each turn runs a sixteenth of the exercises, on seeds that no turn before it had
 many seeds: `python -m course.authoring.draws`.
 """
 
-import os
 import re
 from pathlib import Path
 
@@ -13,8 +12,9 @@ import pytest
 
 from course.authoring.draws import exercises, faults
 from course.files import CODE, Course
+from tests.course.turn import in_turn, this_turn
 
-TURN = int(os.environ.get("MINITORCH_DRAWS_TURN") or 0)
+TURN = this_turn() or 0
 SIXTEENTH, SEEDS = 16, 4
 CHECK = re.compile(r'^# %% check="(\w+)"', re.MULTILINE)
 EVERY = [
@@ -65,11 +65,7 @@ def larger(a, b):
 
 @pytest.mark.parametrize(
     ("path", "name"),
-    [
-        pytest.param(path, name, id=name)
-        for place, (path, name) in enumerate(EVERY)
-        if place % SIXTEENTH == TURN % SIXTEENTH
-    ],
+    [pytest.param(path, name, id=name) for path, name in in_turn(EVERY, SIXTEENTH, TURN)],
 )
 def test_no_draw_lets_a_mistake_pass_or_the_reference_fail(path: Path, name: str) -> None:
     chosen = [name for each in exercises(path) if each == name]
