@@ -240,11 +240,8 @@ def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None
     """Check the notebooks PATHS, or the chapters' in folders, on the practice inputs, cell by cell, in a new kernel."""
     from rich.console import Console
 
-    from course.authoring.withheld import waits
-    from course.check import PRACTICE_SEED
     from course.grading.find import of_chapters
-    from course.grading.grade import keep_passed, practise
-    from course.grading.report import Report
+    from course.grading.grade import is_open, keep_passed, practise
     from course.reports.table import print_practice, print_report
 
     found, others = of_chapters(course, paths)
@@ -252,14 +249,14 @@ def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None
         click.echo(f"{path}: not checked, since it is not called like a chapter")
     if not found:
         raise click.ClickException(f"no chapter's notebook in {', '.join(map(str, paths))}")
-    report = Report(PRACTICE_SEED, [result for path in found for result in practise(path, course).submissions])
+    report = practise(found, course)
     keep_passed(report, course)
     (print_practice if any(path.is_dir() for path in paths) else print_report)(report, Console())
     wrong = [
         item
         for result in report.submissions
         for item in result.items
-        if not (item.status == "passed" or (allow_unsolved and (item.status == "skipped" or waits(item.message))))
+        if not (item.status == "passed" or (allow_unsolved and is_open(item)))
     ]
     sys.exit(bool(wrong) or any(result.status != "graded" for result in report.submissions))
 

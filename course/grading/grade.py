@@ -6,16 +6,18 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
+from course.authoring import withheld
 from course.check import PRACTICE_SEED
 from course.files import Course
 from course.grading.find import notebooks
 from course.grading.intake import Read, Reader, of_assignment
 from course.grading.reference import Reference, ReferenceFailedError
 from course.grading.references import References
-from course.grading.report import Report, Result
+from course.grading.report import Item, Report, Result
 from course.grading.run import Run
 from course.grading.submission import Submission
 from course.grading.warm import Pool
@@ -85,15 +87,52 @@ def grade(
         return with_held(_run_all(given, references, jobs, limits, threading.Event(), keep_all))
 
 
-def practise(path: Path, course: Course, limits: Limits | None = None) -> Report:
-    """Check one notebook against the outputs that were stored for the practice seed; needs no solutions."""
-    pristine = {path.stem: path for path in sorted(course.pristine.glob("*.ipynb"))}
-    with Reader(pristine, apart=False) as reader:
-        result, submission = reader.read(path)[0]
-    with tempfile.TemporaryDirectory(prefix="course-") as folder:
-        references = References(pristine, course, Path(folder), PRACTICE_SEED, are_stored=True)
-        results = _run_all([(result, submission)], references, 1, limits or Limits(), threading.Event())
-        return Report(PRACTICE_SEED, results)
+class Practice:
+    """Checks answers against the outputs that were stored for the practice seed; needs no solutions. Close it."""
+
+    def __init__(self, course: Course, limits: Limits | None = None) -> None:
+        self.course, self._stop, self._end = course, threading.Event(), ExitStack()
+        pristine = {path.stem: path for path in sorted(course.pristine.glob("*.ipynb"))}
+        folder = Path(self._end.enter_context(tempfile.TemporaryDirectory(prefix="course-")))
+        self._references = References(pristine, course, folder, PRACTICE_SEED, are_stored=True)
+        self._reader = self._end.enter_context(Reader(pristine, apart=False))
+        self._pool = self._end.enter_context(Pool(limits or Limits(), self._stop, size=_WARM))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End what runs and what was started."""
+        self._stop.set()
+        self._end.close()
+
+    def read(self, path: Path) -> Read:
+        """Read a notebook, which is rejected unless it is one of the course."""
+        return self._reader.read(path)[0]
+
+    def points(self, chapter: str) -> dict[str, int]:
+        """The points of each exercise of a chapter."""
+        return {name: about["points"] for name, about in self._references.of(chapter).tasks.items()}
+
+    def judged(self, result: Result, submission: Submission | None) -> Result:
+        """Fill in the result of what was read."""
+        if submission is not None:
+            grade_one(result, submission, self._references.of, self._pool)
+        return result
+
+
+def practise(paths: Iterable[Path], course: Course) -> Report:
+    """Check notebooks on the practice seed."""
+    with Practice(course) as practice:
+        return Report(PRACTICE_SEED, [practice.judged(*practice.read(path)) for path in paths])
+
+
+def is_open(item: Item) -> bool:
+    """Whether an exercise is not answered yet, or waits for a part of mytorch that is not written yet."""
+    return item.status == "skipped" or withheld.waits(item.message)
 
 
 def keep_passed(report: Report, course: Course) -> None:

@@ -52,7 +52,7 @@ def exercise(course: Course, asked: Exercise, answer: str, seed: int) -> Verdict
             alone.solutions.mkdir(exist_ok=True)
             alone.reference.symlink_to(course.reference.resolve())
         _cut(course.pristine / path.name, path, asked.name, answer)
-        report = grade([path], alone, seed=seed) if has_solutions else practise(path, alone)
+        report = grade([path], alone, seed=seed) if has_solutions else practise([path], alone)
         found = _item(report, asked)
         return Verdict(found.points, found.max_points, found.message if found.status != "passed" else "")
 

@@ -74,8 +74,7 @@ class Watch:
                 self._say(HELP)
 
     def _checked(self, paths: list[Path]) -> Report:
-        reports = [practise(path, self.course) for path in paths]
-        report = Report(reports[0].seed, [result for each in reports for result in each.submissions])
+        report = practise(paths, self.course)
         keep_passed(report, self.course)
         return report
 

@@ -6,6 +6,7 @@ The elements: https://github.com/testmoapp/junitxml
 from typing import Any
 from xml.etree import ElementTree
 
+from course.grading import credit
 from course.grading.report import Item, Report, Result
 from course.learner.feedback import clean
 
@@ -21,6 +22,12 @@ def to_junit(report: Report) -> str:
     root.set("time", f"{sum(result.seconds for result in report.submissions):.2f}")
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def properties(item: Item) -> dict[str, str]:
+    """The points of an exercise, and of each of its parts that earns points of its own, as `points/PART`."""
+    earned = [("", item), *((f"/{credit.name(part)}", part) for part in item.parts)]
+    return {f"{what}{name}": str(getattr(it, what)) for name, it in earned for what in ("points", "max_points")}
 
 
 def _suite(root: ElementTree.Element, result: Result) -> None:
@@ -44,7 +51,7 @@ def _suite(root: ElementTree.Element, result: Result) -> None:
 
 def _case(suite: ElementTree.Element, result: Result, item: Item) -> None:
     case = ElementTree.SubElement(suite, "testcase", classname=str(result.chapter), name=item.grade_id)
-    _properties(case, {"points": str(item.points), "max_points": item.max_points})
+    _properties(case, properties(item))
     if item.status == "passed":
         return
     what = ElementTree.SubElement(case, _ELEMENTS.get(item.status, "error"), message=_first_line(item.message))

@@ -392,7 +392,7 @@ def test_check_needs_no_solved_notebook(own_core_course: Course) -> None:
     (own_core_course.solutions / f"{CHAPTER}.ipynb").unlink()
     path = own_core_course.root / f"{CHAPTER}.ipynb"
     nbformat.write(filled(own_core_course, core_strides=RIGHT), path)
-    (result,) = practise(path, own_core_course).submissions
+    (result,) = practise([path], own_core_course).submissions
     assert [item.status for item in result.items] == ["passed", "skipped", "skipped", "skipped"]
 
 

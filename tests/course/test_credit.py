@@ -119,7 +119,7 @@ def test_a_report_keeps_the_parts_and_reads_one_that_has_none(report: Report) ->
 def test_course_check_gives_the_same_credit(own_core_course: Course) -> None:
     path = own_core_course.root / f"{CHAPTER}.ipynb"
     nbformat.write(filled(own_core_course, core_tensor=ANSWERS["one_wrong"]), path)
-    (result,) = practise(path, own_core_course).submissions
+    (result,) = practise([path], own_core_course).submissions
     assert result.reason == ""
     assert (result.score, result.items[1].parts[0].status) == (1, "passed")
 

@@ -417,7 +417,7 @@ def test_check_needs_no_solutions(own_course: Course, submission: Callable[..., 
         path.unlink()
     path = own_course.exercises / f"{CHAPTER}.ipynb"
     nbformat.write(submission(contiguous_strides=RIGHT_STRIDES, predict_strides="prediction = 1"), path)
-    (result,) = practise(path, own_course).submissions
+    (result,) = practise([path], own_course).submissions
     assert statuses(result) == ["error", "passed", "skipped", "skipped"]
 
 

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,32 +15,70 @@ import pytest
 
 from course.files import CODE, Course
 from course.learner import practice
+from tests.course.test_core import CHAPTER as CORE
+from tests.course.test_core import RIGHT as RIGHT_CORE
+from tests.course.test_core import filled
+from tests.course.test_credit import ROWS
 
 CHAPTER = "01_fixture"
 RIGHT = "def contiguous_strides(size):\n    return tuple(int(np.prod(size[d + 1:])) for d in range(len(size)))"
 WRONG = "def contiguous_strides(size):\n    return tuple(1 for _ in size)"
-CHECKED = ("predict_strides (1 point)", "contiguous_strides (3 points)", "running_mean (2 points)")
+ENDS = "def contiguous_strides(size):\n    import os; os._exit(0)"
+PREDICT, STRIDES, MEAN, STEP = EXERCISES = (
+    "predict_strides (1 point)",
+    "contiguous_strides (3 points)",
+    "running_mean (2 points)",
+    "smallest_step (2 points)",
+)
 
 
-def nbval(course: Course, *arguments: str, ended: int | None = None) -> dict[str, tuple[str, str]]:
-    """What came of each cell, by file and name, and the words about it."""
-    report = course.root / "report.xml"
+@dataclass
+class Case:
+    """What a CI service shows of a test."""
+
+    outcome: str
+    said: str
+    properties: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Run:
+    """What came of a run of pytest: its tests by file, and by name."""
+
+    printed: str
+    files: dict[str, dict[str, Case]]
+    properties: dict[str, str]
+
+    def of(self, file: str) -> list[str]:
+        """The outcomes of the exercises in a notebook of the fixture."""
+        return [self.files[file][name].outcome for name in EXERCISES]
+
+
+def nbval(root: Path, *arguments: str, ended: int, **variables: str) -> Run:
+    report = root / "report.xml"
+    environment = {name: value for name, value in os.environ.items() if name != "CI"}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "--nbval", "--junit-xml", report, "-p", "no:cacheprovider", *arguments],
-        cwd=course.root,
-        env={**os.environ, "PYTHONPATH": str(CODE)},
+        cwd=root,
+        env={**environment, "PYTHONPATH": str(CODE), **variables},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert ended is None or done.returncode == ended, done.stdout + done.stderr
-    cases: dict[str, tuple[str, str]] = {}
-    for case in ElementTree.parse(report).iter("testcase"):
+    assert done.returncode == ended, done.stdout + done.stderr
+    (suite,) = ElementTree.parse(report).iter("testsuite")
+    files: dict[str, dict[str, Case]] = {}
+    for case in suite.iter("testcase"):
         file = case.get("classname", "").removesuffix(".ipynb").rpartition(".")[2]
-        outcome = next(iter(case), None)
-        said = "" if outcome is None else (outcome.text or outcome.get("message") or "")
-        cases[f"{file} {case.get('name')}"] = ("passed" if outcome is None else outcome.tag, said)
-    return cases
+        told = next((each for each in case if each.tag != "properties"), None)
+        said = "" if told is None else (told.text if told.tag == "failure" else told.get("message")) or ""
+        found = Case("passed" if told is None else told.tag, said, properties(case))
+        assert files.setdefault(file, {}).setdefault(case.get("name", ""), found) is found, "one test twice"
+    return Run(done.stdout, files, properties(suite))
+
+
+def properties(element: ElementTree.Element) -> dict[str, str]:
+    return {each.get("name", ""): each.get("value", "") for each in element.findall("properties/property")}
 
 
 def pretend(notebook: Any) -> Any:
@@ -50,117 +89,173 @@ def pretend(notebook: Any) -> Any:
             cell.metadata["tags"] = ["raises-exception", "nbval-skip", "nbval-ignore-output"]
             cell.source += "\n# NBVAL_SKIP"
             cell.outputs, cell.execution_count = [], None
+            if cell.metadata.get("minitorch", {}).get("role") == "check":
+                cell.source = "pass"
     return notebook
 
 
 @pytest.fixture(scope="module")
-def cases(
-    course: Course, submission: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, tuple[str, str]]:
-    """A folder of submissions in a copy of the course, judged in one run."""
-    own = Course(Path(shutil.copytree(course.root, tmp_path_factory.mktemp("nbval") / "course")))
-    folder = own.root / "handed_in"
+def root(
+    course: Course, core_course: Course, submission: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A folder with copies of two courses, in which notebooks were answered and handed in."""
+    root = tmp_path_factory.mktemp("nbval")
+    shutil.copytree(course.root, root / "course")
+    shutil.copytree(core_course.root, root / "core")
+    folder = root / "course" / "handed_in"
     folder.mkdir()
     made = {
-        "solved": submission(solved=True),
+        "solved": submission(solved=True, contiguous_strides=RIGHT.replace("return", "display(1); print(2); return")),
         "unsolved": submission(),
-        "showing": submission(solved=True, contiguous_strides=RIGHT.replace("return", "display(1); print(2); return")),
         "pretending": pretend(
             submission(solved=True, contiguous_strides=WRONG, predict_strides="prediction = (12, 4, 1)")
         ),
-        "ending": submission(
-            solved=True, contiguous_strides="def contiguous_strides(size):\n    import os; os._exit(0)"
-        ),
+        "harming": submission(solved=True, contiguous_strides=ENDS, predict_strides="x = 1\nprediction = (12,"),
         "empty": submission(solved=True),
-        "no_python": submission(solved=True, contiguous_strides="x = 1\ndef contiguous_strides(size:\n    pass"),
+        "endless": submission(predict_strides="while True: pass", running_mean="running_mean = len"),
     }
     made["empty"].cells = [c for c in made["empty"].cells if c.metadata.get("minitorch", {}).get("role") != "solution"]
-    for cell in made["pretending"].cells:
-        if cell.metadata.get("minitorch", {}).get("role") == "check":
-            cell.source = "pass"
     for name, notebook in made.items():
         nbformat.write(notebook, folder / f"{name}.ipynb")
-    (own.exercises / "broken.ipynb").write_text("{")
     (folder / "deep.ipynb").write_text("[" * 200_000)
-    return nbval(own, "handed_in", "exercises/broken.ipynb", ended=1)
+    (root / "course" / "exercises" / "broken.ipynb").write_text("{")
+    nbformat.write(
+        submission(contiguous_strides=RIGHT, running_mean="running_mean = len"),
+        root / "course" / "exercises" / f"{CHAPTER}.ipynb",
+    )
+    nbformat.write(
+        filled(core_course, core_strides=RIGHT_CORE, core_tensor=ROWS), root / "core" / "exercises" / f"{CORE}.ipynb"
+    )
+    return root
 
 
-def test_right_answers_pass_and_what_they_print_costs_nothing(cases: dict[str, tuple[str, str]]) -> None:
-    for name in ("solved", "showing"):
-        outcomes = {case: outcome for case, (outcome, _) in cases.items() if case.startswith(name)}
-        assert {f"{name} {checked}" for checked in CHECKED} < outcomes.keys()
-        assert set(outcomes.values()) == {"passed"}
+@pytest.fixture(scope="module")
+def local(root: Path) -> Run:
+    """All but the endless answer, on a learner's machine."""
+    return nbval(root, "course/handed_in", "course/exercises", "--ignore-glob=*/endless.ipynb", ended=1)
 
 
-@pytest.mark.parametrize("name", ["unsolved", "empty"])
-def test_what_is_not_answered_fails_without_a_traceback(cases: dict[str, tuple[str, str]], name: str) -> None:
-    for checked in CHECKED:
-        assert cases[f"{name} {checked}"] == ("failure", f"{checked}: not answered yet")
+@pytest.fixture(scope="module")
+def in_ci(root: Path, local: Run) -> Run:
+    """Two notebooks in two processes; what is not answered is allowed."""
+    paths = ("course/handed_in/endless.ipynb", "core/exercises")
+    options = ("--nbval-cell-timeout=10", "-n2", "-o", "allow_unsolved=true")
+    return nbval(root, *options, *paths, ended=1, CI="true")
 
 
-def test_a_wrong_answer_fails_in_words_whatever_the_file_says(cases: dict[str, tuple[str, str]]) -> None:
-    outcome, said = cases["pretending contiguous_strides (3 points)"]
-    assert outcome == "failure" and said.startswith("contiguous_strides (3 points): not yet\n")
-    assert "expected 12, got 1" in said or "at [0]" in said
-    outcome, said = cases["pretending predict_strides (1 point)"]
-    assert outcome == "failure" and "These are the strides of the array before it was transposed." in said
-    assert cases["pretending running_mean (2 points)"] == ("passed", "")
+def test_each_exercise_is_one_test_and_what_it_prints_costs_nothing(local: Run) -> None:
+    assert list(local.files["solved"]) == list(EXERCISES)
+    assert set(local.of("solved")) == {"passed"}
 
 
-def test_an_answer_that_ends_python_costs_no_other_exercise(cases: dict[str, tuple[str, str]]) -> None:
-    said = "contiguous_strides (3 points): the cell ended the Python process"
-    assert cases["ending contiguous_strides (3 points)"] == ("failure", said)
-    assert cases["ending running_mean (2 points)"] == ("passed", "")
+def test_what_is_not_answered_fails_in_words(local: Run) -> None:
+    said = {"unsolved": "not answered yet", "empty": "the solution cell is not in the notebook"}
+    for name, words in said.items():
+        cases = local.files[name].values()
+        assert {(case.outcome, case.said) for case in cases} == {("failure", words)}
+        assert len(cases) == len(EXERCISES)
 
 
-def test_a_broken_file_fails_alone(cases: dict[str, tuple[str, str]]) -> None:
-    outcome, said = cases["broken rejected"]
-    assert outcome == "failure" and said.startswith("not a valid notebook")
+def test_a_wrong_answer_fails_in_words_whatever_the_file_says(local: Run) -> None:
+    cases = local.files["pretending"]
+    assert local.of("pretending") == ["failure", "failure", "passed", "passed"]
+    assert "at [0]: expected " in cases[STRIDES].said
+    assert "These are the strides of the array before it was transposed." in cases[PREDICT].said
 
 
-def test_a_syntax_error_is_told_by_answer_and_check(cases: dict[str, tuple[str, str]]) -> None:
-    said = "contiguous_strides (3 points): the solution cell: SyntaxError: '(' was never closed (line 2: "
-    failed = {name: text for name, (outcome, text) in cases.items() if "no_python" in name and outcome != "passed"}
-    assert len(failed) == 2 and "no_python contiguous_strides (3 points)" in failed
-    assert all(text.startswith(said) for text in failed.values())
+def test_an_answer_that_ends_python_or_is_none_costs_no_other_exercise(local: Run) -> None:
+    cases = local.files["harming"]
+    assert local.of("harming") == ["failure", "failure", "passed", "passed"]
+    assert cases[PREDICT].said == ("the solution cell: SyntaxError: '(' was never closed (line 2: `prediction = (12,`)")
+    assert cases[STRIDES].said == "the cell ended the Python process"
 
 
-def test_no_file_breaks_the_collection(cases: dict[str, tuple[str, str]]) -> None:
-    outcome, said = cases["deep rejected"]
-    assert outcome == "failure" and said.startswith("not a valid notebook: ")
+def test_a_file_that_is_no_notebook_fails_alone(local: Run) -> None:
+    for name in ("broken", "deep"):
+        ((title, case),) = local.files[name].items()
+        assert (title, case.outcome) == ("rejected", "failure")
+        assert case.said.startswith("not a valid notebook: ")
 
 
-def test_what_is_stopped_fails_and_what_follows_is_judged(own_course: Course, submission: Callable[..., Any]) -> None:
-    """nbval expects all cells after a timeout to fail, and counts them as passed, whatever they do."""
-    notebook = submission(solved=True, predict_strides="while True: pass", running_mean="running_mean = len")
-    nbformat.write(notebook, own_course.exercises / f"{CHAPTER}.ipynb")
-    cases = nbval(own_course, "--nbval-cell-timeout=15", "exercises", ended=1)
-    outcomes = [cases[f"{CHAPTER} {checked}"][0] for checked in CHECKED]
-    assert outcomes == ["failure", "passed", "failure"]
+def test_the_points_are_in_the_report_and_on_the_terminal(local: Run) -> None:
+    assert local.files["solved"][STRIDES].properties == {"points": "3", "max_points": "3"}
+    assert local.files["pretending"][STRIDES].properties == {"points": "0", "max_points": "3"}
+    solved, pretending, harming, in_exercises = 8, 4, 4, 3
+    points, most = solved + pretending + harming + in_exercises, 6 * 8
+    assert local.properties == {"points": str(points), "max_points": str(most)}
+    assert f"\ncourse/exercises/{CHAPTER}.ipynb: 3 of 8 points\n" in local.printed
+    assert f"\n{points} of {most} points\n" in local.printed
 
 
-def test_what_passes_in_the_exercises_counts_as_in_jupyterlab(
+def test_what_passes_in_the_exercises_counts_as_in_jupyterlab(local: Run, root: Path) -> None:
+    course = Course(root / "course")
+    kept = [exercise.name for exercise in practice.exercises(course) if practice.is_kept(course, exercise)]
+    assert kept == ["contiguous_strides"]
+    assert practice.solution_path(course, "contiguous_strides").read_text() == RIGHT + "\n"
+
+
+def test_in_ci_nothing_is_kept(in_ci: Run, root: Path) -> None:
+    assert in_ci.files[CORE]["core_strides (4 points)"].outcome == "passed"
+    assert not (root / "core" / "my").exists()
+
+
+def test_what_is_not_answered_may_be_allowed_and_what_is_wrong_may_not(in_ci: Run) -> None:
+    assert in_ci.of("endless") == ["failure", "skipped", "failure", "skipped"]
+    cases = in_ci.files["endless"]
+    assert (cases[PREDICT].said, cases[STRIDES].said) == (
+        "the solution cell: stopped after 10 seconds",
+        "not answered yet",
+    )
+    assert cases[STRIDES].properties == {"points": "0", "max_points": "3"}
+
+
+def test_a_part_that_is_right_earns_its_points(in_ci: Run) -> None:
+    case = in_ci.files[CORE]["core_tensor (2 points)"]
+    said = "Tensor.describe: the cell does not define describe\nRight: Tensor.rows (1 of 2 points)."
+    assert (case.outcome, case.said) == ("failure", said)
+    assert case.properties == {
+        "points": "1",
+        "max_points": "2",
+        "points/Tensor.rows": "1",
+        "max_points/Tensor.rows": "1",
+        "points/Tensor.describe": "0",
+        "max_points/Tensor.describe": "1",
+    }
+
+
+def test_processes_add_up_their_points(in_ci: Run) -> None:
+    assert in_ci.properties == {"points": "5", "max_points": "16"}
+    assert f"\ncore/exercises/{CORE}.ipynb: 5 of 8 points\n" in in_ci.printed
+
+
+def cells(*sources: str, shown: str = "") -> Any:
+    """A notebook that was run, each of whose cells printed `shown`."""
+    outputs = [nbformat.v4.new_output("stream", text=shown)] if shown else []
+    made = [nbformat.v4.new_code_cell(source, execution_count=1, outputs=outputs) for source in sources]
+    return nbformat.v4.new_notebook(cells=made)
+
+
+def test_lessons_solutions_and_notebooks_of_others_are_compared_cell_by_cell(
     own_course: Course, submission: Callable[..., Any]
 ) -> None:
-    notebook = submission(solved=True, contiguous_strides=RIGHT, running_mean="running_mean = len")
-    nbformat.write(notebook, own_course.exercises / f"{CHAPTER}.ipynb")
-    nbval(own_course, "exercises", ended=1)
-    kept = [exercise.name for exercise in practice.exercises(own_course) if practice.is_kept(own_course, exercise)]
-    assert kept == ["predict_strides", "contiguous_strides", "smallest_step"]
-    assert practice.solution_path(own_course, "contiguous_strides").read_text() == RIGHT + "\n"
-
-
-def test_a_notebook_of_others_is_left_to_nbval(own_course: Course) -> None:
-    cell = nbformat.v4.new_code_cell("print(1)", execution_count=1)
-    cell.outputs = [nbformat.v4.new_output("stream", text="2\n")]
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), own_course.root / "other.ipynb")
-    assert nbval(own_course, "--nbval-current-env", "other.ipynb", ended=1)["other Cell 0"][0] == "failure"
-    assert nbval(own_course, "notebooks", "solutions", ended=0)
+    (own_course.notebooks / f"{CHAPTER}.ipynb").rename(own_course.notebooks / "lesson.ipynb")
+    (own_course.exercises / f"{CHAPTER}.ipynb").rename(own_course.exercises / "unsolved.ipynb")
+    nbformat.write(cells("print(1)", shown="2\n"), own_course.root / "other.ipynb")
+    nbformat.write(cells("import os; os._exit(0)", "1"), own_course.notebooks / "ending.ipynb")
+    nbformat.write(submission(solved=True, contiguous_strides=WRONG), own_course.solutions / "wrong.ipynb")
+    paths = ("other.ipynb", "notebooks", "solutions", "exercises")
+    run = nbval(own_course.root, "--nbval-current-env", "--allow-unsolved", *paths, ended=1)
+    assert [case.outcome for case in run.files["other"].values()] == ["failure"]
+    assert [case.outcome for case in run.files["ending"].values()] == ["failure", "failure"]
+    for name in ("lesson", CHAPTER):
+        assert {case.outcome for case in run.files[name].values()} == {"passed"}
+    (wrong,) = [case.said for case in run.files["wrong"].values() if case.outcome != "passed"]
+    assert "strides: at [0]: expected 40, got 1" in wrong
+    assert set(run.of("unsolved")) == {"skipped"}  # by the option; above it is the setting
 
 
 def test_nothing_is_loaded_without_nbval(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text(
-        "import sys\n\ndef test_it():\n    assert 'course.nbval_plugin' not in sys.modules\n"
-    )
+    text = "import sys\n\ndef test_it():\n    assert not [name for name in sys.modules if 'course.nbval' in name]\n"
+    (tmp_path / "test_it.py").write_text(text)
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", tmp_path], capture_output=True, text=True, check=False)
     assert "1 passed" in done.stdout, done.stdout
