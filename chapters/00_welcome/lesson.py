@@ -63,7 +63,7 @@ pictures.images(images[1500:1510].reshape(10, 8, 8), predicted[:10].tolist(), wr
 # The model is a PyTorch program of 150 lines, in which only the name of the library is changed. It learns one text by
 # heart, letter by letter. To write, it picks the likeliest next letter, again and again.
 
-# %% tags=["proof-gpt"]
+# %% tags=["proof-GPT"]
 from minitorch.models import gpt as model
 
 program = {"__name__": "__main__"}
@@ -329,7 +329,7 @@ print(f"w = {w.value:.4f}, b = {b.value:.4f}")
 # - *They ask next:* What is nudging still good for? Checking a gradient: `torch.autograd.gradcheck`, in
 #   [chapter 07b](07b_vector_jacobian_products.ipynb).
 # - *The trap:* "Autograd uses finite differences." Then the result would depend on a step, and autograd has none.
-# - *Proof:* `proof-nudge`, and the notes: `proof-notes`.
+# - *Proof:* `proof-nudge`, and the [notes](proof-notes).
 #
 # **Interview · Why does autograd go backwards?**
 #

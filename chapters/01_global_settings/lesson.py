@@ -340,7 +340,7 @@ pictures.grid(table, framed, "table")
 #
 # One option behaves differently from the others:
 
-# %% tags=["proof-sci-mode-resets"]
+# %% tags=["proof-sci_mode-resets"]
 torch.set_printoptions(sci_mode=False)
 torch.set_printoptions(precision=6)
 print(torch.tensor([1.0, 0.00001]))
@@ -357,7 +357,7 @@ torch.set_printoptions(profile="default")
 #   program change.
 # - *They ask next:* What can a summary hide? A `nan` in the middle. Test for it, or index the part that you want to see.
 # - *The trap:* `set_printoptions(precision=2)` silently resets `sci_mode`.
-# - *Proof:* `proof-summary`, `proof-hidden-nan`, `proof-sci-mode-resets`.
+# - *Proof:* `proof-summary`, `proof-hidden-nan`, `proof-sci_mode-resets`.
 
 # %% [markdown] given="mytorch.printing:Formatter.__init__ mytorch.printing:_brackets"
 # ## Your library: one formatter for all

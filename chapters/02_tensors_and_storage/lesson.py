@@ -262,7 +262,7 @@ print("rand_like:", type(check.error(torch.rand_like, whole)).__name__, "  with 
 # array *or sizes*, and the result has the default dtype. Given sizes, it doesn't initialize the memory, which holds
 # whatever was there before.
 #
-# ### Myth 5 · "torch.Tensor is an alias of FloatTensor"
+# ### Myth · "torch.Tensor is an alias of FloatTensor"
 # An alias would always make float32. Change the default dtype and look.
 
 # %% tags=["proof-constructor"]
@@ -275,7 +275,7 @@ print("whole is a Tensor:", isinstance(whole, torch.Tensor))
 print("whole is a FloatTensor:", isinstance(whole, torch.FloatTensor))
 
 # %% [markdown]
-# ### Myth 26 · "Write `torch.tensor(data, dtype)`"
+# ### Myth · "Write `torch.tensor(data, dtype)`"
 # The type is a keyword argument. As a second positional argument it is refused:
 
 # %% tags=["proof-keyword"]
@@ -294,7 +294,7 @@ print(torch.tensor([1, 2], dtype=torch.float32))
 # Both directions share memory, so a write on one side shows on the other. Three conversions below are refused (1 to 3).
 # Error 4 is the one you're likely to meet first in training code: NumPy's float64 stays float64, and the weights are float32.
 
-# %% tags=["proof-numpy"]
+# %% tags=["proof-NumPy"]
 array = np.zeros(3)
 t = torch.from_numpy(array)
 t += 1
@@ -323,7 +323,7 @@ print("4.", check.error(torch.matmul, torch.from_numpy(columns), torch.ones(2, 4
 # other: address, shape, strides, dtype, device. `from_dlpack` takes it from any object that offers it, and by default copies
 # nothing. `frombuffer` takes raw bytes, and you say which dtype they are.
 
-# %% tags=["proof-dlpack"]
+# %% tags=["proof-DLPack"]
 source = np.arange(4.0)
 taken = torch.from_dlpack(source)
 again = np.from_dlpack(taken)
@@ -342,7 +342,7 @@ print("frombuffer ", [torch.frombuffer(raw, dtype=kind).tolist() for kind in (to
 # - *They ask next:* How is that different from `from_numpy`? NumPy's arrays are on the CPU. DLPack names the device, so
 #   PyTorch, CuPy and JAX can exchange GPU memory.
 # - *The trap:* On a GPU both libraries may write to the memory at the same time, since each queues its work on a stream of
-#   its own ([chapter 05](05_devices.ipynb)). *Proof:* `proof-dlpack`.
+#   its own ([chapter 05](05_devices.ipynb)). *Proof:* `proof-DLPack`.
 #
 # ## The real one
 # You'll write `from_numpy` in exercise 2. Here is how `minitorch` does it:

@@ -153,7 +153,7 @@ for kind in kinds:
     print(about)
 
 # %% [markdown]
-# ### Myth 29 · "There are eight types, and `finfo` knows three"
+# ### Myth · "There are eight types, and `finfo` knows three"
 # The table has ten, four of them for `finfo`, and it leaves out the complex types. PyTorch 2.13 has more: unsigned integers
 # of 16, 32 and 64 bits, which support few operations (two uint16 can't be added), and float8 in several formats, which
 # `finfo` knows too.
@@ -287,7 +287,7 @@ print("meta tensor:           ", call({"Meta", "Autograd"}))
 # - *The trap:* A tensor without `requires_grad` still passes the autograd layer, which finds nothing to note.
 #   *Proof:* `proof-keys`.
 #
-# ### Myth 12 · "Tensors are faster than ndarrays"
+# ### Myth · "Tensors are faster than ndarrays"
 # How much time do the layers cost? Add float32 numbers on this CPU, once as an ndarray and once as a tensor.
 
 # %% tags=["proof-not-faster"]

@@ -408,7 +408,7 @@ print(inspect.getsource(inspect.unwrap(torch.reshape)))
 
 # %% [markdown]
 # ## Myths
-# ### Myth 11 · "In-place saves memory, so prefer it"
+# ### Myth · "In-place saves memory, so prefer it"
 # It saves an allocation. But autograd may have kept the old value for the backward pass. If so, it kept the version too,
 # and compares:
 

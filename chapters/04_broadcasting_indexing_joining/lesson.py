@@ -125,8 +125,8 @@ beside(calls)
 # - *The trap:* With a batch of one it works, and so does your test.
 # - *Proof:* `proof-silent-broadcast`.
 #
-# ### Myth 28 · "To broadcast, each tensor needs at least one dimension"
-# PyTorch's documentation lists that as a rule. But in the last pair of `proof-broadcast-rule` the shape `()` has no dimensions, and yet
+# ### Myth · "To broadcast, each tensor needs at least one dimension"
+# PyTorch's documentation lists that as a rule. But in the last pair of [the cell above](proof-broadcast-rule) the shape `()` has no dimensions, and yet
 # the sum has shape (2, 3): both dimensions are missing on the left, so both count as 1.
 #
 # ### Keep the dimension

@@ -284,7 +284,7 @@ print("current:", mytorch.cuda.get_device_name(), places, "|", outcome(lambda: m
 # Inside the program the visible GPUs are numbered from 0. With `2,0`, `cuda:0` is the machine's GPU 2, and there is no
 # `cuda:2`. The list ends before the first index that doesn't exist.
 #
-# ### Myth 18 · "`cuda.set_device` sets the default device"
+# ### Myth · "`cuda.set_device` sets the default device"
 # It sets the *current GPU*. After `set_device(1)` the device `"cuda"` means `cuda:1`, and `ones(2)` without a device is
 # still on the CPU. The default is set by `torch.set_default_device` ([chapter 01](01_global_settings.ipynb)).
 #
@@ -437,11 +437,11 @@ print(inspect.getsource(inspect.unwrap(torch.Tensor.to)))
 # 03](03_views_and_layout.ipynb). `@composite` marks a function made of other operations.
 #
 # ## Myths
-# ### Myth 10 · "`to(device)` copies"
+# ### Myth · "`to(device)` copies"
 # It returns the same tensor if device and dtype match, and then a write into the result is a write into the original. (The
 # name `cpu:0` doesn't match `cpu`, so that does copy.)
 #
-# ### Myth 19 · "It is on a GPU already, so `to` copies nothing"
+# ### Myth · "It is on a GPU already, so `to` copies nothing"
 # Another index is another device. From `cuda:0` to `cuda:1`, `to` copies. The cell below adds 1 to each of five results and
 # then prints the originals. Which writes reach them?
 
@@ -452,11 +452,11 @@ for call in ('original.to("cpu")', 'original.to("cpu:0")', 'original.to("cpu", c
     print(f"{call:30}", original.tolist(), gpu.tolist())
 
 # %% [markdown]
-# ### Myth 15 · "Tensors never move between devices by themselves"
+# ### Myth · "Tensors never move between devices by themselves"
 # CPU tensors without dimensions may be copied to the device of the other operands. So may CPU indices, and a single integer
 # on a GPU that is used as an index. It's a copy that moves; the original stays where it is.
 #
-# ### Myth 27 · "An integer is a GPU, CPU tensors have no `get_device()`, only numbers may mix"
+# ### Myth · "An integer is a GPU, CPU tensors have no `get_device()`, only numbers may mix"
 # An integer is an index of the machine's accelerator, whatever its type. Without one PyTorch 2.13 raises at
 # `torch.device(1)`, and minitorch when you make a tensor there. `get_device()` of a CPU tensor is −1. And CPU indices of
 # any shape go into a GPU tensor.

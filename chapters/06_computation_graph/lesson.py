@@ -477,18 +477,18 @@ print(inspect.getsource(engine._receive))
 # are about complex numbers, `gpus` about devices, and `NAMES_COUNT` about reference counts, which Python 3.14 changed.)
 #
 # Of several ready nodes, both engines run the one recorded last, and `AccumulateGrad` before all others
-# (`proof-freezing`).
+# (see [freezing](proof-freezing)).
 #
 # ## Myths
-# ### Myth 34 · "If one input requires grad, so does the result"
-# `w` requires grad, while `w > 0` and `w.argmax()` don't (`proof-leaves`). Only floating-point and complex tensors can
+# ### Myth · "If one input requires grad, so does the result"
+# `w` requires grad, while `w > 0` and `w.argmax()` [don't](proof-leaves). Only floating-point and complex tensors can
 # require grad, so booleans, indices and `w.long()` can't. That a function has steps doesn't matter: `w.floor()` has
 # floating-point results, so it is recorded, and its gradient is 0.
 #
-# ### Myth 14 · "`Variable.grad` is itself a Variable"
+# ### Myth · "`Variable.grad` is itself a Variable"
 # That was so until version 0.4 made `Variable` and `Tensor` one class. Today `.grad` is a tensor:
 
-# %% tags=["proof-myth-14"]
+# %% tags=["proof-history-of-a-gradient"]
 for create_graph in (False, True):
     w.grad = None
     (w * w * w).sum().backward(create_graph=create_graph)
@@ -500,10 +500,10 @@ for create_graph in (False, True):
 # - *Thirty seconds:* A tensor of its leaf's shape, or `None`. It has a `grad_fn` only if the pass ran with
 #   `create_graph=True`: then it can be differentiated again
 #   ([chapter 07b](07b_vector_jacobian_products.ipynb)).
-# - *The trap:* code that still wraps it in `Variable`. *Proof:* `proof-myth-14`.
+# - *The trap:* code that still wraps it in `Variable`. *Proof:* `proof-history-of-a-gradient`.
 #
 # ## Rapid fire
-# The proofs, in this order: `proof-lost-gradient`, `proof-leaves`, `proof-memory`, and for the last two `proof-broadcast`.
+# The cells that show it, in this order: `proof-lost-gradient`, `proof-leaves`, `proof-memory`, and for the last two `proof-broadcast`.
 #
 # - *Does reading `.grad` of a result raise?* No: `None`, with a warning, unless you called `retain_grad()`.
 # - *A float32 parameter `p`: is `p.double()` a leaf?* No. Converting is a recorded operation.

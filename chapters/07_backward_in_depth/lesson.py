@@ -370,7 +370,7 @@ print("same object:", wrapped is hidden, " same memory:", wrapped.data_ptr() == 
 print("history before:", hidden.grad_fn.name(), " after:", wrapped.grad_fn)
 
 # %% [markdown]
-# ### Myth 9 · `autograd.Variable` belongs in new code
+# ### Myth · `autograd.Variable` belongs in new code
 # It doesn't. You'll also hear that it has been a no-op since 0.4, and that isn't quite right: the last line shows that
 # `Variable(hidden)` detaches. In the middle of a network it cuts off everything before it, without an error.
 #
@@ -380,7 +380,7 @@ print("history before:", hidden.grad_fn.name(), " after:", wrapped.grad_fn)
 # - *They ask next:* Does wrapping copy? No, it shares the memory.
 # - *The trap:* wrapping a hidden value "to be safe", which loses its history. *Proof:* `proof-variable`.
 #
-# ### Myth 11 · "In-place saves memory, so prefer it"
+# ### Myth · "In-place saves memory, so prefer it"
 # Here are four in-place operations. Did the node save the tensor's own memory, or a copy?
 
 # %% tags=["proof-in-place-memory"]

@@ -286,7 +286,7 @@ pictures.curves(
 # - *They ask next:* And a Hessian? Forward over reverse: one column for each input, and each costs a small multiple of a gradient.
 # - *The trap:* Building $J$ to multiply it by a vector. Both products exist without it. *Proof:* `proof-two-passes`.
 #
-# ### Myth 14 · `.grad` is itself a `Variable`
+# ### Myth · `.grad` is itself a `Variable`
 # That was true when there were two classes. Now `.grad` is `None` or a tensor, usually without a history.
 
 # %% tags=["proof-grad-of-grad"]

@@ -109,7 +109,7 @@ print(repr(check.error(bool, tf.placeholder(torch.float32) > 100.0)).partition("
 #   it can drop, merge, move and ship it without Python.
 # - *They ask next:* Which tools capture them? `torch.compile`, `torch.export`, `tf.function`, JAX's `jit`. An ONNX file
 #   is a static graph, too ([chapter 20b](20b_export.ipynb)).
-# - *The trap:* "A static graph has no control flow." It does, as nodes: `proof-control-flow`.
+# - *The trap:* "A static graph has no control flow." It does, [as nodes](proof-control-flow).
 # - *Proof:* `proof-lost-if`, `proof-toy-if`.
 #
 # ## Nodes and edges
@@ -183,7 +183,7 @@ for count in range(1, 16):
 # ## Names and sharing
 # One graph is global, so names have to be unique, and sharing goes by name.
 #
-# ### Myth 13 · "get_variable creates what is missing and shares what is there"
+# ### Myth · "get_variable creates what is missing and shares what is there"
 # That is mostly right. Look at what else decides:
 
 # %% tags=["proof-scopes"]
@@ -440,7 +440,7 @@ print("steps of add_up, traced:", {length: len(graph.trace(add_up, ones(length))
 #   `torch.compile` breaks the graph. `cond` is a node that holds both branches and runs one.
 # - *Longer:* Loops likewise: a Python `for` is unrolled, and a loop that stays one is a node with a test and a body.
 # - *They ask next:* Is there a third way? `torch.where(x > 0, a, b)` computes both and selects, element by element.
-# - *The trap:* "An `if` is lost in `torch.compile`, as in a trace." It isn't: `proof-breaks`.
+# - *The trap:* "An `if` is lost in `torch.compile`, as in a trace." [It isn't](proof-breaks).
 # - *Proof:* `proof-control-flow`, `proof-lost-if`.
 #
 # ## Fusion, counted in bytes
@@ -517,11 +517,11 @@ pictures.publish(ax, alt=f"MB that each kernel reads + writes. {'; '.join(told)}
 # - *The trap:* "Fusion saves arithmetic." The operations are the same nine.
 # - *Proof:* `proof-fusion`, `proof-simplify`.
 #
-# ### Myth 33 · "TensorFlow is static, and starts with `initialize_all_variables`"
+# ### Myth · "TensorFlow is static, and starts with `initialize_all_variables`"
 # That was TensorFlow 1. TensorFlow 2 runs each operation at once, a variable has its value from the start, and
 # `tf.function` traces when you ask for it: once for each dtype and shape. Here is such a tracer.
 
-# %% tags=["proof-myth-33"]
+# %% tags=["proof-trace-per-shape"]
 traces = {}
 for speeds in ([130.0], [50.0], [50.0, 20.0]):
     x = mytorch.tensor(speeds)
@@ -540,7 +540,7 @@ for speeds in ([130.0], [50.0], [50.0, 20.0]):
 #   operation.
 # - *They ask next:* And JAX? `jit` traces by shape and dtype as well; `lax.cond` decides on values.
 # - *The trap:* passing a step counter as a Python number. It retraces in every step; pass a tensor.
-# - *Proof:* `proof-myth-33`.
+# - *Proof:* `proof-trace-per-shape`.
 #
 # ## Rapid fire
 # - *Does `tf.Variable(0.)` hold a number?* Not before a session has run its initializer.

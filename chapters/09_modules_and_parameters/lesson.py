@@ -176,7 +176,7 @@ pictures.graph(
 # - *Longer:* The gradient is the sum over both uses. `parameters()` gives the parameter once.
 # - *They ask next:* How do you count parameters? `sum(p.numel() for p in model.parameters())`, not over the state dict.
 # - *The trap:* sharing where you wanted copies: `[nn.Linear(4, 4)] * 3` is one layer, three times.
-# - *Proof:* `proof-names`, `proof-gpt-keys`.
+# - *Proof:* `proof-names`, `proof-GPT-keys`.
 #
 # ### A function for every module: `apply`
 # `apply` calls a function with each module, children first. That's how you give a model other initial weights.
@@ -291,7 +291,7 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 # **Interview · What is in a state dict, and what isn't?**
 #
 # - *Thirty seconds:* Parameters and persistent buffers by path, and the extra state of modules that define one
-#   (`proof-buffers`). Not the code, not which parameters are frozen, not the `training` flag, not the optimizer's
+#   ([buffers](proof-buffers)). Not the code, not which parameters are frozen, not the `training` flag, not the optimizer's
 #   state.
 # - *Longer:* Loading copies numbers into existing parameters. `strict=False` forgives missing and unexpected names, but
 #   not another shape.
@@ -304,7 +304,7 @@ print(check.error(layer.load_state_dict, {"weight": torch.ones(1, 2)}, strict=Fa
 # This is the tree of `minitorch/models/gpt.py`, with nanoGPT's names. LayerNorm and Embedding get a `forward` in
 # chapters 12 and 13; here they only hold parameters of the right shapes.
 
-# %% tags=["proof-gpt-keys"]
+# %% tags=["proof-GPT-keys"]
 from minitorch.models import GPT, GPTConfig
 
 n = mytorch.nn
@@ -465,10 +465,10 @@ print(inspect.getsource(nn.Module.register_parameter))
 #
 # ## Myths
 # Three half-truths about modules, each with the cell that refutes it:
-# - "`state_dict()` is a copy." It shares the model's memory: `proof-state-dict-shares`.
-# - "`model.to(device)` gives a moved copy." It moves the model itself: `proof-to-keeps-objects`.
-# - "A tensor that requires grad is a parameter." It gets a gradient, but only a `Parameter` is in `parameters()`:
-#   `proof-registration`.
+# - "`state_dict()` is a copy." It [shares the model's memory](proof-state-dict-shares).
+# - "`model.to(device)` gives a moved copy." It [moves the model itself](proof-to-keeps-objects).
+# - "A tensor that requires grad is a parameter." It gets a gradient, but only a `Parameter` is in
+#   [`parameters()`](proof-registration).
 #
 # ## Rapid fire
 # - *Does `load_state_dict` replace the parameters?* No. It writes into them (unless `assign=True`), so the optimizer

@@ -85,7 +85,7 @@ for name, kinds in {"without": torch.nn.Linear, "with": torch.nn.Module}.items()
 # The gradient passes where the result is positive and stops where it is 0. At an input of exactly 0 ReLU has no slope;
 # PyTorch picks 0. Other activations differ in their slopes. Autograd draws them:
 
-# %% tags=["proof-slopes"]
+# %% tags=["proof-derivatives"]
 from course import pictures
 
 
@@ -121,7 +121,7 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
 # - *They ask next:* What is a dead ReLU? A unit that is negative for all data, often after one huge step. LeakyReLU
 #   keeps a small slope; a smaller learning rate makes it less likely.
 # - *The trap:* "With ReLU, gradients can't vanish." They do in the twenty layers above.
-# - *Proof:* `proof-collapse`, `proof-slopes`, `proof-dead`; for the trap `proof-gradients`, below.
+# - *Proof:* `proof-collapse`, `proof-derivatives`, `proof-dead`; for the trap `proof-gradients`, below.
 #
 # **Interview · Why do transformers use GELU or SiLU where older networks use ReLU?**
 #
@@ -132,7 +132,7 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
 # - *They ask next:* Can their units die, too? Yes, far enough out. GELU's slope is −0.0005 at −4 and almost nothing at −8,
 #   where some kernels round it to exactly 0.
 # - *The trap:* "Their slope lies between 0 and 1." GELU's goes up to 1.13, and for some negative inputs it is below 0.
-# - *Proof:* `proof-slopes`, `proof-dead`.
+# - *Proof:* `proof-derivatives`, `proof-dead`.
 #
 # ## How large is a number after twenty layers?
 # Now the weights. Leave training, biases and ReLU aside. Send normal numbers through random matrices whose entries have

@@ -169,16 +169,16 @@ print("unfold:", columns.shape, " rows.T:", rows.T.shape, " strides of rows, row
 # copied in long runs. So ask for the order in memory first: `rows.T` has the shape of `unfold`'s result, and copies
 # nothing.
 #
-# ### Myth 24 · "Caffe makes each window a row"
-# Its `im2col` makes each window a column, as `unfold` does: 30 windows of 12 numbers are a matrix of 12 × 30
-# (`proof-row-or-column`).
+# ### Myth · "Caffe makes each window a row"
+# Its `im2col` makes each window a column, as `unfold` does: 30 windows of 12 numbers are [a matrix of
+# 12 × 30](proof-row-or-column).
 #
 # ### Patches times a filter matrix
 # TensorFlow's usual layout is NHWC: the channels of a pixel lie side by side. Its filters are (kh, kw, in, out).
 # Then patches are rows, and the product has the layout of the next layer's input.
 
 
-# %% tags=["proof-nhwc"]
+# %% tags=["proof-NHWC"]
 def conv_nhwc(images, filters):
     kh, kw, _, outputs = filters.shape
     seen = np.lib.stride_tricks.sliding_window_view(images, (kh, kw), (1, 2))  # (N, y, x, C, kh, kw)
@@ -192,7 +192,7 @@ row, column = np.moveaxis(colours, 0, 2)[:2, :2].ravel(), weight[0].transpose(1,
 print(f"first patch, {len(row)} numbers, times first filter: {row @ column:.3f}, in the result {mine[0, 0, 0, 0]:.3f}")
 
 # %% [markdown]
-# ### Myth 25 · "TensorFlow multiplies an input column by a kernel row"
+# ### Myth · "TensorFlow multiplies an input column by a kernel row"
 # It is the other way round: a row of the patches times a column of the filter matrix. Here the patches are 30 × 12 and
 # the filters 12 × 4, so an input column has 30 numbers, a filter row 4, and the two don't even fit. The myth is right
 # about Caffe and PyTorch's `unfold`, where the kernels are rows and the windows columns.
@@ -277,7 +277,7 @@ pictures.grids(("stride 1", counts[0]), "and", ("the surprise: stride 2", counts
 # ## Milestone: LeNet
 # `conv2d` itself only checks its arguments and adds the bias. You write `convolve`, the product in the middle.
 
-# %% tags=["proof-lenet"]
+# %% tags=["proof-LeNet"]
 import inspect
 
 from minitorch.models import lenet
@@ -421,13 +421,13 @@ print(inspect.getsource(correlation.windows))
 # pass keeps its loop, in minitorch too: windows overlap, and `+=` on a view whose elements overlap loses numbers.
 #
 # ## Myths
-# ### Myth 8 · "All frameworks convolve by im2col"
+# ### Myth · "All frameworks convolve by im2col"
 # PyTorch alone uses several algorithms. On a CPU, its profiler shows im2col for float64, and in float32 for a single small image
 # with a kernel such as 3 × 3 and without groups: `_slow_conv2d_forward`, or `slow_conv_dilated2d` with a dilation. Most
 # other float32 work goes to oneDNN (`mkldnn_convolution`), LeNet's 5 × 5 too, usually as a direct convolution. On a GPU,
 # cuDNN chooses. Which algorithms does minitorch use, and do others give the same numbers?
 
-# %% tags=["proof-myth-8"]
+# %% tags=["proof-many-algorithms"]
 import sys
 
 
@@ -463,7 +463,7 @@ print("Winograd, Fourier, correlate:", *(np.round(each, 3) for each in (winograd
 #   ([chapter 22](22_mixed_precision.ipynb)). PyTorch 2.13 has newer names, such as `cudnn.conv.fp32_precision`, which is
 #   `"tf32"`. Don't mix the two: after setting it to `"ieee"`, reading `cudnn.allow_tf32` raises.
 # - *The trap:* Saying that a convolution needs k² times the memory. Only im2col does.
-# - *Proof:* `proof-myth-8`; the defaults: `proof-rapid-fire`.
+# - *Proof:* `proof-many-algorithms`; the defaults: `proof-rapid-fire`.
 #
 # ## Rapid fire
 # 1. How many parameters does `Conv2d(3, 8, 3)` have? 8 · 3 · 9 weights and 8 biases: 224.

@@ -64,7 +64,7 @@ for layer in layers:
 # - *They ask next:* And if they still differ in the last digits? Another batch size or number of threads adds in another
 #   order ([chapter 02b](02b_dtypes_and_dispatch.ipynb)).
 # - *The trap:* setting the seed before each call. That repeats the mask, and other rows beside it still change the answer.
-# - *Proof:* `proof-company`, `proof-modes`, `proof-f-dropout`.
+# - *Proof:* `proof-company`, `proof-modes`, `proof-functional-dropout`.
 #
 # ## Batch norm
 # [Chapter 10](10_activations_and_initialization.ipynb) chose initial weights that keep the root mean square at 1.
@@ -225,7 +225,7 @@ pictures.curves(curves, xlabel="step", ylabel="loss (nats)", alt="It stays at 0.
 #
 # ## Layer norm
 # Layer norm is the same formula over the last dimensions of each sample. In a text, each word is normalized over its own
-# features, whatever else is in the batch. There's nothing to remember, so the modes don't differ (`proof-modes`).
+# features, whatever else is in the batch. There's nothing to remember, so the modes [don't differ](proof-modes).
 
 # %% tags=["proof-layer-norm"]
 ln, bn, frozen = nn.LayerNorm(4), nn.BatchNorm1d(4), nn.BatchNorm1d(4).eval()
@@ -296,10 +296,10 @@ for p in (0.1, 0.5, 0.9):
 # - *Longer:* The original paper multiplied the weights by 1 − p at test time instead; PyTorch scales in training.
 # - *They ask next:* Does the variance stay, too? No, only the mean: exercise 7 measures the mean square.
 # - *The trap:* `F.dropout(x)` inside a `forward`. Its `training` is `True` by default, whatever the module's mode.
-# - *Proof:* `proof-dropout`, `proof-f-dropout`.
+# - *Proof:* `proof-dropout`, `proof-functional-dropout`.
 
 
-# %% tags=["proof-f-dropout"]
+# %% tags=["proof-functional-dropout"]
 class Careless(nn.Module):
     def forward(self, x):
         return torch.nn.functional.dropout(x, 0.5)
@@ -417,10 +417,10 @@ print(inspect.getsource(nn.modules.batchnorm._BatchNorm.forward))
 # leaves about twenty.
 #
 # ## Myths
-# ### Myth 1 · "Train mode computes gradients, eval mode doesn't"
+# ### Myth · "Train mode computes gradients, eval mode doesn't"
 # Try all four combinations:
 
-# %% tags=["proof-myth-1"]
+# %% tags=["proof-modes-and-gradients"]
 from contextlib import nullcontext
 
 small = nn.Sequential(nn.Linear(3, 2), nn.Dropout(0.5))
@@ -443,12 +443,12 @@ for mode in (True, False):
 # - *They ask next:* Does `eval()` save memory? Hardly: the graph is still recorded.
 # - *The trap:* "Eval mode computes no gradients." You can train in eval mode; frozen batch norms are used like that. One
 #   exception: on a GPU, the `backward` of cuDNN's recurrent layers raises unless their forward pass ran in training mode.
-# - *Proof:* `proof-myth-1`, `proof-modes`.
+# - *Proof:* `proof-modes-and-gradients`, `proof-modes`.
 #
-# ### Myth 2 · "eval turns BatchNorm off"
+# ### Myth · "eval turns BatchNorm off"
 # It goes on normalizing, with other numbers:
 
-# %% tags=["proof-myth-2"]
+# %% tags=["proof-eval-batch-norm"]
 bn = nn.BatchNorm1d(4, momentum=1.0)
 bn(batch)  # momentum 1: the statistics are this batch's
 new = torch.randn(3, 4)

@@ -324,7 +324,7 @@ print(deep("pre-norm"), deep("post-norm"), deep("no sums"), sep="\n")
 # `minitorch/models/gpt.py` is a GPT-2 of 150 lines. Only its imports change; then both libraries train it from the same
 # seed, with dropout.
 
-# %% tags=["proof-gpt"]
+# %% tags=["proof-GPT"]
 import inspect
 import sys
 from types import ModuleType
@@ -398,7 +398,7 @@ pictures.slider(draw, start={"layer": 1, "head": 0}, layer=[0, 1], head=[0, 1, 2
 # the model:
 
 
-# %% tags=["proof-kv-cache"]
+# %% tags=["proof-KV-cache"]
 def second_block_sees(tokens):
     seen = []
     handle = model.transformer.h[1].register_forward_pre_hook(lambda module, args: seen.append(args[0]))
@@ -437,7 +437,7 @@ for causal in (True, False):
 #   learned positions the cache is useless as soon as the window slides.
 # - *The trap:* `is_causal=True` for the new token: it would see the first key only. And its position is the length of the
 #   cache, not 0.
-# - *Proof:* `proof-kv-cache`, `proof-causal-corner`.
+# - *Proof:* `proof-KV-cache`, `proof-causal-corner`.
 #
 # ## The real one
 # What minitorch's function computes, after its checks:
@@ -458,7 +458,7 @@ print("    scale = 1" + inspect.getsource(_attention).partition("    scale = 1")
 # 1. Batch 8, 12 heads, length 1024, float32: how much memory do one layer's attention weights take? 403 MB.
 # 2. Does attention's formula have parameters? No, usually they are in the linear maps around it.
 # 3. Queries of length 3, keys of length 5: what shape is the output? (3, width of the values).
-# 4. Which way does attention's softmax go? Over the keys, the last dimension (`proof-lookup`).
+# 4. Which way does attention's softmax go? Over the keys, [the last dimension](proof-lookup).
 # 5. May a query and a key have different widths? Not after their linear maps. Values may have a width of their own.
 
 # %% tags=["proof-rapid-fire"]

@@ -102,7 +102,7 @@ pictures.grids(("logits", logits), "→", ("log_softmax", rows, chosen), "→", 
 #
 # What flows back? A logit's gradient is its probability, minus 1 at the right class, over the number of rows:
 
-# %% tags=["proof-ce-gradient"]
+# %% tags=["proof-cross-entropy-gradient"]
 logits = torch.tensor([[2.0, 1.0, -1.0], [0.0, 300.0, 1.0]], requires_grad=True)
 targets = torch.tensor([0, 2])
 F.cross_entropy(logits, targets).backward()
@@ -122,7 +122,7 @@ for weight, label in ((None, [0, 2]), (torch.tensor([1.0, 1.0, 3.0]), [0, 2]), (
 #   number.
 # - *The trap:* A softmax layer before `CrossEntropyLoss`. It still trains, but with ten classes the loss can't go below
 #   1.46.
-# - *Proof:* `proof-overflow`, `proof-ce-gradient`; the trap: `proof-softmax-twice`.
+# - *Proof:* `proof-overflow`, `proof-cross-entropy-gradient`; the trap: `proof-softmax-twice`.
 #
 # For sequences and images, the classes are still dimension 1. That is easy to miss:
 
@@ -155,7 +155,7 @@ print(f"swapped: {F.cross_entropy(guesses.transpose(1, 2), tokens).item():.4f}, 
 #
 # $$KL(p \,\|\, q) = \sum_k p_k \, (\log p_k - \log q_k) = \text{cross-entropy} - \text{entropy of } p$$
 
-# %% tags=["proof-kl"]
+# %% tags=["proof-KL"]
 import warnings
 
 warnings.simplefilter("ignore")  # two calls below would warn; the answers say why
@@ -183,7 +183,7 @@ for lead in (2.0, 3.33, 10.0):
 # - *They ask next:* How is `kl_div` called? The model's *log*-probabilities come first, then the target's probabilities,
 #   with `reduction="batchmean"`. The default, `"mean"`, also divides by the number of classes.
 # - *The trap:* Passing probabilities as the first argument. Nothing raises, and the result can be negative.
-# - *Proof:* `proof-kl`.
+# - *Proof:* `proof-KL`.
 #
 # ## Losses for numbers
 # If the target is a number, the loss depends on the error. **MSE** squares it, **L1** takes its absolute value, and
@@ -280,7 +280,7 @@ print("steps 1, 2, 3, 60:", -np.diff(places("SGD", [1.0] * 60, lr=0.01, momentum
 #   longer.
 # - *The trap:* Calling the 0.9 a step size, or reading $b$ as a running mean. PyTorch has no factor $1 - \mu$ there, unless
 #   you set `dampening`.
-# - *Proof:* `proof-momentum`, `proof-myth-6`.
+# - *Proof:* `proof-momentum`, `proof-step-size`.
 #
 # ### What all optimizers share
 # `Optimizer` holds the parameters in *groups* with options, and a dict of *state* for each parameter. Its `step` runs
@@ -360,7 +360,7 @@ pictures.curves(curves, counts, xlabel="step", ylabel="length (lr)", log="xy")
 #
 # The last number is `eps`. It is added to $\sqrt{\hat v}$ and avoids dividing by zero:
 
-# %% tags=["proof-adam"]
+# %% tags=["proof-Adam"]
 gradients = [1000.0, 1.0, 1e-3, 1e-8, 0.0]
 for library in (torch, mytorch):
     w = library.zeros(5, requires_grad=True)
@@ -386,7 +386,7 @@ print("in float16:", torch.tensor(gradients).half())
 # - *They ask next:* What is `eps` for? It avoids 0 / 0, and it shortens the steps of gradients that are as small as
 #   `eps`. In float16 the default, 1e-8, is rounded to 0.
 # - *The trap:* "Adam needs no learning rate." `lr` sets the length of its steps.
-# - *Proof:* `proof-lineage`, `proof-adam`.
+# - *Proof:* `proof-lineage`, `proof-Adam`.
 #
 # ## Weight decay: Adam or AdamW?
 # L2 regularization adds $\lambda w$ to the gradient, and in plain SGD that multiplies $w$ by $1 - lr \cdot \lambda$
@@ -394,7 +394,7 @@ print("in float16:", torch.tensor(gradients).half())
 # that decay alone moves it:
 
 
-# %% tags=["proof-adamw"]
+# %% tags=["proof-AdamW"]
 def left_after(kind, scale):
     return places(kind, [scale, -scale] * 100, 1.0, lr=0.01, weight_decay=0.1)[-1]
 
@@ -418,7 +418,7 @@ pictures.curves(shares, scales, xlabel="size of the gradients", ylabel="what is 
 # - *They ask next:* Which parameters don't you decay? Often biases and norms' weights: a second group with
 #   `weight_decay=0`.
 # - *The trap:* Swapping one for the other with the same $\lambda$.
-# - *Proof:* `proof-adamw`.
+# - *Proof:* `proof-AdamW`.
 #
 # ## Milestone: handwritten digits
 # Everything below is `mytorch`: layers, loss and optimizers. 397 of the 1,797 digits are held out, drawn with seed 0. With
@@ -499,11 +499,11 @@ print(inspect.getsource(inspect.unwrap(adam_step)).partition("beta1, beta2 = bet
 # pass: `minitorch/kernels/cuda/adam.cu`.
 #
 # ## Myths
-# ### Myth 6 · "Learning rate 0.01 and step size 0.9"
+# ### Myth · "Learning rate 0.01 and step size 0.9"
 # This is sometimes said of `SGD(params, lr=1e-2, momentum=0.9)`. But the step size *is* the learning rate, and 0.9 is the
 # momentum.
 
-# %% tags=["proof-myth-6"]
+# %% tags=["proof-step-size"]
 for options in ({"lr": 0.01}, {"lr": 0.01, "momentum": 0.9}, {"lr": 0.9}):
     print(options, run(3, **options))
 

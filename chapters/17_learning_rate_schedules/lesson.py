@@ -372,7 +372,7 @@ print("counted in updates, they have", rates[:3])
 # - *Thirty seconds:* The optimizer's step counts. I step the scheduler where I step the optimizer, and give it the number of updates, which
 #   is the number of batches divided by the accumulation.
 # - *Longer:* Counted in batches, the warm-up here is over before the first update, and a decay ends four times too early.
-# - *They ask next:* Can you make a new scheduler for each epoch? No, it would count from 0 and warm up again (`proof-resume`).
+# - *They ask next:* Can you make a new scheduler for each epoch? No, it would [count from 0 and warm up again](proof-resume).
 # - *The trap:* Passing `len(loader) * epochs` as the total number of steps.
 # - *Proof:* `proof-accumulation`.
 #
@@ -418,7 +418,7 @@ for name, make in makers.items():
 # A schedule lowers the noise floor. At a constant rate, a mean over steps does the same: an **exponential moving average** (EMA) of the
 # weights, which is kept in a copy of the model.
 
-# %% tags=["proof-ema"]
+# %% tags=["proof-EMA"]
 draws = np.random.default_rng(0).normal(size=400)
 model = mytorch.nn.Linear(1, 1, bias=False)
 average = mytorch.optim.swa_utils.AveragedModel(model, avg_fn=mytorch.optim.swa_utils.get_ema_avg_fn(0.95))
@@ -446,7 +446,7 @@ pictures.curves(paths, range(1, 401), xlabel="step", ylabel="weight")
 # - *They ask next:* What about batch norm? Its running statistics belong to the raw weights. `AveragedModel` copies buffers by default, and
 #   `update_bn` recomputes them.
 # - *The trap:* Validating the raw weights and shipping the average.
-# - *Proof:* `proof-ema`.
+# - *Proof:* `proof-EMA`.
 #
 # ## The real one
 # This is minitorch's function that corresponds to `watch`:
@@ -463,9 +463,9 @@ print(inspect.getsource(base._watch))
 # soon as you drop it, while mytorch's waits for the garbage collector.
 #
 # ## Myths
-# You'll hear that a cosine ends at 0 and stays there (it climbs: `proof-cosine-returns`), that `step_size=30` means 30
-# epochs (it counts calls: `proof-rapid-fire`), that `scheduler.step()` belongs at the end of an epoch (where it counts
-# updates, it doesn't: `proof-accumulation`), and that Adam adapts and needs no schedule (`proof-sweep`).
+# You'll hear that a cosine ends at 0 and stays there ([it climbs](proof-cosine-returns)), that `step_size=30` means 30
+# epochs ([it counts calls](proof-rapid-fire)), that `scheduler.step()` belongs at the end of an epoch (where it counts
+# updates, [it doesn't](proof-accumulation)), and that Adam adapts and needs no schedule ([it learns more with one](proof-sweep)).
 #
 # ## Rapid fire
 # 1. What does `MultiStepLR` with milestones 2 and 2 do in epoch 2? It multiplies the rate by `gamma` squared.

@@ -528,8 +528,8 @@ print(inspect.getsource(Iterator._ask) + "\n" + inspect.getsource(Iterator._next
 # ## Rapid fire
 # 1. How many batches do ten samples make with `batch_size=4` and `drop_last=True`? Two.
 # 2. What happens if you pass `shuffle=True` together with a sampler? The loader raises a `ValueError`.
-# 3. Which dtype has a batch of Python floats? float64 (`proof-collate`).
-# 4. How many batches are requested ahead with two workers and `prefetch_factor=3`? Six (`proof-turns`).
+# 3. Which dtype has a batch of Python floats? [float64](proof-collate).
+# 4. How many batches are requested ahead with two workers and `prefetch_factor=3`? [Six](proof-turns).
 # 5. How does `random_split(dataset, [0.5, 0.5])` split 7 samples? Into 4 and 3.
 
 # %% tags=["proof-rapid-fire"]

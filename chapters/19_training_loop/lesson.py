@@ -163,7 +163,7 @@ print("expected:", round(math.log(10), 3), "  measured:", round(evaluate(model, 
 # ## Step 5 · Backward
 # At the logits the gradient is **softmax minus one-hot**, over the batch size. From there the engine goes down the graph and *adds*
 # to each `.grad`. That is why leaving out `zero_grad` hurt: each step followed the sum of all gradients so far. Adding can also
-# help: a batch that doesn't fit into memory is split (`proof-token-weighted`).
+# help: a batch that doesn't fit into memory [is split](proof-token-weighted).
 #
 # ## Step 6 · Update
 # Gradient descent is one line, $w \leftarrow w - \eta\, g$, with the **learning rate** $\eta$. The update itself must not be
@@ -258,7 +258,7 @@ print(f"test accuracy at least {min(0.94, evaluate(model, x_test, y_test)[1]):.2
 # - *Thirty seconds:* Per batch: `zero_grad`, forward, loss, `backward`, `step`. Per epoch: `train()`, then validation in
 #   `eval()` under `no_grad`. Without `step` or `backward` the loss stays where it was; without `zero_grad` gradients pile
 #   up. No error.
-# - *Longer:* Not clearing for some batches is how a large batch is split (`proof-token-weighted`).
+# - *Longer:* Not clearing for some batches is how [a large batch is split](proof-token-weighted).
 # - *They ask next:* Does eval mode replace `no_grad`? No, it changes what layers compute. Use both to validate.
 # - *The trap:* Averaging batch means when the last batch is smaller. And `total += loss`, which keeps the nodes of every
 #   graph alive. (`backward` frees what they have saved.)

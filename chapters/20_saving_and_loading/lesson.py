@@ -127,7 +127,7 @@ with torch.serialization.safe_globals([print]):
 # ### Myth · "`weights_only=True` is the old behaviour"
 # It is the other way round. Before 2.6 a plain `torch.load(path)` ran everything, and old tutorials still do.
 
-# %% tags=["proof-myth-default"]
+# %% tags=["proof-load-default"]
 import inspect
 
 print("mytorch's default:", inspect.signature(mytorch.load).parameters["weights_only"].default)
@@ -199,7 +199,7 @@ print("with strict=False:", plain.load_state_dict(real["model"], strict=False).m
 # You can save a model as an object. What goes into the file?
 
 
-# %% tags=["proof-myth-code"]
+# %% tags=["proof-code-is-not-saved"]
 class Scale(nn.Module):
     def forward(self, x):
         return 2 * x
@@ -221,7 +221,7 @@ print("saved with 2 * x, loaded:", torch.load(path, weights_only=False)(torch.on
 # - *They ask next:* What isn't in a `state_dict`? The architecture, buffers with `persistent=False`, the optimizer, the mode.
 # - *The trap:* Keeping a `state_dict` in a variable as a backup: it shares the model's memory
 #   ([chapter 19](19_training_loop.ipynb)). A file is a copy.
-# - *Proof:* `proof-myth-code`.
+# - *Proof:* `proof-code-is-not-saved`.
 #
 # ### From a GPU to a laptop
 # A file remembers the device of each storage. `mytorch` simulates two GPUs here, then none:
@@ -374,7 +374,7 @@ pictures.curves(apart, xlabel="step after resuming", ylabel="largest difference 
 # ## Larger than memory
 # A model on the device `meta` has shapes and no numbers. Build one and load into it:
 
-# %% tags=["proof-myth-matched"]
+# %% tags=["proof-meta-device"]
 state = nn.Linear(2, 2).state_dict()
 empty = nn.Linear(2, 2, device="meta")
 print(empty.load_state_dict(state))
@@ -429,7 +429,7 @@ for mmap in (False, True):
 # - *Longer:* The plain way needs twice the size: a model with random weights and the loaded copy.
 # - *They ask next:* When do you make the optimizer? After `assign`. An earlier one steps parameters that nobody uses.
 # - *The trap:* Forgetting `assign`: all keys match and the model stays empty. With it, forgetting buffers and tied weights.
-# - *Proof:* `proof-myth-matched`, `proof-assign`, `proof-mmap`.
+# - *Proof:* `proof-meta-device`, `proof-assign`, `proof-mmap`.
 #
 # ## The real one
 # This is what minitorch does at `REDUCE`, after the name has been looked up:

@@ -255,7 +255,7 @@ pictures.curves(counts, [0, 1, 2], xlabel="0 recorded, 1 constants folded, 2 lay
 # This is chapter 12's LeNet, with batch norms and two epochs of training. Its file, and a copy of `runtime.py`, go
 # into an empty folder. A new Python process reads 450 digits there:
 
-# %% tags=["proof-lenet"]
+# %% tags=["proof-LeNet"]
 import inspect
 import subprocess
 import sys
@@ -415,10 +415,10 @@ print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(
 # - *The trap:* "If it compiles, it exports." A graph break is fine for one and fatal for the other.
 # - *Proof:* `proof-refuses`, and the guards of [chapter 08](08_static_and_dynamic_graphs.ipynb).
 #
-# ### Myth 31 · "PyTorch exports to ONNX for Caffe2, and runs the model once"
+# ### Myth · "PyTorch exports to ONNX for Caffe2, and runs the model once"
 # Caffe2 is gone. What runs the model, and how often, depends on the exporter:
 
-# %% tags=["proof-myth-31"]
+# %% tags=["proof-exporter-calls"]
 calls = []
 
 

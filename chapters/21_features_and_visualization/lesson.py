@@ -228,7 +228,7 @@ for part in parts:
 # Here is an image with two digits. Move the 4, and choose which class the heat is evidence for:
 
 
-# %% tags=["proof-grad-cam"]
+# %% tags=["proof-Grad-CAM"]
 def explained(asked, column):
     image = mytorch.zeros(1, 3, 48, 80)
     for number, left in ((3, 0), (4, column)):
@@ -296,7 +296,7 @@ clouds(flat, labels, range(5, 10), "The digits 5 to 9: clouds that overlap under
 # ### Do t-SNE's distances and cluster sizes mean something?
 # A common myth says so. Here are three clusters in ten dimensions. B is ten times as wide as A, and C is far away from both:
 
-# %% tags=["proof-tsne"]
+# %% tags=["proof-t-SNE"]
 clusters = np.random.default_rng(0).normal(size=(3, 60, 10)) * [[[1]], [[10]], [[1]]] + [[[0]], [[200]], [[3000]]]
 after = TSNE(random_state=0).fit_transform(clusters.reshape(180, 10)).reshape(3, 60, 2)
 for name, points in {"before": clusters, "after": after}.items():
@@ -316,7 +316,7 @@ clouds(sets, np.repeat([*"ABC"], 60), "ABC", "After t-SNE, the three clouds have
 #   perplexity, and UMAP has the same limits. With hundreds of dimensions, run PCA first.
 # - *They ask next:* How do you show that classes are separable? Train a linear probe, or count same-class neighbours, before you project.
 # - *The trap:* Reading sizes and distances off a t-SNE picture.
-# - *Proof:* `proof-projections`, `proof-tsne`.
+# - *Proof:* `proof-projections`, [t-SNE](proof-t-SNE).
 #
 # ## New classes from few digits
 # Now teach the network the digits 5 to 9 from 100 images, each drawn at a random position. There are three ways. You can train the whole
@@ -403,13 +403,13 @@ print("a head that was frozen after backward moves:", not torch.equal(model.fc.w
 #   [chapter 12](12_norm_dropout_and_modes.ipynb) shows, or its statistics drift.
 # - *They ask next:* How do you know that the pretrained weights help? Train the same network from scratch, on several seeds.
 # - *The trap:* Calling `model.train()` at the start of each epoch. It puts the frozen batch norms back into training mode.
-# - *Proof:* `proof-transfer`, `proof-freezing`; loading: `proof-myth-7`.
+# - *Proof:* `proof-transfer`, `proof-freezing`; loading: `proof-wrong-keyword`.
 #
 # ### LoRA
 # Full fine-tuning keeps a copy of all weights for each task. **LoRA** freezes a layer's weight $W$ and adds a trainable update,
 # $\frac{\alpha}{r} B A$, where $A$ is $r \times \text{in}$ and $B$ is $\text{out} \times r$. You write it in exercise 3.
 
-# %% tags=["proof-lora"]
+# %% tags=["proof-LoRA"]
 mytorch.manual_seed(0)
 base, x = mytorch.nn.Linear(64, 32), mytorch.randn(8, 64)
 adapted = mytorch.nn.LoRALinear(base, r=4, alpha=8)
@@ -437,7 +437,7 @@ print(f"after a step it differs from the base by {furthest[0]:.1f}, and from its
 #   low-rank matrix multiplications, and adapters can be swapped per request.
 # - *They ask next:* Why not $A = B = 0$? Each one's gradient has the other as a factor, so both would stay 0.
 # - *The trap:* Expecting the backward pass to be nearly free. Gradients still flow through the frozen layers, and activations are saved.
-# - *Proof:* `proof-lora`, `proof-rapid-fire`.
+# - *Proof:* `proof-LoRA`, `proof-rapid-fire`.
 #
 # ## The real one
 # This is minitorch's method that registers a hook:
@@ -544,7 +544,7 @@ print(f"of {one.numel():,} entries of the gradient, {(one != other).sum().item()
 # The derivative of that sum with respect to each prediction is 1, whatever the label. Train a linear model with it, and watch the mean
 # squared error as well:
 
-# %% tags=["proof-myth-17"]
+# %% tags=["proof-falls-forever"]
 torch.manual_seed(0)
 x, line, found = torch.rand(20, 3), nn.Linear(3, 1), {"the sum": [], "mean squared error": []}
 y, optimizer = x.sum(1, keepdim=True), torch.optim.SGD(line.parameters(), lr=0.01)
@@ -562,7 +562,7 @@ print({name: f"from {values[0]:.0f} to {values[-1]:.0f}" for name, values in fou
 #
 # #### Myth · "`backward` adjusts the parameters"
 
-# %% tags=["proof-myth-16"]
+# %% tags=["proof-who-moves-weights"]
 before = line.weight.clone()
 optimizer.zero_grad()
 nn.functional.mse_loss(line(x), y).backward()
@@ -578,12 +578,12 @@ print(f"by the step: {(line.weight - before).abs().max().item():.1f}")
 #   pass.
 # - *They ask next:* What must a loss satisfy to teach anything? Its gradient has to depend on the labels.
 # - *The trap:* `(prediction - labels).sum()`: it runs and it falls, but it teaches nothing.
-# - *Proof:* `proof-myth-16`, `proof-labels`, `proof-myth-17`; running statistics: `proof-freezing`.
+# - *Proof:* `proof-who-moves-weights`, `proof-labels`, `proof-falls-forever`; running statistics: `proof-freezing`.
 #
 # #### Myth · "`resnet18(weight=…)` loads trained weights"
 # The keyword is `weights`, and a wrong one raises an error. So does a number of classes that the weights don't have:
 
-# %% tags=["proof-myth-7"]
+# %% tags=["proof-wrong-keyword"]
 print(repr(check.error(resnet18, weight=ResNet18_Weights.DEFAULT)))
 print(repr(check.error(resnet18, weights="DEFAULT", num_classes=10)))
 about = ResNet18_Weights.DEFAULT.meta

@@ -395,14 +395,14 @@ pictures.curves(runs, xlabel="step", ylabel="loss (nats)", alt=about)
 # **TF32** is a mode of NVIDIA's tensor cores: inputs of a product are float32, of which only 10 fraction bits are used. **FP8**
 # has two formats, named by their bits: E4M3 and E5M2.
 
-# %% tags=["proof-tf32"]
+# %% tags=["proof-TF32"]
 a, b = np.random.default_rng(0).normal(size=(2, 256, 256)).astype(np.float32)
 short = [((each.view(np.uint32) + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32) for each in (a, b)]
 exact, product = (x.astype(float) @ y.astype(float) for x, y in ((a, b), short))
 print(f"relative error of a product in TF32: {np.linalg.norm(product - exact) / np.linalg.norm(exact):.0e}")
 print("precision of matmul:", torch.get_float32_matmul_precision(), "· TF32 in cuDNN:", torch.backends.cudnn.allow_tf32)
 
-# %% tags=["proof-fp8"]
+# %% tags=["proof-FP8"]
 import ml_dtypes
 
 for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2):
@@ -419,7 +419,7 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2):
 # - *Longer:* `torch.set_float32_matmul_precision("high")` allows it in products. The sum is still float32.
 # - *They ask next:* How large is the error? Some 10⁻⁴ relative, against 10⁻⁷.
 # - *The trap:* Comparing a GPU's convolution with the CPU's and looking for a bug.
-# - *Proof:* `proof-tf32`.
+# - *Proof:* `proof-TF32`.
 #
 # **Interview · FP8: E4M3 or E5M2, and where?**
 #
@@ -428,7 +428,7 @@ for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2):
 #   weights and sums stay in higher precision.
 # - *They ask next:* What does E4M3 give up for its range? Infinity: only nan is left.
 # - *The trap:* One loss factor for all tensors, as with float16.
-# - *Proof:* `proof-fp8`.
+# - *Proof:* `proof-FP8`.
 #
 # ## The real one
 # minitorch's counterpart of `cast`, with PyTorch's conditions:

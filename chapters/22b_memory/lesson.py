@@ -113,7 +113,7 @@ pictures.curves({"in use": mountain}, xlabel="kernels run (%)", ylabel="memory (
 #
 # Training isn't all that runs. Here is a validation loop that keeps its losses, with a graph and without:
 
-# %% tags=["proof-oom"]
+# %% tags=["proof-OOM"]
 for mode in (mytorch.enable_grad(), mytorch.no_grad()):
     losses, held = [], [used()]
     with mode:
@@ -132,7 +132,7 @@ for mode in (mytorch.enable_grad(), mytorch.no_grad()):
 # - *Longer:* Print `max_memory_allocated()` for each step. A line that climbs is a leak, a single spike is an input.
 # - *They ask next:* Why is `total += loss` a leak? Each loss keeps its graph. Use `loss.item()` or `loss.detach()`.
 # - *The trap:* `empty_cache()`. It gives back memory that no tensor uses, and PyTorch tries that itself before it raises.
-# - *Proof:* `proof-oom`, `proof-sixteen`.
+# - *Proof:* `proof-OOM`, `proof-sixteen`.
 #
 # ## Keep less, compute again
 # The smallest model of checkpointing needs no library. Run the first half without a graph, go on with a graph from its
@@ -332,7 +332,7 @@ pictures.curves(roof, xlabel="operations per byte", ylabel="at most (TFLOP/s)", 
 # The arithmetic of a whole training step has a rule of thumb: 6 operations for each parameter and each token, 2 forward
 # and 4 backward. Count it on two blocks of a transformer:
 
-# %% tags=["proof-6nd"]
+# %% tags=["proof-6ND"]
 for width, length in ((64, 64), (128, 64), (256, 32)):
     blocks = nn.Sequential(*[nn.TransformerEncoderLayer(width, 4, 4 * width) for _ in range(2)])
     tokens = mytorch.randn(length, 2, width).requires_grad_()
@@ -351,7 +351,7 @@ for width, length in ((64, 64), (128, 64), (256, 32)):
 #   are looked up, not multiplied.
 # - *They ask next:* And with checkpoints? 8ND. Inference? 2ND.
 # - *The trap:* Utilization: 6ND per second, divided by the peak of the *same* precision, without a sparsity factor.
-# - *Proof:* `proof-6nd`, `proof-accumulate`.
+# - *Proof:* `proof-6ND`, `proof-accumulate`.
 #
 # ## Eight bits
 # A weight for inference can be an integer from −127 to 127 and a scale: w ≈ q · scale. How many weights should share one?

@@ -148,16 +148,16 @@ print("three ids, two GPUs:   ", told(parallel_on("cuda:0", [0, 1, 2]), torch.on
 print("a sum over both GPUs:  ", told(lambda: lambda x: x.to("cuda:0") + x.to("cuda:1"), torch.ones(3)))
 
 # %% [markdown]
-# - **Myth 3** · "`model.cuda(device_ids[1])` chooses the main GPU." The parameters must be on `device_ids[0]`; the order of the
+# - "`model.cuda(device_ids[1])` chooses the main GPU." The parameters must be on `device_ids[0]`; the order of the
 #   list chooses.
-# - **Myth 21** · "The data must first be on the main GPU." Inputs from anywhere are scattered; it is the parameters that have
+# - "The data must first be on the main GPU." Inputs from anywhere are scattered; it is the parameters that have
 #   to be there.
-# - **Myth 20** · "`device_ids=[0, 1, 2]` uses what there is." With two GPUs it raises.
-# - **Myth 30** · "With peer access you can operate across GPUs." Copies can then go directly; an operation still wants all its
+# - "`device_ids=[0, 1, 2]` uses what there is." With two GPUs it raises.
+# - "With peer access you can operate across GPUs." Copies can then go directly; an operation still wants all its
 #   tensors on one device.
-# - **Myth 4** · "Each GPU computes its loss." The loss is computed where the outputs are gathered (`proof-same-gradients`).
-# - **Myth 22** · "Replicas are shallow copies." Of the module, yes; its parameters are copied, for each pass (`proof-lost-counter`).
-# - **Myth 23** · "Each GPU gets the same share." It gets a chunk, or nothing (`proof-toy`).
+# - "Each GPU computes its loss." The loss is computed where the outputs are gathered ([same gradients](proof-same-gradients)).
+# - "Replicas are shallow copies." Of the module, yes; its parameters are [copied, for each pass](proof-lost-counter).
+# - "Each GPU gets the same share." It gets [a chunk, or nothing](proof-toy).
 #
 # **Interview · What does `DataParallel` do in one step, and why use `DistributedDataParallel` instead?**
 #
@@ -266,7 +266,7 @@ pictures.curves(lines, counts, xlabel="ranks", ylabel="sent (times the array)", 
 #
 # ### Milestone: four ranks train as one device does
 
-# %% tags=["proof-ddp"]
+# %% tags=["proof-DDP"]
 DDP = mytorch.nn.parallel.DistributedDataParallel
 mytorch.manual_seed(0)
 x = mytorch.rand(16, 3)
@@ -337,7 +337,7 @@ for limit in (1e-6, 5e-5, 25):
 # - *They ask next:* What does `no_sync` save? With k micro-batches, k − 1 of k all-reduces.
 # - *The trap:* "DDP synchronises the weights in each step." It averages gradients; weights that you change by hand on one rank stay
 #   different.
-# - *Proof:* `proof-no-sync`, `proof-ddp`.
+# - *Proof:* `proof-no-sync`, `proof-DDP`.
 #
 # ## A mean of means
 # Rank 0 has a sentence of six tokens, rank 1 one of two, and the rest is padding. Each rank divides its loss by its
@@ -457,7 +457,7 @@ run("-m", "minitorch.distributed.run", "--standalone", "--nproc-per-node=2", "fi
 run("-m", "minitorch", "files/shared_memory.py")
 
 # %% [markdown]
-# **Myth 32** · "Once a tensor is in shared memory, sending it copies nothing, and the package is fully compatible with Python's."
+# **Myth** · "Once a tensor is in shared memory, sending it copies nothing, and the package is fully compatible with Python's."
 # Passing a tensor *puts* it into shared memory, so the first time it is copied, and afterwards each side sees the other's
 # writes. An array is pickled: the child has a copy. And a result that requires grad is refused.
 #

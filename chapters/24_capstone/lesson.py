@@ -85,7 +85,7 @@ for job in (lenet_losses, gpt_losses):
 # ([chapter 18](18_data.ipynb)) makes the batches, the rate rises and falls ([chapter 17](17_learning_rate_schedules.ipynb)), and your
 # trainer ([chapter 19](19_training_loop.ipynb)) makes 252 steps. 450 images are held out.
 
-# %% tags=["proof-lenet"]
+# %% tags=["proof-LeNet"]
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -369,11 +369,11 @@ print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 # It compares shape, dtype and device before it compares values, with tolerances that depend on the dtype.
 #
 # ## Rapid fire
-# 1. Which layers does a GPT need, and LeNet doesn't? Norms and dropout, embeddings, attention (`proof-chapters`).
-# 2. What is ln 10 good for? The first loss of ten classes (`proof-oracle`: 2.3).
-# 3. A run saves every tenth step and dies in step 103. From where does it go on? From 100 (`proof-killed`).
-# 4. Adam: how large is a checkpoint? Three times the weights (`proof-checkpoint-size`).
-# 5. Four ranks with 4 rows each: which batch on one rank is the same? 16 (`proof-four-ranks`).
+# 1. Which layers does a GPT need, and LeNet doesn't? Norms and dropout, embeddings, attention (see [chapters](proof-chapters)).
+# 2. What is ln 10 good for? It is [the first loss of ten classes](proof-oracle), 2.3.
+# 3. A run saves every tenth step and dies in step 103. From where does it go on? From [100](proof-killed).
+# 4. Adam: how large is a checkpoint? [Three times the weights](proof-checkpoint-size).
+# 5. Four ranks with 4 rows each: which batch on one rank is the same? [16](proof-four-ranks).
 #
 # ## Ten lines to remember
 # 1. A model file that names only the library runs on any library that keeps its promises.

@@ -67,7 +67,7 @@ pictures.slider(draw, start={"position": 0}, position=[0, 1, 2, 3, 4, 5])
 # turns. So a head of 64 numbers has 32 pairs, each with a speed of its own: from one radian per position down to less
 # than 1/7,000.
 
-# %% tags=["proof-speeds"]
+# %% tags=["proof-frequencies"]
 ones, distances = torch.ones(1, 64), range(101)
 scores = {"one pair": [math.cos(each) for each in distances]}
 start = llama.apply_rotary(ones, torch.tensor([0]))
@@ -88,7 +88,7 @@ pictures.curves(scores, distances, xlabel="distance (positions)", ylabel="score 
 #   has to be scaled again.
 # - *They ask next:* Why many speeds? Fast pairs tell neighbours apart, slow ones tell far from near; one pair alone repeats itself.
 # - *The trap:* Rotating what comes out of the cache again. A key is rotated once, by its own absolute position, and then kept.
-# - *Proof:* `proof-shift`, `proof-rotate`, `proof-speeds`.
+# - *Proof:* `proof-shift`, `proof-rotate`, `proof-frequencies`.
 #
 # ## Where we start: a small GPT-2
 # The model below has a switch for each of the four changes. It reads *Alice's Adventures in Wonderland*, one character at a
@@ -135,7 +135,7 @@ class Model(nn.Module):
 # which costs six FLOPs per token in training. `train` returns the loss on the unseen text.
 
 
-# %% tags=["proof-gpt2"]
+# %% tags=["proof-GPT-2"]
 def losses(model, length, rows):  # of each character but the first ones, (rows, length - 1)
     x = mytorch.tensor(unseen[: rows * length].reshape(rows, length))
     with mytorch.no_grad():
@@ -168,7 +168,7 @@ gpt2 = train("GPT-2")
 # Layer norm subtracts the mean, divides by the standard deviation, scales and shifts. RMSNorm, which you wrote in chapter 12,
 # divides by the root mean square and scales. Mean and shift are gone:
 
-# %% tags=["proof-rmsnorm"]
+# %% tags=["proof-RMSNorm"]
 rms = train("+ RMSNorm", "RMSNorm")
 x = torch.tensor([1.0, 2.0, 3.0, 6.0])
 print("layer norm", torch.nn.functional.layer_norm(x, (4,)).numpy().round(2), "· RMS norm", end=" ")
@@ -181,7 +181,7 @@ print(torch.nn.functional.rms_norm(x, (4,)).numpy().round(2))
 # GPT-2's MLP is two matrices with a GELU between them. SwiGLU has three: one result passes through `silu` and *gates* the other,
 # number by number. With a hidden width of 8/3 instead of 4 times the model's, three matrices have as many weights as two:
 
-# %% tags=["proof-swiglu"]
+# %% tags=["proof-SwiGLU"]
 swiglu = train("+ SwiGLU", "RMSNorm", "SwiGLU")
 
 # %% [markdown]
@@ -191,7 +191,7 @@ swiglu = train("+ SwiGLU", "RMSNorm", "SwiGLU")
 # ## Swap 3: RoPE
 # The table of positions goes, and queries and keys are rotated:
 
-# %% tags=["proof-rope"]
+# %% tags=["proof-RoPE"]
 rope = train("+ RoPE", "RMSNorm", "SwiGLU", "RoPE")
 
 # %% [markdown] tags=["short"]
@@ -201,7 +201,7 @@ rope = train("+ RoPE", "RMSNorm", "SwiGLU", "RoPE")
 # Four heads of queries share two heads of keys and values, so `k_proj` and `v_proj` are half as wide (**grouped-query
 # attention**, GQA). What that saves goes into the MLP:
 
-# %% tags=["proof-gqa"]
+# %% tags=["proof-GQA"]
 llama_model = train("+ GQA", "RMSNorm", "SwiGLU", "RoPE", "GQA")
 smooth = {name: np.convolve(line, np.ones(15) / 15, "valid") for name, line in curves.items()}
 about = "Three curves end near 2.5; the two with rotary positions end near 2.4."
@@ -219,7 +219,7 @@ pictures.curves(smooth, range(15, 121), xlabel="step", ylabel="loss (nats), mean
 #   pre-norm blocks are GPT-2's. Llama 2 has grouped queries in its 70B model, not in its 7B, and Llama 3 in all.
 # - *They ask next:* Why 8/3? Three matrices of d · 8d/3 have as many weights as two of d · 4d.
 # - *The trap:* "Each of them lowers the loss." Two of them save something.
-# - *Proof:* `proof-rmsnorm`, `proof-swiglu`, `proof-rope`, `proof-gqa`.
+# - *Proof:* `proof-RMSNorm`, `proof-SwiGLU`, `proof-RoPE`, `proof-GQA`.
 #
 # ### Myth · "RoPE extrapolates by itself"
 # There is no table that ends, so the model accepts any length. It was trained on 48 characters. Let it read 240:
@@ -314,7 +314,7 @@ pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 #   numbers carry the positions apart from the rest.
 # - *The trap:* "With fewer KV heads, fewer scores are computed." Each head of queries still meets each key. What shrinks is the
 #   cache, what is read of it, and `k_proj` and `v_proj`.
-# - *Proof:* `proof-gqa`, `proof-bytes`.
+# - *Proof:* `proof-GQA`, `proof-bytes`.
 #
 # ### Prefill and decode
 # A weight in 16 bits is 2 bytes to read, and does 2 FLOPs for each token that passes. A GPU that does 1,000 TFLOP/s and reads 3.3 TB/s
@@ -427,7 +427,7 @@ pictures.publish(ax, alt="p is 0.6, 0.3, 0.1; q is 0.2, 0.4, 0.4; accepted is th
 # is the policy's log-probability minus that of a frozen *reference*.
 
 
-# %% tags=["proof-dpo"]
+# %% tags=["proof-DPO"]
 def dpo_loss(policy, reference, beta=0.1):  # log-probabilities of the chosen and the rejected answer
     chosen, rejected = policy - reference
     return -torch.nn.functional.logsigmoid(beta * (chosen - rejected))
@@ -446,7 +446,7 @@ for moved in ([0.0, 0.0], [5.0, -5.0], [-5.0, -15.0], [5.0, 5.0]):
 # - *Longer:* β says how far the policy may move from the reference. Adding the same to both log-probabilities changes nothing.
 # - *They ask next:* Does the chosen answer's probability rise? Only its lead has to. In the third line both fall, and the loss is that of the second.
 # - *The trap:* Letting gradients into the reference, or leaving dropout on in it.
-# - *Proof:* `proof-dpo`.
+# - *Proof:* `proof-DPO`.
 #
 # ## The real one
 # minitorch's RMS norm, beside yours:

@@ -9,7 +9,8 @@ QUESTION = re.compile(
 )
 """An interview question on a line of its own, and its answer: the list below it."""
 
-_PROOF = re.compile(r"`(proof-[\w-]+)`")
+_PROOF = re.compile(r"`(proof-[\w-]+)`|\[([^\[\]]+)\]\((proof-[\w-]+)\)")
+"""A proof that the text mentions, by its tag or under words of the text."""
 
 
 def fold_answers(markdown: str) -> str:
@@ -25,14 +26,15 @@ def _folded(found: re.Match[str]) -> str:
     return f"{found['question']}\n\n{OPENING}\n\n{found['answer'].rstrip()}\n\n</details>\n"
 
 
-def named(text: str, tags: list[str]) -> str:
-    """The code of a cell, which begins with the name of what it proves, if it does."""
-    return "".join(f"# {tag}\n" for tag in tags if tag.startswith("proof-")) + text
+def spoken(name: str) -> str:
+    """The name of a proof, `scale-first`, as readers see it: "scale first"."""
+    return name.replace("-", " ")
 
 
 def link_proofs(chapter: str, cells: list[NotebookNode]) -> list[str]:
     """Let each mention of a proof in the text lead to its cell.
 
+    `` `proof-scale-first` `` becomes a link that reads "scale first", and `[words](proof-scale-first)` keeps its words.
     JupyterLab follows a link `NOTEBOOK.ipynb#cell-id=ID` to a cell.
 
     Returns:
@@ -42,11 +44,12 @@ def link_proofs(chapter: str, cells: list[NotebookNode]) -> list[str]:
     unknown: list[str] = []
 
     def link(found: re.Match[str]) -> str:
-        name = found[1]
+        name = found[1] or found[3]
         if name not in places:
             unknown.append(name)
             return found[0]
-        return f"[{name}]({chapter}.ipynb#cell-id={places[name].id})"
+        words = found[2] or spoken(name.removeprefix("proof-"))
+        return f"[{words}]({chapter}.ipynb#cell-id={places[name].id})"
 
     for cell in cells:
         if cell.cell_type == "markdown":

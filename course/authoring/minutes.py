@@ -40,8 +40,8 @@ def words(markdown: str) -> int:
 
 
 def lines(code: str) -> int:
-    """Of code, as they are read: blank ones don't count, nor does the name that the build puts above a proof."""
-    return sum(bool(line.strip()) and not line.startswith("# proof-") for line in code.splitlines())
+    """Of code, as they are read: blank ones don't count."""
+    return sum(bool(line.strip()) for line in code.splitlines())
 
 
 def of_lesson(cells: Sequence[NotebookNode]) -> float:

@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from course.authoring.assemble import Files
 from course.authoring.cells import cut, solved
 from course.authoring.core_exercises import quoted
-from course.authoring.lesson_text import fold_answers, link_proofs, named
+from course.authoring.lesson_text import fold_answers, link_proofs
 from course.authoring.parts import PartError
 from course.authoring.source import Cell, Exercise, Source, SourceError, is_core_setup
 from course.grading.mistakes import Mistake
@@ -153,8 +153,7 @@ def _with_given(cell: Cell, files: Files, taken: dict[str, str]) -> Cell:
 
 
 def _finished(cell: Cell) -> Cell:
-    text = named(cell.text, cell.metadata.get("tags", [])) if cell.cell_type == "code" else fold_answers(cell.text)
-    return replace(cell, text=text)
+    return cell if cell.cell_type == "code" else replace(cell, text=fold_answers(cell.text))
 
 
 def _plain(cell: Cell) -> NotebookNode:

@@ -18,7 +18,7 @@ from course.interview.estimates import ESTIMATES
 from course.interview.faults import FAULTS
 from course.interview.programs import PROGRAMS
 from course.learner import practice
-from course.site.lessons import Question, questions, slug, title
+from course.site.lessons import CELL, Question, questions, slug, title
 
 WHITEBOARD = (
     "init_softmax",
@@ -38,7 +38,6 @@ WHITEBOARD = (
 """The exercises of the whiteboard round."""
 
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-_PROOF = re.compile(r"\[proof-([\w-]+)\]\((\w+)\.ipynb")
 _ITEM = re.compile(r"^(?:- |\d+\. )(.*(?:\n {2,}.*)*)", re.MULTILINE)
 _LABEL = re.compile(r"(?:^- )?\*(Thirty seconds|Longer|They ask next|The trap|Proof):\*", re.MULTILINE)
 _RAPID = re.compile(r"(?:^## Rapid fire|^\*\*Rapid fire\.?\*\*)(?P<lines>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
@@ -50,7 +49,6 @@ _MYTH = re.compile(r"Myth \d+")
 class Proof:
     """The cell of a lesson that shows an answer: what it says and what it printed."""
 
-    name: str
     chapter: str
     source: str
     printed: str
@@ -79,15 +77,15 @@ class Bank:
 
     def proofs(self, card: Card) -> list[Proof]:
         """The cells that show the answer of a question."""
-        return [proof for name, chapter in card.about or () if (proof := self._proof(chapter, name))]
+        return [proof for chapter, cell in card.about or () if (proof := self._proof(chapter, cell))]
 
-    def _proof(self, chapter: str, name: str) -> Proof | None:
+    def _proof(self, chapter: str, identifier: str) -> Proof | None:
         for cell in self.lessons[chapter].cells if chapter in self.lessons else ():
-            if f"proof-{name}" in cell.metadata.get("tags", []):
+            if cell.id == identifier:
                 printed = [
                     output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.outputs
                 ]
-                return Proof(name, chapter, cell.source, "".join(printed).rstrip())
+                return Proof(chapter, cell.source, "".join(printed).rstrip())
         return None
 
     def _topics(self, chapter: str, asked: str = "", exercise: str = "") -> frozenset[str]:
@@ -105,7 +103,7 @@ class Bank:
         for chapter, lesson in self.lessons.items():
             for each in questions(chapter, lesson):
                 topics = self._topics(chapter, asked=each.words)
-                proofs = tuple(_PROOF.findall(each.answer))
+                proofs = tuple(CELL.findall(each.answer))
                 yield Card(each.target, "question", chapter, each.words, points(each), topics, proofs)
 
     def _rapid_fire(self) -> Iterable[Card]:

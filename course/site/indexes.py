@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from course.authoring.lesson_text import spoken
 from course.authoring.notebook import tasks
 from course.authoring.places import address, openers
 from course.chapters import key
@@ -30,7 +31,7 @@ def topics(lessons: Notebooks, unsolved: Notebooks) -> str:
         for place in places:
             chapter = place["chapter"]
             section, term = place["heading"], place.get("notes", "")
-            proof = f"[`{place['proof']}`](#{proof_target(chapter, lessons[chapter], place['proof'])})"
+            proof = f"[{spoken(place['proof'])}](#{proof_target(chapter, lessons[chapter], place['proof'])})"
             titles = {each: exercises.title(unsolved[chapter], each) for each in place["exercises"]}
             asked = (f"[{words}](/exercises/{chapter}/{each}.md)" for each, words in titles.items())
             target, rest = heading_target(chapter, place["heading"]), f"{key(chapter)} | {proof} | {', '.join(asked)}"

@@ -18,7 +18,8 @@ from course.site.shown import Pictures
 _HEADING = re.compile(r"^(#{2,4} .*)$", re.MULTILINE)
 _QUESTION = re.compile(r"^\*\*Interview · (.*?)\*\*$", re.MULTILINE)
 _ANSWER = re.compile(rf"\s*{OPENING}\n(.*?)</details>", re.DOTALL)
-_CELL = re.compile(r"\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
+CELL = re.compile(r"\]\((\w+)\.ipynb#cell-id=([\w-]+)\)")
+"""A link to a cell: its chapter and its id."""
 _SECTION = re.compile(r"\]\((\w+)\.ipynb#([^)=]+)\)")
 
 
@@ -65,7 +66,7 @@ def questions(chapter: str, notebook: Any) -> list[Question]:
 
 def text(source: str, chapter: str) -> str:
     """A lesson's text for its page: links lead to pages, sections and cells; headings and questions get names."""
-    source = outside_code(_CELL, lambda each: f"](#{cell_target(each[1], each[2])})", source)
+    source = outside_code(CELL, lambda each: f"](#{cell_target(each[1], each[2])})", source)
     source = outside_code(_SECTION, lambda each: f"](#{heading_target(each[1], each[2])})", source)
     source = moved(source, "notebooks")
     source = outside_code(

@@ -52,4 +52,4 @@ def test_what_counts_as_a_word() -> None:
 
 
 def test_what_counts_as_a_line() -> None:
-    assert [lines(line) for line in ("", "# proof-leaves", "# a comment", "x = 1")] == [0, 0, 1, 1]
+    assert [lines(line) for line in ("", "  ", "# a comment", "x = 1")] == [0, 0, 1, 1]

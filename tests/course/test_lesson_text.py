@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import nbformat
 
-from course.authoring.lesson_text import OPENING, fold_answers, link_proofs, named
+from course.authoring.lesson_text import OPENING, fold_answers, link_proofs
 
 TEXT = """\
 Before.
@@ -38,9 +38,12 @@ def test_other_lists_stay() -> None:
     assert fold_answers("Two things:\n\n- one\n- two") == "Two things:\n\n- one\n- two"
 
 
-def test_a_proof_is_a_link_and_its_cell_shows_the_name() -> None:
-    text = nbformat.v4.new_markdown_cell("See `proof-one`, not `proof-two`.")
-    code = nbformat.v4.new_code_cell("print(1)", id="abc", metadata={"tags": ["proof-one", "raises-exception"]})
-    assert link_proofs("06_graph", [text, code]) == ["proof-two"]
-    assert text.source == "See [proof-one](06_graph.ipynb#cell-id=abc), not `proof-two`."
-    assert named("print(1)", ["short", "proof-one"]) == "# proof-one\nprint(1)"
+def test_a_proof_is_a_link_that_reads_as_words() -> None:
+    text = nbformat.v4.new_markdown_cell(
+        "`proof-scale-first`, [as here](proof-scale-first), not `proof-two` or [that](proof-two)."
+    )
+    code = nbformat.v4.new_code_cell("print(1)", id="abc", metadata={"tags": ["proof-scale-first", "raises-exception"]})
+    assert link_proofs("06_graph", [text, code]) == ["proof-two", "proof-two"]
+    address = "06_graph.ipynb#cell-id=abc"
+    assert text.source == f"[scale first]({address}), [as here]({address}), not `proof-two` or [that](proof-two)."
+    assert code.source == "print(1)"
