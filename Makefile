@@ -3,8 +3,10 @@
 #   make setup PYTHON=python3.13                another interpreter
 #   make test TORCH=no                          without PyTorch: what compares with it is skipped
 #   make test TORCH_INDEX=URL                   PyTorch from another index, such as one of CPU builds
-#   make test TURN=7                            the notebooks run once, but as `make kernels` does, the seventh in turn;
-#                                               and of the longest tests of exercises a part (tests/course/turn.py)
+#   make test TURN=all                          all of the longest tests of exercises, where each commit runs some of them
+#                                               (tests/course/turn.py): half an hour more
+#   make test TURN=7                            those of the seventh turn; and the notebooks run as `make kernels` does,
+#                                               the seventh in turn
 #   make browser TURN=7                         a sixth of the notebooks in a browser, the seventh sixth in turn
 #   make kernels ONLY=2                         one of the six runs: 1 Prescott, 2 Haswell, 3 SkylakeX with 1 thread,
 #                                               4, 5 and 6 the same with 2 threads
@@ -60,7 +62,7 @@ test: export OMP_NUM_THREADS := 1
 test: export OPENBLAS_NUM_THREADS := 1
 test: export MKL_NUM_THREADS := 1
 test: export VECLIB_MAXIMUM_THREADS := 1
-test: export MINITORCH_TURN := $(TURN)
+test: export MINITORCH_TURN := $(or $(TURN),$(shell git rev-list --count HEAD 2>/dev/null))
 test: setup ## everything that must pass, the fast things first
 ifneq ($(TORCH),no)
 	$(BIN)/python tests/install_torch.py $(TORCH) $(TORCH_INDEX)
@@ -70,7 +72,7 @@ endif
 	$(RUN) mypy
 	$(RUN) course build --check --stored
 	$(PYTEST)
-	$(if $(TURN),$(RUN) course.authoring.kernels --workers $(WORKERS) --turn $(TURN),$(PYTEST) --nbval notebooks solutions)
+	$(if $(filter-out all,$(TURN)),$(RUN) course.authoring.kernels --workers $(WORKERS) --turn $(TURN),$(PYTEST) --nbval notebooks solutions)
 ifeq ($(TORCH),no)
 	@echo "TORCH=no: where PyTorch is not installed, nothing was compared with it. The tests above that say so were skipped."
 endif

@@ -9,6 +9,8 @@ def test_so_many_turns_see_everything_once(monkeypatch: pytest.MonkeyPatch) -> N
     names = [str(number) for number in range(20)]
     monkeypatch.delenv("MINITORCH_TURN", raising=False)
     assert in_turn(names, 6, this_turn()) == names
+    monkeypatch.setenv("MINITORCH_TURN", "all")
+    assert in_turn(names, 6, this_turn()) == names
     seen = []
     for turn in range(100, 106):  # six commits after each other
         monkeypatch.setenv("MINITORCH_TURN", str(turn))
