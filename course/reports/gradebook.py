@@ -1,13 +1,13 @@
 """The gradebook: for each student and chapter the one file that counts, and what is deducted because it is late."""
 
 import math
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 
 from course.grading.report import Report, Result
+from course.grading.student import is_called, students_of
 
 ATTEMPTS = ("best", "last", "first")
 
@@ -74,8 +74,9 @@ def entries(report: Report, chapters: Collection[str], rules: Rules, one_student
         one_student: all files are the same person's, whatever they are called.
     """
     files: dict[tuple[str, ...], list[Result]] = {}
+    students = students_of((result.path for result in report.submissions), chapters)
     for result in report.submissions:
-        student = "" if one_student else student_of(result.path.removesuffix(f"#{result.chapter}"), chapters)
+        student = "" if one_student else students[result.path]
         is_known = result.chapter and (student or one_student)
         files.setdefault((student, result.chapter or "") if is_known else (student, "", result.path), []).append(result)
     return [_entry(student, results, rules) for (student, *_), results in files.items()]
@@ -116,23 +117,9 @@ def with_assignments(report: Report, points: Mapping[str, int]) -> Report:
 
 
 def named_chapter(path: str, chapters: Collection[str]) -> str | None:
-    """The chapter whose name the file's, or else a folder's, begins with; None if there is none."""
+    """The chapter that the file, or else a folder, is called like; None if there is none."""
     names = [PurePosixPath(path).stem, *(folder.name for folder in PurePosixPath(path).parents)]
-    return next((each for name in names for each in chapters if _is_called(name, each)), None)
-
-
-def student_of(path: str, chapters: Collection[str]) -> str:
-    """Whose submission it is, by its path: the file's name, or the nearest folder that is not named as a chapter.
-
-    `class/ann.ipynb`, `class/ann/06_topic.ipynb` and nbgrader's `submitted/ann/06_topic/06_topic.ipynb` are ann's.
-    """
-    names = [PurePosixPath(path).stem, *(folder.name for folder in PurePosixPath(path).parents)]
-    return next((name for name in names if name and not any(_is_called(name, each) for each in chapters)), "")
-
-
-def _is_called(name: str, chapter: str) -> bool:
-    """Whether it is the chapter's name, or that with something after it, as browsers name a second download."""
-    return re.fullmatch(rf"{re.escape(chapter)}(?:[^0-9A-Za-z_].*)?", name, re.DOTALL) is not None
+    return next((each for name in names for each in chapters if is_called(name, each)), None)
 
 
 def in_utc(moment: datetime | str | None) -> str:

@@ -25,7 +25,7 @@ from course.grading.credit import Part, told
 from course.grading.report import Item, Report, Result
 from course.learner.feedback import MAX_CHARACTERS, Difference, Task, clean, feedback, tasks_of
 from course.reports.csv import COLUMNS, harmless, to_csv
-from course.reports.gradebook import Entry, Rules, entries, student_of, with_assignments
+from course.reports.gradebook import Entry, Rules, entries, with_assignments
 from course.reports.gradescope import NotGradedError, to_gradescope
 from course.reports.html import page_name, write_html
 from course.reports.junit import to_junit
@@ -179,21 +179,6 @@ def test_what_is_no_formula_stays_in_the_gradebook() -> None:
     assert [harmless(f"{first}1")[0] for first in "\t\r\n"] == ["'"] * 3
 
 
-@pytest.mark.parametrize(
-    ("path", "student"),
-    [
-        ("ann.ipynb", "ann"),
-        ("class/ann/01_fixture.ipynb", "ann"),
-        ("submitted/ann/01_fixture/01_fixture.ipynb", "ann"),
-        ("01_fixture.ipynb", ""),
-        ("class/ann/01_fixture (1).ipynb", "ann"),
-        ("class/ann/01_fixture-Copy1.ipynb", "ann"),
-    ],
-)
-def test_whose_a_submission_is(path: str, student: str) -> None:
-    assert student_of(path, [CHAPTER]) == student
-
-
 def handed_in(path: str, score: int, at: str, status: str = "graded") -> Result:
     chapter = CHAPTER if status == "graded" else None
     return Result(path, chapter, status, "" if chapter else "broken", score, 8 if chapter else 0, submitted_at=at)
@@ -240,6 +225,12 @@ def test_what_moved_to_another_chapter_does_not_outdo_its_own_notebook() -> None
     moved = handed_in(f"ann/00_old.ipynb#{CHAPTER}", 8, "2026-12-09T00:00:00Z")
     (row,) = rows_of(Report(5, [moved, ROUNDS[0]]), Rules("last"))
     assert (row.student, row.score) == ("ann", 5)
+
+
+def test_nobodys_points_go_to_somebody_with_a_folder() -> None:
+    """The gradebook names students as `course.grading.student` does, which looks at all paths of the grade."""
+    results = [handed_in("bob/01_fixture.ipynb", 8, ""), handed_in("ann/bob.ipynb", 1, "")]
+    assert [(row.student, row.score) for row in rows_of(Report(5, results))] == [("bob", 8), ("ann", 1)]
 
 
 def test_files_of_nobody_stay_apart() -> None:

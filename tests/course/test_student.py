@@ -2,7 +2,7 @@
 
 import pytest
 
-from course.grading.student import student_of
+from course.grading.student import students_of
 
 CHAPTERS = ["00_welcome", "06_topic", "06b_more"]
 
@@ -31,7 +31,7 @@ CHAPTERS = ["00_welcome", "06_topic", "06b_more"]
 )
 def test_whose_it_is(path: str) -> None:
     others = ["class/bob/06_topic.ipynb", "class/ann/00_welcome.ipynb"]
-    assert student_of(path, CHAPTERS, others) == "ann"
+    assert students_of([path, *others], CHAPTERS)[path] == "ann"
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,14 @@ def test_whose_it_is(path: str) -> None:
     ],
 )
 def test_what_a_name_is_not(path: str, student: str) -> None:
-    assert student_of(path, CHAPTERS, ["second/bob.ipynb"]) == student
+    assert students_of([path, "second/bob.ipynb"], CHAPTERS)[path] == student
 
 
 def test_nobody_hands_in_under_another_folders_name() -> None:
-    assert student_of("ann/bob.ipynb", CHAPTERS, ["bob/06_topic.ipynb"]) == "ann"
-    assert student_of("ann/bob.ipynb", CHAPTERS, ["carl/06_topic.ipynb"]) == "bob"
+    assert students_of(["ann/bob.ipynb", "bob/06_topic.ipynb"], CHAPTERS)["ann/bob.ipynb"] == "ann"
+    assert students_of(["ann/bob.ipynb", "carl/06_topic.ipynb"], CHAPTERS)["ann/bob.ipynb"] == "bob"
 
 
 def test_a_long_name_takes_no_time() -> None:
-    assert student_of(f"ann/06_topic{'1' * 200}x.ipynb", CHAPTERS) == f"06_topic{'1' * 200}x"
+    path = f"ann/06_topic{'1' * 200}x.ipynb"
+    assert students_of([path], CHAPTERS) == {path: f"06_topic{'1' * 200}x"}
