@@ -83,7 +83,7 @@ def forge(**message):
         line = json.dumps({{"nonce": nonce, **message}}).encode() + b"\\n"
         for name in os.listdir("/proc/self/fd"):
             try:
-                os.write(int(name), line)
+                os.write(int(name), line + b">" + line)  # the mark is the relay's, or its own
             except OSError:
                 pass
 {text}
