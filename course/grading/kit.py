@@ -72,7 +72,7 @@ class Kits:
             return
         _copy(place, {"course": CODE, **roots})
         if target:
-            path = list(dict.fromkeys([str(CODE), str(self._course.root)]))
+            path = list(dict.fromkeys(map(str, [*roots.values(), CODE])))
             _remove(self.folder / name, roots.values(), target, locate.locate_all([target], path)[target])
 
     @functools.cached_property

@@ -7,6 +7,8 @@ import sys
 from types import FunctionType
 from typing import Any
 
+from course.files import CODE
+
 Places = list[tuple[str, int]]  # file, first line
 
 
@@ -29,11 +31,11 @@ def locate(target: str) -> Places:
 
 
 def locate_all(targets: list[str], path: list[str]) -> dict[str, Places]:
-    """`locate`, in a process of its own with this import path."""
+    """`locate`, in a process of its own with this import path; `course` is the one that runs."""
     if not targets:
         return {}
     command = [sys.executable, "-P", "-m", "course.grading.locate", json.dumps(path), *targets]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={"PYTHONPATH": path[0]})
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(CODE)})
     if done.returncode:
         raise LookupError(done.stderr.strip().splitlines()[-1])
     found: dict[str, list[list[Any]]] = json.loads(done.stdout)

@@ -13,7 +13,7 @@ import nbformat
 import pytest
 
 from course.authoring import parts
-from course.authoring.notebook import tasks
+from course.authoring.notebook import OURS, tasks
 from course.files import CODE, DATA, Course
 from course.grading import locate
 from course.grading.kit import SHARED, Kits, _left_out
@@ -98,6 +98,18 @@ def test_a_value_has_no_functions_and_one_that_cannot_be_found_is_an_error(packa
     (package / "shapes" / "core.py").write_text("def make():\n    def inner(): ...\n    return inner\nmade = make()\n")
     with pytest.raises(LookupError, match="no text of it was found"):
         stripped(package, "shapes.core:made")
+
+
+def test_a_part_is_taken_out_of_the_courses_own_package(package: Path) -> None:
+    """In a course that isn't the one whose code runs, `minitorch` is its own, wherever this process would find it."""
+    (package / "minitorch").mkdir()
+    (package / "minitorch" / "__init__.py").touch()
+    (package / "minitorch" / "core.py").write_text(SOURCE)
+    about = {"role": "task", "exercise": "area", "kind": "build", "names": ["area"], "replaces": "minitorch.core:area"}
+    cell = nbformat.v4.new_markdown_cell(metadata={OURS: about})
+    notebook = nbformat.v4.new_notebook(cells=[cell], metadata={OURS: {"chapter": "01_x"}})
+    made = Kits(package / "kits" / "01_x", Course(package), notebook).packages("area") / "minitorch" / "core.py"
+    assert "area is yours to write" in raised(made.read_text(), "area(2)")
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
