@@ -233,23 +233,35 @@ def grade(
 
 
 @main.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--allow-unsolved", is_flag=True, help="Exit with 0 unless an answer is wrong.")
 @click.pass_obj
 def check(course: Course, paths: tuple[Path, ...], allow_unsolved: bool) -> None:
-    """Check the notebooks PATHS, or the chapters' in folders, on the practice inputs, cell by cell, in a new kernel."""
+    """Check the notebooks PATHS, or the chapters' in folders, on the practice inputs, cell by cell, in a new kernel.
+
+    Without PATHS, the notebooks of exercises/ that hold an answer.
+    """
     from rich.console import Console
 
     from course.grading.find import of_chapters
-    from course.grading.grade import is_open, keep_passed, practise
+    from course.grading.grade import is_begun, is_open, keep_passed, practise
     from course.reports.table import print_practice, print_report
 
+    is_bare, here = not paths, Path.cwd()
+    if is_bare:
+        folder = course.exercises
+        paths = (folder.relative_to(here) if folder.is_relative_to(here) else folder,)
     found, others = of_chapters(course, paths)
     for path in others:
         click.echo(f"{path}: not checked, since it is not called like a chapter")
     if not found:
         raise click.ClickException(f"no chapter's notebook in {', '.join(map(str, paths))}")
     report = practise(found, course)
+    if is_bare:
+        report.submissions = list(filter(is_begun, report.submissions))
+        if not report.submissions:
+            click.echo("No exercise is answered yet: `course next` says where to begin.")
+            return
     keep_passed(report, course)
     (print_practice if any(path.is_dir() for path in paths) else print_report)(report, Console())
     wrong = [
@@ -312,14 +324,19 @@ def watch(course: Course) -> None:
 
 
 @main.command()
-@click.argument("exercise")
+@click.argument("exercise", required=False)
 @click.pass_obj
-def hint(course: Course, exercise: str) -> None:
-    """Show the next hint of EXERCISE."""
+def hint(course: Course, exercise: str | None) -> None:
+    """Show the next hint of EXERCISE, or of the one that `course next` names."""
     from course.learner.practice import UnknownExerciseError, next_hint
+    from course.learner.progress import following, next_line
 
     try:
-        click.echo(next_hint(course, exercise))
+        if exercise is None:
+            click.echo(next_line(course))
+            exercise = getattr(following(course), "name", None)
+        if exercise is not None:
+            click.echo(next_hint(course, exercise))
     except UnknownExerciseError as error:
         raise click.ClickException(str(error)) from error
 
@@ -522,6 +539,7 @@ def mine(course: Course, arguments: tuple[str, ...]) -> None:
 
     \b
     course mine                the tests of the parts that are yours, and how much of mytorch is
+    course mine 06 ...         the same for the parts of these chapters
     course mine SCRIPT.py ...  a script in which `import mytorch` gives your package, with its arguments
     course mine TESTS ...      pytest with these arguments (course mine -- --help: its options), on your parts
     """

@@ -135,6 +135,11 @@ def is_open(item: Item) -> bool:
     return item.status == "skipped" or withheld.waits(item.message)
 
 
+def is_begun(result: Result) -> bool:
+    """Whether a notebook holds an answer, or cannot be read."""
+    return result.status != "graded" or not all(map(is_open, result.items))
+
+
 def keep_passed(report: Report, course: Course) -> None:
     """What passed in the learner's own notebooks counts as it does in JupyterLab, unless they were changed since."""
     pristine = {path.stem: path for path in course.pristine.glob("*.ipynb")}

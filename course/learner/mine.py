@@ -19,7 +19,7 @@ from rich.console import Console
 from course.authoring.cells import plain, replacement_name
 from course.check import install
 from course.files import Course
-from course.learner import package, practice, share
+from course.learner import names, package, practice, share
 
 _INSTALLED = pytest.StashKey[ExitStack]()
 _PARTS = pytest.StashKey[Iterable[str]]()
@@ -52,24 +52,31 @@ def run_tests(course: Course, arguments: list[str]) -> int:
     """Run pytest on the learner's code; its exit code.
 
     Without arguments: the tests of each part of mytorch that is theirs, and those of the packages of minitorch that a
-    part of theirs stands in; last, how much of mytorch is theirs.
+    part of theirs stands in; last, how much of mytorch is theirs. Where all arguments are chapters: the same for what
+    their exercises ask for. Else the arguments are pytest's.
     """
     package.ensure(course)
-    if arguments:
+    chapters = [names.chapter(course, each) for each in arguments]
+    if not all(chapters):
         return _pytest(course, "course.learner.mine", *arguments)
-    theirs = package.solved(course)
-    replaced = [e.kind.replaces for e in practice.exercises(course) if e.kind.replaces and practice.is_kept(course, e)]
+    exercises = [each for each in practice.exercises(course) if not chapters or each.chapter in chapters]
+    asked = {part for each in exercises for part in each.kind.parts}
+    whole = share.of(course) if course.reference.is_dir() else share.Share([])
+    chosen = share.Share([each for each in whole.definitions if each.part in asked]) if chapters else whole
+    theirs = [f"--part={each.part}" for each in chosen.definitions if each.is_mine]
+    replaced = [each.kind.replaces for each in exercises if each.kind.replaces and practice.is_kept(course, each)]
     codes = []
     if theirs and (course.root / "tests" / "mytorch").is_dir():  # on minitorch as it is: it says what is right
-        codes.append(_pytest(course, "course.learner.selected", "-q", "tests/mytorch"))
+        codes.append(_pytest(course, "course.learner.selected", "-q", "tests/mytorch", *theirs))
     if replaced:
         codes.append(
             _pytest(course, "course.learner.mine", "-q", *sorted({_tests_of(course, part) for part in replaced}))
         )
     if not codes:
-        print("Nothing is yours yet: `course next` says where to begin.")
+        where = f" of {' and '.join(chapters)}" if chapters else ""
+        print(f"Nothing{where} is yours yet: `course next` says where to begin.")
     if course.reference.is_dir():
-        Console().print(share.bars(share.of(course)))
+        Console().print(share.marked(chosen) if chapters else share.bars(whole))
     return max(codes, default=0)
 
 

@@ -94,3 +94,8 @@ def bars(share: Share) -> Group:
         bar = ProgressBar(total=max(1, here.lines()), completed=here.lines(mine=True), width=30)
         shown.add_row(chapter, bar, f"{here.count(mine=True)} of {here.count()} definitions")
     return Group(shown, Text(str(share)))
+
+
+def marked(share: Share) -> Text:
+    """A line for each definition; the learner's are ticked."""
+    return Text("\n".join(f"{'✓' if each.is_mine else ' '} {each.part}" for each in share.definitions))

@@ -210,6 +210,14 @@ def test_names_that_are_almost_right(own_course: Course) -> None:
     assert command(own_course, "reset", "01") == (0, f"kept a copy: my/backups/{CHAPTER}-1.ipynb\n")
 
 
+def test_without_a_name_a_hint_is_the_next_exercises(own_course: Course) -> None:
+    practice.solution_path(own_course, "predict_strides").parent.mkdir(exist_ok=True)
+    practice.solution_path(own_course, "predict_strides").write_text("prediction = (12, 1, 4)\n")
+    following, shown = command(own_course, "hint")[1].split("\n", 1)
+    assert following == "Next: contiguous_strides in exercises/01_fixture.ipynb"
+    assert shown.startswith("Hint 1 of") and practice.hints_given(own_course) == {"contiguous_strides": 1}
+
+
 def test_mine_and_its_help(course: Course) -> None:
     assert command(course, "mine", "nothere.py") == (1, "Error: there is no script nothere.py\n")
     code, said = command(course, "mine", "--help")
@@ -265,18 +273,20 @@ def test_a_folder_is_checked(own_course: Course) -> None:
     (own_course.exercises / "Untitled.ipynb").write_text("{")
     (own_course.exercises / "02_other.ipynb").write_text(path.read_text())
 
-    def check(*options: str, **answers: str) -> tuple[int, str]:
+    def check(*options: str, where: tuple[str, ...] = (str(own_course.exercises),), **answers: str) -> tuple[int, str]:
         notebook = nbformat.read(own_course.pristine / path.name, as_version=4)
         for cell in notebook.cells:
             cell.source = answers.get(cell.metadata.get("nbgrader", {}).get("grade_id"), cell.source)
         nbformat.write(notebook, path)
-        return command(own_course, "check", str(own_course.exercises), *options)
+        return command(own_course, "check", *where, *options)
 
     code, said = check("--allow-unsolved")
     assert (code, "Untitled.ipynb: not checked" in said, "0 of 8" in said) == (0, True, True), said
     assert check()[0] == 1
+    code, said = check(where=())
+    assert (code, said.splitlines()[2:]) == (0, ["No exercise is answered yet: `course next` says where to begin."])
     assert check("--allow-unsolved", predict_strides="prediction = (12, 1, 4)")[0] == 0
-    code, said = check("--allow-unsolved", predict_strides="prediction = (12, 4, 1)")
+    code, said = check("--allow-unsolved", where=(), predict_strides="prediction = (12, 4, 1)")
     assert (code, "the strides of the array before it was transposed" in " ".join(said.split())) == (1, True), said
     path.write_text("<<<<<<<")
     assert command(own_course, "check", "--allow-unsolved", str(own_course.exercises))[0] == 1

@@ -223,6 +223,8 @@ def test_course_mine_runs_the_tests_of_the_learners_parts_and_says_their_share(t
     assert "1 failed, 2 passed, 4 deselected" in shown
     assert "2 of 10 definitions of mytorch are yours, 5 of 23 lines of code (22 %).\n" in shown
     assert "Exercises ask for 4 of them; `course write` opens the other 6." in shown
+    shown = course_command(course, "mine", "06")
+    assert "1 failed, 2 passed, 4 deselected" in shown and "✓ mytorch.tensor:Tensor.rows" in shown
 
 
 def find_what_tests_see(course: Course) -> tuple[int, list[str]]:
