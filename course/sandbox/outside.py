@@ -66,8 +66,8 @@ class Limits:
 
 def trouble() -> str:
     """Why submissions of people that one does not trust cannot be graded here; empty if they can."""
-    if not has_bubblewrap():
-        return "bubblewrap is not installed, or cannot make a sandbox on this machine"
+    if reason := _without_bubblewrap():
+        return reason
     if not cgroup.available() and os.getuid() == 0:
         return "root's processes are limited by control groups alone, and there are none that can be written"
     return ""
@@ -88,13 +88,21 @@ def can_fork() -> bool:
     return hasattr(os, "fork")
 
 
-@functools.cache
 def has_bubblewrap() -> bool:
     """Whether bubblewrap is installed and can make such a sandbox here."""
+    return not _without_bubblewrap()
+
+
+@functools.cache
+def _without_bubblewrap() -> str:
+    """Why there is no sandbox of bubblewrap's; empty if there is."""
     if shutil.which("bwrap") is None:
-        return False
+        return "bubblewrap is not installed (on Debian and Ubuntu: apt install bubblewrap)"
     command = [*_bubblewrap(None, Limits(), False), sys.executable, "-c", "pass"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    said = done.stderr.strip().splitlines()
+    told = said[-1] if said else f"it ended with exit code {done.returncode}"
+    return f"bubblewrap cannot make a sandbox here: {told}" if done.returncode else ""
 
 
 @functools.cache

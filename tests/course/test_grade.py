@@ -385,9 +385,14 @@ def test_untrusted_submissions_are_graded_in_the_sandbox_alone(
         patch.setattr(outside.os, "getuid", lambda: 0)
         done = CliRunner().invoke(main, command)
         assert done.exit_code == 2 and "--untrusted needs a sandbox: root's processes" in done.output
-    monkeypatch.setattr(outside, "has_bubblewrap", lambda: False)
+    monkeypatch.setattr(outside, "_without_bubblewrap", outside._without_bubblewrap.__wrapped__)  # without its cache
+    monkeypatch.setenv("PATH", str(tmp_path))
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 2 and "--untrusted needs a sandbox: bubblewrap is not installed" in done.output
+    (tmp_path / "bwrap").write_text("#!/bin/sh\necho 'bwrap: no permission' >&2\nexit 1\n")
+    (tmp_path / "bwrap").chmod(0o755)
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 2 and "bubblewrap cannot make a sandbox here: bwrap: no permission" in done.output
     done = CliRunner().invoke(main, command[:-1])
     assert (done.exit_code, "3 of 8 points" in done.output) == (0, True)
     assert "trusted submissions only" in done.output
