@@ -88,6 +88,11 @@ def shipped(root: Path) -> list[str]:
     return [name for name in names if not name.startswith(_LEFT_OUT)]
 
 
+def damaged(path: Path) -> OSError:
+    """The error where a file of the course itself is not what was built."""
+    return OSError(f"{path} is damaged: bring it back with `git restore` in a clone, `course update` elsewhere")
+
+
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file, text as UTF-8, so that a reader sees the old content or the new one, never a part.
 

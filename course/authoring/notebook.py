@@ -3,6 +3,7 @@
 import copy
 import hashlib
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -14,6 +15,7 @@ from course.authoring.core_exercises import quoted
 from course.authoring.lesson_text import fold_answers, link_proofs
 from course.authoring.parts import PartError
 from course.authoring.source import Cell, Exercise, Source, SourceError, is_core_setup
+from course.files import damaged
 from course.grading.mistakes import Mistake
 from course.learner.kernel import KERNELSPEC
 
@@ -101,6 +103,19 @@ def role(cell: NotebookNode) -> str:
 def exercise_of(cell: NotebookNode) -> str:
     """The exercise that a task, solution or check cell belongs to; empty for others."""
     return str(cell.metadata.get(OURS, {}).get("exercise", ""))
+
+
+def read_built(path: Path) -> NotebookNode:
+    """Read a notebook of the course itself, as it was built.
+
+    Raises:
+        OSError: it is damaged.
+    """
+    try:
+        notebook: NotebookNode = v4.reads(path.read_text(encoding="utf-8"))
+        return notebook
+    except (ValueError, LookupError, AttributeError) as error:
+        raise damaged(path) from error
 
 
 def tasks(notebook: NotebookNode) -> dict[str, dict[str, Any]]:

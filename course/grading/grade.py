@@ -142,13 +142,15 @@ def is_begun(result: Result) -> bool:
 
 def keep_passed(report: Report, course: Course) -> None:
     """What passed in the learner's own notebooks counts as it does in JupyterLab, unless they were changed since."""
-    pristine = {path.stem: path for path in course.pristine.glob("*.ipynb")}
+    own = [
+        (result, path, passed)
+        for result in report.submissions
+        if (path := Path(result.path.removesuffix(f"#{result.chapter}"))).resolve().parent == course.exercises
+        if (passed := [item.grade_id for item in result.items if item.status == "passed"])
+    ]
+    pristine = {path.stem: path for path in course.pristine.glob("*.ipynb")} if own else {}
     with Reader(pristine, apart=False) as reader:
-        for result in report.submissions:
-            path = Path(result.path.removesuffix(f"#{result.chapter}"))
-            passed = [item.grade_id for item in result.items if item.status == "passed"]
-            if not passed or path.resolve().parent != course.exercises:
-                continue
+        for result, path, passed in own:
             for now, submission in reader.read(path):
                 if submission and (now.chapter, now.digest) == (result.chapter, result.digest):
                     package.keep_passed(course, path, {name: submission.solutions[name] for name in passed})

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from nbformat import NotebookNode
 
-from course.authoring.notebook import OURS, exercise_of, role, tasks, v4
+from course.authoring.notebook import OURS, exercise_of, read_built, role, tasks
 from course.grading import credit, find, reading
 from course.grading.merge import Outline
 from course.grading.report import Result
@@ -102,7 +102,7 @@ class Reader:
 
 def outline_of(source: Path | NotebookNode) -> Outline:
     """What is known about a chapter's notebook, solved or as built."""
-    notebook = v4.reads(source.read_text(encoding="utf-8")) if isinstance(source, Path) else source
+    notebook = read_built(source) if isinstance(source, Path) else source
     kinds = {name: kind_of(about) for name, about in tasks(notebook).items()}
     solutions = [cell for cell in notebook.cells if role(cell) == "solution"]
     return Outline(

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from course.authoring.notebook import v4
+from course.authoring.notebook import read_built
 from course.files import Course
 from course.grading.kit import Kits
 from course.grading.reference import Reference, ReferenceFailedError, stored
@@ -67,7 +67,7 @@ class References:
         return [found[name] for name in sorted(found)]
 
     def _make(self, chapter: str) -> Reference:
-        notebook = v4.reads(self.sources[chapter].read_text(encoding="utf-8"))
+        notebook = read_built(self.sources[chapter])
         kits = Kits(self._folder / chapter, self._course, notebook)
         if self._are_stored:
             return stored(notebook, kits, self.seed)

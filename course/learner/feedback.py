@@ -7,8 +7,9 @@ import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from course.files import Course
+from course.files import Course, damaged
 from course.grading import credit
 from course.grading.credit import Part
 from course.grading.report import Item
@@ -135,14 +136,20 @@ def titles_of(course: Course) -> dict[str, str]:
     """The titles of the notebooks as built, by chapter."""
     found = {}
     for path in sorted(course.pristine.glob("*.ipynb")):
-        first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+        first = "".join(_cells(path)[0]["source"])
         found[path.stem] = first.partition("\n")[0].lstrip("# ").removeprefix("Exercises · ")
     return found
 
 
+def _cells(path: Path) -> list[dict[str, Any]]:
+    try:
+        return list(json.loads(path.read_text(encoding="utf-8"))["cells"])
+    except (ValueError, LookupError, TypeError) as error:
+        raise damaged(path) from error
+
+
 def _tasks(path: Path) -> list[tuple[str, Task]]:
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    abouts = [(cell["metadata"].get("minitorch", {}), "".join(cell["source"])) for cell in cells]
+    abouts = [(cell["metadata"].get("minitorch", {}), "".join(cell["source"])) for cell in _cells(path)]
     return [
         (
             about["exercise"],

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course import renamed
+from course import files, renamed
 from course.authoring.cells import has_code
 from course.authoring.parts import held, short
 from course.chapters import Key, key
@@ -192,8 +192,7 @@ def _read(path: Path, changed: int, size: int) -> list[Exercise]:
     try:
         cells: list[dict[str, Any]] = json.loads(path.read_bytes())["cells"]
     except (ValueError, LookupError, TypeError) as error:
-        told = "bring it back with `git restore` in a clone, `course update` elsewhere"
-        raise OSError(f"{path} is damaged: {told}") from error
+        raise files.damaged(path) from error
     ids: dict[str, str] = {}
     texts: dict[tuple[str, str], str] = {}
     tasks: dict[str, dict[str, Any]] = {}

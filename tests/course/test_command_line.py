@@ -194,6 +194,15 @@ def test_copies_without_sources_or_solutions(own_course: Course) -> None:
         (own_course.root / "elsewhere").rename(folder)
 
 
+def test_a_notebook_of_the_courses_own_that_is_cut(own_course: Course) -> None:
+    notebook = own_course.exercises / f"{CHAPTER}.ipynb"
+    for folder, name in ((own_course.solutions, "grade"), (own_course.pristine, "check")):
+        path = folder / notebook.name
+        path.write_text(path.read_text()[:2000])
+        code, said = command(own_course, name, str(notebook))
+        assert (code, said.startswith(f"Error: {path} is damaged: bring it back")) == (1, True), said
+
+
 def test_a_folder_that_cannot_be_written(own_course: Course) -> None:
     """What stands in the way is named; a file, since nothing is closed to root."""
     own_course.mine.write_text("in the way")
