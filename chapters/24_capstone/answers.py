@@ -7,7 +7,7 @@
 prediction = ["GPT", "LeNet", "resume", "four ranks", "LeNet, GPT, four ranks"]
 
 
-# %% answer="capstone_predict_fallen" right="small letters, no spaces" open=true
+# %% answer="capstone_predict_fallen" right="small letters, no spaces"
 prediction = ["gpt", "lenet", "resume", "four ranks", "LeNet,GPT,four ranks"]
 
 

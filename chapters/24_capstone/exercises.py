@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Exercises · Everything on your own code
-# Five exercises, 14 points, about 90 minutes. They use `mytorch` as it is after chapter 24, and nothing of it is locked.
+# Five exercises, 14 points, about 60 minutes. They use `mytorch` as it is after chapter 24, and nothing of it is locked.
 
 # %% setup=true
 from __future__ import annotations
@@ -19,8 +19,8 @@ mytorch = check.mytorch(chapter=24)
 nn = mytorch.nn
 
 # %% [markdown] exercise="capstone_predict_fallen" kind="predict" points=1
-# ### Exercise 1 · Which milestones fall?
-# Each line puts one wrong part into `mytorch`. The milestones are those of the lesson: `LeNet` (trained with SGD and momentum) and `GPT` (trained
+# ### Exercise 1 · Which tests fail?
+# Each line puts one wrong part into `mytorch`. The tests are the milestones of the lesson: `LeNet` (trained with SGD and momentum) and `GPT` (trained
 # with AdamW) compare three losses with minitorch's; `resume` compares a run that goes on with one that was resumed in the middle of an epoch, with
 # dropout and a shuffling loader; `four ranks` compares four ranks with one, and the ranks begin with different weights.
 #
@@ -30,7 +30,7 @@ nn = mytorch.nn
 # 4. `broadcast` does nothing
 # 5. `nll_loss` returns the sum where a mean is asked for
 #
-# Set `prediction` to a list of five strings, such as `"LeNet"` or `"LeNet, GPT"`, with the milestones in the order above.
+# Set `prediction` to a list of five strings, such as `"LeNet"` or `"LeNet, GPT"`, with the tests in any order and spelling of capitals.
 
 # %% solution="capstone_predict_fallen"
 ### BEGIN SOLUTION
@@ -39,13 +39,14 @@ prediction = ["GPT", "LeNet", "resume", "four ranks", "LeNet, GPT, four ranks"]
 
 # %% check="capstone_predict_fallen"
 names = ["adam", "max_pool2d", "load_state_dict", "broadcast", "nll_loss"]
-check.show({name: each.strip() for name, each in zip(names, prediction, strict=True)}, secret=True)
+fails = [sorted(test.strip().casefold() for test in each.split(",")) for each in prediction]
+check.show(dict(zip(names, fails, strict=True)), secret=True)
 
 # %% [markdown] hint="capstone_predict_fallen"
 # For each part ask who calls it: LeNet, the GPT, the trainer when it saves, or the ranks?
 
 # %% [markdown] hint="capstone_predict_fallen"
-# A milestone falls only if the two sides that it compares differ. `resume` and `four ranks` compare `mytorch` with itself.
+# A test fails only if the two sides that it compares differ. `resume` and `four ranks` compare `mytorch` with itself.
 
 # %% [markdown] hint="capstone_predict_fallen"
 # LeNet here uses SGD, so Adam's fault doesn't show there. In `four ranks` a rank has four rows, and the single one has sixteen: the mean of four

@@ -1,37 +1,25 @@
 # %% [markdown]
 # # Everything on your own code
-# Two networks of `minitorch/models` train on your library, and not a line of them is changed but the imports. You'll
-# see whose code runs, kill a training run and get each loss back, train on four ranks, and spoil one part on purpose to
-# see which milestone falls.
+# Two networks from `minitorch/models` train on your library, and only their imports change. You'll see which chapters' code a training step
+# runs, kill a training run and get every loss back, train on four ranks, and break parts of the library on purpose to see which tests notice.
 
 # %% hidden=true
-from course import lesson
+from course import lesson, pictures
 
 mytorch = lesson.mytorch(24)  # your library as of this chapter, using your code wherever you've solved the exercises
 
 # %% [markdown] tags=["short"]
-# ## How much of it is yours?
-# Each box is a definition of `mytorch`, as wide as it has lines. Filled boxes are yours: exercises that you solved, and what you
-# wrote with `course write`.
-
-# %%
-from course import pictures
-
-whole = lesson.mine()
-pictures.Picture(whole.png, "A map of mytorch: each definition is a box, and those that you wrote are filled.")
-
-# %% [markdown]
-# `course mine` in a terminal says the same in numbers. The exercises ask for about 35 % of the code, and everything else can be
-# written too. But does it matter whose a line is, if it never runs? Here is the surprise: guess how many chapters' code one training
-# step of LeNet needs. Then let Python tell you: `sys.setprofile` sets a function that it calls at each function call. LeNet, a small
-# GPT, and what is done with them are in [a file](files/milestones.py), which takes any library.
+# ## Whose code runs in a training step?
+# You have written code in more than twenty chapters. Guess how many of them a single training step of LeNet needs, and then let Python tell you:
+# `sys.setprofile` registers a function that Python calls at every function call. LeNet, a small GPT and the programs that train them are in
+# [a file](files/milestones.py) that takes any library.
 
 # %% tags=["proof-chapters"]
 import linecache
 import sys
 
 sys.path.insert(0, "files")
-from milestones import fallen, gpt_losses, lenet, lenet_losses, on, rank_losses
+from milestones import failed, gpt_losses, lenet, lenet_losses, on, rank_losses, small_gpt
 
 
 def chapters_that_run(job):
@@ -44,29 +32,39 @@ def chapters_that_run(job):
 
 def heading_above(code):
     lines = linecache.getlines(code.co_filename)[: code.co_firstlineno]
-    return next((line.split()[1][:2] for line in lines[::-1] if line.startswith("# ") and " · " in line), None)
+    return next((line.split()[1] for line in lines[::-1] if line.startswith("# ") and " · " in line), None)
 
 
 for job in (lenet_losses, gpt_losses):
     print(f"{job.__name__:13}", *chapters_that_run(job))
 
 # %% [markdown]
-# A step of LeNet runs code from the first chapter on: a dtype has to be known before there is a tensor. Attention, embeddings and
-# layer norm run for the GPT alone, convolutions for LeNet alone. What runs for both is the core: tensors, views, dispatch, the
-# graph, modules, the loss and the optimizer. One function of chapter 23b runs too, because that chapter changed how values are kept for the
-# backward pass.
-#
+# Even LeNet runs code from the first chapter on, because a tensor needs a dtype before it can exist. Convolutions run for LeNet alone, while
+# normalization, embeddings and attention run for the GPT alone. Both need the core: tensors, views, dispatch, the graph, modules, the loss
+# and the optimizer. How many different operations is that? Walk the GPT's graph and count:
+
+# %% tags=["proof-operations"]
+loss = small_gpt(mytorch)(*mytorch.randint(0, 11, (2, 4, 8)))[1]
+nodes, names = [loss.grad_fn], set()
+for node in nodes:
+    names.add(node.name().split("::")[-1].removesuffix("Backward0"))
+    nodes += [source for source, _ in node.next_functions if source is not None and source not in nodes]
+names.remove("AccumulateGrad")  # a parameter, not an operation
+print(len(nodes), "nodes,", len(names), "operations:", *sorted(names))
+
+# %% [markdown]
 # **Interview · What do you need to write before you can train a GPT without a framework?**
 #
-# - *Thirty seconds:* Arrays with views and broadcasting, a graph with a backward pass, about twenty operations with their
-#   gradients, modules that collect parameters, cross-entropy and an optimizer. The model itself is the shortest part.
-# - *Longer:* Of layers it needs `Linear`, `Embedding`, `LayerNorm`, GELU, softmax and dropout. Attention is made of products.
-# - *They ask next:* What makes it fast? Kernels: fused attention and matrix products on a GPU. The rest stays as it is.
-# - *The trap:* Beginning with attention. A wrong sum over a broadcast dimension spoils everything, and it shows late.
-# - *Proof:* `proof-chapters`.
+# - *Thirty seconds:* You need arrays with views and broadcasting, a graph with a backward pass, and about twenty operations with their
+#   gradients. On top of those come modules that collect parameters, cross-entropy and an optimizer. The model itself is the shortest part.
+# - *Longer:* Its layers are `Linear`, `Embedding`, `LayerNorm`, GELU and softmax, plus dropout if you want it. Attention is made of matrix
+#   multiplications and a softmax.
+# - *They ask next:* What makes it fast? Kernels do: fused attention and matrix multiplications on a GPU. The design stays as it is.
+# - *The trap:* Beginning with attention. A gradient that isn't summed over a broadcast dimension spoils everything, and you notice it late.
+# - *Proof:* `proof-chapters`, `proof-operations`.
 #
 # ## Is it right?
-# minitorch is the oracle. Same seed, same data, and the losses of three steps side by side:
+# minitorch is the oracle: with the same seed and the same data, the losses of three steps stand side by side.
 
 # %% tags=["proof-oracle"]
 import minitorch
@@ -77,13 +75,13 @@ for job in (lenet_losses, gpt_losses):
     print(f"{job.__name__:13} {[f'{each:.3f}' for each in mine]}, largest difference {apart:.3f}")
 
 # %% [markdown]
-# Three steps are enough to see a fault in the forward pass, the gradients or the update, because each loss depends on all three of the
-# step before it.
+# Each loss depends on the forward pass, the gradients and the update of the step before it, so three steps reveal a gross fault in any of
+# them. Are smaller faults visible, too? Keep the question in mind; the answer comes under *One wrong part*.
 #
 # ## Milestone: LeNet reads digits
-# The images are scikit-learn's, enlarged to 32×32. Each is moved by up to two pixels when it is loaded. Your loader
-# ([chapter 18](18_data.ipynb)) makes the batches, the rate rises and falls ([chapter 17](17_learning_rate_schedules.ipynb)), and your
-# trainer ([chapter 19](19_training_loop.ipynb)) makes 252 steps. 450 images are held out.
+# The images are scikit-learn's, enlarged to 32×32, and each is shifted by up to two pixels when it is loaded. Your loader
+# ([chapter 18](18_data.ipynb)) makes the batches, a one-cycle schedule ([chapter 17](17_learning_rate_schedules.ipynb)) sets the learning
+# rate, and your trainer ([chapter 19](19_training_loop.ipynb)) makes 252 steps. The 450 held-out images are not shifted.
 
 # %% tags=["proof-LeNet"]
 import numpy as np
@@ -126,15 +124,16 @@ pictures.curves(
 )
 
 # %% [markdown]
-# It prints no more than 98 %, because another processor may have two images more or fewer wrong. So may another seed.
+# The cell prints at most 98 %, because on another CPU one or two images more may be misclassified. The seed matters just as much: seeds 0, 1
+# and 2 misclassified 3, 6 and 4 images when we ran them.
 #
 # **Interview · One seed has 1 of 450 images wrong, another has 6. What do you report?**
 #
-# - *Thirty seconds:* The mean over several seeds, with their spread, and how many images were held out. With 450 of them, and about four
-#   wrong, the count alone has a standard deviation of about 2.
-# - *Longer:* The count of mistakes is roughly Poisson: its standard deviation is the root of its mean. To tell 99.0 % from 99.3 %, you need
-#   thousands of images.
-# - *They ask next:* May you report the best seed? Only as the best of so many, and with a test set that took no part in the choice.
+# - *Thirty seconds:* I report the mean over several seeds, the spread, and the number of held-out images. With 450 images and about four
+#   mistakes, chance alone gives the count a standard deviation of about 2, so 1 and 6 may come from equally good models.
+# - *Longer:* The number of mistakes is roughly Poisson, so its standard deviation is the square root of its mean. To tell 99.0 % from 99.3 %
+#   with two standard deviations, you need about 7,500 images for each model.
+# - *They ask next:* May you report the best seed? Only as the best of so many, and with a test set that played no part in the choice.
 # - *The trap:* Comparing two models on one seed each.
 # - *Proof:* `proof-spread`.
 
@@ -147,8 +146,8 @@ print(
 # %% [markdown]
 # ## Milestone: a GPT that writes, killed on the way
 # [This script](files/train_gpt.py) trains `minitorch/models/gpt.py` on four lines by Shakespeare, with dropout, a shuffling loader and a
-# schedule. After every tenth step it saves `trainer.state_dict()` with your `mytorch.save`, which writes another file and replaces the old
-# one ([chapter 20](20_saving_and_loading.ipynb)). First it runs to the end.
+# schedule. After every tenth step it saves `trainer.state_dict()` with your `mytorch.save`, which writes a new file and then replaces the old
+# one ([chapter 20](20_saving_and_loading.ipynb)). First let it run to the end.
 
 # %%
 import subprocess
@@ -172,8 +171,8 @@ def start(folder, until=240):
 print("in one go:", start(folders[0]))
 
 # %% [markdown]
-# Now the same in another folder. The process is killed as soon as it says that it has made step 103, in the middle of an epoch and three
-# steps after a checkpoint. It gets no chance to clean up. Then somebody starts it again.
+# Now do the same in another folder, but kill the process as soon as it reports step 103, which is in the middle of an epoch and three steps
+# after a checkpoint. The process has no chance to clean up. Then start it again.
 
 # %%
 print("first time: ", start(folders[1], until=103))
@@ -189,21 +188,21 @@ lines = {"in one go": straight["losses"][::4], "resumed": (range(101, 241, 4), r
 pictures.curves(lines, range(1, 241, 4), xlabel="step", ylabel="loss (nats)", marks={"killed": 103}, alt=about)
 
 # %% [markdown]
-# Zero, not nearly zero. Steps 101 to 103 were made twice, with the same batches and the same dropout, and the second time they gave the same
-# losses.
+# The differences are exactly zero. Steps 101 to 103 were made twice, and because the second attempt had the same batches and the same dropout
+# masks, it produced the same losses.
 #
 # **Interview · How do you prove that a resume is exact?**
 #
-# - *Thirty seconds:* Run once straight through and once killed, and compare every loss with `==`. Kill the process from outside, at a step that
-#   is neither the end of an epoch nor a checkpoint.
-# - *Longer:* Keep dropout, shuffling and the schedule on. Each of them is a piece of state that a resume may miss, and what is switched off
-#   isn't tested.
-# - *They ask next:* And if the two differ in the last bit? Then something isn't saved, or an operation isn't deterministic. Run straight through
-#   twice to tell which.
+# - *Thirty seconds:* Run once straight through and once with a kill, then compare every loss with `==`. Kill the process from outside, at a
+#   step that is neither the end of an epoch nor a checkpoint.
+# - *Longer:* Keep dropout, shuffling and the schedule switched on, because each of them is state that a resume may miss. With several ranks,
+#   the position in the data and each rank's random state belong to the checkpoint as well.
+# - *They ask next:* And if the two runs differ in the last bit? Then some state isn't saved, or an operation isn't deterministic. Run straight
+#   through twice to tell which.
 # - *The trap:* Comparing the final accuracy. A resume that lost Adam's averages also learns.
-# - *Proof:* `proof-killed`.
+# - *Proof:* `proof-killed`; several ranks: [chapter 23b](23b_shards.ipynb).
 #
-# What does the GPT write? It gets the first eight letters of the second line, and always takes the likeliest letter.
+# What does the GPT write? It is given the first eight letters of the second line and then always takes the most probable letter.
 
 # %% tags=["proof-writes"]
 import train_gpt
@@ -227,26 +226,43 @@ for name, line in (("its own text", verse[40:]), ("another line", "And every fai
     )
 
 # %% [markdown]
+# Other seeds tell the same story. Over the seeds 0, 1 and 2 the loss was between 0.03 and 0.08 on the model's own text, and between 5.2 and
+# 7.0 on three other lines of the sonnet.
+#
 # **Interview · A small GPT writes its training text without a mistake. What has it learned?**
 #
-# - *Thirty seconds:* That text. On a line that it hasn't seen, its loss is worse than guessing: it is sure, and wrong.
-# - *Longer:* It has far more weights than the text has letters. Hold out text, and watch the loss there.
-# - *They ask next:* Is memorizing useful? As a test: a model that can't memorize four lines most likely has a bug.
+# - *Thirty seconds:* It has learned that text by heart. On a line that it hasn't seen, its loss is worse than guessing, because it is
+#   confidently wrong.
+# - *Longer:* The model has far more weights than the text has letters, so nothing forced it to generalize. Hold out text and watch the loss
+#   there.
+# - *They ask next:* Is memorizing useful? It is a good test: a model that can't memorize four lines most likely has a bug.
 # - *The trap:* Judging a language model by a sample that you like.
 # - *Proof:* `proof-writes`.
 #
-# What does a checkpoint cost? Compare its size with the model's:
+# ## What a long run costs
+# How large is a checkpoint? Weigh what Adam keeps against the weights, first in float32 as here, and then as large models train: with bfloat16
+# weights, a float32 *master copy* of them, and Adam's averages in float32 ([chapter 22b](22b_memory.ipynb)).
 
 # %% tags=["proof-checkpoint-size"]
-adam = sum(each.numel() for entry in resumed["optimizer"]["state"].values() for each in entry.values())
-weights = sum(each.numel() for each in writer.parameters())
-print(
-    f"Adam keeps {adam / weights:.1f} numbers for each weight, so a checkpoint has {1 + adam / weights:.0f} times the weights"
-)
+weights = [each.detach() for each in writer.parameters()]
+averages = [each for entry in resumed["optimizer"]["state"].values() for each in entry.values()]
+half = [each.bfloat16() for each in weights]
+
+
+def size(*groups):
+    return sum(each.nbytes for tensors in groups for each in tensors)
+
+
+for name, trained, saved in (
+    ("float32", size(weights), size(weights, averages)),
+    ("mixed precision", size(half), size(half, weights, averages)),
+):
+    print(f"{name:15} checkpoint {saved / trained:.1f} times the weights", end=", ")
+    print(f"{saved / size(half) * 2:.0f} bytes a parameter: {saved / size(half) * 14:.0f} GB for 7 billion")
 
 # %% [markdown]
-# A save takes time, and so does every step that is lost. Say a save takes six minutes. With an interval of $T$ hours between saves, and a failure every $M$
-# hours, the run loses $0.1 / T$ of its time to saves, and about $T / 2M$ to failures. Move the slider.
+# Saving takes time, and so does repeating the steps that a failure destroyed. Suppose that a save takes six minutes. With $T$ hours between
+# saves and a failure every $M$ hours, the run loses $0.1 / T$ of its time to saves and about $T / 2M$ to failures. Move the slider.
 
 # %% tags=["proof-interval"]
 intervals = np.geomspace(0.2, 20, 41)
@@ -272,17 +288,39 @@ pictures.slider(draw, start={"hours": 20}, hours=[5, 20, 80])
 # %% [markdown]
 # **Interview · How often do you save a checkpoint?**
 #
-# - *Thirty seconds:* Often enough that the time spent on saves and the time lost to failures balance. If a save takes time $c$ and failures come
-#   every $M$ on average, an interval of about $\sqrt{2 c M}$ is best.
-# - *Longer:* Too often, and you only save; too seldom, and each failure costs half an interval on average. With Adam a checkpoint has three times
-#   the weights.
-# - *They ask next:* What if a save takes minutes? Copy the state into memory and write it in the background, each rank its own shard.
-# - *The trap:* Saving once an epoch, because the loop has a line there. An epoch may take days.
+# - *Thirty seconds:* I save so often that the time spent on saves equals the time lost to failures. If a save takes time $c$ and failures come
+#   every $M$ on average, the best interval is about $\sqrt{2 c M}$, which is called Young's formula.
+# - *Longer:* With Adam in float32, a checkpoint is three times as large as the weights; in mixed precision it is seven times as large as the
+#   bfloat16 weights, or 14 bytes a parameter. Old checkpoints help as well: after a spike in the loss you can go back and skip the batches that
+#   caused it.
+# - *They ask next:* What if a save takes minutes? Copy the state to memory and write it in the background, with each rank writing its own
+#   shard ([chapter 23b](23b_shards.ipynb)).
+# - *The trap:* Saving once an epoch because the loop has a line there. An epoch may take days.
 # - *Proof:* `proof-interval`, `proof-checkpoint-size`; you measure the best interval in exercise 4.
 #
+# While a run is alive, the figure to watch is its *model FLOPs utilization* (MFU): the arithmetic that the model needs per second, divided by
+# what the hardware could do. A model with $N$ parameters needs about $6N$ FLOPs per token ([chapter 22b](22b_memory.ipynb)).
+
+# %% tags=["proof-MFU"]
+PEAK = 989e12  # FLOP/s of an H100 for dense bfloat16 matrix multiplications, from its data sheet
+for tokens in (4_000, 6_000, 8_000):  # a second, on each GPU
+    print(f"8 billion parameters, {tokens:,} tokens/s on each GPU: MFU {6 * 8e9 * tokens / PEAK:.0%}")
+
+# %% [markdown]
+# **Interview · What is MFU, and what is a good value?**
+#
+# - *Thirty seconds:* It is the share of the hardware's peak FLOP/s that the model's own arithmetic uses: six times the parameters times the
+#   tokens per second, divided by the peak. On large GPU clusters, about 40 % is good for a dense model in bfloat16.
+# - *Longer:* The rest goes into memory traffic, communication, pipeline bubbles and waiting for data. For long sequences, add attention's own
+#   FLOPs to $6N$.
+# - *They ask next:* Does recomputing activations raise it? No. MFU counts only what the model needs; the figure that counts recomputation as
+#   well is called hardware FLOPs utilization.
+# - *The trap:* Dividing by the data sheet's peak *with sparsity*, which is twice as high.
+# - *Proof:* `proof-MFU`; bubbles: [chapter 23b](23b_shards.ipynb).
+#
 # ## Milestone: four ranks
-# Ranks are threads here ([chapter 23](23_multi_gpu.ipynb)). Each gets a fourth of the same batches, from a `DistributedSampler`, and its trainer
-# trains the GPT inside `DistributedDataParallel`. Nothing in the trainer changes.
+# Ranks are threads here ([chapter 23](23_multi_gpu.ipynb)). Each gets a quarter of the same batches from a `DistributedSampler`, and its
+# trainer trains the GPT inside `DistributedDataParallel`. Nothing in the trainer changes.
 
 
 # %% tags=["proof-four-ranks"]
@@ -290,20 +328,37 @@ one, four = rank_losses(mytorch, 1), rank_losses(mytorch, 4)
 print("one rank:  ", [f"{loss:.3f}" for loss in one])
 print("four ranks:", [f"{loss:.3f}" for loss in four], "(mean over the ranks)")
 
+# %% [markdown]
+# The losses agree because the GPT has no dropout here. With dropout they couldn't: one rank draws a mask for sixteen rows, while four ranks
+# draw masks for four rows each. Which masks they draw depends on their seeds:
+
+# %% tags=["proof-rank-seeds"]
+for rule in ("the same seed", "seed + rank "):
+    masks = []
+    for rank in range(4):
+        mytorch.manual_seed(0 if rule == "the same seed" else rank)
+        kept = mytorch.nn.functional.dropout(mytorch.ones(12)) > 0
+        masks.append("".join("x" if each else "." for each in kept.tolist()))
+    print(rule, *masks)
+
 # %% [markdown] tags=["short"]
+# If every process calls `manual_seed(0)`, as many scripts do, all ranks drop the same units at the same places. The run still trains, so
+# nobody notices that its noise is less independent than it should be.
+#
 # **Interview · Four GPUs give another loss curve than one. What do you check?**
 #
-# - *Thirty seconds:* That the global batch is the same, that gradients are averaged and not summed, that each rank has its own share of one order,
-#   and that all begin with the same weights.
-# - *Longer:* Unequal numbers of tokens make a mean of means. Batch norm sees a fourth of the rows. Dropout draws other numbers on each rank.
-# - *They ask next:* The curve is the same at first and then drifts. Why? Sums in another order differ in the last bit, and training amplifies that.
-#   Compare the first steps, in float64 if you can.
-# - *The trap:* Printing rank 0's loss. It is that of a fourth of the batch.
-# - *Proof:* `proof-four-ranks`.
+# - *Thirty seconds:* I check that the global batch is the same, that gradients are averaged and not summed, that the ranks take disjoint shares
+#   of one order, and that all of them begin with the same weights.
+# - *Longer:* Unequal numbers of tokens turn the loss into a mean of means. Batch norm sees a quarter of the rows. Dropout draws other masks than
+#   one device would, and the same ones on every rank if all were seeded alike.
+# - *They ask next:* The curve is the same at first and then drifts. Why? A different order of summation changes the last bits, and training
+#   amplifies them. Compare the first steps, in float64 if you can.
+# - *The trap:* Printing rank 0's loss, which covers only a quarter of the batch.
+# - *Proof:* `proof-four-ranks`, `proof-rank-seeds`; means of means and batch norm: [chapter 23](23_multi_gpu.ipynb).
 #
 # ## One wrong part
-# Four milestones: LeNet and GPT as the oracle has them, a resume, four ranks. Now replace one part of the library by a wrong one. Each of these is
-# what a tired programmer might write. Which milestones fall?
+# You now have four milestones that work as tests: LeNet and the GPT compared with the oracle, a resume, and four ranks. Replace one part of the
+# library at a time by a wrong one, of the kind that a tired programmer might write. Which tests fail?
 
 # %% tags=["proof-wrong-part"]
 WRONG = {
@@ -330,33 +385,77 @@ def zero_grad(self, set_to_none=True):
 }
 
 
-table = {"nothing": fallen(mytorch)}
-table |= {part.split(":")[1]: fallen(lesson.mytorch_with({part: text}, 24)) for part, text in WRONG.items()}
+table = {"nothing": failed(mytorch)}
+table |= {part.split(":")[1]: failed(lesson.mytorch_with({part: text}, 24)) for part, text in WRONG.items()}
 mytorch = lesson.mytorch(24)
-for part, names in table.items():
-    print(f"{part:23}", ", ".join(names) or "all milestones stand")
-names = ["LeNet", "GPT", "resume", "four ranks"]
-marks = np.array([[int(name in falls) for name in names] for falls in table.values()])
-pictures.grid(marks, marks > 0, "columns: LeNet, GPT, resume, four ranks; rows as printed")
+for part, tests in table.items():
+    print(f"{part:23}", ", ".join(tests) or "no test fails")
 
 # %% [markdown]
-# The pattern says where to look. If LeNet falls and the GPT stands, the fault is in what LeNet alone uses. If both stand, and four ranks fall, it
-# is in the averaging. An optimizer that doesn't clear its gradients spoils both networks. The other two milestones still stand, because they compare two runs
-# that are equally wrong: a milestone sees only what it compares.
+# The pattern says where to look. If LeNet fails and the GPT passes, the fault is in code that only LeNet uses. If both pass and four ranks fail,
+# the averaging is wrong. An optimizer that doesn't clear its gradients spoils both networks, yet the resume and the four ranks pass, because
+# each of these tests compares two runs that are equally wrong.
+#
+# ### Faults below the tolerance
+# Now plant five smaller faults in the GPT's optimizer and in its GELU. The tests demand that losses agree to 0.001. Is that enough?
+
+# %% tags=["proof-slips-through"]
+ADAMW, GELU = "mytorch.optim.adam:AdamW.__init__", "mytorch.nn.activation:GELU.forward"
+HEAD = "def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2):\n    Adam.__init__"
+SMALL = {
+    "no weight decay": (ADAMW, HEAD + "(self, params, lr, betas, eps, 0, decoupled_weight_decay=True)"),
+    "beta2 is 0.99": (
+        ADAMW,
+        HEAD + "(self, params, lr, (betas[0], 0.99), eps, weight_decay, decoupled_weight_decay=True)",
+    ),
+    "eps times 1000": (
+        ADAMW,
+        HEAD + "(self, params, lr, betas, 1000 * eps, weight_decay, decoupled_weight_decay=True)",
+    ),
+    "GELU by a sigmoid": (GELU, "def forward(self, input):\n    return input * (1.702 * input).sigmoid()"),
+    "GELU by a tanh": (GELU, 'def forward(self, input):\n    return gelu(input, "tanh")'),
+}
+oracle, differences, last = [gpt_losses(minitorch, 10, seed) for seed in range(3)], {}, {}
+for name, (part, text) in {"no fault": ("", ""), **SMALL}.items():
+    library = lesson.mytorch_with({part: text}, 24) if part else lesson.mytorch(24)
+    losses = [gpt_losses(library, 10, seed) for seed in range(3)]
+    apart = differences[name] = np.abs(np.subtract(losses, oracle))
+    three = apart[:, :3].max(1)  # the largest difference in three steps, for each seed
+    seen = "above 0.00001" if three.min() > 1e-5 else "below 0.000001" if three.max() < 1e-6 else "between"
+    print(f"{name:18} {', '.join(failed(library)) or 'no test fails'}; difference on each of three seeds {seen}")
+    last[name] = f"{gpt_losses(library, 30)[-1]:.2f}"
+mytorch = lesson.mytorch(24)
+about = "Without a fault the difference stays below a millionth. Four faults are at 0.0001 after three steps and at 0.001 after ten. The tanh stays below 0.00001."
+lines = {name: np.maximum(apart.max(0), 3e-8) for name, apart in differences.items()}
+pictures.curves(lines, xlabel="step", ylabel="difference from the oracle (nats)", log="y", alt=about)
+
+# %% [markdown]
+# All five slip through. The cause is the tolerance: two correct libraries differ by less than a millionth in three steps, so 0.001 is more than a
+# thousand times the noise floor. A tolerance of 0.00001 catches four of the five. The last one, GELU's tanh approximation, stays within the noise
+# for three steps. To catch it, compare the part itself, on inputs where it matters:
+
+# %% tags=["proof-compare-the-part"]
+x, gelu = mytorch.linspace(-4, 4, 801), mytorch.nn.functional.gelu
+print(f"GELU and its tanh form differ by up to {(gelu(x) - gelu(x, approximate='tanh')).abs().max().item():.4f}")
+print("loss after 30 steps, from 2.4:", last)
+
+# %% [markdown]
+# The second line shows why a training curve doesn't help either: with each of these faults, the GPT reaches the same loss to two digits.
 #
 # **Interview · Your library's loss differs from PyTorch's at the third step. How do you find the wrong part?**
 #
-# - *Thirty seconds:* Same weights, same batch. Compare the first loss: if it differs, the forward pass is wrong. Then the gradients, from the last
-#   layer to the first. If they agree, compare the weights after one step: then it is the optimizer.
-# - *Longer:* Bisect. Hooks give each module's output and gradient; the first one that differs has the fault. Use float64, so that rounding can't hide it.
-# - *They ask next:* Only the loss of step 1 agrees. What is left? The backward pass and the update; a gradient check
-#   ([chapter 07](07_backward_in_depth.ipynb)) decides.
+# - *Thirty seconds:* With the same weights and the same batch, I compare the first loss; if it differs, the forward pass is wrong. Then I compare
+#   the gradients, from the last layer to the first. If they agree, I compare the weights after one step, which tests the optimizer.
+# - *Longer:* Bisect: hooks give each module's output and gradient, and the first one that differs has the fault. Use float64 and a tight
+#   tolerance, so that rounding can't hide it.
+# - *They ask next:* All losses agree to three digits. Is the library right? Not necessarily: measure the noise floor, put the tolerance a little
+#   above it, and test each part alone as well.
 # - *The trap:* Looking at the curve of a whole training run. Many wrong parts still learn.
-# - *Proof:* `proof-wrong-part`; the oracle: `proof-oracle`.
+# - *Proof:* `proof-wrong-part`, `proof-slips-through`, `proof-compare-the-part`.
 #
 # ## The real one
-# PyTorch is tested against an oracle too: against NumPy, against finite differences, and each device against the CPU. Here is the comparison that
-# most of its tests of numbers come down to, in minitorch:
+# PyTorch is tested against oracles, too: against NumPy, against finite differences, and each device against the CPU. Most of its numerical tests
+# come down to one comparison. Here is minitorch's version of it:
 
 # %%
 import inspect
@@ -366,28 +465,37 @@ from minitorch.testing import assert_close
 print("\n".join(inspect.getsource(assert_close).splitlines()[:14]))
 
 # %% [markdown] tags=["short"]
-# It compares shape, dtype and device before it compares values, with tolerances that depend on the dtype.
+# It compares shape, dtype and device before it compares values, and its tolerances depend on the dtype. For float32 they are 1.3 · 10⁻⁶ relative
+# and 10⁻⁵ absolute, which would have caught four of the five faults above.
 #
 # ## Rapid fire
-# 1. Which layers does a GPT need, and LeNet doesn't? Norms and dropout, embeddings, attention (see [chapters](proof-chapters)).
+# 1. Which layers does a GPT need that LeNet doesn't? [Normalization, embeddings and attention](proof-chapters).
 # 2. What is ln 10 good for? It is [the first loss of ten classes](proof-oracle), 2.3.
-# 3. A run saves every tenth step and dies in step 103. From where does it go on? From [100](proof-killed).
-# 4. Adam: how large is a checkpoint? [Three times the weights](proof-checkpoint-size).
-# 5. Four ranks with 4 rows each: which batch on one rank is the same? [16](proof-four-ranks).
+# 3. A run saves every tenth step and dies in step 103. Where does it resume? After step [100](proof-killed).
+# 4. How large is a checkpoint with Adam? [Three times the weights in float32](proof-checkpoint-size), and 14 bytes a parameter in mixed precision.
+# 5. Four ranks have 4 rows each. Which batch size on one rank is the same? [16](proof-four-ranks).
 #
 # ## Ten lines to remember
-# 1. A model file that names only the library runs on any library that keeps its promises.
-# 2. An oracle: same seed, same data, compare each loss.
-# 3. Three steps see the forward pass, the gradients and the update.
-# 4. Report several seeds and the number of held-out images.
-# 5. Test a resume by killing a real process, with dropout and shuffling on.
-# 6. Compare losses with `==`.
-# 7. Save about every $\sqrt{2 c M}$.
-# 8. Four ranks: same global batch, averaged gradients, mean of the losses.
-# 9. A wrong part often still learns.
-# 10. A milestone sees only what it compares.
+# 1. A model file that imports only the library runs on any library with the same interface.
+# 2. Use an oracle: same seed, same data, and compare each loss.
+# 3. Three steps reveal gross faults; small ones hide below the tolerance.
+# 4. Measure the noise floor first, and set the tolerance a little above it.
+# 5. Report several seeds and the number of held-out images.
+# 6. Test a resume by killing a real process, with dropout and shuffling on, and compare losses with `==`.
+# 7. Save about every $\sqrt{2 c M}$; a checkpoint has 12 bytes a parameter in float32, 14 in mixed precision.
+# 8. MFU is $6N$ times the tokens per second, divided by the peak.
+# 9. For four ranks, keep the global batch, average the gradients, average the losses, and seed dropout by rank.
+# 10. A wrong part often still learns, and a test sees only what it compares.
 #
 # ## You try
-# [The exercises](../exercises/24_capstone.ipynb): predict which milestone falls; assemble a run that may be killed at any time; repair a resume that
-# isn't exact; measure the best interval between checkpoints; and make four ranks with unequal shares equal to one.
+# In [the exercises](../exercises/24_capstone.ipynb) you predict which tests fail, assemble a run that may be killed at any time, repair a resume
+# that isn't exact, measure the best interval between checkpoints, and make four ranks with unequal shares equal to one.
 # [Chapter 24b](24b_llama.ipynb) turns your GPT into a Llama, in four steps.
+#
+# ## If you have time
+# How much of the library have you written? Each box is a definition of `mytorch`, as wide as it has lines. The filled boxes are yours: exercises
+# that you solved, and definitions that you wrote with `course write`. The exercises cover about 35 % of the code; `course mine` gives the numbers.
+
+# %%
+whole = lesson.mine()
+pictures.Picture(whole.png, "A map of mytorch: each definition is a box, and those that you wrote are filled.")
