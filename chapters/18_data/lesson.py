@@ -177,7 +177,7 @@ print(f"packed: {1 - lengths.sum() / (128 * len(packed)):.0%}")
 print("cu_seqlens of the first packed row:", [0, *np.cumsum(packed[0]).tolist()])
 
 
-# %%
+# %% hidden=true
 def bars(rows, xlabel, alt, limit):
     """Rows of bars: for each name a list of (start, length, role)."""
     ax = pictures.axes(6.4, 0.9 + 0.25 * len(rows))
@@ -508,23 +508,7 @@ print(f"losses {mine[0]:.1f} to {np.mean(mine[-38:]):.1f}, apart by {max(np.abs(
 alt = "The loss falls from 2.3 and is below 1 at the end."
 pictures.curves({"loss": list(mine[::4])}, range(1, 191, 4), xlabel="step", ylabel="loss (nats)", alt=alt)
 
-# %% [markdown]
-# ## The real one
-# minitorch's loader uses processes, as PyTorch's does. The first of these functions requests a batch, and the second corresponds to your
-# `__next__`:
-
-# %%
-import inspect
-
-from minitorch.utils.data._utils.iterator import _MultiProcessingDataLoaderIter as Iterator
-
-print(inspect.getsource(Iterator._ask) + "\n" + inspect.getsource(Iterator._next_data))
-
 # %% [markdown] tags=["short"]
-# `_turns` cycles through the workers and `_tasks` records which worker has which batch, while `_arrived` is the same as yours. There are
-# two additions. A worker whose stream is `Exhausted` gets no more tasks, and with `in_order=False` a batch is given as soon as it arrives, and
-# the next task goes to a worker that has room. `_pool.receive` notices workers that were killed, as your `_receive` notices threads.
-#
 # ## Rapid fire
 # 1. How many batches do ten samples make with `batch_size=4` and `drop_last=True`? Two.
 # 2. What happens if you pass `shuffle=True` together with a sampler? The loader raises a `ValueError`.
@@ -554,3 +538,20 @@ print("5.", [len(part) for part in torch.utils.data.random_split(range(7), [0.5,
 # [The exercises](../exercises/18_data.ipynb): predict what each process gets; write the samplers, the collate function and the
 # prefetching loader; pack sequences; fix an augmentation that repeats itself; and measure how many workers keep a GPU busy. Then
 # [chapter 19](19_training_loop.ipynb) takes the training loop apart.
+#
+# ## If you have time
+# ### The real one
+# minitorch's loader uses processes, as PyTorch's does. The first of these functions requests a batch, and the second corresponds to your
+# `__next__`:
+
+# %%
+import inspect
+
+from minitorch.utils.data._utils.iterator import _MultiProcessingDataLoaderIter as Iterator
+
+print(inspect.getsource(Iterator._ask) + "\n" + inspect.getsource(Iterator._next_data))
+
+# %% [markdown]
+# `_turns` cycles through the workers and `_tasks` records which worker has which batch, while `_arrived` is the same as yours. There are
+# two additions. A worker whose stream is `Exhausted` gets no more tasks, and with `in_order=False` a batch is given as soon as it arrives, and
+# the next task goes to a worker that has room. `_pool.receive` notices workers that were killed, as your `_receive` notices threads.

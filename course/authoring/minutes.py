@@ -26,6 +26,9 @@ EXERCISE, POINT = 2.0, 3.5
 SHORT = "short"
 """The tag."""
 
+OPTIONAL = re.compile(r"^## If you have time$", re.MULTILINE)
+"""The heading after which everything is optional, and counts neither for a lesson's size nor for its minutes."""
+
 _HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
 _ANSWER = re.compile(r"^<details.*?^</details>", re.MULTILINE | re.DOTALL)
 _QUESTION = re.compile(r"^\*\*Interview · .+\*\*$", re.MULTILINE)
@@ -44,8 +47,21 @@ def lines(code: str) -> int:
     return sum(bool(line.strip()) for line in code.splitlines())
 
 
+def parted(cells: Sequence[NotebookNode]) -> tuple[list[NotebookNode], list[NotebookNode]]:
+    """The cells of a lesson that count, and the optional ones; a cell with the heading between them is divided."""
+    for place, cell in enumerate(cells):
+        if cell.cell_type == "markdown" and (found := OPTIONAL.search(cell.source)):
+            halves = (
+                {**cell, "source": cell.source[: found.start()]},
+                {**cell, "source": cell.source[found.start() :]},
+            )
+            before, after = map(NotebookNode, halves)
+            return [*cells[:place], before], [after, *cells[place + 1 :]]
+    return [*cells], []
+
+
 def of_lesson(cells: Sequence[NotebookNode]) -> float:
-    """The minutes that these cells of a lesson take."""
+    """The minutes that these cells of a lesson take, optional ones included."""
     shown = [cell for cell in cells if not cell.metadata.get("jupyter", {}).get("source_hidden")]
     code = sum(lines(cell.source) for cell in shown if cell.cell_type == "code")
     return code / LINES + sum(_of_text(cell.source) for cell in shown if cell.cell_type == "markdown")
@@ -92,7 +108,10 @@ def announce(built: NotebookNode, chapter: str, points: Sequence[int]) -> None:
         if SHORT in cell.metadata.get("tags", []) and cell.cell_type == "markdown"
         if (heading := _HEADING.search(cell.source))
     ]
-    said = f"The lesson takes about {_rounded(of_lesson(built.cells))} minutes"
+    needed, optional = parted(built.cells)
+    said = f"The lesson takes about {_rounded(of_lesson(needed))} minutes"
+    if extra := _rounded(of_lesson(optional)):
+        said += f", its optional end another {extra}"
     if points:
         said += f", the exercises another {_rounded(of_exercises(points))}"
     if sections:

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 
-from course.authoring.minutes import lines, words
+from course.authoring.minutes import lines, parted, words
 from course.files import CODE, Course
 
 COURSE = Course(CODE)
-OPTIONAL = re.compile(r"^## If you have time$", re.MULTILINE)
-"""The heading after which nothing counts."""
 LIMITS = {"words": 2400, "cells": 45, "lines of code": 200}
 
 
 def size(lesson: Any) -> dict[str, int]:
-    cells = []
-    for cell in lesson.cells:
-        before, *optional = OPTIONAL.split(cell.source) if cell.cell_type == "markdown" else [cell.source]
-        cells.append((cell.cell_type, before))
-        if optional:
-            break
-    sources = {kind: [source for each, source in cells if each == kind] for kind in ("markdown", "code")}
+    cells, _ = parted(lesson.cells)
+    sources = {kind: [cell.source for cell in cells if cell.cell_type == kind] for kind in ("markdown", "code")}
     return {
         "words": sum(map(words, sources["markdown"])),
         "cells": len(cells),

@@ -45,6 +45,13 @@ def test_the_short_path_takes_the_marked_sections_and_all_questions() -> None:
     assert "[Read me](99_x.ipynb#Read-me), [`And` this](99_x.ipynb#And-this), and each question" in said
 
 
+def test_what_is_optional_is_told_apart() -> None:
+    text, code = f"# Title\n\n{'word ' * 850}\n\n## If you have time\n\n{'word ' * 425}", new_code_cell("x = 1\n" * 35)
+    minutes.announce(notebook := new_notebook(cells=[new_markdown_cell(text), code]), "99_x", [2])
+    said = "The lesson takes about 10 minutes, its optional end another 10, the exercises another 10."
+    assert said in notebook.cells[0].source
+
+
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_a_lesson_says_its_minutes_and_has_a_short_path(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
@@ -52,5 +59,5 @@ def test_a_lesson_says_its_minutes_and_has_a_short_path(path: Path) -> None:
         r"^The lesson takes about (\d+) minutes.* Read for (\d+) minutes: ", notebook.cells[0].source, re.M
     )
     assert said, "no cell has the tag `short`"
-    assert 30 <= int(said[1]) <= 70
+    assert 30 <= int(said[1]) <= 60
     assert 15 <= int(said[2]) <= 30
