@@ -99,7 +99,8 @@ pictures.slider(last_window, start={"kernel": 2, "stride": 2, "padding": 0, "dil
 # $$ count = \left\lfloor \frac{size + 2p - d(k - 1) - 1}{t} \right\rfloor + 1 $$
 #
 # The floor drops the last column: $\lfloor (8 - 2 - 1) / 2 \rfloor + 1 = 3$ windows begin at 0, 2 and 4, and the last
-# one ends at 6. Which rows stay unseen elsewhere?
+# one ends at 6. Which rows stay unseen elsewhere? And TensorFlow's `SAME` padding? It makes ⌈size / stride⌉ windows
+# and adds as many rows of padding as they need, an odd one at the end. The second cell compares it with `padding=1`.
 
 # %% tags=["proof-output-size"]
 gaps = [(8, 2, 3, 0, 1), (9, 3, 2, 0, 2), (12, 2, 3, 0, 2)]
@@ -107,6 +108,15 @@ for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 
     count = len(theirs(np.ones((n, n)), np.ones((k, k)), stride=t, padding=p, dilation=d))
     unseen = set(range(n)) - {t * y + d * i - p for y, i in np.ndindex(count, k)}
     print(f"size {n}, kernel {k}, stride {t}, padding {p}, dilation {d}: {count}, unseen {sorted(unseen)}")
+
+# %% tags=["proof-same-padding"]
+for n in (7, 8):
+    needed = max((-(-n // 2) - 1) * 2 + 3 - n, 0)  # rows of padding, for ⌈n / 2⌉ windows of 3 with stride 2
+    before, after = needed // 2, needed - needed // 2
+    row, ones = torch.arange(float(n)).reshape(1, 1, 1, n), torch.ones(1, 1, 1, 3)
+    same = F.conv2d(F.pad(row, (before, after)), ones, stride=(1, 2)).flatten()
+    print(f"size {n}, SAME pads {before} and {after}: {same.tolist()}", end="; ")
+    print("padding=1:", F.conv2d(row, ones, stride=(1, 2), padding=(0, 1)).flatten().tolist())
 
 # %% [markdown] tags=["short"]
 # **Interview · How large is the output of a convolution?**
@@ -117,10 +127,11 @@ for n, k, t, p, d in [(8, 3, 2, 0, 1), (7, 3, 2, 0, 1), (8, 3, 1, 1, 1), (8, 3, 
 # - *They ask next:* Is every pixel used? Not if the division's remainder is larger than the padding: then the last ones
 #   are dropped. There are gaps in the middle exactly when the stride is larger than k or shares a factor with the dilation. Near
 #   the borders a dilation can leave more.
-#   And TensorFlow's `SAME`? It gives ⌈size / t⌉ windows, and if the padding is odd, the extra row comes last. PyTorch's
-#   `padding="same"` pads like that, too, but raises if the stride isn't 1.
+#   And TensorFlow's `SAME`? It gives ⌈size / t⌉ windows, and if the padding is odd, the extra row comes last. So a stride of 2
+#   on an even size gives the shape of `padding=1` with other numbers: pad with `F.pad` when you port such a model. PyTorch's
+#   `padding="same"` pads like TensorFlow, but raises if the stride isn't 1.
 # - *The trap:* Reading the input's size off the output's. 7 and 8 both give 3.
-# - *Proof:* `proof-output-size`, `proof-unseen`.
+# - *Proof:* `proof-output-size`, `proof-unseen`; TensorFlow's padding: `proof-same-padding`.
 #
 # ## Windows become a matrix
 # Each result is a dot product: the kernel, flat, times what a window sees, flat. Many dot products are one matrix
