@@ -88,6 +88,8 @@ prediction = 58.0
 # - `replace(argument, change)`: the argument with `change(each)` in place of each thing in it. It goes into lists and
 #   tuples, because `cat` takes a list of tensors and an index in square brackets may be a tuple;
 # - `no_grad`, from chapter 07.
+#
+# An operation is called like a function: `step.op(*args)`.
 
 
 # %% docstrings="static_record_and_run"
@@ -707,14 +709,15 @@ def __call__():
     `self.pieces` holds a pair (piece, read) by path. A path is a tuple. It begins with two things:
 
     - kinds: of each input `(dtype, device, ndim, is_contiguous())`, in a tuple;
-    - sizes: of each input the shape, in a tuple; or None, if there is no piece for (kinds, sizes).
+    - the sizes, which are the shapes of the inputs in a tuple; or None, if there is no piece for (kinds, sizes).
 
     A piece is a graph for `run`. It takes the inputs, and then all that earlier pieces made, and returns
     `(result, made)`. With an empty `read`, the result is the function's. Otherwise Python called the method of
     that name on the result ("item", "__bool__"): call it again, and append the `repr` of what it returns to
     the path. `made` is a list, for later pieces.
 
-    Where a path has no piece, `self.compile(inputs, kinds, sizes)` gives the function's result.
+    Where a path has no piece, `self.compile(inputs, kinds, sizes)` gives the function's result. It takes the sizes
+    themselves, also where the path has None.
     """
 
 

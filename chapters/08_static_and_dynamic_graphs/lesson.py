@@ -1,12 +1,13 @@
 # %% [markdown]
 # # Static and dynamic graphs
-# You'll build a graph before any number flows through it, as TensorFlow 1 did. Then your own library learns to trace:
-# it records a function once, reduces nine steps to four, and traces again when a guard fails, much as `torch.compile`
-# does. At the end you'll count the memory traffic that fusion saves.
+# In this chapter your own library learns to trace: it records a function once, reduces nine steps to four, and traces again
+# when a guard fails, much as `torch.compile` does. You will also see where a compiler has to stop, what fusion saves in bytes,
+# and what the stages of `torch.compile` hand to each other.
 
 # %% [markdown] tags=["short"]
-# ## The function that can't say no
-# `minitorch.static` has a `trace` that calls a function once and keeps a graph of what it did, as `torch.jit.trace` does.
+# ## Tracing and data-dependent control flow
+# `minitorch.static` has a `trace` that calls a function once and keeps a graph of the operations that ran. PyTorch's oldest
+# tracer, `torch.jit.trace`, worked the same way; PyTorch 2.13 deprecates it in favour of `torch.compile` and `torch.export`.
 
 # %% tags=["proof-lost-if"]
 import warnings
@@ -28,10 +29,11 @@ for speed in (torch.tensor([130.0]), torch.tensor([50.0])):
 print(said[0].category.__name__)
 
 # %% [markdown]
-# The trace brakes at 50. It saw the function once, at 130, and what it kept has no `if` in it. A warning said so, but
-# it's easy to miss in a log. Move the slider: with another example you get another function.
+# The trace brakes at 50, although the function doesn't. It saw the function once, at 130, and the graph that it kept has no
+# `if` in it. There was a warning, but a warning is easily missed in a log. Move the slider: another example gives another
+# function.
 
-# %%
+# %% hidden=true
 from course import pictures
 
 
@@ -46,10 +48,10 @@ def compare(example):
 pictures.slider(compare, start={"example": 130.0}, example=[50.0, 130.0])
 
 # %% [markdown]
-# What exactly does a graph keep?
+# So what does a graph keep, and what does it lose?
 #
-# ## Describe first, run later
-# Here is a number that computes nothing. It only notes what it is made of.
+# ## A static graph in twenty lines
+# The objects of this class compute nothing. Each of them only remembers the operation and the inputs it is made of:
 
 
 # %%
@@ -81,12 +83,12 @@ y = x * x + 1.0
 print(y.kind, [evaluate(y, {x: number}) for number in (2.0, 3.0)])
 
 # %% [markdown]
-# `y` isn't a number. It is a **static graph**: built once, then run by a small interpreter for as many inputs as you
-# like. A **dynamic graph** is what you know from chapter 06: the program runs, and the graph is the trail that it
-# leaves.
+# `y` is not a value but a **static graph**: it is built once, and a small interpreter runs it for as many inputs as you like. A
+# **dynamic graph** is the one that you know from chapter 06. There the program itself runs, and autograd records the graph on
+# the way.
 #
-# ## Break it
-# Let Python decide something.
+# ### Break it
+# Now let Python make a decision while the graph is being built:
 
 # %% tags=["proof-toy-if"]
 from course import check
@@ -96,25 +98,26 @@ print([evaluate(y, {x: number}) for number in (130.0, 50.0)])
 print(repr(check.error(bool, tf.placeholder(torch.float32) > 100.0)).partition(" is not")[0])
 
 # %% [markdown]
-# `x > 100.0` is a `Node`, and an object that doesn't say otherwise counts as true. Python decides once, while the
-# graph is being *built*, and the question never gets into the graph. TensorFlow 1 refuses and PyTorch's tracer warns;
-# this toy does neither.
+# `x > 100.0` is a `Node`, and objects are truthy by default. Python therefore takes the first branch while the graph is being
+# *built*, and the comparison never becomes part of the graph. TensorFlow 1 refuses to convert a node to a bool, and PyTorch's
+# old tracer warns, while this toy does neither.
 #
 # **Interview · Dynamic or static graph: what is the difference, and who uses static graphs today?**
 #
-# - *Thirty seconds:* Static: the program describes a graph, then a runtime runs it. Dynamic: operations run at once,
-#   and the graph for the backward pass is recorded on the way, anew in each iteration. PyTorch and TensorFlow 2 are
-#   dynamic. They capture static graphs from running programs, to compile them and to ship them.
-# - *Longer:* Dynamic gives you Python's `if`, loops, debugger and `print`. Static gives the runtime the whole program:
-#   it can drop, merge, move and ship it without Python.
-# - *They ask next:* Which tools capture them? `torch.compile`, `torch.export`, `tf.function`, JAX's `jit`. An ONNX file
-#   is a static graph, too ([chapter 20b](20b_export.ipynb)).
+# - *Thirty seconds:* With a static graph, the program first describes the whole computation, and a runtime then executes it.
+#   With a dynamic graph, operations run at once, and the graph for the backward pass is recorded anew in each iteration. PyTorch
+#   and TensorFlow 2 are dynamic, but they capture static graphs from running programs in order to compile or export them.
+# - *Longer:* A dynamic graph lets you use Python's `if`, loops, `print` and the debugger. A static one shows the runtime the
+#   whole program, which it can then simplify, fuse, plan and run without Python.
+# - *They ask next:* Which tools capture graphs? `torch.compile`, `torch.export`, `tf.function` and JAX's `jit` do. An ONNX file is
+#   a static graph as well ([chapter 20b](20b_export.ipynb)).
 # - *The trap:* "A static graph has no control flow." It does, [as nodes](proof-control-flow).
 # - *Proof:* `proof-lost-if`, `proof-toy-if`.
 #
-# ## Nodes and edges
-# `minitorch.static` is a small TensorFlow 1. A **placeholder** waits for a value, a **variable** keeps one, and a
-# **session** runs what you ask for. Here is a straight line, and how far it is from `y`:
+# ## TensorFlow 1: nodes and edges
+# `minitorch.static` is a small TensorFlow 1, where every program first described a graph. A **placeholder** stands for an
+# input, a **variable** holds a parameter, and a **session** runs the nodes that you fetch. This graph describes a line, and its
+# squared distance from `y`:
 
 # %% tags=["proof-nodes-and-edges"]
 tf.reset_default_graph()
@@ -127,28 +130,24 @@ print("not initialized:", check.error(session.run, weight))
 session.run(tf.global_variables_initializer())
 print(tf.listing(tf.get_default_graph()))
 print("line =", session.run(line, {x: 3.0}).item(), "after running", session.executed)
-print("cost =", session.run(cost, {line: 3.0, y: 1.0}).item(), "after running", session.executed)
 tf.draw(tf.get_default_graph())
 
 # %% [markdown]
-# A **node is an operation**: input, constant, variable, arithmetic, assignment, or nothing at all (`NoOp`). An **edge
-# is a tensor**: `mul:0` is the first result of `mul`. A dotted edge, `^weight/Assign`, carries no data; it only says who
-# runs first. A variable's value lives in a session, once that session has run the initializer.
-#
-# A run walks backwards from what you fetch, so the line needed no `y`. You can feed other edges, too: the second run was
-# given `line`, and needed neither `x` nor the variables.
+# A **node is an operation**: an input, a constant, a variable, arithmetic, an assignment, or nothing at all (`NoOp`). An **edge
+# is a tensor**: `mul:0` is the first result of `mul`. A dotted edge, `^weight/Assign`, is a *control edge*, which carries no data
+# and only fixes the order. A run walks backwards from the node that you fetch, so the line needed no `y`.
 #
 # **Interview · What are nodes and edges in TensorFlow's graph?**
 #
-# - *Thirty seconds:* Nodes are operations, edges are the tensors that flow between them. Control edges order operations
-#   without data.
-# - *They ask next:* And in autograd's graph? Nodes are backward steps, edges lead to the producers of the inputs
-#   (chapter 06).
-# - *The trap:* "A variable is an edge." It is a node that holds state; reading it gives an edge.
-# - *Proof:* `proof-nodes-and-edges`, `proof-line`.
+# - *Thirty seconds:* Nodes are operations, and edges are the tensors that flow between them. Control edges carry no data; they
+#   only make one operation run before another.
+# - *They ask next:* And in autograd's graph? Its nodes are backward functions, and its edges lead to the nodes that produced the
+#   inputs (chapter 06).
+# - *The trap:* "A variable is an edge." It is a node that holds state, and reading it gives an edge.
+# - *Proof:* `proof-nodes-and-edges`.
 #
-# ## One line, fitted twice
-# Now fit it, once as you know it and once in this graph.
+# ### Gradients as nodes
+# The next cell fits the line twice, once with autograd and once in the graph.
 
 # %% tags=["proof-line"]
 data = torch.linspace(-1, 1, 20)
@@ -167,55 +166,24 @@ for count in range(1, 16):
         print(f"step {count:2}: eager {loss.item():.3f}, static {static.item():.3f}")
 
 # %% [markdown]
-# The same losses, from two very different programs. In the static one nothing ran until `session.run`. `minimize` adds
-# the gradients **as more nodes of the same graph**, and for each variable a node that writes to it. There is no
-# `zero_grad`: a gradient is an edge, and nothing accumulates between runs.
+# The losses agree. `minimize` adds the gradients **as more nodes of the same graph**, and for each variable a node that
+# overwrites it. No `zero_grad` is needed, because a gradient is an edge, and nothing accumulates between two runs.
 #
 # **Interview · How do the two compute gradients?**
 #
-# - *Thirty seconds:* Eager: the forward pass leaves nodes, `backward` walks them and fills `.grad`. Static:
-#   `tf.gradients` walks the graph *once, while building*, and adds nodes for the derivatives.
-# - *Longer:* So a static runtime can optimize forward and backward together. `torch.compile` captures both, too.
-# - *They ask next:* Why does `session.run(cost)` not train? It only runs what the cost needs; fetch the step too.
-# - *The trap:* calling `minimize` inside the loop. It adds nodes in every iteration, and each one is slower.
+# - *Thirty seconds:* In eager mode the forward pass records nodes, and `backward` walks them and fills `.grad`. In a static graph
+#   `tf.gradients` walks the graph once, while it is being built, and adds nodes that compute the derivatives.
+# - *Longer:* A static runtime can therefore optimize forward and backward pass together. `torch.compile` does that as well,
+#   because AOTAutograd traces the backward pass ahead of time: `proof-joint-graph`.
+# - *The trap:* calling `minimize` inside the loop. It adds nodes in every iteration, so the graph keeps growing.
 # - *Proof:* `proof-line`.
-#
-# ## Names and sharing
-# One graph is global, so names have to be unique, and sharing goes by name.
-#
-# ### Myth · "get_variable creates what is missing and shares what is there"
-# That is mostly right. Look at what else decides:
-
-# %% tags=["proof-scopes"]
-tf.reset_default_graph()
-with tf.name_scope("layer"):
-    print("name_scope", *(tf.Variable(0.0, name="v").name for _ in range(2)), tf.get_variable("g", shape=()).name)
-for reuse, name in ((False, "w"), (True, "w"), (False, "w"), (True, "z"), (tf.AUTO_REUSE, "z")):
-    with tf.variable_scope("layer", reuse=reuse):
-        said = str(check.error(tf.get_variable, name, shape=()) or "no error").partition(". Did")[0]
-    print(f"variable_scope, reuse={reuse!s:10} {name}: {said}")
-print("all variables:", *(each.name for each in tf.global_variables()))
-
-# %% [markdown]
-# `tf.Variable` always makes a new variable, and adds a number if its name is taken. `get_variable` ignores name scopes.
-# Its name comes from the variable scopes alone, so the second call finds `layer/w`, which the first one made: it is in the
-# graph once. Without `reuse` a name that exists is an error. With `reuse=True` a name that doesn't exist is an error. Only
-# `AUTO_REUSE` does what the myth says.
-#
-# **Interview · `tf.Variable` or `tf.get_variable`? `name_scope` or `variable_scope`?**
-#
-# - *Thirty seconds:* `Variable` creates and renames. `get_variable` looks up by full name, and shares under `reuse`.
-#   Name scopes prefix operations and `Variable`; variable scopes prefix `get_variable` too.
-# - *They ask next:* And in PyTorch? Sharing is using the same object twice (chapter 09). No names are needed.
-# - *The trap:* building the same layer twice with `Variable`, for training and for validation: each has its own
-#   weights. Exercise 6 repairs that.
-# - *Proof:* `proof-scopes`.
 #
 # ## Build: a tracer for mytorch
 
 # %% [markdown] given="mytorch.graph:Step mytorch.graph:trace"
-# In your library every operation passes through the dispatcher's layers. While a function is traced, a recorder is one
-# more layer, above `record`: it lets each call run, then notes it.
+# In your library every operation passes through the dispatcher's layers. While a function is traced, a recorder is one more
+# layer, above `record`. It lets each call run and then appends it to the trace as a `Step`, whose operation can be called again
+# later, as `step.op(*args)`.
 
 # %% tags=["proof-trace"]
 from course import lesson
@@ -228,7 +196,7 @@ weights = mytorch.tensor([1.0, 2.0])
 def program(x):
     scale = weights.exp() * 2
     left = (x * scale).tanh()
-    x.sum()  # nobody uses it
+    x.sum()  # the result isn't used
     return left * ((x * scale).tanh() + 1)
 
 
@@ -236,13 +204,13 @@ recorded = graph.trace(program, mytorch.ones(3, 2))
 print(recorded)
 
 # %% [markdown]
-# That's nine steps. `%0` is the input; what came from outside is a constant. `run` replays the steps for another input (exercise
-# 2). Once you have the whole program you can improve it, which eager execution can't, because it only ever sees one
-# operation at a time:
+# The trace has nine steps. `%0` is the input, and tensors from outside the function are constants. `run` replays the steps for
+# another input (exercise 2). An eager library sees one operation at a time, while a graph shows the whole program, so that it
+# can be simplified before it runs:
 #
-# - **fold** what depends on no input: compute it now, once (exercise 3);
-# - **share** what is computed twice (exercise 3);
-# - **drop** what nobody needs (exercise 4).
+# - **constant folding** computes the steps that depend on no input, once and in advance (exercise 3);
+# - **common subexpression elimination** shares a result that is computed twice (exercise 3);
+# - **dead code elimination** drops the steps whose results aren't needed (exercise 4).
 
 # %% tags=["proof-simplify"]
 folded = graph.fold_constants(recorded)
@@ -256,10 +224,11 @@ label = {step: step.op.name for step in smaller.steps}
 pictures.graph(smaller.output, children=lambda step: graph.steps_in(step.args), label=lambda s: label.get(s, "input"))
 
 # %% [markdown]
-# Nine steps became four, with the same result. In the picture one `tanh` feeds two operations; before, there were two.
+# Nine steps became four, and the result is the same. In the picture one `tanh` feeds two operations, where the function
+# computed two of them.
 #
-# ## What a trace can't see
-# Whatever isn't an operation on a tensor is decided once, while tracing.
+# ### What a trace freezes
+# Python's own work isn't an operation on a tensor, so it happens once, while the function is being traced:
 
 
 # %% tags=["proof-trace-blind"]
@@ -271,20 +240,29 @@ def blind(x):
 fixed, longer = graph.trace(blind, mytorch.tensor([1.0, 2.0])), mytorch.tensor([10.0, 20.0, 30.0])
 print("function", blind(longer).tolist(), "  trace", graph.run(fixed, longer).tolist())
 print(fixed)
+K = 2.0
+scaled, drawn = graph.trace(lambda x: x * K, longer), graph.trace(lambda x: x * mytorch.rand(1), longer)
+K, draws = 3.0, {graph.run(drawn, longer)[0].item() for _ in range(5)}
+print("10 * K, K = 3:", graph.run(scaled, longer)[0].item(), "  different random numbers in five runs:", len(draws))
 
 # %% [markdown] tags=["short"]
-# `item()` froze the example's sum, 3, and `len` froze its length, 2. `torch.jit.trace` gives the same 15, 30 and
-# 45, with a warning for each.
+# `item()` froze the example's sum, 3, and `len` froze its length, 2. The old `torch.jit.trace` gives the same 15, 30 and 45, with
+# a warning for each. The global `K` kept the value that it had at trace time, and the random number was drawn once.
 #
 # ## Guards
-# Look at the lines that begin with `guard`: the trace wrote down what Python had read, a number and, twice, a shape. If
-# they are checked in the next call, and the function is traced again where one fails, the answer no longer depends on the
-# example.
+# Look at the lines that begin with `guard`: the trace wrote down each value that Python read, here a number and twice a shape.
+# If the next call checks these guards, and traces the function again where one of them fails, the answer no longer depends on
+# the example.
 
-# %% [markdown] given="mytorch.graph:heard mytorch.graph:Compiled"
-# While a function is traced, `heard` has each tensor report when Python asks for its shape or a number. `Compiled` keeps
-# the traces. The first one holds for the example's sizes only; from the second size on, sizes matter if Python read them. Its
-# `compile` cuts a trace in two where Python read a number. You'll see why in a moment; at first there is one piece.
+# %% [markdown] given="mytorch.graph:Compiled"
+# ### Guards in `mytorch`
+# While a function is traced, tensors report to the recorder when Python reads their shape or their values. `Compiled` keeps the
+# traces of a function and chooses one by the inputs:
+#
+# - The first trace is specialized to the example's sizes. When a second size arrives, the function is traced again, and this time
+#   sizes stay open unless Python read one of them.
+# - Where Python reads a value, such as `item()`, the trace is cut into two *pieces*. The value that was read selects the second
+#   piece. Until the section on graph breaks, each trace is a single piece.
 
 
 # %% tags=["proof-guards"]
@@ -297,37 +275,29 @@ def graphs(function, *inputs):
 
 
 ones = mytorch.ones
-inputs = {"numbers": ones(2) * 7, "length 3": ones(3), "length 4": ones(4), "dtype": ones(4).double()}
+inputs = {"values": ones(2) * 7, "length 3": ones(3), "length 4": ones(4), "dtype": ones(4).double()}
 print(["first", *inputs], graphs(lambda x: x * 2, ones(2), *inputs.values()))
 print("strides", graphs(lambda x: x * 2, ones(2, 3), ones(3, 2).t()))
 print("reads len", graphs(lambda x: x / len(x), ones(2), ones(3), ones(4)))
 
 # %% [markdown]
-# New numbers use the first trace. A new length fails its guard, and so does a new dtype, or other strides. The third
-# length needs no new graph, because the second trace left the length open: a **dynamic shape**. Here is what
-# PyTorch 2.13 counts, with `torch.compile(f, backend=CompileCounter())`:
+# ### What `torch.compile` guards
+# New values run through the first trace. A new length fails its guard, and so does a new dtype, or new strides. The third length
+# needs no new graph, because the second trace left the length open, as a **dynamic shape**. Here are the graphs that PyTorch
+# 2.13 counts with `torch.compile(f, backend=CompileCounter())`:
 #
 # | the calls, one after the other | graphs, mytorch | graphs, PyTorch |
 # |---|---|---|
-# | `x * 2`: length 2, other numbers, length 3, length 4, `float64` | 1, 1, 2, 2, 3 | 1, 1, 2, 2, 3 |
+# | `x * 2`: length 2, other values, length 3, length 4, `float64` | 1, 1, 2, 2, 3 | 1, 1, 2, 2, 3 |
 # | `x * 2`: a matrix, then a transposed one of the same shape | 1, 2 | 1, 2 |
 # | `x / len(x)`: length 2, 3, 4 | 1, 2, 3 | 1, 2, 2 |
 # | `x * K`: before and after the global `K` changes | 1, 1 | 1, 2 |
 #
-# Two rows differ. PyTorch keeps a length as a symbol, which arithmetic can use; a decision, as in `len(x) > 10`, becomes
-# a guard. (Sizes 0 and 1 get graphs of their own.) And it follows Python's bytecode, so it sees a global. Your tracer
-# only sees operations on tensors. So it misses a global that changes, and a random number, which it draws once, for all calls
-# (`torch.compile` draws a new one in each):
-
-# %% tags=["proof-unseen"]
-K = 2.0
-stale, drawn = graph.Compiled(lambda x: x * K), graph.Compiled(lambda x: x * mytorch.rand(1))
-before, K, draws = stale(ones(1)).item(), 3.0, {drawn(ones(1)).item() for _ in range(5)}
-print("K = 2:", before, "  K = 3:", stale(ones(1)).item(), "  different random numbers in five calls:", len(draws))
-
-# %% [markdown]
-# ### When every call recompiles
-# A loop over `len(x)` is unrolled, so its graph fits one length. Here are twelve lengths in a row:
+# Two rows differ. PyTorch represents a length by a symbol with which it can compute, while a decision such as `len(x) > 10`
+# becomes a guard. PyTorch also interprets Python's bytecode, so it guards
+# a global and draws a new random number in each call, while your tracer sees only operations on tensors.
+#
+# A guard can also fail in every call. A loop over `len(x)` is unrolled, so its graph fits one length only. Here are twelve lengths in a row:
 
 
 # %% tags=["proof-recompiles"]
@@ -344,8 +314,8 @@ print(counts)
 pictures.curves(counts, lengths, xlabel="length of the input", ylabel="graphs so far")
 
 # %% [markdown]
-# PyTorch also compiles one graph for each length, but gives up after eight: the ninth length runs without a graph. A
-# warning names the guard that failed last:
+# PyTorch compiles one graph for each length as well, but it gives up after eight, and the ninth length runs eagerly. A warning
+# names the guard that failed last:
 #
 # ```text
 # torch._dynamo hit config.recompile_limit (8)
@@ -353,19 +323,26 @@ pictures.curves(counts, lengths, xlabel="length of the input", ylabel="graphs so
 #    last reason: 0/7: tensor 'x' size mismatch at index 0. expected 9, actual 10
 # ```
 #
+# An integer attribute of a module has the same effect. If `forward` computes `x * self.k` and `k` changes in each call, PyTorch
+# 2.13 counts 1, 2, 3, …, 8 graphs, and then stops compiling. An integer *argument* costs two graphs in total, because the second
+# value makes it dynamic.
+#
 # **Interview · What is a guard, and why does `torch.compile` recompile?**
 #
-# - *Thirty seconds:* A guard is a check on what a graph took for granted: dtype, shape, strides, device, grad mode, and
-#   Python values. It runs before the graph. If it fails, the function is compiled once more.
-# - *Longer:* A size that has changed once becomes a symbol, so a third size compiles nothing, unless it is 0 or 1. A number
-#   that you pass as an argument becomes one, too. A loop over the size or a comparison with it adds a guard again.
-# - *They ask next:* How do you find out? `TORCH_LOGS="recompiles"` prints the guard that failed. Pad to a few lengths, or
-#   call `torch._dynamo.mark_dynamic`.
-# - *The trap:* "It compiles once." After eight versions of one function it stops, and inputs that fit none of them run eagerly.
+# - *Thirty seconds:* A guard is a check on something that the graph takes for granted: dtype, shape, strides, device, grad mode,
+#   or a Python value. Guards run before the graph, and if no compiled version passes its guards, the function is compiled again.
+# - *Longer:* A size that has changed once becomes dynamic, so a third size compiles nothing, unless it is 0 or 1 or the program
+#   loops or branches on it. A number that you pass as an argument becomes dynamic too, while a module's attribute is guarded by
+#   value.
+# - *They ask next:* How do you find and avoid recompilations? `TORCH_LOGS="recompiles"` prints the guard that failed. Then pad to a
+#   few lengths, mark a dimension with `torch._dynamo.mark_dynamic`, or pass `dynamic=True`, which gives one graph for the lengths
+#   2, 3 and 4.
+# - *The trap:* "It compiles once." After eight versions of one function, inputs that fit none of them run eagerly.
 # - *Proof:* `proof-guards`, `proof-recompiles`.
-#
+
+# %% [markdown] tags=["short"]
 # ## Graph breaks
-# A number inside a tensor can't be guarded before the call, because it's computed on the way. So the graph breaks there.
+# A value that is computed on the way can't be guarded before the call, so the graph breaks where Python reads it.
 
 
 # %% tags=["proof-breaks"]
@@ -375,14 +352,21 @@ def brake_or_add(speed):
     return speed + 1
 
 
-driven = graph.Compiled(brake_or_add)
-for speed in (130.0, 50.0, 120.0, 60.0):
-    print(speed, "->", driven(mytorch.tensor([speed])).item(), "  graphs:", len(driven.graphs))
+def three_times(speed):
+    for _ in range(3):
+        speed = speed * 0.5 if speed.sum() > 100 else speed + 1
+    return speed
+
+
+driven, looped = graph.Compiled(brake_or_add), graph.Compiled(three_times)
+for speed in map(mytorch.tensor, ([130.0], [50.0], [120.0], [60.0])):
+    one, three = driven(speed).item(), looped(speed).item()
+    print(f"{speed.item()} -> {one}, graphs: {len(driven.graphs)}   loop: {three}, graphs: {len(looped.graphs)}")
 print([[step.op.name for step in piece.steps] for piece in driven.graphs])
 
 # %% [markdown]
-# The answers are right, and they come from three graphs: one up to the decision, then one for each branch. PyTorch counts 2, 3, 3, 3, too, and
-# `torch._dynamo.explain(brake_or_add)(torch.tensor([130.0]))` says why:
+# The results are correct, and they come from three graphs: one up to the decision, and one for each branch. PyTorch also counts
+# 2, 3, 3, 3, and `torch._dynamo.explain(brake_or_add)(torch.tensor([130.0]))` gives the reason:
 #
 # ```text
 # Graph Count: 2
@@ -393,23 +377,38 @@ print([[step.op.name for step in piece.steps] for piece in driven.graphs])
 #     Reason: generic_jump TensorVariable()
 # ```
 #
-# `.item()`, `.tolist()` and a `print` in the middle make two graphs as well. There is one difference: PyTorch returns to
-# Python at a break and prints in every call. Your library doesn't come back to Python, so it prints
-# while tracing only.
+# In a loop the two libraries differ. Your `Compiled` adds pieces for each new path through the three decisions. PyTorch makes **no
+# graph at all** for a function whose `for` loop contains the break: it runs that function eagerly, and only compiles the functions
+# that the loop calls. A loop that decodes one token per iteration can lose its whole compilation in this way. PyTorch 2.13 counts:
+#
+# | in the function | graphs by default | `fullgraph=True` |
+# |---|---|---|
+# | `if x.sum() > 100`, or `print`, or `tolist()` of floats | 2 | raises an error |
+# | `y * x.sum().item()` | 2 | one graph |
+# | `x[x > 0] * 2`, whose shape depends on the values | 2 | one graph |
+# | the `if` inside a `for` loop | 0 | raises an error |
+# | a `for` loop that calls a function with the `if` | 3, those of the called function | raises an error |
+#
+# With `fullgraph=True` the two middle rows become symbols inside one graph, so the option doesn't report these breaks. The
+# settings `capture_scalar_outputs` and `capture_dynamic_output_shape_ops` of `torch._dynamo.config` do the same without it.
+# At a break PyTorch returns to Python and prints in every call, while your library prints at trace time only. It doesn't break at a
+# mask, because its interpreter needs no shapes in advance.
 #
 # **Interview · What causes a graph break, and what does it cost?**
 #
-# - *Thirty seconds:* Whatever needs a tensor's number in Python, `if`, `item()`, `tolist()`, and code that can't be
-#   traced, such as `print`. Each side becomes a graph of its own, with Python in between.
-# - *Longer:* Nothing is fused or shared across it. What the second side needs is written to memory and read again, and on a
-#   GPU the CPU waits for the number.
-# - *They ask next:* How do you find them? `torch._dynamo.explain`, `TORCH_LOGS="graph_breaks"`, or `fullgraph=True`, which
-#   raises.
-# - *The trap:* "A break gives wrong results." They are right, only slower.
+# - *Thirty seconds:* A graph breaks where Python needs a tensor's value, as in an `if` or `item()`, where an output's shape depends
+#   on data, as with a mask, and at code that can't be traced, such as `print`. The two sides become separate graphs with Python
+#   in between, and if the break is inside a loop, the whole function runs eagerly.
+# - *Longer:* Nothing is fused across a break. Values that the second graph needs are written to memory and read again, and on a
+#   GPU the CPU has to wait for the value.
+# - *They ask next:* How do you find breaks? `TORCH_LOGS="graph_breaks"` prints each one with its line. `fullgraph=True` raises at most
+#   of them, although `item()` and masks are captured instead.
+# - *The trap:* "A break gives wrong results." They are correct, only slower.
 # - *Proof:* `proof-breaks`, `proof-fusion`.
-#
-# ## `cond`: the decision in the graph
-# Can the graph decide by itself? TensorFlow's `cond` takes both branches as functions.
+
+# %% [markdown]
+# ### `cond` and `where`: the decision in the graph
+# Can the graph itself decide? TensorFlow's `cond` takes both branches as functions.
 
 # %% tags=["proof-control-flow"]
 tf.reset_default_graph()
@@ -422,39 +421,52 @@ for value in (130.0, 50.0):
 print("steps of add_up, traced:", {length: len(graph.trace(add_up, ones(length)).steps) for length in (2, 10, 40)})
 
 # %% [markdown]
-# Both branches are in the graph, and each run executes one. Notice `expensive`: it was made *outside* the branch, so it
-# runs either way. That surprised many users of TensorFlow 1, and it is the same in PyTorch. A Python loop is unrolled, so
-# its trace grows with the length. TensorFlow's `while_loop` takes a test and a body, and stays a loop in the graph.
+# Both branches are in the graph, and each run executes one of them. `expensive` was created *outside* the branches, so it runs
+# either way, as it would in PyTorch. A Python loop is unrolled, so its trace grows with the length, while TensorFlow's
+# `while_loop` takes a test and a body, and stays a loop in the graph.
 #
-# `torch.cond(s.sum() > 100, lambda v: v * 0.5, lambda v: v + 1, (s,))` is PyTorch's. Compiled, it is one graph for 130
-# and for 50:
+# PyTorch's version is `torch.cond(s.sum() > 100, lambda v: v * 0.5, lambda v: v + 1, (s,))`. Compiled, it serves both 130 and 50
+# with one graph:
 #
 # ```text
 # gt = sum_1 > 100
 # cond = torch.ops.higher_order.cond(gt, cond_true_0, cond_false_0, (l_s_,))
 # ```
 #
-# **Interview · `if` or `cond`: how does a decision get into a graph?**
-#
-# - *Thirty seconds:* Python's `if` acts while the graph is built: `torch.jit.trace` keeps one branch and warns,
-#   `torch.compile` breaks the graph. `cond` is a node that holds both branches and runs one.
-# - *Longer:* Loops likewise: a Python `for` is unrolled, and a loop that stays one is a node with a test and a body.
-# - *They ask next:* Is there a third way? `torch.where(x > 0, a, b)` computes both and selects, element by element.
-# - *The trap:* "An `if` is lost in `torch.compile`, as in a trace." [It isn't](proof-breaks).
-# - *Proof:* `proof-control-flow`, `proof-lost-if`.
-#
-# ## Fusion, counted in bytes
+# For a decision per element there is `torch.where`, which computes both sides. That matters for gradients:
 
-# %% [markdown] given="mytorch.utils.instruments:instrument"
-# What is a whole graph good for? An elementwise kernel spends more time waiting for memory than computing. So count the
-# memory traffic: an **instrument** is one more layer of the dispatcher, below all others, which sees each kernel that runs.
+# %% tags=["proof-where-nan"]
+for name, inner in (("sqrt(x)", lambda x: x), ("sqrt of a safe x", lambda x: torch.where(x > 0, x, 1.0))):
+    x = torch.tensor([0.0, 4.0], requires_grad=True)
+    result = torch.where(x > 0, inner(x).sqrt(), x * 0)
+    result.sum().backward()
+    print(f"where(x > 0, {name}, 0):".ljust(36), "result", result.tolist(), " gradient", x.grad.tolist())
 
 # %% [markdown]
-# `count_bytes` (exercise 7) adds up the bytes that kernels read and write. GELU, written out, is nine operations. Here it runs
-# as nine kernels, as two with a graph break between them, and as one. `note` is an instrument, too: it keeps a list.
+# At 0 the result is correct and the gradient is nan: `where` sends a zero gradient into the unused side, and the derivative of the
+# square root is infinite there, so 0 · ∞ is nan. The remedy is to make the *input* of the unused side safe.
+#
+# **Interview · `if` or `cond`: how does a decision get into a graph?**
+#
+# - *Thirty seconds:* Python's `if` is decided while the graph is built, so a plain trace keeps one branch, and `torch.compile`
+#   breaks the graph and guards the result. `torch.cond` is a node that holds both branches and runs one of them.
+# - *Longer:* The same holds for loops: a Python `for` is unrolled, unless you use an operator such as `while_loop`, which is a node
+#   with a test and a body.
+# - *They ask next:* Is there a third way? `torch.where(x > 0, a, b)` computes both sides and selects element by element, and the side
+#   that isn't selected [can make the gradient nan](proof-where-nan).
+# - *The trap:* "An `if` is lost in `torch.compile`, as in a trace." [It isn't](proof-breaks).
+# - *Proof:* `proof-control-flow`, `proof-lost-if`.
+
+# %% [markdown]
+# ## Fusion, counted in bytes
+# An elementwise kernel spends more time waiting for memory than computing, so the quantity to watch is memory traffic. An
+# **instrument** is one more layer of the dispatcher, below all others, which sees each kernel that runs. `count_bytes` (exercise 7)
+# is an instrument that adds up the bytes that kernels read and write. GELU, written out, is
+# nine operations. The folded cell turns a trace into a single kernel; the cell after it runs GELU as nine kernels, then as two with a
+# graph break between them, and finally as one.
 
 
-# %% tags=["proof-fusion"]
+# %% hidden=true
 def fused(traced):
     def kernel(x, y=None):
         values = dict(zip(traced.inputs, (x, y), strict=False))
@@ -471,6 +483,7 @@ def note(op, args, result, seconds):
     return 0
 
 
+# %% tags=["proof-fusion"]
 def cubic(x):
     return x + 0.044715 * x * x * x
 
@@ -488,7 +501,7 @@ for name, function in ways.items():
         result = function(x)
     print(f"{name:12} {moved.total() / 1e6:3.0f} MB   GELU(3) = {result[-1].item():.4f}")
 
-# %%
+# %% hidden=true
 ax, colours = pictures.axes(6.8, 2.6), [pictures.COLOURS["data"], pictures.COLOURS["result"]]
 for row, kernels in enumerate(traffic.values()):
     sizes = [size for _, *both in kernels for size in both]
@@ -501,25 +514,148 @@ told = (f"{way}: " + ", ".join(f"{op} {a:.0f} + {b:.0f}" for op, a, b in each) f
 pictures.publish(ax, alt=f"MB that each kernel reads + writes. {'; '.join(told)}.")
 
 # %% [markdown]
-# Nine kernels write each intermediate result to memory and read it again. Fused, 4 MB go in and 4 MB come out, an eleventh
-# of what the nine move. The break costs 12 MB, because the inner value is written and read again, and `x` is read twice.
-# `torch.compile` generates one kernel for GELU, and two with
-# `torch._dynamo.graph_break()` in the middle. NumPy can't keep a value in a register, so this fused kernel shows what moves
-# between kernels, and isn't faster itself.
+# Nine kernels write each intermediate result to memory and read it again. Fused, 4 MB go in and 4 MB come out, an eleventh of the
+# 88 MB. The break costs 12 MB, because the inner value is written and read again, and `x` is read twice. `torch.compile` generates
+# one kernel for GELU, or two with `torch._dynamo.graph_break()` in the middle. NumPy can't keep a value in a register, so this
+# fused kernel shows the traffic between kernels and isn't faster itself.
 #
 # **Interview · What does fusion save, and what else can a compiler do with a graph?**
 #
-# - *Thirty seconds:* Memory traffic and kernel launches. Elementwise operations wait for memory, so a fused chain takes
-#   about as long as one of them.
-# - *Longer:* It sees the whole program, so it also folds constants, shares repeated work, drops dead code and plans memory.
-# - *They ask next:* Why not fuse everything? A large matrix product does enough arithmetic for each byte already, and by
-#   default `torch.compile` calls the same kernel for it as eager execution.
-# - *The trap:* "Fusion saves arithmetic." The operations are the same nine.
+# - *Thirty seconds:* Fusion saves memory traffic and kernel launches. Elementwise operations are limited by memory bandwidth, so a
+#   fused chain of them takes about as long as a single one.
+# - *Longer:* A compiler also folds constants, shares repeated work, drops dead code and plans memory.
+# - *They ask next:* Why not fuse everything? A large matrix multiplication already does enough arithmetic per byte, and by default
+#   `torch.compile` calls the same library kernel for it as eager execution.
+# - *The trap:* "Fusion saves arithmetic." The same nine operations are computed.
 # - *Proof:* `proof-fusion`, `proof-simplify`.
+
+# %% [markdown] tags=["short"]
+# ## The stages of `torch.compile`
+# The real one is a pipeline of three compilers, and an interviewer may ask for their names:
 #
-# ### Myth · "TensorFlow is static, and starts with `initialize_all_variables`"
-# That was TensorFlow 1. TensorFlow 2 runs each operation at once, a variable has its value from the start, and
-# `tf.function` traces when you ask for it: once for each dtype and shape. Here is such a tracer.
+# | stage | takes | gives |
+# |---|---|---|
+# | **Dynamo** | Python's bytecode | graphs of PyTorch calls, guards, and bytecode that calls the graphs |
+# | **AOTAutograd** | a graph of PyTorch calls | forward and backward graphs of ATen operators, without in-place writes |
+# | **Inductor** | graphs of ATen operators | fused kernels: Triton on a GPU, C++ on a CPU |
+#
+# Your tracer can do the work of the second stage, because the backward pass consists of operations too:
+
+
+# %% tags=["proof-joint-graph"]
+def loss_and_gradient(x, w):
+    w = w.detach().requires_grad_()
+    loss = (x * w).tanh().sum()
+    return loss, *mytorch.autograd.grad(loss, [w])
+
+
+joint = graph.simplify(graph.trace(loss_and_gradient, ones(3), ones(3)))
+print(joint)
+meta = torch.ones(1000, 1000, device="meta")
+print("meta:", (meta @ meta).shape, "|", check.error((meta @ meta).sum().item))
+
+# %% [markdown]
+# Forward and backward pass are one graph. AOTAutograd splits such a joint graph in two and decides which results the forward graph
+# saves; PyTorch 2.13 saves the `tanh` here, as your graph reuses `%3`. The last line shows how a compiler traces a large
+# model without computing it: Dynamo runs **fake tensors**, which are meta tensors that claim to be on a real device. They know
+# shape, dtype and strides but hold no values, so `item()` has nothing to return.
+#
+# The first call compiles, which takes seconds to minutes. If a model repeats a block, compile the block instead of the model:
+# `for block in model.blocks: block.compile()`. A model of twelve equal blocks then needs two graphs with 6 operations in all,
+# instead of one graph with 36. (The input of the first block
+# requires no gradient, so it has a graph of its own.) This is *regional
+# compilation*. `mode="reduce-overhead"` records the kernels in a **CUDA graph** and replays them with a single launch, which
+# helps small batches. A CUDA graph reads and writes fixed addresses, so the inputs are copied there, and the next call may
+# overwrite the results of the last one.
+#
+# **Interview · What happens when you call a function compiled by `torch.compile`?**
+#
+# - *Thirty seconds:* On the first call Dynamo interprets the bytecode with fake tensors and produces a graph and guards. AOTAutograd
+#   turns it into forward and backward graphs, and Inductor generates fused Triton or C++ kernels. Later calls only check the guards
+#   and run the kernels.
+# - *Longer:* Code that Dynamo can't trace becomes a graph break. AOTAutograd also functionalizes, which means that it replaces
+#   in-place writes by copies, so that Inductor can reorder and fuse.
+# - *They ask next:* How does `torch.export` differ? It must capture the whole program in one graph ahead of time, so it raises where
+#   `compile` would break, and the graph runs without the Python that made it ([chapter 20b](20b_export.ipynb)).
+# - *The trap:* "`torch.compile(model)` compiles." It returns a wrapper, and the first call compiles.
+# - *Proof:* `proof-joint-graph`, `proof-guards`.
+#
+# **Interview · Why is my compiled model not faster?**
+#
+# - *Thirty seconds:* First I exclude the first calls from the measurement, because they compile. Then I look for recompilations and
+#   graph breaks with `TORCH_LOGS`. If there are none, the model may already be limited by large matrix multiplications, for which
+#   the compiled code calls the same kernels.
+# - *Longer:* With small batches the launches dominate, and `mode="reduce-overhead"` helps. With varying lengths I pad or mark dynamic
+#   dimensions. A break in a loop leaves the whole function eager.
+# - *They ask next:* And if compiling itself takes too long? Compile the repeated block, and keep the compiler's cache between runs.
+# - *The trap:* timing without synchronizing ([chapter 05](05_devices.ipynb)).
+# - *Proof:* `proof-recompiles`, `proof-breaks`, `proof-fusion`.
+
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# - *How many graphs does one `if` on a tensor's value make?* Two at first, and a third for the other branch; inside a `for` loop
+#   PyTorch makes none for that function.
+# - *Does a third size recompile?* No, unless it is 0 or 1, or the program branches or loops on it.
+# - *Does `fullgraph=True` raise at `item()`?* Not in PyTorch 2.13, which captures it.
+# - *Can a graph run without Python?* Yes, for example on a server or a phone.
+# - *Which stage generates Triton code?* Inductor.
+
+# %% [markdown]
+# ## Ten lines to remember
+# 1. A static graph is described first and run later; a dynamic graph is recorded while the program runs.
+# 2. Nodes are operations, and edges are tensors. In a static graph, gradients are more nodes.
+# 3. A trace keeps the example's path through each `if` and loop.
+# 4. A graph can be folded, shared and pruned before it runs.
+# 5. Guards check what a graph took for granted, and a guard that fails means another compilation.
+# 6. The first size is fixed, the second makes it dynamic, and the third usually compiles nothing.
+# 7. A graph breaks where Python reads a value; a break in a loop leaves the function eager.
+# 8. `cond` keeps both branches in the graph, while `where` computes both, gradients included.
+# 9. Fusion saves memory traffic and launches, not arithmetic.
+# 10. Dynamo captures, AOTAutograd adds the backward pass, and Inductor generates kernels.
+#
+# ## You try
+# In [the exercises](../exercises/08_static_and_dynamic_graphs.ipynb) you predict what a trace answers, write the recorder, the
+# replay and the three passes, record guards and choose a graph by them, repair weights that were never shared, and count bytes.
+# Exercise 6 needs the next section. [Chapter 09](09_modules_and_parameters.ipynb) gives parameters a home.
+
+# %% [markdown]
+# ## If you have time
+# ### TensorFlow 1: names and sharing
+# TensorFlow 1 has one global graph, so names have to be unique, and two layers share a variable by its name:
+#
+# | call | prefixed by `name_scope` | prefixed by `variable_scope` | if the name exists |
+# |---|---|---|---|
+# | `tf.Variable` | yes | yes | makes a new variable and appends a number |
+# | `tf.get_variable` | no | yes | raises an error, or shares it under `reuse` |
+#
+# #### Myth · "get_variable creates what is missing and shares what is there"
+# That is mostly true, but `reuse` decides:
+
+# %% tags=["proof-scopes"]
+tf.reset_default_graph()
+with tf.name_scope("layer"):
+    print("name_scope", *(tf.Variable(0.0, name="v").name for _ in range(2)), tf.get_variable("g", shape=()).name)
+for reuse, name in ((False, "w"), (True, "w"), (False, "w"), (True, "z"), (tf.AUTO_REUSE, "z")):
+    with tf.variable_scope("layer", reuse=reuse):
+        said = str(check.error(tf.get_variable, name, shape=()) or "no error").partition(". Did")[0]
+    print(f"variable_scope, reuse={reuse!s:10} {name}: {said}")
+print("all variables:", *(each.name for each in tf.global_variables()))
+
+# %% [markdown]
+# Without `reuse`, asking for an existing name raises an error. With `reuse=True`, asking for a name that doesn't exist raises one.
+# Only `AUTO_REUSE` does what the myth says.
+#
+# **Interview · `tf.Variable` or `tf.get_variable`? `name_scope` or `variable_scope`?**
+#
+# - *Thirty seconds:* `tf.Variable` always creates a variable and renames it if necessary. `tf.get_variable` looks it up by its full
+#   name and shares it under `reuse`. Name scopes prefix operations and `Variable`, while variable scopes prefix `get_variable` too.
+# - *They ask next:* And in PyTorch? Two layers share a parameter if they hold the same object (chapter 09), so no names are needed.
+# - *The trap:* building the same layer twice with `Variable`, for training and for validation, which gives each its own weights.
+# - *Proof:* `proof-scopes`.
+#
+# #### Myth · "TensorFlow is static, and starts with `initialize_all_variables`"
+# That was TensorFlow 1. TensorFlow 2 runs each operation at once, a variable has its value from the start, and `tf.function` traces
+# on request, once for each dtype and shape. This is such a tracer:
 
 # %% tags=["proof-trace-per-shape"]
 traces = {}
@@ -528,40 +664,16 @@ for speeds in ([130.0], [50.0], [50.0, 20.0]):
     first = traces.setdefault((x.dtype, tuple(x.shape)), graph.trace(brake, x))
     print(speeds, "->", graph.run(first, x).tolist(), "  traces:", len(traces))
 
-# %% [markdown] tags=["short"]
-# A new number uses the first trace and a new shape gets its own. But the 50 was braked, because this signature doesn't
-# look at the values. So `tf.function` first rewrites an `if` on a tensor into a `cond`. JAX's `jit` traces by dtype and
-# shape, too, and raises at such an `if`.
+# %% [markdown]
+# New values run through the first trace, while a new shape gets its own. But 50 was braked, because this signature doesn't include
+# values. `tf.function` therefore rewrites an `if` on a tensor into a `cond` first. JAX's `jit` also traces by dtype and shape, and
+# raises an error at such an `if`.
 #
 # **Interview · When does `tf.function` retrace?**
 #
-# - *Thirty seconds:* For each new dtype or shape of a tensor, and for each new value of a Python argument.
-# - *Longer:* The body's Python runs while tracing only, so a `print` appears once for each trace; `tf.print` is an
+# - *Thirty seconds:* It retraces for each new dtype or shape of a tensor argument, and for each new value of a Python argument.
+# - *Longer:* The Python code of the body runs only while tracing, so a `print` appears once for each trace, while `tf.print` is an
 #   operation.
-# - *They ask next:* And JAX? `jit` traces by shape and dtype as well; `lax.cond` decides on values.
-# - *The trap:* passing a step counter as a Python number. It retraces in every step; pass a tensor.
+# - *They ask next:* And JAX? `jit` traces by shape and dtype as well, and `lax.cond` decides on values.
+# - *The trap:* passing a step counter as a Python number, which retraces in every step. Pass a tensor instead.
 # - *Proof:* `proof-trace-per-shape`.
-#
-# ## Rapid fire
-# - *Does `tf.Variable(0.)` hold a number?* Not before a session has run its initializer.
-# - *What does `print(tensor)` show in a static graph?* The node, once, while the graph is built.
-# - *How many graphs does one `if` on a tensor's value make?* Two at first, a third for the other branch.
-# - *Does a third size recompile?* No, unless it is 0 or 1, or the program decides or loops by it.
-# - *Can a graph run without Python?* Yes, on a server or a phone, for example.
-#
-# ## Ten lines to remember
-# 1. Static: describe, then run. Dynamic: run, and record the trail.
-# 2. Nodes are operations, edges are tensors; control edges only order.
-# 3. In a static graph gradients are more nodes, and values of variables live in a session.
-# 4. `Variable` renames. `get_variable` collides, or shares under `reuse`; name scopes don't prefix it.
-# 5. A trace keeps the example's path through each `if` and loop.
-# 6. A graph can be folded, shared and pruned before it runs.
-# 7. Guards check what a trace took for granted. One that fails means another trace.
-# 8. A number that Python reads breaks the graph. `cond` keeps both branches in it.
-# 9. The first size is fixed, the second makes it dynamic, and the third usually compiles nothing.
-# 10. Fusion saves memory traffic, not arithmetic.
-#
-# ## You try
-# [The exercises](../exercises/08_static_and_dynamic_graphs.ipynb): predict what a trace answers; write the recorder, the replay and the
-# three passes; record guards, and choose a graph by them; repair weights that were never shared; count bytes.
-# [Chapter 09](09_modules_and_parameters.ipynb) gives parameters a home.

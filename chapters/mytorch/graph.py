@@ -221,17 +221,23 @@ class Compiled:
         return self.compile(inputs, kinds, sizes)
 
     def compile(self, inputs: tuple[Tensor, ...], kinds: Any, sizes: Any) -> Any:
-        """Trace the function, and add its new pieces: the first for these sizes, later ones for all, unless read."""
+        """Trace the function, cut the trace where Python read a number, and keep the pieces that are new.
+
+        The first trace for these kinds serves these sizes only. A later one serves all sizes, unless Python read one.
+        """
         with no_grad():
             graph = trace(self.function, *inputs)
         breaks = [each for each in graph.guards if each.read != "shape"]
+        reads_sizes = len(breaks) < len(graph.guards)
         is_first = (kinds, sizes) in self.pieces or all(path[0] != kinds for path in self.pieces)
-        path: Any = kinds, sizes if is_first or len(breaks) < len(graph.guards) else None
+        path: Any = kinds, sizes if is_first or reads_sizes else None
         values, start = graph.inputs, 0
-        for at, source, read, value in [*breaks, Guard(len(graph.steps), graph.output, "", None)]:
+        for at, result, read, value in [*breaks, Guard(len(graph.steps), graph.output, "", None)]:
             steps = graph.steps[start:at]
             if path not in self.pieces:
-                self.pieces[path] = simplify(Graph(values, steps, (source, steps if read else []))), read
-                self.graphs += [self.pieces[path][0]] if steps else []
+                piece = simplify(Graph(values, steps, (result, steps if read else [])))
+                self.pieces[path] = piece, read
+                if steps:
+                    self.graphs.append(piece)
             path, values, start = (*path, repr(value)), values + steps, at
         return run(graph, *inputs)
