@@ -190,9 +190,11 @@ def process(
             yield running
         finally:
             running.end()
+            cgroup.end(groups)
             if not alone and not groups:
                 while _sweep(token):  # again, as long as something forks while we kill
                     pass
+            # Only now: whoever reads them waits as long as anything holds their other end, and closing waits for that.
             for stream in (popen.stdin, popen.stdout):
                 with contextlib.suppress(OSError):  # what was not sent yet is lost
                     if stream is not None:

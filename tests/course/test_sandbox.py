@@ -5,6 +5,7 @@ import site
 import socket
 import subprocess
 import sys
+import threading
 import uuid
 import venv
 from collections.abc import Callable
@@ -159,11 +160,22 @@ def alive(mark: str) -> list[psutil.Process]:
 
 
 def leaves_nothing(tmp_path: Path) -> None:
-    mark = uuid.uuid4().hex
+    """What it leaves holds its output, which somebody reads all the time, as a grader does."""
+    mark, ended = uuid.uuid4().hex, threading.Event()
     (tmp_path / "probe.py").write_text(FORKS)
-    with outside.process("probe", tmp_path, {"MARK": mark}, Limits()) as process:
-        process.popen.wait(300)
-    assert alive(mark) == []
+
+    def run() -> None:
+        with outside.process("probe", tmp_path, {"MARK": mark}, Limits()) as process:
+            assert process.popen.stdout is not None
+            threading.Thread(target=process.popen.stdout.read, daemon=True).start()
+            process.popen.wait(300)
+        ended.set()
+
+    threading.Thread(target=run, daemon=True).start()
+    has_ended, left = ended.wait(400), alive(mark)
+    for each in left:
+        each.kill()
+    assert has_ended and not left
 
 
 @pytest.mark.needs("bubblewrap")
