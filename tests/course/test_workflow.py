@@ -25,15 +25,26 @@ PATH, WORKFLOW = PATHS["grade"], WORKFLOWS["grade"]
 GH = """#!/bin/sh
 echo "$*" >> {log}
 [ "$2" = --paginate ] && shift
+statuses() {{
+  for each in "$@"; do
+    printf '{{"context": "%s", "state": "%s", "creator": {{"login": "%s"}}}}' $each
+  done | jq -s .
+}}
 case "$2" in
   user) echo '{{"login": "teacher"}}' | jq -r "$4";;
   repos/class/eve/commits/HEAD) exit 1;;
   repos/class/*/commits/HEAD) echo "${{2#repos/class/}}" | cut -c1;;
-  repos/class/ann/commits/a/statuses) echo '[{{"context": "ci", "creator": {{"login": "teacher"}}}}]' | jq -r "$4";;
-  repos/class/bob/commits/b/statuses) echo '[{{"context": "grade", "creator": {{"login": "teacher"}}}}]' | jq -r "$4";;
-  repos/class/cat/commits/c/statuses) echo '[{{"context": "grade", "creator": {{"login": "cat"}}}}]' | jq -r "$4";;
+  repos/class/ann/commits/a/statuses) statuses "ci success teacher" "grade error teacher" | jq -r "$4";;
+  repos/class/bob/commits/b/statuses) statuses "grade success teacher" "grade error teacher" | jq -r "$4";;
+  repos/class/cat/commits/c/statuses) statuses "grade success cat" | jq -r "$4";;
+  repos/class/dan/commits/d/statuses) for n in 1 2 3; do statuses "grade error teacher"; done | jq -r "$4";;
   repos/class/fox/commits/f/statuses) exit 1;;
   repos/class/*/statuses) echo '[]' | jq -r "$4";;
+  repos/class/ann/issues*creator=teacher) echo '[{{"title": "Hi"}}, {{"title": "Grades", "number": 4}}]' | jq -r "$4";;
+  repos/class/bob/issues*creator=teacher) echo '[]' | jq -r "$4";;
+  repos/class/bob/issues) echo '{{"number": 5}}' | jq -r "$8";;
+  repos/class/*/comments) cat feedback.md > {log}.told; printf '{{"html_url": "https://%s"}}' "$2" | jq -r "$6";;
+  repos/class/*/issues*) exit 1;;
 esac
 """
 PYTHON = """#!/bin/sh
@@ -127,10 +138,11 @@ def test_the_course_grades_itself(run: Any, own_course: Course) -> None:
 
 @pytest.mark.needs("jq")
 def test_pushes_without_a_grade_are_found(run: Any, tmp_path: Path) -> None:
-    """A grade counts if it is the teacher's: cat has posted one herself."""
-    students = "class/ann\nclass/bob\nclass/cat\nclass/eve\nclass/fox\n"
+    """A grade counts if it is the teacher's: cat has posted one herself. What failed three times is given up."""
+    students = "class/ann\nclass/bob\nclass/cat\nclass/dan\nclass/eve\nclass/fox\n"
     script = step("pushes", "Find the pushes that are not graded yet")["run"]
     assert run(script, STUDENTS=students, GITHUB_OUTPUT="out").splitlines() == [
+        "::warning::class/dan: d could not be graded three times; its next push will be tried",
         "::warning::class/eve has no commit, or the token may not read it",
         "::warning::class/fox: its statuses cannot be read",
     ]
@@ -160,11 +172,18 @@ def test_a_push_is_graded_and_the_student_told(run: Any, course: Course, submiss
     run(script, PYTHONPATH=str(CODE))
     made = {path.relative_to(tmp_path / "grade").parts[0] for path in (tmp_path / "grade").iterdir()}
     assert made == {"grade.json", "grade.xml", "grade.csv", "pages"}
-    run(step("grade", "Tell the student")["run"], REPOSITORY="class/ann", COMMIT="aaa")
-    assert (tmp_path / "calls").read_text() == (
-        "api repos/class/ann/statuses/aaa -f state=success -f context=grade "
-        "-f description=7 of 8 points, 1 not graded --silent\n"
-    )
+    tell = step("grade", "Tell the student")["run"]
+    for name, issue in (("ann", 4), ("bob", 5)):
+        run(tell, REPOSITORY=f"class/{name}", COMMIT="aaa")
+        assert (tmp_path / "calls").read_text().splitlines()[-1] == (
+            f"api repos/class/{name}/statuses/aaa -f state=success -f context=grade -f description=7 of 8 points, "
+            f"1 not graded -f target_url=https://repos/class/{name}/issues/{issue}/comments --silent"
+        )
+    told = (tmp_path / "calls.told").read_text()
+    assert "    handed-in/exercises/01_fixture.ipynb\n\n7 of 8 points, graded\n" in told
+    assert "**predict_strides** 0/1, error\n\n    " in told and "    not a valid notebook" in told
+    assert "the token may not write to its issues" in run(tell, REPOSITORY="class/cat", COMMIT="aaa")
+    assert "target_url" not in (tmp_path / "calls").read_text().splitlines()[-1]
 
 
 @pytest.mark.needs("jq")
@@ -172,6 +191,7 @@ def test_what_is_broken_does_not_shrink_the_maximum(run: Any, course: Course, tm
     shutil.copytree(course.pristine, tmp_path / "exercises" / ".pristine")
     (tmp_path / "grade").mkdir()
     rejected = {"path": "01_fixture.ipynb", "chapter": None, "status": "rejected", "score": 0, "max_score": 0}
+    rejected |= {"items": [], "reason": "the file is empty"}
     (tmp_path / "grade" / "grade.json").write_text(json.dumps({"submissions": [rejected]}))
     run(step("grade", "Tell the student")["run"], REPOSITORY="class/ann", COMMIT="aaa")
     assert "description=0 of 8 points, 1 not graded" in (tmp_path / "calls").read_text()
@@ -229,4 +249,4 @@ def test_the_solutions_and_the_tokens_stay_the_teachers() -> None:
     checkouts = [each["with"] for each in steps if each.get("uses", "").startswith("actions/checkout")]
     assert [each["persist-credentials"] for each in checkouts] == [False, False]
     assert "STUDENTS_TOKEN" not in str(step("grade", "Grade")) and "--untrusted" in step("grade", "Grade")["run"]
-    assert text.count("secrets.") == 3
+    assert text.count("secrets.") == 4
