@@ -400,24 +400,21 @@ for part, tests in table.items():
 # Now plant five smaller faults in the GPT's optimizer and in its GELU. The tests demand that losses agree to 0.001. Is that enough?
 
 # %% tags=["proof-slips-through"]
-ADAMW, GELU = "mytorch.optim.adam:AdamW.__init__", "mytorch.nn.activation:GELU.forward"
-HEAD = "def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2):\n    Adam.__init__"
+ADAMW = """
+def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2):
+    Adam.__init__(self, params, lr, {}, decoupled_weight_decay=True)
+"""
+GELU = "def forward(self, input):\n    return {}"
 SMALL = {
-    "no weight decay": (ADAMW, HEAD + "(self, params, lr, betas, eps, 0, decoupled_weight_decay=True)"),
-    "beta2 is 0.99": (
-        ADAMW,
-        HEAD + "(self, params, lr, (betas[0], 0.99), eps, weight_decay, decoupled_weight_decay=True)",
-    ),
-    "eps times 1000": (
-        ADAMW,
-        HEAD + "(self, params, lr, betas, 1000 * eps, weight_decay, decoupled_weight_decay=True)",
-    ),
-    "GELU by a sigmoid": (GELU, "def forward(self, input):\n    return input * (1.702 * input).sigmoid()"),
-    "GELU by a tanh": (GELU, 'def forward(self, input):\n    return gelu(input, "tanh")'),
+    "no weight decay": ("optim.adam:AdamW.__init__", ADAMW.format("betas, eps, 0")),
+    "beta2 is 0.99": ("optim.adam:AdamW.__init__", ADAMW.format("(betas[0], 0.99), eps, weight_decay")),
+    "eps times 1000": ("optim.adam:AdamW.__init__", ADAMW.format("betas, 1000 * eps, weight_decay")),
+    "GELU by a sigmoid": ("nn.activation:GELU.forward", GELU.format("input * (1.702 * input).sigmoid()")),
+    "GELU by a tanh": ("nn.activation:GELU.forward", GELU.format('gelu(input, "tanh")')),
 }
 oracle, differences, last = [gpt_losses(minitorch, 10, seed) for seed in range(3)], {}, {}
 for name, (part, text) in {"no fault": ("", ""), **SMALL}.items():
-    library = lesson.mytorch_with({part: text}, 24) if part else lesson.mytorch(24)
+    library = lesson.mytorch_with({f"mytorch.{part}": text}, 24) if part else lesson.mytorch(24)
     losses = [gpt_losses(library, 10, seed) for seed in range(3)]
     apart = differences[name] = np.abs(np.subtract(losses, oracle))
     three = apart[:, :3].max(1)  # the largest difference in three steps, for each seed
@@ -425,7 +422,10 @@ for name, (part, text) in {"no fault": ("", ""), **SMALL}.items():
     print(f"{name:18} {', '.join(failed(library)) or 'no test fails'}; difference on each of three seeds {seen}")
     last[name] = f"{gpt_losses(library, 30)[-1]:.2f}"
 mytorch = lesson.mytorch(24)
-about = "Without a fault the difference stays below a millionth. Four faults are at 0.0001 after three steps and at 0.001 after ten. The tanh stays below 0.00001."
+about = (
+    "Without a fault the difference stays below a millionth, and with GELU by a tanh below 0.00001. "
+    "The other faults are near 0.0001 after three steps and above 0.0005 after ten."
+)
 lines = {name: np.maximum(apart.max(0), 3e-8) for name, apart in differences.items()}
 pictures.curves(lines, xlabel="step", ylabel="difference from the oracle (nats)", log="y", alt=about)
 
