@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Four swaps: GPT-2 becomes Llama
-# After this chapter your own library loads a Llama checkpoint by name, computes the scores that Hugging Face's
-# `transformers` computes, and writes with a cache. You'll have measured what each of four changes to GPT-2 brings, and
-# you'll know why speculative decoding changes nothing but the speed.
+# After this chapter your own library loads a Llama checkpoint by name, computes the logits that Hugging Face's `transformers`
+# computes, and generates text with a cache. You will have measured, on three seeds, what the four changes from GPT-2 to Llama do
+# to the loss, and you will be able to prove that speculative decoding keeps the large model's distribution.
 
 # %% hidden=true
 from course import lesson
@@ -11,8 +11,8 @@ mytorch = lesson.mytorch("24b")  # your library as of this chapter, using your c
 
 # %% [markdown] tags=["short"]
 # ## Move every position by 100
-# A query at position 3 looks at a key at position 0. Shift both by 7, then by 100. GPT-2 adds a learned vector for the
-# position; Llama *rotates* queries and keys. What happens to the score?
+# A query at position 3 attends to a key at position 0. Now shift both by 7 positions, then by 100. GPT-2 adds a learned vector for
+# each position, while Llama *rotates* the queries and keys. What happens to the attention score?
 
 # %% tags=["proof-shift"]
 import minitorch as torch
@@ -29,13 +29,13 @@ for moved in (0, 7, 100):
     print(" " * 13, "table", check.error(table, at) or f"{(query + table(at[0])) @ (key + table(at[1])):.3f}")
 
 # %% [markdown] tags=["short"]
-# The rotated score stays, because only the distance counts. With the table, each shift gives another score, and at
-# position 100 it has no row left.
+# The score of the rotated pair doesn't change, because it depends on the distance alone. With the table, the score is different
+# after a shift by 7, and a shift by 100 raises an error because the table has only 64 rows.
 #
-# ## Positions as rotations
-# Take a query and a key of two numbers each, and turn each by an angle of one radian times its position. A dot product
-# depends on the two lengths and on the angle between them. If both turn by the same amount, it stays. This is **RoPE**,
-# rotary position embedding. Move the slider:
+# ## Rotary position embedding (RoPE)
+# Take a query and a key of two elements each, and rotate each of them by one radian times its position. A dot product depends on
+# the two lengths and on the angle between the vectors, so it stays the same when both rotate by the same amount. This is **RoPE**,
+# the rotary position embedding. Move the slider to see both vectors rotate while their angle stays the same:
 
 # %% tags=["proof-rotate"]
 import math
@@ -53,8 +53,8 @@ def draw(position):
     q, k = rotate([1.5, 0.5], position + 1), rotate([0.5, 1.0], position)
     for name, end, colour in (("query", q, "data"), ("key", k, "weight")):
         ax.annotate("", end, (0, 0), arrowprops={"color": pictures.COLOURS[colour], "width": 2, "headwidth": 9})
-        ax.text(*(1.2 * end), name, ha="center", color=pictures.COLOURS[colour])
-    ax.set(xlim=(-2.2, 2.2), ylim=(-2.2, 2.2), xlabel="first number", ylabel="second number")
+        ax.text(*(1.3 * end), name, ha="center", va="center", color=pictures.COLOURS[colour])
+    ax.set(xlim=(-2.4, 2.4), ylim=(-2.4, 2.4), xlabel="first element", ylabel="second element")
     return pictures.publish(ax, alt=f"Query at {position + 1}, key at {position}: dot product {q @ k:.2f}.")
 
 
@@ -62,49 +62,97 @@ print([f"{rotate([1.5, 0.5], at + 1) @ rotate([0.5, 1.0], at):.2f}" for at in ra
 pictures.slider(draw, start={"position": 0}, position=[0, 1, 2, 3, 4, 5])
 
 # %% [markdown]
-# ### Break it
-# A circle closes after 2π. With one pair, a key 44 positions away looks like one at the query's own position, since 44 is nearly seven full
-# turns. So a head of 64 numbers has 32 pairs, each with a speed of its own: from one radian per position down to less
-# than 1/7,000.
+# ### Break it: a single pair repeats itself
+# A rotation repeats after 2π. With a single pair, a key 44 positions away looks like one at the query's own position, because 44
+# radians are nearly seven full turns. A head of 64 elements therefore has 32 pairs, and each pair has its own **frequency**, from
+# one radian per position down to less than 1/7,000.
 
 # %% tags=["proof-frequencies"]
 ones, distances = torch.ones(1, 64), range(101)
-scores = {"one pair": [math.cos(each) for each in distances]}
+lines = {"one pair": [math.cos(each) for each in distances]}
 start = llama.apply_rotary(ones, torch.tensor([0]))
-scores["32 pairs"] = [(llama.apply_rotary(ones, torch.tensor([each])) @ start.T).item() / 64 for each in distances]
-print({name: [round(line[each], 2) for each in (0, 1, 44, 88)] for name, line in scores.items()})
-pictures.curves(scores, distances, xlabel="distance (positions)", ylabel="score / score at distance 0")
+lines["32 pairs"] = [(llama.apply_rotary(ones, torch.tensor([each])) @ start.T).item() / 64 for each in distances]
+print({name: [round(line[each], 2) for each in (0, 1, 44, 88)] for name, line in lines.items()})
+about = "One pair comes back to 1.0 at distance 44; with 32 pairs the score there is 0.6."
+pictures.curves(
+    lines, distances, xlabel="distance (positions)", ylabel="score / score at 0", marks={"44": 44}, alt=about
+)
 
 # %% [markdown]
-# Which numbers form a pair is a convention. Llama's checkpoints at Hugging Face pair number *i* with *i + dim/2*
-# (`rotate_half`), while the paper and Meta's own files pair neighbours. Names and shapes are
-# the same, so a checkpoint read with the other convention loads without an error, and computes something else. You write `rotary_tables`, `rotate_half` and `apply_rotary` in exercise 2.
+# Which elements form a pair is a convention. Llama's checkpoints at Hugging Face pair element *i* with element *i + dim/2*
+# (`rotate_half`), while the paper and Meta's own files pair neighbours. Meta's files also use other names (`wq` instead of
+# `q_proj`), so loading them directly raises an error. The silent bug comes from a converter that renames the keys but doesn't permute the
+# rows of the query and key weights: such a checkpoint loads and computes something else. You write `rotary_tables`, `rotate_half`
+# and `apply_rotary` in exercise 2.
 #
 # **Interview · Why does RoPE's score depend on the distance alone?**
 #
-# - *Thirty seconds:* Position *m* multiplies the query by a rotation R(m), position *n* the key by R(n). Their product is
-#   qᵀ R(m)ᵀ R(n) k = qᵀ R(n − m) k, because transposing a rotation reverses it and angles add up.
-# - *Longer:* Values aren't rotated: positions decide where to look, not what is found there. Lengths stay, so nothing
-#   has to be scaled again.
-# - *They ask next:* Why many speeds? Fast pairs tell neighbours apart, slow ones tell far from near; one pair alone repeats itself.
-# - *The trap:* Rotating what comes out of the cache again. A key is rotated once, by its own absolute position, and then kept.
+# - *Thirty seconds:* "The query at position *m* is multiplied by a rotation R(m), and the key at position *n* by R(n). Their dot
+#   product is qᵀ R(m)ᵀ R(n) k = qᵀ R(n − m) k, because transposing a rotation reverses it and angles add up. So only the
+#   distance n − m is left."
+# - *Longer:* Values aren't rotated, because positions decide where a token attends, not what it finds there. A rotation also keeps
+#   the length of a vector, so nothing has to be rescaled.
+# - *They ask next:* Why are there many frequencies? Fast pairs tell neighbouring positions apart, while slow pairs tell near from
+#   far. A single pair would repeat itself.
+# - *The trap:* Rotating the keys again when they come out of the cache. Llama implementations usually rotate a key once, by its own
+#   absolute position, and cache the result. Some streaming caches keep unrotated keys instead and rotate whenever they read.
 # - *Proof:* `proof-shift`, `proof-rotate`, `proof-frequencies`.
 #
-# ## Where we start: a small GPT-2
-# The model below has a switch for each of the four changes. It reads *Alice's Adventures in Wonderland*, one character at a
-# time, and is judged on the last 12,000 characters, which it doesn't train on.
+# ## The four swaps
+# ### Swap 1: RMSNorm instead of layer norm
+# Layer norm subtracts the mean, divides by the standard deviation, then scales and shifts. RMSNorm, which you wrote in chapter 12,
+# only divides by the root mean square and scales, so the mean and the shift are gone:
 
-# %%
+# %% tags=["proof-RMSNorm"]
+x = torch.tensor([1.0, 2.0, 3.0, 6.0])
+print("layer norm", torch.nn.functional.layer_norm(x, (4,)).numpy().round(2), "· RMS norm", end=" ")
+print(torch.nn.functional.rms_norm(x, (4,)).numpy().round(2))
+
+# %% [markdown] given="mytorch.nn.llama:SwiGLU"
+# There is less to compute, and models trained with it were found to be about as good
+# ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)).
+#
+# ### Swap 2: SwiGLU instead of GELU
+# GPT-2's MLP has two matrices with a GELU between them. SwiGLU has three, because the output of one passes through `silu` and
+# *gates* the output of the other elementwise. With a hidden width of 8/3 of the model's instead of 4 times, three matrices have
+# as many weights as two:
+
+# %% [markdown]
+# ### Swap 3: RoPE instead of a table of positions
+# The table of learned positions is removed, and each attention layer rotates its queries and keys instead.
+#
+# ### Swap 4: grouped-query attention
+# In **grouped-query attention** (GQA), several query heads share one head of keys and values. Below, four query heads share two, so
+# `k_proj` and `v_proj` are half as large:
+
+# %% tags=["proof-GQA"]
 from pathlib import Path
 
 nn, parts = mytorch.nn, mytorch.nn.llama
+for kv_heads in (4, 2):
+    attention, cache = parts.GroupedQueryAttention(48, 4, kv_heads), parts.KVCache()
+    attention(mytorch.ones(1, 10, 48), cache)
+    shapes = [tuple(each.weight.shape) for each in (attention.q_proj, attention.k_proj)]
+    cached = sum(each.numel() for each in cache.kept)
+    print(f"{kv_heads} KV heads: q_proj {shapes[0]}, k_proj {shapes[1]}; 10 tokens cache {cached} elements")
+
+# %% [markdown]
+# You write `repeat_kv`, which gives each group of query heads its key head, and the attention around it in exercise 3.
+#
+# ## What does each swap do to the loss?
+# The model below has a switch for each of the changes. It reads *Alice's Adventures in Wonderland* one character at a time, and it
+# is evaluated on the last 12,000 characters, which it never trains on. For a fair comparison, all models get the same FLOPs. They
+# see the same number of tokens, and their blocks have the same number of weights, each of which costs six FLOPs per token in
+# training. What GQA saves is therefore spent on a wider MLP. Since one seed proves nothing, each model is trained on three.
+
+# %% tags=["proof-losses"]
 text = Path("files/alice.txt").read_text()
 letters = sorted(set(text))
 numbers = np.array([letters.index(each) for each in text])
 seen, unseen = numbers[:-12000], numbers[-12000:]
 
 
-def mlp(swaps):  # SwiGLU has a third matrix, so it is narrower; what GQA saves goes in here
+def mlp(swaps):  # SwiGLU has a third matrix, so it is narrower
     if "SwiGLU" in swaps:
         return parts.SwiGLU(48, 144 if "GQA" in swaps else 128)
     return nn.Sequential(nn.Linear(48, 192, bias=False), nn.GELU(), nn.Linear(192, 48, bias=False))
@@ -130,24 +178,15 @@ class Model(nn.Module):
         return self.head(self.norms[-1](x))
 
 
-# %% [markdown]
-# To be fair, all five models get the same FLOPs: the same tokens, and the same number of weights in their products, each of
-# which costs six FLOPs per token in training. `train` returns the loss on the unseen text.
-
-
-# %% tags=["proof-GPT-2"]
 def losses(model, length, rows):  # of each character but the first ones, (rows, length - 1)
     x = mytorch.tensor(unseen[: rows * length].reshape(rows, length))
     with mytorch.no_grad():
         return nn.functional.cross_entropy(model(x)[:, :-1].mT, x[:, 1:], reduction="none").numpy()
 
 
-curves = {}
-
-
-def train(name, *swaps):
-    mytorch.manual_seed(0)
-    model, rng, curves[name] = Model(*swaps), np.random.default_rng(0), []
+def train(seed, *swaps):
+    mytorch.manual_seed(seed)
+    model, rng, curve = Model(*swaps), np.random.default_rng(seed), []
     optimizer = mytorch.optim.AdamW(model.parameters(), lr=6e-3)
     for _ in range(120):
         rows = mytorch.tensor(seen[rng.integers(0, len(seen) - 48, (8, 1)) + np.arange(49)])
@@ -155,86 +194,60 @@ def train(name, *swaps):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        curves[name].append(loss.item())
-    products = sum(each.numel() for name, each in model.named_parameters() if "proj" in name or name.startswith("mlps"))
-    print(f"{name}: {products} weights in the blocks' products, loss {losses(model, 48, 200).mean():.1f}")
-    return model
+        curve.append(loss.item())
+    return model, curve
 
 
-gpt2 = train("GPT-2")
+steps = {"GPT-2": [], "+ RMSNorm, SwiGLU": ["RMSNorm", "SwiGLU"], "+ RoPE": ["RoPE"], "+ GQA": ["GQA"]}
+swaps, models, curves, before = [], {}, {}, None
+for name, added in steps.items():
+    swaps += added
+    models[name], runs = zip(*(train(seed, *swaps) for seed in range(3)), strict=True)
+    curves[name] = np.mean(runs, 0)
+    ends = np.array([losses(model, 48, 200).mean() for model in models[name]])
+    change = ends - (ends if before is None else before)
+    weights = sum(w.numel() for each, w in models[name][0].named_parameters() if "proj" in each or "mlps" in each)
+    print(f"{name:18} {weights} weights, loss {ends.mean():.1f}, change {change.mean():+.2f}", end=", ")
+    print(f"lower on {(change < 0).sum()} of 3 seeds")
+    before = ends
 
-# %% [markdown]
-# ## Swap 1: RMSNorm
-# Layer norm subtracts the mean, divides by the standard deviation, scales and shifts. RMSNorm, which you wrote in chapter 12,
-# divides by the root mean square and scales. Mean and shift are gone:
-
-# %% tags=["proof-RMSNorm"]
-rms = train("+ RMSNorm", "RMSNorm")
-x = torch.tensor([1.0, 2.0, 3.0, 6.0])
-print("layer norm", torch.nn.functional.layer_norm(x, (4,)).numpy().round(2), "· RMS norm", end=" ")
-print(torch.nn.functional.rms_norm(x, (4,)).numpy().round(2))
-
-# %% [markdown] given="mytorch.nn.llama:SwiGLU"
-# To one digit, the loss is the same. That is the point: there is less to compute and to read from memory, at no loss in quality.
-#
-# ## Swap 2: SwiGLU
-# GPT-2's MLP is two matrices with a GELU between them. SwiGLU has three: one result passes through `silu` and *gates* the other,
-# number by number. With a hidden width of 8/3 instead of 4 times the model's, three matrices have as many weights as two:
-
-# %% tags=["proof-SwiGLU"]
-swiglu = train("+ SwiGLU", "RMSNorm", "SwiGLU")
+# %%
+lead = {name: np.convolve(line - curves["GPT-2"], np.ones(15) / 15, "valid") for name, line in curves.items()}
+about = "RMSNorm and SwiGLU stay near 0. RoPE falls to about 0.25 below GPT-2, and GQA ends slightly above RoPE."
+pictures.curves(lead, range(15, 121), xlabel="step", ylabel="training loss − GPT-2's (nats)", alt=about)
 
 # %% [markdown]
-# At this size it brings hardly anything. In larger models, gated MLPs were found to give a slightly lower loss at the same cost
-# ([Shazeer 2020](https://arxiv.org/abs/2002.05202)).
-#
-# ## Swap 3: RoPE
-# The table of positions goes, and queries and keys are rotated:
-
-# %% tags=["proof-RoPE"]
-rope = train("+ RoPE", "RMSNorm", "SwiGLU", "RoPE")
-
-# %% [markdown] tags=["short"]
-# This one lowers the loss. "The character before me" is one rotation for all positions, while a table has to learn it for each row.
-#
-# ## Swap 4: grouped queries
-# Four heads of queries share two heads of keys and values, so `k_proj` and `v_proj` are half as wide (**grouped-query
-# attention**, GQA). What that saves goes into the MLP:
-
-# %% tags=["proof-GQA"]
-llama_model = train("+ GQA", "RMSNorm", "SwiGLU", "RoPE", "GQA")
-smooth = {name: np.convolve(line, np.ones(15) / 15, "valid") for name, line in curves.items()}
-about = "Three curves end near 2.5; the two with rotary positions end near 2.4."
-pictures.curves(smooth, range(15, 121), xlabel="step", ylabel="loss (nats), mean of 15 steps", alt=about)
-
-# %% [markdown]
-# The loss stays, and the cache will be half as large. You write `repeat_kv`, which hands each head of keys to its group, and
-# the attention around it, in exercise 3.
+# RMSNorm and SwiGLU together bring 0.01 here, which is hardly anything. In larger models, gated MLPs were found to give a slightly
+# lower loss at the same cost ([Shazeer 2020](https://arxiv.org/abs/2002.05202)). RoPE lowers the loss by a quarter of a nat. A rotation
+# describes "the character before me" in the same way at all positions, whereas a table has to learn it for each row. GQA *costs* a
+# little on every seed, although its MLP is wider. That is the price of a cache half as large.
 #
 # **Interview · GPT-2 to Llama: what are the four changes, and why each?**
 #
-# - *Thirty seconds:* RMSNorm instead of layer norm: as good, cheaper. SwiGLU instead of GELU: slightly better at the same
-#   FLOPs. Rotary instead of learned positions: relative, and no table that ends. Grouped queries: a smaller cache.
-# - *Longer:* Llama also drops all biases and doesn't tie its output matrix to the embedding, unless the configuration says so. The
-#   pre-norm blocks are GPT-2's. Llama 2 has grouped queries in its 70B model, not in its 7B, and Llama 3 in all.
+# - *Thirty seconds:* "RMSNorm replaces layer norm because it is cheaper and about as good. SwiGLU replaces the GELU MLP because it is
+#   slightly better at the same FLOPs. Rotary positions replace learned ones because they are relative and have no table that
+#   ends. Grouped queries make the KV cache smaller, at a small cost in quality."
+# - *Longer:* Llama also drops all biases, and it doesn't tie its output matrix to the embedding unless the configuration says so. The
+#   pre-norm blocks are GPT-2's. In Llama 2 the 70B model has grouped queries and the 7B doesn't; in Llama 3 all sizes have them.
 # - *They ask next:* Why 8/3? Three matrices of d · 8d/3 have as many weights as two of d · 4d.
-# - *The trap:* "Each of them lowers the loss." Two of them save something.
-# - *Proof:* `proof-RMSNorm`, `proof-SwiGLU`, `proof-RoPE`, `proof-GQA`.
+# - *The trap:* "Each of them lowers the loss." RMSNorm saves work and GQA saves memory. GQA raised the loss on all three seeds here.
+# - *Proof:* `proof-RMSNorm`, `proof-GQA`, `proof-losses`.
 #
-# ### Myth · "RoPE extrapolates by itself"
-# There is no table that ends, so the model accepts any length. It was trained on 48 characters. Let it read 240:
+# ### A common myth: "RoPE extrapolates by itself"
+# Since there is no table that ends, the model accepts any length. These three models were trained on 48 characters; let them
+# read 240:
 
 # %% tags=["proof-extrapolate"]
-far = losses(rope, 240, 50)
+far = np.mean([losses(model, 240, 50) for model in models["+ RoPE"]], 0)
 print({f"{at} to {at + 48}": f"{far[:, at : at + 48].mean():.1f}" for at in (0, 48, 96, 144)})
 
 # %% [markdown]
-# It runs, and gets worse: distances that never occurred in training lead to angles between query and key that the weights have never
-# seen. Longer contexts need further training, usually with slower rotations (a larger `theta`, or interpolated positions).
+# The model runs, but its loss rises with the position, because longer distances produce angles between query and key that never occurred
+# in training. How the context is extended is shown at the end, under *If you have time*.
 #
 # ## Milestone: a checkpoint from Hugging Face
-# `files/tiny_llama` was written by `transformers`: random weights, a `config.json`, and the scores that it computed.
-# `minitorch/models/llama.py` has the names of its `LlamaForCausalLM`. Run that file on your library, with your attention and
+# `files/tiny_llama` was written by `transformers`: it has random weights, a `config.json`, and the logits that it computed.
+# `minitorch/models/llama.py` uses the parameter names of its `LlamaForCausalLM`. Run that file on your library, with your attention and
 # MLP in it:
 
 # %% tags=["proof-checkpoint"]
@@ -253,91 +266,97 @@ model = mine.LlamaForCausalLM(config)
 print(model.load_state_dict(mytorch.safetensors.load_file(folder / "model.safetensors")))
 expected = mytorch.safetensors.load_file(folder / "expected.safetensors")
 off = (model(expected["tokens"])[0] - expected["logits"]).abs().max().item()
-print(f"scores of size {expected['logits'].abs().mean().item():.1f}, off by at most {off:.4f}")
+print(f"logits of size {expected['logits'].abs().mean().item():.1f}, off by at most {off:.4f}")
 written = mytorch.generation.generate(model, expected["tokens"], 10, temperature=0)
-print("tokens written:", *written[0, 12:].tolist(), "· transformers:", *expected["written"][0, 12:].tolist())
+print("tokens generated:", *written[0, 12:].tolist(), "· transformers:", *expected["written"][0, 12:].tolist())
 
 # %% [markdown]
-# ## Writing with a cache
-# `generate` runs the prompt once (**prefill**), then one token at a time (**decode**). Keys and values of earlier tokens come from the
-# cache. [Chapter 14](14_attention.ipynb) explains why that is allowed.
+# ## Generating with a KV cache
+# `generate` runs the whole prompt once (**prefill**) and then one token at a time (**decode**). The keys and values of earlier
+# tokens come from the cache; [chapter 14](14_attention.ipynb) explains why that is allowed.
 #
-# ### Myth · "A KV cache saves memory"
+# ### A common myth: "A KV cache saves memory"
 
 # %% tags=["proof-cache"]
 caches, passed = model.new_caches(), {"with": 0, "without": 0}
 tokens = expected["tokens"][:1]
 for _ in range(20):
     new = tokens[:, len(caches[0]) :]
-    scores = model(new, caches=caches)[0]
+    logits = model(new, caches=caches)[0]
     passed["with"] += new.shape[1]
     passed["without"] += tokens.shape[1]
-    tokens = mytorch.cat([tokens, scores[:, -1:].argmax(-1)], 1)
+    tokens = mytorch.cat([tokens, logits[:, -1:].argmax(-1)], 1)
 held = sum(each.numel() for cache in caches for each in (cache.key, cache.value))
-print(f"positions through the model {passed}, numbers kept {held} = 2 * 2 layers * 2 heads * 6 * {len(caches[0])}")
+print(f"positions computed: {passed}, cached elements: {held} = 2 * 2 layers * 2 heads * 6 * {len(caches[0])}")
 
 # %% [markdown]
-# It saves work and costs memory, which grows with each token. (The last token that was drawn isn't in the cache yet: it has
-# not been through the model.) How much is that for a real model?
-#
-# **MLA**, DeepSeek's multi-head latent attention, keeps one short vector per token, from which the keys and values of all heads are
-# linear maps. The map can be moved to the query, so the keys need not even be made:
+# The cache saves work and costs memory, which grows with each token. (The last token isn't in the cache yet, because it hasn't been
+# through the model.) How much memory does a real model need? **MQA**, multi-query attention, has one head of keys and values for all
+# query heads. **MLA**, DeepSeek's multi-head latent attention, caches one short vector per token instead, from which the keys and values
+# of all heads are computed.
 
 # %% tags=["proof-bytes"]
 kinds = {"MHA, 32 heads": 2 * 32 * 128, "GQA, 8 heads": 2 * 8 * 128, "MLA, 512 + 64": 512 + 64, "MQA, 1 head": 2 * 128}
 sizes = [2**power for power in range(10, 18)]
 lines = {name: [32 * each * size * 2 / 2**30 for size in sizes] for name, each in kinds.items()}
 print("8,192 tokens, 32 layers, 16 bits:", {name: f"{line[3]:.2f} GiB" for name, line in lines.items()})
-torch.manual_seed(0)
-latent, up, query = torch.randn(5, 4), torch.randn(4, 16), torch.randn(16)
-print("keys made:   ", ((latent @ up) @ query).numpy().round(2), "from 5 * 4 numbers, not 5 * 16")
-print("query mapped:", (latent @ (up @ query)).numpy().round(2))
 pictures.curves(lines, sizes, xlabel="tokens", ylabel="cache (GiB)", log="xy")
 
 # %% [markdown] tags=["short"]
 # **Interview · How large is the cache of 32 layers, 8 KV heads of 128, and 8k tokens in 16 bits?**
 #
-# - *Thirty seconds:* Keys and values, so 2 · 32 · 8 · 128 · 8,192 numbers of 2 bytes: 1 GiB for each sequence. With 32 KV
-#   heads it would be 4.
-# - *Longer:* The weights of 8 billion parameters take 15 GiB, so 15 such sequences need as much again.
-# - *They ask next:* What is done about it? Fewer KV heads, 8-bit caches, sliding windows, pages instead of one reserved block.
-# - *The trap:* Counting the heads of queries. Only keys and values are kept.
-# - *Proof:* `proof-bytes`, `proof-cache`.
+# - *Thirty seconds:* "There are keys and values, so it is 2 · 32 · 8 · 128 · 8,192 elements of 2 bytes each, which is 1 GiB for each
+#   sequence. With 32 KV heads it would be 4 GiB."
+# - *Longer:* The weights of a model with 8 billion parameters take 15 GiB, so the caches of 15 such sequences need as much again.
+# - *They ask next:* How do you reduce it? By fewer KV heads, 8-bit caches or sliding windows. *Paged attention* doesn't shrink a
+#   cache, but it allocates small pages instead of reserving the longest possible sequence, so less memory is wasted.
+# - *The trap:* Counting the query heads. Only keys and values are cached.
+# - *Proof:* `proof-bytes`, `proof-cache`; pages: [chapter 22b](22b_memory.ipynb) on fragmentation.
 #
 # **Interview · MHA, MQA, GQA, MLA: what does each keep?**
 #
-# - *Thirty seconds:* MHA keeps keys and values for each head, MQA one pair for all heads, GQA one for each group. MLA keeps a
-#   latent vector from which all heads' keys and values are computed.
-# - *Longer:* MQA is the smallest and costs some quality; 8 groups were found to be nearly as good as MHA
-#   ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In MLA each head has keys of its own, as in MHA.
-# - *They ask next:* Why has MLA 64 extra numbers? A rotation between latent and key can't be moved to the query, so a few
-#   numbers carry the positions apart from the rest.
-# - *The trap:* "With fewer KV heads, fewer scores are computed." Each head of queries still meets each key. What shrinks is the
-#   cache, what is read of it, and `k_proj` and `v_proj`.
-# - *Proof:* `proof-GQA`, `proof-bytes`.
+# - *Thirty seconds:* "MHA caches keys and values for each head, MQA one pair for all heads, and GQA one pair for each group of heads.
+#   MLA caches a short latent vector per token, from which the keys and values of all heads are computed."
+# - *Longer:* MQA is the smallest of the first three and costs some quality, while 8 groups were found to be nearly as good as MHA
+#   ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). In MLA each head has its own keys, as in MHA.
+# - *They ask next:* Why does MLA have 64 extra elements? With a rotation between them, the up-projection of the keys can't be merged
+#   into the query. So a few elements carry the positions separately.
+# - *The trap:* "With fewer KV heads, fewer attention scores are computed." Each query head still meets each key. What shrinks is the
+#   cache, the reads from it, and `k_proj` and `v_proj`.
+# - *Proof:* `proof-GQA`, `proof-bytes`, `proof-latent`.
 #
-# ### Prefill and decode
-# A weight in 16 bits is 2 bytes to read, and does 2 FLOPs for each token that passes. A GPU that does 1,000 TFLOP/s and reads 3.3 TB/s
-# needs about 300 FLOPs per byte to be busy:
+# ### Prefill and decode on the roofline
+# A weight in 16 bits takes 2 bytes to read and does 2 FLOPs for each token. A GPU that computes 1,000 TFLOP/s and
+# reads 3.3 TB/s needs about 300 FLOPs per byte to be busy. The next cell counts weights and caches for a model with 8 billion
+# parameters; the FLOPs of attention itself are not included.
 
 # %% tags=["proof-prefill"]
-weights, cache = 8e9, 2**30
-for name, tokens, caches in (("prefill, 8,192", 8192, 0), ("decode", 1, 1), ("decode, batch of 64", 64, 64)):
-    flops, read = 2 * weights * tokens, 2 * weights + caches * cache
+weights, per_token = 8e9, 2**17  # bytes of cache per token: 1 GiB for 8,192
+cases = {"prefill of 8,192 tokens": (8192, 0), "prefill of 100 tokens": (100, 0), "decode, 1 × 8,192": (1, 8192)}
+cases |= {"decode, 64 × 8,192": (64, 64 * 8192), "decode, 500 × 128": (500, 500 * 128)}
+for name, (tokens, cached) in cases.items():
+    flops, read = 2 * weights * tokens, 2 * weights + cached * per_token
     ms = flops / 1e12, read / 3.3e9
-    print(f"{name:20} {flops / read:5.0f} FLOPs per byte: computing {ms[0]:5.1f} ms, reading {ms[1]:4.1f} ms")
+    print(f"{name:24} {flops / read:5.0f} FLOP/byte: computing {ms[0]:5.1f} ms, reading {ms[1]:4.1f} ms")
 
 # %% [markdown]
+# The slower of the two is the bound. A prompt of fewer than about 300 tokens is therefore bound by bandwidth, even though it is
+# prefill. Decoding becomes bound by FLOPs only if some hundred sequences share the weights and their caches are short. With long
+# caches, no batch size gets there.
+#
 # **Interview · Prefill or decode: what bounds each?**
 #
-# - *Thirty seconds:* Prefill runs all tokens of the prompt at once, so each weight that is read does much work: it is bound by FLOPs. Decode reads
-#   all weights and the cache for one token: it is bound by memory bandwidth.
-# - *Longer:* Batching lets the sequences share the weights, but each brings a cache of its own.
-# - *They ask next:* Which latency is which? Time to the first token is prefill, time between tokens is decode.
-# - *The trap:* Judging decode by FLOPs. For one sequence, a GPU with twice the FLOPs and the same bandwidth writes no faster.
+# - *Thirty seconds:* "Prefill runs all tokens of the prompt at once, so each weight that is loaded is reused for every token, and a
+#   long prompt is bound by FLOPs. Decode reads all weights and the cache for a single token per sequence, so it is usually bound by
+#   memory bandwidth."
+# - *Longer:* Batching lets the sequences share the weights, but each sequence brings its own cache. *Continuous batching* lets a new
+#   sequence join as soon as another one ends, which keeps the batch large.
+# - *They ask next:* When does it flip? Where FLOPs per byte reach the GPU's ratio, here 300: at prompts of about 300 tokens, or at
+#   batches of more than 300 sequences with short caches.
+# - *The trap:* Judging decode by FLOPs. For one sequence, a GPU with twice the FLOPs and the same bandwidth generates no faster.
 # - *Proof:* `proof-prefill`.
 #
-# ### Prompts of different lengths
+# ### Padding prompts of different lengths
 
 # %% tags=["proof-padding"]
 long, short = expected["tokens"][:1, :8], expected["tokens"][1:2, :5]
@@ -345,54 +364,44 @@ pad = mytorch.zeros(1, 3, dtype=mytorch.int64)
 alone = model(short)[0][:, -1]
 right, left = (mytorch.cat([long, mytorch.cat(each, 1)]) for each in ([short, pad], [pad, short]))
 right, left = model(right)[0][1], model(left)[0][1]
-for name, scores in (("right, last", right[-1]), ("right, at its own last", right[4]), ("left, no mask", left[-1])):
-    print(f"padded {name:24} off by {(scores - alone).abs().max().item():.1f}")
+for name, logits in (("right, last", right[-1]), ("right, at its own last", right[4]), ("left, no mask", left[-1])):
+    print(f"padded {name:24} off by {(logits - alone).abs().max().item():.1f}")
 
-# %% [markdown] tags=["short"]
+# %% [markdown]
 # **Interview · On which side do you pad prompts for batched generation?**
 #
-# - *Thirty seconds:* On the left. Then the last position of every row is its last real token, and new tokens follow without a gap.
-# - *Longer:* A mask has to hide the padding, in prefill and in each step of decoding. With right padding, the scores at the end are
-#   those after padding.
-# - *They ask next:* And positions? A table needs each row's own, counted from its first real token. With RoPE a shift of a whole
-#   row changes no score.
+# - *Thirty seconds:* "On the left. Then the last position of every row is its last real token, and the new tokens follow without a gap.
+#   A mask has to hide the padding."
+# - *Longer:* The mask is needed in prefill and in each decoding step. With right padding, the logits in the last column belong to a
+#   padding token for every shorter row.
+# - *They ask next:* What about positions? With a learned table, each row needs its own positions, counted from its first real token.
+#   With RoPE, shifting a whole row changes none of its attention scores.
 # - *The trap:* Left padding without a mask.
 # - *Proof:* `proof-padding`, `proof-shift`; exercise 6 is about the mask.
 #
-# ## Which token?
-# Scores become probabilities, and one token is drawn. **Temperature** divides the scores, **top-k** keeps the k likeliest,
-# **top-p** the fewest whose probabilities reach p. You write all three in exercise 4.
+# ## Sampling: temperature, top-k, top-p
+# The softmax turns logits into probabilities, from which one token is drawn. **Temperature** divides the logits, **top-k** keeps the k
+# most likely tokens, and **top-p** keeps the smallest set of most likely tokens whose probabilities sum to at least p. You write all
+# three in exercise 4.
 #
-# ### Myth · "Temperature 0 is a division"
+# ### A common myth: "Temperature 0 is a division"
 
 # %% tags=["proof-temperature"]
-scores = mytorch.tensor([[2.0, 1.0, 0.0, -1.0]])
+logits = mytorch.tensor([[2.0, 1.0, 0.0, -1.0]])
 choose = mytorch.generation.probabilities
 for how in ({}, {"temperature": 0.5}, {"temperature": 2.0}, {"top_k": 2}, {"top_p": 0.9}, {"temperature": 0}):
-    print(f"{how!s:20}", choose(scores, **how).numpy().round(2)[0])
-print("divided by 0        ", (scores / 0.0).softmax(-1).numpy()[0])
+    print(f"{how!s:20}", choose(logits, **how).numpy().round(2)[0])
+print("divided by 0        ", (logits / 0.0).softmax(-1).numpy()[0])
 
 # %% [markdown]
-# The limit is a choice of the largest, but the division gives `nan`. Libraries treat 0 as a case of its own, as yours does, or
-# refuse it.
+# As the temperature approaches 0, only the largest logit survives, but dividing by 0 gives `nan`. Libraries therefore treat 0 as a
+# special case, as yours does, or reject it.
 #
-# ### Myth · "Perplexity compares across tokenizers"
-# Perplexity is exp(mean loss per *token*). The same model gives the same text the same probability, whether you count it by
-# characters or by pairs of them:
-
-# %% tags=["proof-perplexity"]
-nats = losses(llama_model, 48, 200)
-for name, tokens in (("characters", nats.size), ("pairs", nats.size / 2)):
-    perplexity = float(f"{math.exp(nats.sum() / tokens):.0e}")
-    print(f"{name:10} perplexity about {perplexity:.0f}, bits per character {nats.mean() / math.log(2):.1f}")
-
-# %% [markdown]
-# Compare bits per byte, or the same tokenizer.
-#
-# ## Two models, one distribution
-# Decoding reads all weights for one token, so checking five tokens at once costs little more. **Speculative decoding**: a small
-# model drafts from its distribution *q*, and the large model, with *p*, looks at the drafts in one pass. A draft is accepted with
-# probability min(1, p/q). A rejected one is replaced by a draw from what *p* has more than *q*, max(p − q, 0).
+# ## Speculative decoding
+# Decoding reads all weights for one token, so checking five tokens in one pass costs little more. In **speculative decoding** a small
+# model drafts tokens from its distribution *q*, and the large model, with distribution *p*, checks all drafts in one pass. A draft is
+# accepted with probability min(1, p/q). A rejected draft is replaced by a sample from max(p − q, 0), normalized, which is the part
+# of p that exceeds q.
 
 # %% tags=["proof-speculative"]
 p, q = torch.tensor([0.6, 0.3, 0.1]), torch.tensor([0.2, 0.4, 0.4])
@@ -405,65 +414,41 @@ print(f"accepted {accepted.float().mean():.2f}, sum of min(p, q) {torch.minimum(
 print("distribution", (tokens.bincount(minlength=3) / 200_000).numpy().round(2), "· p", p.numpy().round(2))
 ax, bars = pictures.axes(5, 3), {"p": p, "q": q, "accepted": torch.minimum(p, q)}
 for place, (name, each) in enumerate(bars.items()):
-    ax.bar(
-        np.arange(3) + 0.3 * place - 0.3, each.numpy(), 0.28, label=name, color=list(pictures.COLOURS.values())[place]
-    )
+    colour = list(pictures.COLOURS.values())[place]
+    ax.bar(np.arange(3) + 0.3 * place - 0.3, each.numpy(), 0.28, label=name, color=colour)
 ax.set(xlabel="token", ylabel="probability", xticks=range(3)), ax.legend()
 pictures.publish(ax, alt="p is 0.6, 0.3, 0.1; q is 0.2, 0.4, 0.4; accepted is the smaller of the two: 0.2, 0.3, 0.1.")
 
 # %% [markdown]
 # **Interview · Why is speculative decoding exact?**
 #
-# - *Thirty seconds:* A token comes through as an accepted draft with probability q · min(1, p/q) = min(p, q). The rest of
-#   the time, 1 − Σ min(p, q), it is drawn from max(p − q, 0), which sums to just that. Both add up to p.
-# - *Longer:* The acceptance rate is Σ min(p, q). With k drafts and a rate a, one pass of the large model gives (1 − aᵏ⁺¹)/(1 − a)
-#   tokens on average, if a is the same for each.
-# - *They ask next:* What if all drafts are accepted? The last position's scores are there already: draw one more token for free.
-# - *The trap:* Drawing the replacement from p. Then tokens that q likes come out too often.
+# - *Thirty seconds:* "A token is drafted and accepted with probability q · min(1, p/q), which is min(p, q). The rest of the time, with
+#   probability 1 − Σ min(p, q), it is drawn from the normalized max(p − q, 0), whose sum before normalizing is exactly that. The two
+#   add up to p."
+# - *Longer:* It is exact in distribution, not token for token, because it consumes other random numbers. The acceptance rate is Σ min(p, q). With
+#   k drafts and a rate a, one pass of the large model yields (1 − aᵏ⁺¹)/(1 − a) tokens on average, if a is the same for each.
+# - *They ask next:* What if all drafts are accepted? The logits after the last draft are already there, so you draw one more token
+#   for free. And with a temperature or top-p? Then p and q are the distributions *after* them: apply the same settings to both models.
+# - *The trap:* Drawing the replacement from p. Tokens that q favours would then come out too often.
 # - *Proof:* `proof-speculative`; the tokens in a pass: `proof-rapid-fire`; exercise 5 builds it for several drafts.
 #
-# ## One loss of alignment
-# DPO trains on pairs of answers, one preferred. Its loss is −log σ(β · (gain of the chosen − gain of the rejected)), where the gain
-# is the policy's log-probability minus that of a frozen *reference*.
-
-
-# %% tags=["proof-DPO"]
-def dpo_loss(policy, reference, beta=0.1):  # log-probabilities of the chosen and the rejected answer
-    chosen, rejected = policy - reference
-    return -torch.nn.functional.logsigmoid(beta * (chosen - rejected))
-
-
-reference = torch.tensor([-12.0, -10.0])
-for moved in ([0.0, 0.0], [5.0, -5.0], [-5.0, -15.0], [5.0, 5.0]):
-    policy = (reference + torch.tensor(moved)).requires_grad_()
-    loss = dpo_loss(policy, reference)
-    print(f"moved by {moved!s:13} loss {loss:.3f}, gradient {torch.autograd.grad(loss, policy)[0].numpy().round(3)}")
-
-# %% [markdown]
-# **Interview · What is DPO's loss if the policy is the reference?**
-#
-# - *Thirty seconds:* ln 2 = 0.693: both gains are 0, and σ(0) is one half. Training starts there, and the gradient isn't 0.
-# - *Longer:* β says how far the policy may move from the reference. Adding the same to both log-probabilities changes nothing.
-# - *They ask next:* Does the chosen answer's probability rise? Only its lead has to. In the third line both fall, and the loss is that of the second.
-# - *The trap:* Letting gradients into the reference, or leaving dropout on in it.
-# - *Proof:* `proof-DPO`.
-#
 # ## The real one
-# minitorch's RMS norm, beside yours:
+# Here is minitorch's RMS norm, which you can compare with yours:
 
 # %%
 print(inspect.getsource(inspect.unwrap(torch.nn.functional.rms_norm)).split("\n", 1)[1])
 
 # %% [markdown] tags=["short"]
-# It computes in float32 what comes in 16 bits (`is_low_precision`), because squares overflow float16 at 256, and rounds once at the end (`type_as`).
-# `_check_normalized_shape` words the errors. On a GPU, PyTorch computes all of it in one fused kernel where the types allow it.
+# It computes 16-bit inputs in float32 (`is_low_precision`), because squares overflow float16 from 256 on, and rounds once at the end
+# (`type_as`). `_check_normalized_shape` raises the errors for a wrong shape. On a GPU, PyTorch has a fused kernel that does all of it
+# in one launch where the dtypes allow it.
 #
 # ## Rapid fire
-# 1. Which tensors does RoPE rotate? Queries and keys, not values.
+# 1. Which tensors does RoPE rotate? The queries and keys, but not the values.
 # 2. Does a rotation change a vector's length? No.
-# 3. Top-p 0.7 of .5 .3 .15 .05: how many tokens stay? Two.
-# 4. Four drafts, each accepted with 0.8: tokens per pass? 3.4.
-# 5. Weights of SwiGLU at d = 4,096 and hidden 11,008? 135 million.
+# 3. Top-p is 0.7 and the probabilities are .5 .3 .15 .05: how many tokens stay? Two.
+# 4. Four drafts are each accepted with 0.8: how many tokens does a pass yield? 3.4.
+# 5. How many weights has SwiGLU at d = 4,096 and hidden 11,008? 135 million.
 
 # %% tags=["proof-rapid-fire"]
 print("1.", [name for name in ("query", "key", "value") if f"{name[0]} = apply_rotary" in inspect.getsource(llama)])
@@ -475,18 +460,134 @@ print("5.", round(3 * 4096 * 11008 / 1e6))
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. RoPE rotates queries and keys by their absolute position; scores see the distance.
-# 2. `rotate_half` pairs number i with i + dim/2.
-# 3. RMSNorm: no mean, no shift. SwiGLU: three matrices, 8/3 of the width.
-# 4. Grouped queries shrink the cache, not the number of scores.
-# 5. Cache: 2 · layers · KV heads · head width · tokens · bytes.
-# 6. Prefill is bound by FLOPs, decode by bandwidth.
-# 7. Pad on the left, and mask.
-# 8. Temperature 0 is the largest, not a division.
-# 9. Perplexity depends on the tokenizer; bits per byte don't.
-# 10. Speculative decoding keeps p: accept with min(1, p/q), else draw from max(p − q, 0).
+# 1. RoPE rotates queries and keys by their absolute positions, so attention scores depend on the distance.
+# 2. `rotate_half` pairs element i with element i + dim/2; Meta's own files pair neighbours.
+# 3. RMSNorm has no mean and no shift. SwiGLU has three matrices and 8/3 of the width.
+# 4. Grouped queries shrink the cache, not the number of attention scores, and cost a little quality.
+# 5. The cache takes 2 · layers · KV heads · head width · tokens · bytes.
+# 6. Long prompts are bound by FLOPs, decoding usually by bandwidth; compare FLOP/byte with the GPU's ratio.
+# 7. Pad on the left, and mask the padding.
+# 8. Temperature 0 means the largest logit; it is not a division.
+# 9. RoPE accepts any length, but the loss rises beyond the trained one.
+# 10. Speculative decoding keeps p: it accepts with min(1, p/q) and otherwise draws from the normalized max(p − q, 0).
 #
 # ## You try
-# [The exercises](../exercises/24b_llama.ipynb): predict what a cache holds; write rotary positions, grouped queries with a cache,
-# and the choice of tokens; build speculative decoding; repair a prompt that is read in pieces; and measure widths at
-# equal FLOPs. [Chapter 25](25_mock_interview.ipynb) is a mock interview about all of it.
+# In [the exercises](../exercises/24b_llama.ipynb) you predict what a cache holds, then write rotary positions, grouped queries with
+# a cache, and the sampler. You build speculative decoding, repair a prompt that is read in pieces, and measure widths at equal FLOPs.
+# [Chapter 25](25_mock_interview.ipynb) is a mock interview about all of it.
+
+# %% [markdown]
+# ## If you have time
+# ### Extending the context: position interpolation, NTK, YaRN
+# A model can read further than it was trained if its rotations are made slower, so that distances stay within the angles it knows.
+# *Position interpolation* divides all positions by the extension factor s. *NTK-aware scaling* raises `theta` instead, to
+# theta · s^(dim/(dim − 2)), which slows the slowest pair by s and leaves the fastest as it is. *YaRN* blends both by frequency and
+# adjusts the attention's temperature. Here is the second one on the three models from above, without any further training:
+
+# %% tags=["proof-longer-context"]
+for trained in models["+ RoPE"]:
+    for attend in trained.attend:
+        attend.theta = 10000.0 * 5 ** (12 / 10)  # 5 times 48 characters, heads of 12 elements
+scaled = np.mean([losses(model, 240, 50) for model in models["+ RoPE"]], 0)
+for name, each in (("as trained", far), ("slower rotations", scaled)):
+    print(f"{name:17}", {f"{at} to {at + 48}": f"{each[:, at : at + 48].mean():.1f}" for at in (96, 144)})
+
+# %% [markdown]
+# At positions 96 to 144 the loss is back at its value inside the trained context. Further out it rises less than before, and a short
+# fine-tuning is what usually follows.
+#
+# ### Sliding windows and attention sinks
+# A *sliding window* lets each query attend to the last w keys only, so that the cache stops growing. Models put so much attention on
+# the first tokens that dropping these ruins the output, so streaming caches also keep a few of them as *attention sinks*:
+
+# %% tags=["proof-window"]
+at = torch.arange(8)
+distance = at[:, None] - at
+allowed = (distance >= 0) & ((distance < 3) | (at < 1))  # a window of 3 and one sink
+print(*("".join("x" if each else "·" for each in row) for row in allowed.tolist()), sep="\n")
+
+# %% [markdown]
+# ### Multi-head latent attention
+# In MLA the keys are a linear projection of the cached latent vectors. That projection can be applied to the query instead, so
+# the keys need not be computed at all:
+
+# %% tags=["proof-latent"]
+torch.manual_seed(0)
+latent, up, query = torch.randn(5, 4), torch.randn(4, 16), torch.randn(16)
+print("keys computed:  ", ((latent @ up) @ query).numpy().round(2), "from 5 * 4 cached elements, not 5 * 16")
+print("query projected:", (latent @ (up @ query)).numpy().round(2))
+
+# %% [markdown]
+# ### Mixture of experts
+# Many models since Llama replace each MLP by several *experts* and a **router**, a linear layer that chooses the k best experts for each
+# token. Their outputs are added up with the router's probabilities as weights. Each expert runs once, on the tokens that chose it:
+
+# %% tags=["proof-experts"]
+tokens, router = torch.randn(6, 8), torch.nn.Linear(8, 4, bias=False)
+experts = [torch.nn.Linear(8, 8) for _ in range(4)]  # MLPs in a real model
+with torch.no_grad():
+    shares, chosen = router(tokens).softmax(-1).topk(2)
+    shares = shares / shares.sum(-1, keepdim=True)
+    output = torch.zeros(6, 8)
+    for number, expert in enumerate(experts):
+        token, slot = (chosen == number).nonzero(as_tuple=True)
+        output[token] += shares[token, slot, None] * expert(tokens[token])
+    direct = torch.zeros(6, 8)
+    for row, picked in enumerate(chosen.tolist()):
+        direct[row] = sum(share * experts[each](tokens[row]) for share, each in zip(shares[row], picked, strict=True))
+print("tokens for each expert:", chosen.flatten().bincount(minlength=4).tolist())
+print(f"off from one token at a time by {(output - direct).abs().max():.4f}")
+
+# %% [markdown]
+# **Interview · What does a mixture of experts save, and what does it cost?**
+#
+# - *Thirty seconds:* "A router sends each token to k of the experts, so the FLOPs per token are those of k experts, while the parameters
+#   are those of all of them. It saves compute at a given quality, but all the experts have to be held in memory."
+# - *Longer:* Mixtral 8x7B has 47 billion parameters and uses 13 billion per token. The loads of the experts are uneven, so training
+#   adds a balancing loss or a bias to the router. On many GPUs, an all-to-all moves the tokens to their experts and back.
+# - *They ask next:* Is decoding faster, too? For one sequence, yes, because only the chosen experts' weights are read. In a large batch nearly
+#   all experts are chosen by some token, so nearly all weights are read.
+# - *The trap:* Counting memory by the active parameters.
+# - *Proof:* `proof-experts`.
+#
+# ### A common myth: "Perplexity compares across tokenizers"
+# Perplexity is exp(mean loss per *token*). The same model gives the same text the same probability, whether you count it by
+# characters or by pairs of them, but the perplexity differs. So compare bits per byte, or use the same tokenizer:
+
+# %% tags=["proof-perplexity"]
+nats = losses(models["+ GQA"][0], 48, 200)
+for name, count in (("characters", nats.size), ("pairs", nats.size / 2)):
+    perplexity = float(f"{math.exp(nats.sum() / count):.0e}")
+    print(f"{name:10} perplexity about {perplexity:.0f}, bits per character {nats.mean() / math.log(2):.1f}")
+
+# %% [markdown]
+# ### The DPO loss
+# After pretraining, a model is fine-tuned on good answers and then *aligned* with human preferences. RLHF trains a reward model for
+# that and optimizes its reward. DPO (direct preference optimization) skips the reward model and trains on pairs of answers, of
+# which one is preferred. Its **implicit reward** of an answer is β times the policy's log-probability minus that of a frozen *reference*, and the loss
+# is −log σ(reward of the chosen − reward of the rejected).
+
+
+# %% tags=["proof-DPO"]
+def dpo_loss(policy, reference, beta=0.1):  # log-probabilities of the chosen and the rejected answer
+    chosen, rejected = beta * (policy - reference)
+    return -torch.nn.functional.logsigmoid(chosen - rejected)
+
+
+reference = torch.tensor([-12.0, -10.0])
+for moved in ([0.0, 0.0], [5.0, -5.0], [-5.0, -15.0], [5.0, 5.0]):
+    policy = (reference + torch.tensor(moved)).requires_grad_()
+    loss = dpo_loss(policy, reference)
+    print(f"moved by {moved!s:13} loss {loss:.3f}, gradient {torch.autograd.grad(loss, policy)[0].numpy().round(3)}")
+
+# %% [markdown]
+# **Interview · What is DPO's loss if the policy is the reference?**
+#
+# - *Thirty seconds:* "It is ln 2 = 0.693, because both implicit rewards are 0 and σ(0) is one half. Training starts there, and the
+#   gradient isn't 0."
+# - *Longer:* β says how strongly the policy is held near the reference. Adding the same amount to both log-probabilities changes
+#   nothing.
+# - *They ask next:* Does the probability of the chosen answer have to rise? No, only its lead does. In the third line both fall, and the
+#   loss equals that of the second.
+# - *The trap:* Letting gradients flow into the reference, or leaving its dropout on.
+# - *Proof:* `proof-DPO`.
