@@ -150,7 +150,7 @@ def convolve_back(grad, weight, windows, groups, size):
     return col2im(columns.reshape(n, groups * depth, length), windows, size)
 
 
-# %% answer="conv_field" right="gradient of a chain of ones" open=true
+# %% answer="conv_field" wrong="the gradient of a chain of ones, which the task rules out"
 def field(layers, size, place):
     x = torch.ones(1, 1, size, dtype=torch.float64, requires_grad=True)
     h = x
@@ -158,6 +158,15 @@ def field(layers, size, place):
         h = F.conv1d(h, torch.ones(1, 1, k, dtype=torch.float64), stride=t, padding=p, dilation=d)
     (g,) = torch.autograd.grad(h[0, 0, place], x)
     rows = g[0, 0].nonzero().flatten().tolist()
+    return rows[0], rows[-1]
+
+
+# %% answer="conv_field" right="a one in each row, sent through the layers"
+def field(layers, size, place):
+    h = torch.eye(size).unsqueeze(1)
+    for k, t, p, d in layers:
+        h = F.conv1d(h, torch.ones(1, 1, k), stride=t, padding=p, dilation=d)
+    rows = h[:, 0, place].nonzero().flatten().tolist()
     return rows[0], rows[-1]
 
 

@@ -857,6 +857,9 @@ def convolve(images, weight, windows, groups):
 # between two layers too. A kernel with gaps may have one place in the padding and the next one a few rows inside:
 # `field([(3, 1, 1, 2)], 8, 0)` is `(1, 3)`. And remember the surprise: a layer may leave its last rows unseen.
 # Every row that you're asked about depends on something.
+#
+# Work with the numbers of the rows. Autograd is out of reach here, since the gradient of one output row would give its
+# field away.
 
 
 # %% solution="conv_field"
