@@ -375,7 +375,7 @@ def info_nce(x, y, temperature):
     return F.cross_entropy(s, t)
 
 
-# %% answer="loss_info_nce" wrong="in float32, scores clamped at 300" open=true
+# %% answer="loss_info_nce" wrong="in float32, scores clamped at 300"
 def info_nce(x, y, temperature):
     x = F.normalize(x.float(), dim=1); y = F.normalize(y.float(), dim=1)
     s = (x @ y.T / temperature).clamp(-300, 300)

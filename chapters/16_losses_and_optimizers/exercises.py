@@ -800,6 +800,7 @@ a, b = torch.cat([far, -far]).requires_grad_(), torch.cat([2 * far, far])
 cold = torch.tensor(0.005, requires_grad=True)
 opposite = info_nce(a, b, cold)
 opposite.backward()
+precise = info_nce(x.detach().double(), y.detach().double(), 0.3)
 alike = info_nce(torch.ones(count, width), torch.ones(count, width), 0.1)
 check.show(
     {
@@ -811,6 +812,8 @@ check.show(
         "gradient of the temperature": temperature.grad,
         "at temperature 0.005": info_nce(x.detach(), y.detach(), 0.005),
         "of two opposite rows, at 0.005": opposite,
+        "of float64 rows": precise,
+        "what float32 would lose of it": (precise - precise.float()) * 2**24,
         "gradient of that temperature": cold.grad,
         "the gradient of its rows is finite": a.grad is not None and bool(torch.isfinite(a.grad).all()),
     },
@@ -951,6 +954,14 @@ def info_nce(x, y, temperature):
     partners = torch.arange(len(x))
     return (F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2
 
+
+# %% mutant="loss_info_nce"
+# Computes in float32
+# The loss has the dtype of `x`: for float64 rows the whole computation is in float64. `float()` rounds them before it begins.
+def info_nce(x, y, temperature):
+    scores = F.normalize(x.float(), dim=1) @ F.normalize(y.float(), dim=1).T / temperature
+    partners = torch.arange(len(x))
+    return ((F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2).to(x.dtype)
 
 # %% mutant="loss_info_nce"
 # Takes y as given
