@@ -587,7 +587,7 @@ def save_checkpoint(disk, name, data):
     disk.rename(tmp, name)
 
 
-# %% answer="saving_power_failure" right="a new temporary name for each save" open=true
+# %% answer="saving_power_failure" right="a new temporary name for each save"
 import uuid
 def save_checkpoint(disk, name, data):
     tmp = f"{name}.{uuid.uuid4().hex}"
