@@ -87,7 +87,7 @@ def features(model, names):
             h.remove()
 
 
-# %% answer="features_context" wrong="clears all hooks of the modules" open=true
+# %% answer="features_context" wrong="clears all hooks of the modules"
 def features(model, names):
     found = {}
     modules = {n: model.get_submodule(n) for n in names}
@@ -105,7 +105,7 @@ def features(model, names):
             m._forward_hooks.clear()
 
 
-# %% answer="features_lora" wrong="merge unfreezes the base" open=true
+# %% answer="features_lora" wrong="merge unfreezes the base"
 def __init__(self, base, r, alpha):
     super().__init__()
     self.base = base.requires_grad_(False)
@@ -196,7 +196,7 @@ def grad_cam(model, layer, images, classes):
     return (w * kept[-1].detach()).relu().sum(1)
 
 
-# %% answer="features_grad_cam" wrong="backward, then all gradients None" open=true
+# %% answer="features_grad_cam" wrong="backward, then all gradients None"
 def saliency(model, images, classes):
     x = images.detach().clone().requires_grad_()
     score = model(x).gather(1, classes.unsqueeze(1)).sum()

@@ -94,7 +94,7 @@ def features():
     `model.get_submodule(name)` finds a module, `module.register_forward_hook(hook)` returns a handle with
     `remove()`. A hook is called as `hook(module, args, result)`; the model's own results must not change.
 
-    All hooks are removed at the end, also if the block raises. If a name is wrong, `get_submodule` raises,
+    Its hooks, and no others, are removed at the end, also if the block raises. If a name is wrong, `get_submodule` raises,
     and then there must be no hook left on the other modules either.
     """
 
@@ -115,6 +115,7 @@ class Rectify(layers.Module):
 model = layers.Sequential(layers.Linear(3, 4), Rectify(), layers.Sequential(layers.Linear(4, 2)))
 x = mytorch.tensor(numbers.astype("float32"))
 plain, first = model(x), model[0](x)
+model[0].register_forward_hook(lambda module, args, result: None)  # a reader's own, which stays
 
 
 def hooks():
@@ -270,6 +271,25 @@ def features(model, names):
 
 
 # %% mutant="features_context"
+# Clears the hooks of the modules
+# Hooks that somebody else registered on these modules are gone, too. Remove your own by their handles.
+def features(model, names):
+    found = {}
+
+    def keep(name):
+        return lambda module, args, result: found.update({name: result.detach().clone()})
+
+    modules = {name: model.get_submodule(name) for name in names}
+    for name, module in modules.items():
+        module.register_forward_hook(keep(name))
+    try:
+        yield found
+    finally:
+        for module in modules.values():
+            module._forward_hooks.clear()
+
+
+# %% mutant="features_context"
 # Returns what it kept
 # What a hook returns replaces the module's result: here a copy without history, so no gradient gets further down.
 def features(model, names):
@@ -337,7 +357,7 @@ def forward():
 def merge():
     """An ordinary `Linear` that computes the same: its weight is W + scaling · B A.
 
-    Its parameters require gradients. This layer and its base stay as they are. Nothing is recorded.
+    Its parameters require gradients. This layer and its base stay as they are, frozen too. Nothing is recorded.
     """
 
 
@@ -401,6 +421,7 @@ check.show(
         "merged can be trained": [each.requires_grad for each in merged.parameters()],
         "merged is recorded": merged.weight.grad_fn is not None,
         "the base moved by": (base.weight - before).abs().max().item(),
+        "the base can be trained again": [each.requires_grad for each in base.parameters()],
         "merged without a bias": without_bias.bias is None,
     },
     text="A layer and its adapter, before and after it has learned something.",
@@ -517,6 +538,17 @@ def merge(self):
 
 
 # %% mutant="features_lora"
+# Unfreezes the base
+# The merged layer can be trained, and so can the base now. Ask for gradients of the copy alone.
+def merge(self):
+    merged = copy.deepcopy(self.base)
+    with no_grad():
+        merged.weight += self.scaling * self.lora_B @ self.lora_A
+    self.base.requires_grad_(True)
+    return merged.requires_grad_(True)
+
+
+# %% mutant="features_lora"
 # Merges a frozen layer
 # A copy of a frozen layer is frozen. Whoever merges gets an ordinary layer, which can be trained.
 @no_grad()
@@ -572,16 +604,21 @@ images = mytorch.tensor(generator.normal(size=(3, 2, 7, 6)).astype("float32"))
 classes = mytorch.tensor(generator.permutation(3))
 
 
+earlier = mytorch.ones(3)
+model[2].bias.grad = earlier.clone()  # from a step of training, say
+
+
 def traces():
     hooks = sum(len(module._forward_hooks) for module in model.modules())
-    return [sum(each.grad is not None for each in model.parameters()), hooks, images.requires_grad]
+    kept = model[2].bias.grad is not None and bool((model[2].bias.grad == earlier).all())
+    return [sum(each.grad is not None for each in model.parameters()), kept, hooks, images.requires_grad]
 
 
 found = {
     "classes": classes,
     "saliency": mytorch.utils.saliency(model, images, classes),
     "saliency of one image": mytorch.utils.saliency(model, images[:1], classes[:1]),
-    "traces of saliency: .grad, hooks, images": traces(),
+    "traces of saliency: gradients, the earlier one is kept, hooks, images": traces(),
 }
 for place in ("0.0", "0.2"):
     heat = mytorch.utils.grad_cam(model, place, images, classes)
@@ -635,6 +672,17 @@ def saliency(model, images, classes):
     pixels = images.detach().requires_grad_()
     model(pixels).gather(1, classes.unsqueeze(1)).sum().backward()
     return pixels.grad.abs().amax(1)
+
+
+# %% mutant="features_grad_cam"
+# Clears the parameters' gradients
+# A gradient that was there before is lost: somebody may be accumulating. `grad` gives the slopes alone, so nothing has to be cleared.
+def saliency(model, images, classes):
+    images = images.detach().requires_grad_()
+    model(images).gather(1, classes.unsqueeze(1)).sum().backward()
+    for each in model.parameters():
+        each.grad = None
+    return images.grad.abs().amax(1)
 
 
 # %% mutant="features_grad_cam"
