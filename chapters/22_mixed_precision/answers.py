@@ -56,7 +56,7 @@ def __exit__(self, *error):
         State.cast_weights.clear()
 
 
-# %% answer="sixteen_autocast" wrong="no try/finally below" open=true
+# %% answer="sixteen_autocast" wrong="no try/finally below"
 def cast_as_listed(op, args, below):
     candidates = [each for each in tensors_in(args) if may_be_cast(each)]
     if not candidates:
@@ -100,7 +100,7 @@ def __exit__(self, *error):
         State.cast_weights.clear()
 
 
-# %% answer="sixteen_autocast" wrong="cache keeps None for the weight" open=true
+# %% answer="sixteen_autocast" wrong="cache keeps None for the weight"
 def cast_as_listed(op, args, below):
     candidates = [each for each in tensors_in(args) if may_be_cast(each)]
     if not candidates:
@@ -344,7 +344,7 @@ def update(self, new_scale=None):
     self.finite.clear(); self.stepped.clear()
 
 
-# %% answer="sixteen_scaler" wrong="a skipped step is not noted" open=true
+# %% answer="sixteen_scaler" wrong="a skipped step is not noted"
 def unscale_(self, optimizer):
     if not self.enabled:
         return
@@ -398,7 +398,7 @@ def update(self, new_scale=None):
     self.stepped.clear()
 
 
-# %% answer="sixteen_scaler" wrong="new_scale resets good_steps" open=true
+# %% answer="sixteen_scaler" wrong="new_scale resets good_steps"
 def unscale_(self, optimizer):
     if not self.enabled:
         return
@@ -509,7 +509,7 @@ def update(self, new_scale=None):
     self.stepped.clear()
 
 
-# %% answer="sixteen_scaler" wrong="isfinite of the sum" open=true
+# %% answer="sixteen_scaler" wrong="isfinite of the sum"
 def unscale_(self, optimizer):
     if not self.enabled:
         return
@@ -713,7 +713,7 @@ def stochastic_round(x):
     return from_array(cut(x.array, extra.array))
 
 
-# %% answer="sixteen_rounding" wrong="one number too few" open=true
+# %% answer="sixteen_rounding" wrong="one number too few"
 def cut(array, extra):
     bits = array.view(np.uint32) + np.asarray(extra).astype(np.uint32)
     return (bits & np.uint32(0xFFFF0000)).view(np.float32).astype(bfloat16.numpy)

@@ -85,7 +85,8 @@ def cast_as_listed():
     that device, answers with the type to which `cast` brings each argument.
 
     What is below runs with autocast off on that type of device, whether there was a rule or not: a
-    function that is made of operations has decided for all of them.
+    function that is made of operations has decided for all of them. Afterwards what was on is on again, also
+    if it raises.
     """
 
 
@@ -163,15 +164,25 @@ def failing():
         raise KeyError("inside")
 
 
-def casting():
+def failing_below():
+    def below(op, args):
+        raise KeyError("below")
+
     with mytorch.autocast("cpu"):
+        return check.error(mode.cast_as_listed, Fake("matmul"), (x, square), below), on()
+
+
+def casting():
+    with mytorch.autocast("cpu") as block:
         copy = mode.cast(weight, mytorch.bfloat16)
         with mytorch.no_grad():
             apart = mode.cast(weight, mytorch.bfloat16)
         again = mode.cast(weight, mytorch.bfloat16)
         activation = weight * 1
         pair = [mode.cast(activation, mytorch.bfloat16) for _ in range(2)]
-        kept = len(mode.State.cast_weights)
+        kept = [pair[0] is weight for pair in mode.State.cast_weights.values()]
+        low = weight.detach().bfloat16().requires_grad_()
+        raised = [mode.cast(low, mytorch.float32) for _ in range(2)]
         others = [mode.cast(3, mytorch.bfloat16), mode.cast(square.double(), mytorch.bfloat16).dtype]
         wide = mode.cast(copy, mytorch.float32).dtype
     return {
@@ -179,7 +190,9 @@ def casting():
         "a second time": again is copy,
         "a weight without a graph, then with one": [apart.requires_grad, again.requires_grad],
         "an activation twice": pair[0] is pair[1],
-        "copies kept": kept,
+        "copies kept, each with its weight": kept,
+        "a bfloat16 leaf twice": raised[0] is raised[1],
+        "the block's object": type(block).__name__,
         "a number, a float64": others,
         "back to float32": wide,
         "what is that already": mode.cast(square, mytorch.float32) is square,
@@ -206,6 +219,7 @@ shown["below mse_loss"] = seen("mse_loss", x.bfloat16(), x, "mean")
 shown["below cat, a list"] = seen("cat", [x.bfloat16(), x], 0)
 shown["below exp, in no list"] = seen("exp", x)
 shown["below matmul of float64"] = seen("matmul", square.double(), square.double())
+shown["below it raises: the error, and what is on then"] = failing_below()
 shown["blocks"], shown["an error inside"], shown["after it"] = blocks(), check.error(failing), on()
 shown["cast"] = casting()
 check.show(shown, rtol=2e-2, atol=2e-2, text="Types, and what is on, inside and after blocks.")
@@ -277,6 +291,38 @@ def cast_as_listed(op, args, below):
         args = tuple(cast(each, target) for each in args)
     with autocast(kind, enabled=False):
         return below(op, args)
+
+
+# %% mutant="sixteen_autocast"
+# Stays off after an error
+# An operation that raises is often caught, and the block goes on: put back what was on in a `finally`, or use `autocast` itself.
+def cast_as_listed(op, args, below):
+    tensors = [each for each in tensors_in(args) if may_be_cast(each)]
+    if not tensors:
+        return below(op, args)
+    kind = tensors[0].device.type
+    if rule := LISTS[kind].get(op.__name__):
+        target = rule(tensors, State.on[kind])
+        args = replace(args, lambda each: cast(each, target))
+    on = State.on
+    State.on = {name: precision for name, precision in on.items() if name != kind}
+    result = below(op, args)
+    State.on = on
+    return result
+
+
+# %% mutant="sixteen_autocast"
+# Keeps the copy alone
+# When a weight is freed, the next tensor may get its `id`, and its copy. As long as the pair holds the weight, that can't happen.
+def cast(x, target):
+    if not may_be_cast(x) or x.dtype is target:
+        return x
+    if x.dtype is not float32 or not (x.is_leaf and x.requires_grad):
+        return x.to(target)
+    key = id(x), target, Mode.enabled
+    if key not in State.cast_weights:
+        State.cast_weights[key] = None, x.to(target)
+    return State.cast_weights[key][1]
 
 
 # %% mutant="sixteen_autocast"
@@ -384,7 +430,7 @@ def unscale_():
     """Divide the gradients of an optimizer's parameters by the factor, in place, and remember which are finite.
 
     `self.finite[id(optimizer)]` becomes a list with a bool for each parameter that has a gradient, in all
-    groups. Multiply by `1 / self.factor`. Nothing is recorded.
+    groups: whether all its numbers are finite. Multiply by `1 / self.factor`. Nothing is recorded.
 
     Raises:
         RuntimeError: "unscale_() is being called after step()."
@@ -458,11 +504,20 @@ def unscaled(factor):
     return [each.grad for each in parameters], scaler.finite[id(optimizer)], parameters[0].grad.requires_grad
 
 
-def calls(*names, gradients=True, kind=None, **options):
+def unscaled_by_hand(number, **options):
+    """Which of two gradients are finite, each of two such numbers."""
+    parameters, optimizer, scaler = made()
+    for each in parameters[:2]:
+        each.grad = mytorch.full((2,), number, **options)
+    scaler.unscale_(optimizer)
+    return scaler.finite[id(optimizer)]
+
+
+def calls(*names, gradients=True, factor=1.0, kind=None, **options):
     """The error of calls one after another, and the gradient then."""
     parameters, optimizer, scaler = made()
     if gradients:
-        backward(parameters, scaler)
+        backward(parameters, scaler, factor)
     if kind is not None:
         parameters[2].grad = parameters[2].grad.to(kind)
     for name in names[:-1]:
@@ -497,9 +552,10 @@ def returned(enabled, factor):
 
 def set_to():
     parameters, optimizer, scaler = made()
-    backward(parameters, scaler)
-    scaler.step(optimizer)
-    scaler.update(8.0)
+    for new_scale in (None, 8.0):
+        backward(parameters, scaler)
+        scaler.step(optimizer)
+        scaler.update(new_scale)
     return scaler.get_scale(), scaler.good_steps, len(scaler.finite), len(scaler.stepped)
 
 
@@ -511,6 +567,8 @@ check.show(
         "unscaled": unscaled(1.0),
         "unscaled, one of them infinite": unscaled(infinite),
         "unscaled, one of them nan": unscaled(float("nan")),
+        "two gradients of 3e38, whose sums overflow": unscaled_by_hand(3e38),
+        "two gradients that require grad": unscaled_by_hand(1.0, requires_grad=True),
         "good rounds": rounds([1.0] * (2 * interval + 1)),
         "overflows in rounds 2, 3 and 5": rounds([1.0, infinite, infinite, 1.0, float("nan"), 1.0, 1.0, 1.0, 1.0]),
         "unscaled by hand": rounds([1.0, infinite, 1.0], before=lambda scaler, optimizer: scaler.unscale_(optimizer)),
@@ -520,11 +578,12 @@ check.show(
         "unscaled twice": calls("unscale_", "unscale_"),
         "unscaled after the step": calls("step", "unscale_"),
         "two steps": calls("step", "step"),
+        "two steps, the first left out": calls("step", "step", factor=infinite)[0],
         "no gradients": calls("step", gradients=False)[0],
         "update without a step": calls("update")[0],
         "float16 gradients": calls("unscale_", kind=half),
         "closure": calls("step", closure=None)[0],
-        "set by hand": set_to(),
+        "set by hand, in the second round": set_to(),
     },
     text="Factors, good steps, and one number of each parameter.",
 )
@@ -556,6 +615,25 @@ def unscale_(self, optimizer):
     if any(each.dtype is float16 for each in gradients):
         raise ValueError("Attempting to unscale FP16 gradients.")
     self.finite[id(optimizer)] = [not bool((each.abs() == float("inf")).any()) for each in gradients]
+    for each in gradients:
+        each.mul_(1 / self.factor)
+
+
+# %% mutant="sixteen_scaler"
+# Asks about the sum
+# The sum of finite numbers can overflow: then a good step is left out. Ask about each number: `isfinite().all()`.
+@no_grad()
+def unscale_(self, optimizer):
+    if not self.enabled:
+        return
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("unscale_() is being called after step().")
+    if id(optimizer) in self.finite:
+        raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+    gradients = [x.grad for group in optimizer.param_groups for x in group["params"] if x.grad is not None]
+    if any(each.dtype is float16 for each in gradients):
+        raise ValueError("Attempting to unscale FP16 gradients.")
+    self.finite[id(optimizer)] = [bool(each.sum().isfinite()) for each in gradients]
     for each in gradients:
         each.mul_(1 / self.factor)
 
@@ -640,6 +718,46 @@ def step(self, optimizer, *args, **kwargs):
     self.stepped.add(id(optimizer))
     good = all(each for flags in self.finite.values() for each in flags)
     return optimizer.step(*args, **kwargs) if good else None
+
+
+# %% mutant="sixteen_scaler"
+# Forgets a step that it left out
+# The round has had its step, made or left out: a second one has to be refused.
+def step(self, optimizer, *args, **kwargs):
+    if not self.enabled:
+        return optimizer.step(*args, **kwargs)
+    if "closure" in kwargs:
+        raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+    if id(optimizer) in self.stepped:
+        raise RuntimeError("step() has already been called since the last update().")
+    if id(optimizer) not in self.finite:
+        self.unscale_(optimizer)
+    if not self.finite[id(optimizer)]:
+        raise AssertionError("No inf checks were recorded for this optimizer.")
+    if not all(self.finite[id(optimizer)]):
+        return None
+    self.stepped.add(id(optimizer))
+    return optimizer.step(*args, **kwargs)
+
+
+# %% mutant="sixteen_scaler"
+# Counts anew from a factor set by hand
+# With `new_scale` only the factor changes. The good steps that were counted stay.
+def update(self, new_scale=None):
+    if not self.enabled:
+        return
+    found = [each for flags in self.finite.values() for each in flags]
+    if new_scale is not None:
+        self.factor, self.good_steps = new_scale, 0
+    elif not found:
+        raise AssertionError("No inf checks were recorded prior to update.")
+    elif not all(found):
+        self.factor, self.good_steps = self.factor * self.backoff_factor, 0
+    else:
+        self.good_steps += 1
+        if self.good_steps == self.growth_interval:
+            self.factor, self.good_steps = self.factor * self.growth_factor, 0
+    self.finite, self.stepped = {}, set()
 
 
 # %% mutant="sixteen_scaler"
@@ -847,6 +965,13 @@ def chances(x, count=4000):
     return {"off by less than 0.05 gaps": abs(rounded.mean() - x) < 0.05 / 128, "values": found}
 
 
+def rare(steps):
+    """Whether some of two million copies are rounded up, and some down, where one in 65,536 is: 32 on average."""
+    mytorch.manual_seed(check.seed())
+    rounded = numbers(rounding.stochastic_round(mytorch.full((2**21,), 1 + steps * 2.0**-23)))
+    return [bool((rounded > 1).any()), bool((rounded == 1).any())]
+
+
 def walk(steps=100):
     mytorch.manual_seed(check.seed())
     weights = mytorch.ones(2000)
@@ -880,6 +1005,8 @@ check.show(
         "at random, a quarter of a gap above 1": chances(1 + 1 / 512),
         "at random, nine tenths of a gap above 1": chances(1 + 0.9 / 128),
         "at random, exactly 1.5": chances(1.5),
+        "at random, the least above 1: some up, some down": rare(1),
+        "at random, all but the least of a gap above 1: some up, some down": rare(2**16 - 1),
         "at random, type and shape": [
             rounding.stochastic_round(mytorch.ones(2, 3)).dtype,
             tuple(rounding.stochastic_round(mytorch.ones(2, 3)).shape),
@@ -952,6 +1079,14 @@ def nearest(x):
 # Each number has to be rounded by itself; all together move in step, and their mean isn't right.
 def stochastic_round(x):
     extra = randint(0, 2**16, (1,), device=x.device)
+    return from_array(cut(x.array, extra.array.astype(np.uint32)))
+
+
+# %% mutant="sixteen_rounding"
+# Never adds the largest number
+# `randint` leaves out `high` itself: 2¹⁶ - 1 is drawn if `high` is 2¹⁶. Without it, what is just above a bfloat16 never rounds up.
+def stochastic_round(x):
+    extra = randint(0, 2**16 - 1, x.shape, device=x.device)
     return from_array(cut(x.array, extra.array.astype(np.uint32)))
 
 
