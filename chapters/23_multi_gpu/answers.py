@@ -371,7 +371,7 @@ def loss_of(losses, mask):
     return (losses * mask).sum() / mask.sum() * weight
 
 
-# %% answer="gpus_repair_mean" right="value is the global mean" open=true
+# %% answer="gpus_repair_mean" right="value is the global mean"
 def loss_of(losses, mask):
     pair = library.stack([mask.sum(), (losses * mask).sum().detach()])
     distributed.all_reduce(pair)

@@ -850,8 +850,8 @@ distributed = library.distributed
 # translated badly, although the loss falls, and each rank's gradient is right if I check it alone."*
 #
 # Each rank calls `loss_of(losses, mask)` with the losses of its tokens, of shape (sentences, length); `mask` is 1 for a token and 0
-# for padding. The result is differentiated, and DDP averages the gradients over the ranks. Repair it, so that the averaged gradient is the one
-# that a single device would get for all sentences. You have `distributed.all_reduce(tensor)`, which adds up in place and isn't
+# for padding. The result is differentiated, and DDP averages the gradients over the ranks. Repair it: averaged over the ranks, the loss and its
+# gradient have to be those that a single device would get for all sentences. You have `distributed.all_reduce(tensor)`, which adds up in place and isn't
 # differentiated, and `distributed.get_world_size()`.
 
 
@@ -881,8 +881,10 @@ def job(rank):
     loss = loss_of(losses, library.tensor(masks[rank].tolist()))
     loss.backward()
     gradient = weight.grad.clone()
-    distributed.all_reduce(gradient)
-    return [loss.detach(), gradient / size, distributed.bytes_sent() < 4 * 64]
+    few = distributed.bytes_sent() < 4 * 64
+    both = library.stack([loss.detach().reshape(()), gradient.reshape(())])
+    distributed.all_reduce(both)
+    return [*(both / size).tolist(), few]
 
 
 everything = sum((value * mask).sum() for value, mask in zip(values, masks, strict=True))
@@ -895,7 +897,7 @@ check.show(
         "ranks": size,
         "tokens of each rank": [int(mask.sum()) for mask in masks],
         "mean over all tokens": everything / sum(mask.sum() for mask in masks),
-        "of each rank: loss, averaged gradient, few bytes": found,
+        "of each rank: averaged loss, averaged gradient, few bytes": found,
     },
     text="The loss is proportional to one weight, which is 1: so the averaged gradient should be the mean over all tokens.",
 )
