@@ -100,7 +100,7 @@ def step(self):
         s.grad = None
 
 
-# %% answer="shards_zero" wrong="in_shards copies" open=true
+# %% answer="shards_zero" wrong="in_shards copies"
 def in_shards(tensor):
     n = get_world_size()
     small, more = divmod(tensor.numel(), n)
@@ -165,7 +165,7 @@ def step(self):
         s.grad = None
 
 
-# %% answer="shards_zero" wrong="the ring overwrites the gradient" open=true
+# %% answer="shards_zero" wrong="the ring overwrites the gradient"
 def in_shards(tensor):
     n = get_world_size()
     small, more = divmod(tensor.numel(), n)

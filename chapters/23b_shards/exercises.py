@@ -130,7 +130,7 @@ def run(job):
 
 
 def cut(rank):
-    whole = mytorch.arange(float(length), requires_grad=True)
+    whole = mytorch.arange(float(length)).requires_grad_()
     shards = sharding.in_shards(whole)
     before = [each.tolist() for each in shards]
     with mytorch.no_grad():
@@ -140,10 +140,12 @@ def cut(rank):
 
 
 def reduced(rank):
-    gradient = mytorch.tensor(gradients[rank].tolist()).t()
-    shard = sharding.mean_of_shard(gradient)
-    same = bool((gradient == mytorch.tensor(gradients[rank].tolist()).t()).all())
-    return [shard, len(shard.storage), same, mytorch.distributed.bytes_sent()]
+    gradient = mytorch.tensor(gradients[rank].tolist())
+    found = []
+    for each in (gradient, gradient.t()):
+        shard = sharding.mean_of_shard(each)
+        found += [shard, len(shard.storage)]
+    return [*found, gradient.tolist() == gradients[rank].tolist(), mytorch.distributed.bytes_sent()]
 
 
 def gathered(rank):
@@ -172,7 +174,7 @@ check.show(
     {
         "ranks and elements": [size, length],
         "cut: shards, the tensor after a write, history, two elements": run(cut)[0],
-        "reduced: shard, elements in its memory, gradient kept, bytes sent": run(reduced),
+        "reduced, and transposed: shard, elements in its memory; gradient kept, bytes sent": run(reduced),
         "gathered: whole, still a leaf, bytes sent": run(gathered),
         "twenty steps: parameters, shards, their gradients, bytes sent": run(trained)[-1],
     },
@@ -214,6 +216,17 @@ def mean_of_shard(gradient):
         chunks = in_shards(gradient.clone().contiguous())
         reduce_scatter_ring(chunks)
         return chunks[get_rank()].clone()
+
+
+# %% mutant="shards_zero"
+# Lets the ring write into the gradient
+# The chunks are views of the gradient, and the ring adds others to them: what was this rank's gradient is gone. Divide first, which
+# makes a new tensor.
+def mean_of_shard(gradient):
+    with no_grad():
+        chunks = in_shards(gradient.contiguous())
+        reduce_scatter_ring(chunks)
+        return chunks[get_rank()] / get_world_size()
 
 
 # %% mutant="shards_zero"
