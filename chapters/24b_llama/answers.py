@@ -44,9 +44,12 @@ def apply_rotary(x: Tensor, positions: Tensor, theta: float = 10000.0) -> Tensor
     return x * cos - rotate_half(x) * sin
 
 
-# %% answer="llama_gqa" right="repeat_interleave" open=true
+# %% answer="llama_gqa" right="stacks, with an import"
+from mytorch import stack
+
+
 def repeat_kv(x: Tensor, times: int) -> Tensor:
-    return x.repeat_interleave(times, 1)
+    return stack([x] * times, 2).flatten(1, 2)
 
 
 def append(self, *new: Tensor) -> tuple[Tensor, ...]:
@@ -227,7 +230,10 @@ def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = No
     return p
 
 
-# %% answer="llama_sampler" right="zeros_like without its import" open=true
+# %% answer="llama_sampler" right="zeros_like, with an import"
+from mytorch import zeros_like
+
+
 def probabilities(logits: Tensor, temperature: float = 1, top_k: int | None = None, top_p: float = 1) -> Tensor:
     if temperature == 0:
         p = zeros_like(logits)

@@ -259,7 +259,8 @@ def apply_rotary(x, positions, theta=10000.0):
 def repeat_kv():
     """Each head of (N, kv heads, T, dim) several times in a row: (N, kv heads · times, T, dim).
 
-    Heads a, b become a, a, b, b for `times` = 2: the first group of queries gets the first head of keys.
+    Heads a, b become a, a, b, b for `times` = 2: the first group of queries gets the first head of keys. (Your library has no
+    `repeat_interleave`.)
     """
 
 
@@ -495,7 +496,8 @@ def repeat_kv(x, times):
 
 # %% [markdown] exercise="llama_sampler" kind="core" points=2 part="mytorch.generation:probabilities"
 # ### Exercise 4 · From scores to probabilities
-# Write what stands between the model and the draw. The three steps come in this order: temperature, top-k, top-p.
+# Write what stands between the model and the draw. The three steps come in this order: temperature, top-k, top-p. The methods of a
+# tensor are there, and `softmax` and `cat`; other functions need an import, such as `from mytorch import zeros_like`.
 
 
 # %% docstrings="llama_sampler"
