@@ -963,6 +963,7 @@ def info_nce(x, y, temperature):
     partners = torch.arange(len(x))
     return ((F.cross_entropy(scores, partners) + F.cross_entropy(scores.T, partners)) / 2).to(x.dtype)
 
+
 # %% mutant="loss_info_nce"
 # Takes y as given
 # Both networks learn. With `y` detached, only the network behind `x` gets gradients.
