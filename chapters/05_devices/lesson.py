@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Devices
-# After this chapter your library has GPUs, simulated ones if your machine has none: tensors are on one of them or on
-# the CPU, `to` moves them, and most calls that mix two devices raise an error. You'll be able to say which device each
-# result is on.
+# After this chapter your library has GPUs, which are simulated if your machine has none. Tensors are on one of them or on the CPU,
+# `to` moves them, and most calls that mix two devices raise an error. You will be able to say on which device each result is, and
+# why a GPU's errors and times appear in the wrong line.
 
 # %% hidden=true
 from course import lesson
@@ -11,8 +11,8 @@ mytorch = lesson.mytorch(5)  # your library as of this chapter, using your code 
 
 # %% [markdown] tags=["short"]
 # ## The same product, twice
-# `mytorch` can simulate GPUs. Give it three, and multiply a vector by a number: first with the vector on a GPU, then
-# with the number on one. Do both lines run?
+# `mytorch` can simulate GPUs. Simulate three of them, and multiply a vector by a scalar tensor twice: first with the vector on a GPU,
+# then with the scalar on one. Do both lines run?
 
 # %% tags=["proof-surprise"]
 from textwrap import fill
@@ -32,11 +32,11 @@ print(outcome(lambda: vector.to("cuda:1") * number))
 print(outcome(lambda: vector * number.to("cuda:1")))
 
 # %% [markdown]
-# Each line mixes a CPU tensor with a GPU tensor. One runs, the other raises the error that you know from training
+# Each line mixes a CPU tensor with a GPU tensor. The first one runs, while the second raises the error that you know from training
 # scripts.
 #
 # ## Names of devices
-# A `torch.device` is a name: a type, and perhaps an index:
+# A `torch.device` is only a name, which consists of a type and an optional index:
 
 # %% tags=["proof-spellings"]
 import minitorch as torch
@@ -49,12 +49,15 @@ for text in ("gpu", "cuda:x"):
     print(outcome(lambda text=text: mytorch.device(text)))
 
 # %% [markdown]
-# A name isn't checked against the machine: `cuda:99` is fine until you put a tensor there. The bare number is an old
-# spelling for a GPU (PyTorch 2.13 refuses it on a machine without an accelerator). And `cuda` without an index isn't
-# `cuda:0`: it means the *current* GPU, which is looked up when the name is used.
+# A name isn't checked against the machine, so `cuda:99` is fine until you create a tensor there. A bare integer is the legacy way to
+# name a GPU, and PyTorch 2.13 refuses it on a machine without an accelerator. `cuda` without an index is not `cuda:0`. It means the
+# *current* GPU, which is looked up when the name is used.
 #
-# Used as a context, a device becomes the default of functions such as `ones`. Which of these seven tensors will be on
-# `cuda:1`?
+# Besides `cuda` there are `mps` for Apple's GPUs, `xpu` for Intel's, and `meta`, whose tensors have shapes but no values. Code that
+# should run on any of them asks `torch.accelerator.current_accelerator()`, which returns None where there is none.
+#
+# A device is also a context manager, inside which it is the default of functions such as `ones`. Which of these seven tensors will be
+# on `cuda:1`?
 
 # %% tags=["proof-context"]
 import numpy as np
@@ -68,37 +71,31 @@ for name, each in made.items():
 print(f"{'after the context':18} {mytorch.ones(2).device}")
 
 # %% [markdown]
-# The context fills in a missing `device=` of `ones`, `tensor` and `as_tensor`, so these two move `vector`, although it has a
-# device. `ones_like` and `new_ones` take a `device=` too, but without one they follow their tensor. `from_numpy` shares the
-# CPU's memory.
+# The context fills in a missing `device=` of `ones`, `tensor` and `as_tensor`, so the last two move `vector`, although it already has
+# a device. `ones_like` and `new_ones` also take a `device=`, but without one they use the device of their tensor. `from_numpy` shares
+# the array's memory, which belongs to the CPU.
 #
 # **Interview · What does `torch.device("cuda")` mean?**
 #
-# - *Thirty seconds:* A type without an index: the current GPU, at the moment the name is used. `cuda:1`, `("cuda", 1)`
-#   and the old bare `1` name one GPU.
-# - *Longer:* The text isn't checked against the machine. Used as a context, a device is the default of `ones`, `tensor` and
-#   `as_tensor`; an explicit `device=` wins.
-# - *They ask next:* What does `with torch.device("cuda:1")` do to `from_numpy`? Nothing: it shares the CPU's memory.
-# - *The trap:* Comparing `x.device == torch.device("cuda")`. A GPU tensor's device has an index, so the two are never equal.
-#   Compare `x.device.type`.
+# - *Thirty seconds:* It is a type without an index, so it means the current GPU at the moment the name is used. `cuda:1` or
+#   `("cuda", 1)` names one particular GPU, and so does the legacy integer `1`.
+# - *Longer:* The string isn't checked against the machine. As a context manager, a device is the default of `ones`, `tensor` and
+#   `as_tensor`, and an explicit `device=` overrides it.
+# - *They ask next:* What does `with torch.device("cuda:1")` do to `from_numpy`? It does nothing, because the array's memory is shared.
+# - *The trap:* comparing `x.device == torch.device("cuda")`. The device of a GPU tensor has an index, so the two are never equal.
+#   Compare `x.device.type` instead.
 # - *Proof:* `proof-spellings`; the context: `proof-context`.
 
 # %% [markdown] tags=["short"] given="mytorch.arrays:move mytorch.devices:to_device mytorch.devices:bring"
 # ## One device for each call
-# Behind a GPU tensor is an array of another library: CuPy's, if `mytorch.cuda.use_cupy()` finds a GPU. Without one,
-# minitorch stands in for CuPy on the CPU. NumPy can't read such an array, because its numbers are in another memory and have
-# to be copied first. In `mytorch`, `move` does that, by way of NumPy. `LIBRARIES` and `TO_DEVICE` are the two tables of
-# chapter 02; this chapter adds one entry to each.
-
-# %%
-on_gpu = vector.to("cuda:1")
-print(on_gpu.array)
-for call in (lambda: np.asarray(on_gpu.array), on_gpu.numpy, on_gpu.tolist):
-    print(outcome(call))
+# Behind a GPU tensor is an array of another library. It is CuPy's array if `mytorch.cuda.use_cupy()` finds a GPU, and otherwise
+# minitorch stands in for CuPy on the CPU. NumPy can't read such an array, because its elements are in another memory and have to be
+# copied first. In `mytorch`, `move` makes that copy, by way of NumPy. `LIBRARIES` and `TO_DEVICE` are the two tables of chapter 02;
+# this chapter adds one entry to each.
 
 # %% [markdown] tags=["short"]
 # ### The smallest model
-# A kernel runs on one device and reads its memory. So a call needs one device:
+# A kernel runs on one device and reads that device's memory, so a call needs a single device:
 
 
 # %%
@@ -113,14 +110,14 @@ print(one_place("cuda:1", "cuda:1"), "|", outcome(lambda: one_place("cuda:1", "c
 
 # %% [markdown]
 # ### Where the model breaks
-# Try it on each pair of five tensors: vectors and tensors without dimensions, on the CPU and on two GPUs. Each cell of the
-# table says which device `x + y` is on. A cell is marked where `mytorch` computes the sum and the model would raise.
+# Try it on each pair of five tensors: vectors and 0-d tensors, on the CPU and on two GPUs. Each cell of the table shows the device of
+# `x + y`. A cell is marked where `mytorch` computes the sum although the model would raise.
 
 # %% tags=["proof-pairs"]
-from course import pictures
+from course import check, pictures
 
-kinds = {"cpu vector": ("cpu", (3,)), "cpu number": ("cpu", ())}
-kinds |= {"cuda:0 vector": (0, (3,)), "cuda:0 number": (0, ()), "cuda:1 vector": (1, (3,))}
+kinds = {"cpu vector": ("cpu", (3,)), "cpu scalar": ("cpu", ())}
+kinds |= {"cuda:0 vector": (0, (3,)), "cuda:0 scalar": (0, ()), "cuda:1 vector": (1, (3,))}
 tensors = {name: mytorch.ones(size, device=where) for name, (where, size) in kinds.items()}
 
 
@@ -131,31 +128,43 @@ def lands(x, y):
 
 table = [["x + y", *tensors]] + [[name, *(lands(x, y) for y in tensors.values())] for name, x in tensors.items()]
 alike = np.array([[x.device == y.device for y in tensors.values()] for x in tensors.values()])
-for row in table:
-    print(*(f"{each:13}" for each in row))
-pictures.grid(table, np.pad((np.array(table)[1:, 1:] != "error") & ~alike, (1, 0)), "x in rows, y in columns")
+mixed = (np.array(table)[1:, 1:] != "error") & ~alike
+for row, column in np.argwhere(mixed) + 1:
+    print(f"{table[row][0]} + {table[0][column]}: {table[row][column]}")
+pictures.grid(table, np.pad(mixed, (1, 0)), "x in rows, y in columns")
 
 # %% [markdown]
-# All six exceptions have one thing in common: one of the two tensors is on the CPU and has no dimensions. It counts as a
-# number, like the `2` in `x * 2`, and the CPU passes numbers to a GPU along with the call. A number that is on a GPU isn't
-# known to the CPU. Fetching it means waiting for the GPU, so PyTorch leaves that to you.
+# All six exceptions have one thing in common: one of the two tensors is a 0-d tensor on the CPU. It is treated as a number, like the
+# `2` in `x * 2`, and the CPU passes its value to the GPU along with the call. The value of a scalar that is on a GPU isn't available to
+# the CPU. Fetching it means waiting for the GPU, so PyTorch leaves that to you.
 #
-# Square brackets have rules of their own: indices may be on the CPU, whatever their shape, and a single integer may be on any
-# device, because PyTorch reads it with `item()`.
+# Indexing has its own rules. Indices may be on the CPU, whatever their shape, and a single integer may be on any device, because
+# PyTorch reads it with `item()`. Assigned values are stricter, as the last three lines show:
 
 # %% tags=["proof-exceptions"]
 gpu = mytorch.tensor([10.0, 20.0, 30.0], device="cuda:1")
 print("length 1: ", outcome(lambda: gpu + mytorch.ones(1)))
 print("index:    ", gpu[mytorch.tensor([2, 0])])
-print("number:   ", *(each[mytorch.tensor(2, device="cuda:2")] for each in (gpu, vector)))
+print("scalar:   ", *(each[mytorch.tensor(2, device="cuda:2")] for each in (gpu, vector)))
 print("gather:   ", outcome(lambda: gpu.gather(0, mytorch.tensor([2, 0]))))
 print("two GPUs: ", outcome(lambda: gpu + mytorch.tensor(1.0, device="cuda:2")))
+written, values, places = mytorch.zeros(3, device="cuda:0"), mytorch.tensor([7.0, 8.0]), mytorch.tensor([0, 2])
+for index, source in ((slice(1, 3), values), (places, values), (places, number)):
+    answer = outcome(lambda index=index, source=source: written.__setitem__(index, source))
+    print(f"{type(index).__name__:7} =", "values" if source is values else "scalar", "->", answer or written.tolist())
+
+# %% [markdown]
+# A slice is a view, and the assignment is a `copy_` into it, so the values may come from another device. An index tensor or a mask
+# calls `index_put_`, which is a kernel with several inputs. It accepts a CPU scalar, but CPU values with a dimension raise.
+#
+# `mytorch` always uses one message. PyTorch's generated checks also name the argument, for example for `gather`, `cat` and `@`: "got
+# index is on cpu, different from other tensors on cuda:1". minitorch has that wording, and you'll see it in *Rapid fire*.
 
 # %% [markdown] given="mytorch.devices:on_its_device mytorch.devices:ACROSS mytorch.devices:on_elements"
 # ## Your library: a layer
-# A rule for all operations belongs in a layer of chapter 02b's dispatcher. A layer sees each call and may change its
-# arguments before they go `below`. This chapter fills the lowest of the four slots, `device`. In exercise 2 you'll write
-# `one_device`, with `bring` from above. `ACROSS` names the operations that copy from one device to another.
+# A rule for all operations belongs in a layer of chapter 02b's dispatcher. A layer intercepts each call and may change its arguments
+# before it passes them `below`. This chapter fills the lowest of the four slots, `device`. In exercise 2 you will write `one_device`,
+# which uses `bring` from above. `ACROSS` contains the operations that copy from one device to another.
 #
 # The next cell borrows the top slot for a layer that prints each call.
 
@@ -176,16 +185,16 @@ where = {"kernels": ["numpy", "simulated GPU"], "chosen": "simulated GPU", "resu
 pictures.layers(stack, call="gpu * number", path=["device"], **where)
 
 # %% [markdown] tags=["short"]
-# You see two calls: the product, and inside it the copy of the number. So the kernel of `mul` gets arrays of one device.
+# There are two calls: the multiplication, and inside it the copy of the scalar. The kernel of `mul` therefore gets arrays on one device.
 #
 # **Interview · Which operations may mix devices?**
 #
-# - *Thirty seconds:* Copies: `to`, `cpu`, `cuda`, `copy_`. Most elementwise operations take CPU tensors without dimensions
-#   as inputs, and square brackets take CPU indices. Most others want one device.
-# - *Longer:* A GPU tensor without dimensions isn't brought to another device in an addition. As an index it is, but the CPU
-#   has to wait for it.
-# - *They ask next:* Is a tensor of length 1 an exception? No, it has a dimension.
-# - *The trap:* `total += gpu_loss` with a CPU tensor `total` raises: inputs may be brought along, the result of an in-place
+# - *Thirty seconds:* Copies may: `to`, `cpu`, `cuda` and `copy_`. Most elementwise operations accept 0-d CPU tensors as inputs, and
+#   indexing accepts CPU indices. Nearly everything else wants all tensors on one device.
+# - *Longer:* A 0-d tensor on a GPU isn't moved to another device in an addition. As an index it is read automatically, but the CPU has
+#   to wait for its value. Assigning to a slice copies from any device, while assigning through a mask or an index tensor doesn't.
+# - *They ask next:* Is a tensor of length 1 an exception? No, because it has a dimension.
+# - *The trap:* `total += gpu_loss` with a CPU tensor `total` raises. Inputs may be moved automatically, but the result of an in-place
 #   operation can't move.
 # - *Proof:* `proof-pairs`, `proof-exceptions`, `proof-rapid-fire`.
 #
@@ -203,23 +212,23 @@ layer = torch.nn.Linear(2, 2)
 print("a module changes itself:", layer.to(torch.float64) is layer, layer.weight.dtype)
 
 # %% [markdown]
-# `to` returns the tensor itself if device and dtype match already. Otherwise the result is a new tensor, and `x` stays where
-# it is, so write `x = x.to(device)`. A module moves its own parameters. `x.cuda()` is `x.to("cuda")`: the result is on the
+# `to` returns the tensor itself if device and dtype already match. Otherwise it returns a new tensor while `x` stays where it is, so
+# write `x = x.to(device)`. A module, on the other hand, moves its own parameters. `x.cuda()` is `x.to("cuda")`: the result is on the
 # current GPU, even if `x` is on another one.
 #
 # **Interview · `to(device)` or `.cuda()`?**
 #
-# - *Thirty seconds:* `to` takes any device and dtype, so one script runs with and without a GPU. `.cuda()` needs a GPU
-#   and takes the current one unless you give an index.
-# - *Longer:* Both return the tensor itself if device and dtype match already. `copy=True` always copies.
-# - *They ask next:* Does `x.to("cuda")` move `x`? No. `module.to` works in place, `tensor.to` doesn't.
-# - *The trap:* `.cuda()` on a tensor on `cuda:1` while `cuda:0` is current gives a copy on `cuda:0`.
+# - *Thirty seconds:* `to` takes any device and dtype, so the same script runs with and without a GPU. `.cuda()` needs a GPU and takes
+#   the current one unless you give an index.
+# - *Longer:* Both return the tensor itself if device and dtype already match, and `copy=True` always copies.
+# - *They ask next:* Does `x.to("cuda")` move `x`? No: `module.to` works in place, while `tensor.to` returns a result.
+# - *The trap:* calling `.cuda()` on a tensor on `cuda:1` while `cuda:0` is current, which makes a copy on `cuda:0`.
 # - *Proof:* `proof-to`.
 
 # %% [markdown] given="mytorch.cuda:device mytorch.cuda:computing_on"
 # ## The current GPU
-# One number says which GPU `cuda` means. `set_device` changes it, and `cuda.device(i)` changes it for a block of code.
-# CuPy computes on the current GPU, so `on_its_device` first makes the tensors' GPU the current one:
+# `cuda` means the current GPU, which is one integer of state. `set_device` changes it, and `cuda.device(i)` changes it for a block of
+# code. CuPy computes on the current GPU, so `on_its_device` first makes the tensors' GPU the current one:
 
 # %% tags=["proof-current"]
 far, near = mytorch.ones(2, device="cuda:2"), mytorch.zeros(2, device="cuda:0")
@@ -231,27 +240,27 @@ for name, each in places.items():
 print("current again:", mytorch.cuda.current_device())
 print("far + near: ", outcome(lambda: far + near))
 print("copy_:      ", near.copy_(far), " far is on", far.device)
-near[1:] = mytorch.tensor([7.0])  # assignment calls copy_, so the values may come from the CPU
+near[1:] = mytorch.tensor([7.0])  # a slice is a view, into which copy_ writes; the values may come from the CPU
 print("near[1:] = …", near)
 
 # %% [markdown]
-# The current GPU decides where *new* tensors go when you ask for `cuda`. It doesn't move results, which are on the device of
-# their inputs. `ones` without a device still makes a CPU tensor. To combine tensors of two GPUs, copy one of them.
-# `near.copy_(far)` writes into the memory of `near`, so the result stays on `cuda:0`. So does assignment.
+# The current GPU decides where *new* tensors go when you ask for `cuda`. It doesn't move results, which are on the device of their
+# inputs, and `ones` without a device still makes a CPU tensor. To combine tensors on two GPUs, copy one of them: `near.copy_(far)`
+# writes into the memory of `near`, so the result stays on `cuda:0`.
 #
 # **Interview · `torch.device("cuda:1")` or `torch.cuda.device(1)` as a context?**
 #
-# - *Thirty seconds:* The first is the default device of `ones`. The second changes which GPU `cuda` means, and a
-#   plain `ones(2)` still goes to the CPU.
-# - *Longer:* Neither moves a result, which is on the device of its inputs. But `as_tensor(x)` inside the first copies `x` to
-#   that device.
-# - *They ask next:* How do two GPUs exchange data? With `to` or `copy_`; an addition raises.
-# - *The trap:* Calling `.cuda()` in a model that runs on the second GPU: it means the current one.
+# - *Thirty seconds:* The first one sets the default device, so `ones(2)` is on the GPU. The second one changes which GPU `cuda` means,
+#   and a plain `ones(2)` is still on the CPU.
+# - *Longer:* Neither moves a result, which is on the device of its inputs. But `as_tensor(x)` inside the first one copies `x` to that
+#   device.
+# - *They ask next:* How do two GPUs exchange data? They do with `to` or `copy_`, while an addition raises.
+# - *The trap:* calling `.cuda()` in a model that runs on the second GPU, because it means the current one.
 # - *Proof:* `proof-current`; the first context: `proof-context`.
 #
 # ## Milestone: four devices at work
-# A batch on the CPU is split over three GPUs, each with its own copy of the weight, and the results are collected on the
-# CPU. This is the core of data parallelism. In the last line somebody forgets a copy.
+# The program below splits a CPU batch over three GPUs, each with its own copy of the weight, and collects the results on the CPU. This
+# is the core of data parallelism. In its last line a copy was forgotten.
 
 # %% tags=["proof-milestone", "raises-exception"]
 mytorch.manual_seed(0)
@@ -266,9 +275,8 @@ parts[1] @ weight.to(parts[0].device)
 
 # %% [markdown]
 # ## Which GPUs are visible
-# The environment variable `CUDA_VISIBLE_DEVICES` lists the machine's GPUs that a program may see, in the order in which
-# it sees them. The driver reads it once, when the program first uses a GPU, so set it before Python starts. `simulate`
-# takes such a text:
+# The environment variable `CUDA_VISIBLE_DEVICES` lists the GPUs that a program may see, in the order in which it sees them. The driver
+# reads the variable once, when the program first uses a GPU, so set it before Python starts. `simulate` takes such a string:
 
 # %% tags=["proof-visible"]
 for text in (None, "2,0", "1", "", "0,7,1"):
@@ -281,26 +289,25 @@ places = {text: mytorch.ones(2, device=text).device for text in (None, "cuda")}
 print("current:", mytorch.cuda.get_device_name(), places, "|", outcome(lambda: mytorch.cuda.set_device(2)))
 
 # %% [markdown]
-# Inside the program the visible GPUs are numbered from 0. With `2,0`, `cuda:0` is the machine's GPU 2, and there is no
-# `cuda:2`. The list ends before the first index that doesn't exist.
+# Inside the program the visible GPUs are numbered from 0. With `2,0`, `cuda:0` is the machine's GPU 2, and `cuda:2` doesn't exist. The
+# list ends before the first index that isn't on the machine.
 #
 # ### Myth · "`cuda.set_device` sets the default device"
-# It sets the *current GPU*. After `set_device(1)` the device `"cuda"` means `cuda:1`, and `ones(2)` without a device is
-# still on the CPU. The default is set by `torch.set_default_device` ([chapter 01](01_global_settings.ipynb)).
+# It sets the *current GPU*. After `set_device(1)` the device `"cuda"` means `cuda:1`, while `ones(2)` without a device is still on the
+# CPU. `torch.set_default_device` sets the default ([chapter 01](01_global_settings.ipynb)).
 #
 # **Interview · `CUDA_VISIBLE_DEVICES` or `set_device`?**
 #
-# - *Thirty seconds:* The variable hides GPUs from the whole program and numbers the rest from 0. `set_device` only
-#   chooses the current one among those.
-# - *Longer:* With the variable, code that says `cuda` or `cuda:0` runs unchanged on any GPU, and can't touch the GPU
-#   of another job.
-# - *They ask next:* Why may `os.environ[...] = "1"` have no effect? The driver has read the variable already.
-# - *The trap:* `CUDA_VISIBLE_DEVICES=2` and then `cuda:2`. The only GPU is called `cuda:0`.
+# - *Thirty seconds:* The variable hides GPUs from the whole program and numbers the visible ones from 0. `set_device` only chooses the
+#   current one among those.
+# - *Longer:* With the variable, code that says `cuda` or `cuda:0` runs unchanged on any GPU and can't touch another job's GPU.
+# - *They ask next:* Why may `os.environ[...] = "1"` have no effect? The driver may have read the variable already.
+# - *The trap:* setting `CUDA_VISIBLE_DEVICES=2` and then using `cuda:2`. The only visible GPU is called `cuda:0`.
 # - *Proof:* `proof-visible`.
 #
-# ## Lazy, and asynchronous
-# Starting up a GPU takes time and memory, so PyTorch waits until something needs one. The cell first
-# asks your simulated GPUs, then minitorch, which has no GPU here and prints what a PyTorch without CUDA prints:
+# ## Lazy initialization
+# Starting up a GPU takes time and memory, so PyTorch waits until something needs one. The cell first asks your simulated GPUs, and then
+# minitorch, which has no GPU here and prints what a PyTorch without CUDA prints:
 
 # %% tags=["proof-lazy"]
 mytorch.cuda.simulate(3)
@@ -315,8 +322,9 @@ device = "cuda" if mytorch.cuda.is_available() else "cpu"
 print("a script that runs anywhere:", mytorch.ones(2, device=device))
 
 # %% [markdown]
-# A GPU also runs asynchronously. A call puts a kernel into a queue, the **stream**, and returns; the kernel runs later.
-# You can only time that on a real GPU. Here is a model in which the CPU takes 5 µs to put a kernel into the queue:
+# ## Asynchronous execution and streams
+# Calls to a GPU are asynchronous. A call puts a kernel into a queue, the **stream**, and returns, while the kernel runs later. Times
+# can only be measured on a real GPU, so here is a model in which a launch takes the CPU 5 µs:
 
 
 # %% tags=["proof-stream"]
@@ -360,12 +368,16 @@ two.wait(one.record())
 print("after an event, the next kernel starts at", two.launch(100)[0], "and the clock says", Stream.now)
 
 # %% [markdown]
-# Two streams took half the time because the model runs their kernels side by side. A real GPU does that only while it has
-# room for both. If you measure without `torch.cuda.synchronize()`, you measure the launches. Reading a value with `item()`,
-# `tolist()` or `cpu()` has to wait, too. Move the slider: when does the GPU have to wait for the CPU?
+# Two streams took half the time because the model runs their kernels side by side, which a real GPU does only while it has room for
+# both. A tensor that one stream writes and another one reads needs `two.wait_stream(one)`, or an event as in the last lines, and
+# `tensor.record_stream(two)` keeps its memory from being reused too early. Copies that overlap with kernels need pinned memory and
+# `non_blocking=True` ([chapter 18](18_data.ipynb)).
+#
+# Without `torch.cuda.synchronize()` a timer measures the launches. Reading a value with `item()`, `tolist()` or `cpu()` waits as well.
+# Move the slider: when does the GPU have to wait for the CPU?
 
 
-# %%
+# %% hidden=true
 def timeline(kernel):
     Stream.now, queue = 0, Stream()
     launched, ran = zip(*(((5 * n, 5), queue.launch(kernel)) for n in range(6)), strict=True)
@@ -379,17 +391,65 @@ def timeline(kernel):
 pictures.slider(timeline, start={"kernel": 12}, kernel=[2, 4, 5, 6, 12, 20])
 
 # %% [markdown]
-# Below 5 µs the GPU waits for the next launch. That is why many small operations are slow on a GPU.
+# If a kernel takes less than 5 µs, the GPU waits for the next launch. That is why many small operations are slow on a GPU.
+#
+# ### Errors that appear too late
+# Errors are asynchronous too. If a kernel finds an index out of range, it stops with a *device-side assert*, and Python reports it at a
+# later call. This model has three lines, of which the first one is wrong:
+
+
+# %% tags=["proof-late-error"]
+class Queue:
+    def __init__(self, blocking):
+        self.kernels, self.blocking = [], blocking
+
+    def launch(self, kernel):
+        self.kernels.append(kernel)
+        if self.blocking:
+            self.synchronize()
+
+    def synchronize(self):
+        while self.kernels:
+            self.kernels.pop(0)()
+
+
+embedding = np.zeros((10, 4))
+for blocking in (False, True):
+    queue = Queue(blocking)
+    program = {
+        "look up token 12": lambda queue=queue: queue.launch(lambda: embedding[12]),
+        "apply the layer": lambda queue=queue: queue.launch(lambda: embedding @ np.ones(4)),
+        "print(loss.item())": queue.synchronize,
+    }
+    for line, call in program.items():
+        if error := check.error(call):
+            print(f"blocking={blocking!s:5} the traceback points at: {line:19}", type(error).__name__)
+            break
+
+# %% [markdown]
+# The traceback points at an innocent line. With the environment variable `CUDA_LAUNCH_BLOCKING=1` each launch waits for its kernel, so
+# the traceback is correct, although the program is slow. After a device-side assert all further CUDA calls of the process fail, so
+# restart it. Often the quickest way is to run the same batch on the CPU, where the error is an `IndexError` with the right line.
 #
 # **Interview · A matrix product on the GPU takes 10 µs, whatever its size. What did you measure?**
 #
-# - *Thirty seconds:* The launch. Kernels run asynchronously; call `torch.cuda.synchronize()` before you read the clock.
-# - *Longer:* Kernels of one stream run in order, those of two streams may overlap. A `torch.cuda.Event` is a mark in a
-#   stream. Another stream can wait for it, and the CPU goes on.
-# - *They ask next:* What synchronizes implicitly? Whatever needs values on the CPU: `item()`, `cpu()`, printing, an `if` on a
-#   tensor, and `x[mask]`, whose shape depends on the values.
+# - *Thirty seconds:* I measured the launch, because kernels run asynchronously. I have to call `torch.cuda.synchronize()` before I read
+#   the clock, and run a few warm-up iterations first.
+# - *Longer:* Better still, use `start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))`, record one before and one after
+#   the work, synchronize once, and read `start.elapsed_time(end)` in milliseconds. The warm-up excludes initialization, the choice of
+#   algorithms and the allocator's first blocks.
+# - *They ask next:* What synchronizes implicitly? Everything that needs a value on the CPU does: `item()`, `cpu()`, printing, an `if` on
+#   a tensor, and `x[mask]`, whose shape depends on the values.
 # - *The trap:* `print(loss.item())` in each step makes the CPU wait in each step.
 # - *Proof:* `proof-stream`, on a model; `proof-rapid-fire`.
+#
+# **Interview · "CUDA error: device-side assert triggered" points at a harmless line. What now?**
+#
+# - *Thirty seconds:* CUDA reports errors asynchronously, so the failing kernel was launched earlier. I rerun with
+#   `CUDA_LAUNCH_BLOCKING=1`, or on the CPU, to find the line. Usually it is an index out of range, such as a token id or a class label.
+# - *They ask next:* Why does every later call fail as well? The CUDA context of the process is broken, so the process has to restart.
+# - *The trap:* catching the exception and going on with the next batch.
+# - *Proof:* `proof-late-error`, on a model.
 #
 # ## How much memory?
 # `memory_allocated` counts the bytes in use:
@@ -404,26 +464,34 @@ for number, line in enumerate(lines, 1):
     used.append(mytorch.cuda.memory_allocated())
     print(f"{number}. {line:38} {used[-1]:5}")
 print(outcome(lambda: [mytorch.ones(1000, device="cuda") for _ in range(3)]))
-pictures.curves({"allocated": used}, xlabel="line", ylabel="memory (bytes)")
+
+# %% hidden=true
+ax = pictures.axes(6.4, 2.6)
+bars = ax.barh(lines, used, 0.6, color=pictures.COLOURS["data"])
+ax.bar_label(bars, padding=3)
+ax.set(xlabel="memory in use after the line (bytes)", xlim=(0, 9500))
+ax.invert_yaxis()
+told = ", ".join(f"{line}: {size}" for line, size in zip(lines, used, strict=True))
+pictures.publish(ax, f"Bytes in use after each line. {told}.")
 
 # %% [markdown]
-# A view takes no memory of its own but keeps its whole storage alive: `del y` and `z = z[0]` free nothing, `z = z.clone()`
-# does. The bytes of each storage are rounded up to a multiple of 512. PyTorch keeps freed blocks for later tensors and counts
-# them in `memory_reserved`.
+# A view takes no memory of its own but keeps its whole storage alive, so `del y` and `z = z[0]` free nothing, while `z = z.clone()`
+# does. The size of each storage is rounded up to a multiple of 512 bytes. PyTorch's *caching allocator* keeps freed blocks for later
+# tensors and counts them in `memory_reserved`.
 #
 # **Interview · You deleted a large GPU tensor. Why is the memory still in use?**
 #
-# - *Thirty seconds:* Either something still refers to its storage: a view, a list, the graph. Or PyTorch keeps the
-#   block for the next tensor.
-# - *Longer:* `memory_allocated` counts tensors and workspaces such as cuBLAS's, `memory_reserved` adds what the allocator
-#   keeps. `nvidia-smi` shows the second, and the CUDA context on top.
-# - *They ask next:* What does `empty_cache` do? It gives unused blocks back to the driver. It frees no tensor.
-# - *The trap:* Keeping `x[0]` of each batch keeps each batch.
+# - *Thirty seconds:* Either something still refers to its storage, such as a view, a list or the graph, or the caching allocator keeps
+#   the block for the next tensor.
+# - *Longer:* `memory_allocated` counts tensors and workspaces such as cuBLAS's, and `memory_reserved` adds the blocks that the allocator
+#   keeps. `nvidia-smi` shows the reserved memory plus the CUDA context.
+# - *They ask next:* What does `empty_cache` do? It returns unused blocks to the driver, but it frees no tensor.
+# - *The trap:* keeping `x[0]` of each batch, which keeps every batch alive.
 # - *Proof:* `proof-memory`.
 #
 # ## The real one
-# Here is `to` in minitorch. Yours, in exercise 3, takes the same steps: find out what is asked for, and whether there is
-# anything to do; move; convert.
+# This is `to` in minitorch. Yours, in exercise 3, takes the same four steps: find out which device and dtype are wanted, return the
+# tensor if they match already, move, and convert.
 
 # %%
 import inspect
@@ -431,53 +499,27 @@ import inspect
 print(inspect.getsource(inspect.unwrap(torch.Tensor.to)))
 
 # %% [markdown]
-# `parse_to` does the work of `destination`, which you'll write, and `tensor_device` that of `with_index`. `_moved` is
-# `to_device` in `mytorch`, and `to_copy` is `_to_copy`; `_dtype` and `_device` are what the properties return. A third thing
-# that may change is the memory format (`ordered`, `suggested_format`): `channels_last`, from [chapter
-# 03](03_views_and_layout.ipynb). `@composite` marks a function made of other operations.
+# | minitorch | `mytorch` |
+# |---|---|
+# | `parse_to` | `destination`, which you'll write |
+# | `tensor_device` | `with_index` |
+# | `_moved` | `to_device` |
+# | `to_copy` | `_to_copy` |
+# | `_dtype`, `_device` | the properties `dtype` and `device` |
 #
-# ## Myths
-# ### Myth · "`to(device)` copies"
-# It returns the same tensor if device and dtype match, and then a write into the result is a write into the original. (The
-# name `cpu:0` doesn't match `cpu`, so that does copy.)
-#
-# ### Myth · "It is on a GPU already, so `to` copies nothing"
-# Another index is another device. From `cuda:0` to `cuda:1`, `to` copies. The cell below adds 1 to each of five results and
-# then prints the originals. Which writes reach them?
-
-# %% tags=["proof-to-is-no-copy"]
-original, gpu = torch.zeros(3), mytorch.ones(2, device="cuda:0")
-for call in ('original.to("cpu")', 'original.to("cpu:0")', 'original.to("cpu", copy=True)', "gpu.to(0)", "gpu.to(1)"):
-    eval(call).add_(1)
-    print(f"{call:30}", original.tolist(), gpu.tolist())
-
-# %% [markdown]
-# ### Myth · "Tensors never move between devices by themselves"
-# CPU tensors without dimensions may be copied to the device of the other operands. So may CPU indices, and a single integer
-# on a GPU that is used as an index. It's a copy that moves; the original stays where it is.
-#
-# ### Myth · "An integer is a GPU, CPU tensors have no `get_device()`, only numbers may mix"
-# An integer is an index of the machine's accelerator, whatever its type. Without one PyTorch 2.13 raises at
-# `torch.device(1)`, and minitorch when you make a tensor there. `get_device()` of a CPU tensor is −1. And CPU indices of
-# any shape go into a GPU tensor.
-
-# %% tags=["proof-numbers-move"]
-number, gpu = mytorch.tensor(10.0), mytorch.ones(2, device="cuda:1")
-print("cpu number with GPU vector:", number + gpu, gpu + number)
-print("two numbers:", (number + number.cuda()).device, " the original:", number.device)
-print("device=1, no GPU:", outcome(lambda: torch.ones(2, device=1)))
-print("CPU get_device:", torch.ones(2).get_device(), " CPU indices:", gpu[mytorch.tensor([[1, 0, 1]])])
+# `ordered` and `suggested_format` are about the memory format, such as `channels_last` from [chapter 03](03_views_and_layout.ipynb), and
+# `@composite` marks a function that is made of other operations.
 
 # %% [markdown] tags=["short"]
 # ## Rapid fire
 # The cell below has the proofs.
 #
-# 1. `a` is on a GPU and `b` on the CPU. Which one does the error of `a @ b` name? The one on the other device, `mat2`.
-# 2. Does `torch.device("cuda:7")` raise on a laptop? No, a tensor there would.
-# 3. Can `numpy()` read a GPU tensor? Only with `force=True`, or after `cpu()`.
-# 4. May a CPU tensor `total` collect losses that are on a GPU? No, `+=` raises.
-# 5. Which of `x + 1`, `x.argmax()`, `x[0].item()`, `x.cpu()`, `if x[0] > 0` and `x[x > 0]` make the CPU wait for the GPU? The
-#    last four. On the `meta` device, which has shapes and no values, these four raise.
+# 1. `a` is on a GPU and `b` on the CPU. Which one does the error of `a @ b` name? It names `mat2`, the tensor on the other device.
+# 2. Does `torch.device("cuda:7")` raise on a laptop? No, but creating a tensor there does.
+# 3. Can `numpy()` read a GPU tensor? It can only with `force=True`, or after `cpu()`.
+# 4. Can you accumulate GPU losses in a CPU tensor `total`? No, `+=` raises.
+# 5. Which of `x + 1`, `x.argmax()`, `x[0].item()`, `x.cpu()`, `if x[0] > 0` and `x[x > 0]` make the CPU wait for the GPU? The last four
+#    do, because they need values. On the `meta` device, which has none, the same four raise.
 
 # %% tags=["proof-rapid-fire"]
 torch.cuda.simulate(1)
@@ -492,18 +534,42 @@ print("5.", [text for text, call in calls.items() if isinstance(outcome(call), s
 
 # %% [markdown] tags=["short"]
 # ## Ten lines to remember
-# 1. A device is a name: a type and perhaps an index. It is checked when you put a tensor there.
-# 2. `cuda` is the current GPU; the `device` of a GPU tensor has an index.
-# 3. Most calls want all tensors on one device. The result is there, too.
-# 4. Exceptions: CPU tensors without dimensions as inputs of elementwise operations, CPU indices, copies.
-# 5. `to` returns the tensor itself if device and dtype match; otherwise a new tensor. `x` stays where it is.
+# 1. A device is a name, with a type and perhaps an index. It is checked when you create a tensor there.
+# 2. `cuda` is the current GPU, while the `device` of a GPU tensor has an index.
+# 3. Most calls want all tensors on one device, and the result is on that device.
+# 4. The exceptions are 0-d CPU tensors as inputs of elementwise operations, CPU indices, and copies.
+# 5. `to` returns the tensor itself if device and dtype match, and otherwise a new tensor; `x` stays where it is.
 # 6. `.cuda()` goes to the current GPU, even from another GPU.
 # 7. `with torch.device` sets the default device, `with torch.cuda.device` the current GPU.
-# 8. `CUDA_VISIBLE_DEVICES` hides and renumbers. Set it before the program starts.
-# 9. Kernels run asynchronously: synchronize before you read the clock.
-# 10. A view keeps its whole storage alive. Freed memory stays reserved.
+# 8. `CUDA_VISIBLE_DEVICES` hides and renumbers GPUs. Set it before the program starts.
+# 9. Kernels run asynchronously: synchronize before you read the clock, and suspect earlier lines when an error appears.
+# 10. A view keeps its whole storage alive, and the caching allocator keeps freed memory.
 #
 # ## You try
-# [The exercises](../exercises/05_devices.ipynb): predict five devices; write the layer, `to`, and what
-# `CUDA_VISIBLE_DEVICES` means; move a nested batch; repair a layer; measure how an allocator rounds. [Chapter
-# 06](06_computation_graph.ipynb) fills the next slot with a layer that records calls.
+# In [the exercises](../exercises/05_devices.ipynb) you predict five devices, write the layer, `to` and the meaning of
+# `CUDA_VISIBLE_DEVICES`, move a nested batch, repair a layer, and measure how an allocator rounds. [Chapter 06](06_computation_graph.ipynb)
+# fills the next slot with a layer that records calls.
+#
+# ## If you have time
+# ### Myth · "`to(device)` copies"
+# It returns the same tensor if device and dtype match, and then a write into the result is a write into the original. The name `cpu:0`
+# doesn't match `cpu`, so that call does copy.
+#
+# ### Myth · "It is on a GPU already, so `to` copies nothing"
+# Another index is another device, so `to` copies from `cuda:0` to `cuda:1`. The cell below adds 1 to each of five results and then prints
+# the originals. Which writes reach them?
+#
+# ### Myth · "An integer always means a CUDA device"
+# It is an index of the machine's accelerator, whatever the accelerator's type is. Without one, PyTorch 2.13 raises at `torch.device(1)`,
+# and minitorch raises when you create a tensor there. For a CPU tensor `get_device()` doesn't raise, as is often said, but returns −1.
+
+# %% tags=["proof-to-is-no-copy", "proof-numbers-move"]
+torch.cuda.simulate(0)
+original, gpu = torch.zeros(3), mytorch.ones(2, device="cuda:0")
+for call in ('original.to("cpu")', 'original.to("cpu:0")', 'original.to("cpu", copy=True)', "gpu.to(0)", "gpu.to(1)"):
+    eval(call).add_(1)
+    print(f"{call:30}", original.tolist(), gpu.tolist())
+number, gpu = mytorch.tensor(10.0), mytorch.ones(2, device="cuda:1")
+print("CPU scalar with GPU vector:", number + gpu, gpu + number, " the original:", number.device)
+print("device=1, no GPU:", outcome(lambda: torch.ones(2, device=1)))
+print("CPU get_device:", torch.ones(2).get_device(), " CPU indices:", gpu[mytorch.tensor([[1, 0, 1]])])
