@@ -472,8 +472,10 @@ def step(self, batches):
 #         if batches := list(islice(self.epoch, self.micro_batches)):
 #             self.step(batches)
 #             self.seen += len(batches)
-#         else:
+#         elif self.seen:
 #             self.epoch, self.seen = None, 0
+#         else:
+#             raise ValueError("the loader gives no batches")
 # ```
 #
 # The order of the data is drawn when an epoch begins. So `self.began` keeps what `get_rng_state()` gave at that moment, and

@@ -1,8 +1,7 @@
 # %% [markdown]
 # # The training loop
-# You know the loop: data, forward, loss, backward, step, and `zero_grad` somewhere. After this chapter you also know
-# which number to expect at each step, so you notice faults that raise no error, and your library has a `Trainer` that
-# can be stopped anywhere and goes on with the same losses.
+# You know the loop: data, forward, loss, backward, step, and `zero_grad` somewhere. After this chapter you know which number to expect at each
+# step, so you notice faults that raise no error. Your library gets a `Trainer` that resumes with exactly the same losses.
 
 # %% hidden=true
 from course import lesson
@@ -11,9 +10,11 @@ mytorch = lesson.mytorch(19)  # your library as of this chapter, using your code
 
 # %% [markdown] tags=["short"]
 # ## Delete a line
-# The data are 1,797 handwritten digits of 8×8 pixels, shuffled and split into three sets.
+# The data are 1,797 handwritten digits of 8×8 pixels, which are shuffled and split into three sets.
 
 # %%
+import math
+
 from sklearn.datasets import load_digits
 
 import minitorch as torch
@@ -39,19 +40,20 @@ def make_model():
 
 
 # %% [markdown]
-# Here is the loop, with a switch that leaves out one of three lines. Which error do you expect from each?
+# Here is the loop, with a switch that skips one of three lines. Which error do you expect from each?
 
 
 # %% tags=["proof-deleted-lines"]
 @torch.no_grad()
 def evaluate(model, x, y):
-    model.eval()
-    logits = model(x)
+    was_training = model.training
+    logits = model.eval()(x)
+    model.train(was_training)
     return F.cross_entropy(logits, y).item(), (logits.argmax(1) == y).float().mean().item()
 
 
-def train(without=None, lr=0.5, epochs=5):
-    torch.manual_seed(0)
+def train(without="nothing", lr=0.5, epochs=5, seed=0):
+    torch.manual_seed(seed)
     model, losses = make_model(), []
     optimizer = torch.optim.SGD(model.parameters(), lr=lr)
     for _ in range(epochs):
@@ -68,24 +70,30 @@ def train(without=None, lr=0.5, epochs=5):
 
 
 histories = {}
-for missing in (None, "zero_grad", "backward", "step"):
-    model, histories[missing or "nothing"] = train(missing)
-    loss, accuracy = evaluate(model, x_val, y_val)
-    value = "above 3" if loss > 3 else f"{loss:.1f}"
-    print(f"without {missing or 'nothing':10} loss {value:8} accuracy {'above' if accuracy > 0.85 else 'below'} 0.85")
+for skipped in ("nothing", "zero_grad", "backward", "step"):
+    models, curves = zip(*(train(skipped, seed=seed) for seed in range(3)), strict=True)
+    histories[f"{skipped} skipped"] = curves[0]
+    losses, accuracies = zip(*(evaluate(model, x_val, y_val) for model in models), strict=True)
+    low, high = math.floor(2 * min(losses)) / 2, math.ceil(2 * max(losses)) / 2
+    loss = "above 3" if low >= 3 else f"between {low} and {high}"
+    print(f"{skipped:9} skipped: loss {loss}, accuracy above 0.85 on {sum(a > 0.85 for a in accuracies)} of 3 seeds")
 
-# %%
+# %% hidden=true
 from course import check, pictures
 
-shown = {f"without {name}": history[::5] for name, history in histories.items() if name != "step"}
-alt = "The whole loop's loss falls, without backward it stays at 2.3, without zero_grad it rises."
-pictures.curves(shown, range(1, 191, 5), xlabel="step", ylabel="loss (nats)", log="y", alt=alt)
+shown = {name: history[:120:3] for name, history in histories.items() if name != "step skipped"}
+alt = "The whole loop's loss falls and stays low. Without backward it stays at 2.3. Without zero_grad it falls, then rises."
+pictures.curves(shown, range(1, 121, 3), xlabel="step", ylabel="loss (nats)", log="y", alt=alt)
+
+# %% [markdown] tags=["short"]
+# None of the three raises an error. Two of the faults even look the same, because the loss stays near 2.3 whether `backward` or `step` is
+# missing. (The curve without `step` would lie on the one without `backward`.) Without `zero_grad` the loss even falls faster at first,
+# because each step follows the sum of all gradients so far, which is SGD with a momentum of 1. Nothing slows it down at the minimum, so it
+# overshoots. To notice such faults you need a number to expect at each of the six steps.
 
 # %% [markdown]
-# No error at all. Two of the faults even look the same: a loss that stays near 2.3. (The curve without `step` would lie on
-# the one without `backward`.) So you need more than the recipe: for each of its six steps, a number to expect.
-#
-# ## Step 1 · Data
+# ## Six numbers to expect
+# The first number is about the **data**. Look at pictures and labels together before you train, and print their ranges:
 
 # %%
 print("images", tuple(images.shape), images.dtype, "from", images.min().item(), "to", images.max().item())
@@ -94,13 +102,51 @@ print("sizes of the last batches:", [len(inputs) for inputs, _ in batches(x_trai
 pictures.images(x_train[:10].reshape(10, 8, 8), y_train[:10].tolist())
 
 # %% [markdown]
-# Look at pictures and labels together before you train. Then check the numbers: the inputs are floats between 0 and 1. An
-# **epoch** is one pass over the training set, a **step** is one update. 1,200 images in batches of 32 make 38 steps, and
-# the last batch has 16 images. (`DataLoader` is [chapter 18](18_data.ipynb).)
-#
-# Why three sets? The *training* set moves the weights. The *validation* set guides your decisions: when to stop, which
-# learning rate. You look at the *test* set once, at the end. Would two do? Let a thousand models guess, and choose the one
-# that is best on the validation set.
+# An **epoch** is one pass over the training set, and a **step** is one update. So 1,200 images in batches of 32 make 38 steps, and the
+# last batch has 16 images. The other five numbers follow from one batch:
+
+# %% tags=["proof-six-numbers"]
+torch.manual_seed(0)
+model, inputs, targets = make_model(), x_train[:32], y_train[:32]
+logits = model(inputs)
+logits.retain_grad()
+loss = F.cross_entropy(logits, targets)
+loss.backward()
+by_hand = (logits.softmax(1) - F.one_hot(targets, 10)) / len(targets)
+square = sum(parameter.grad.square().sum().item() for parameter in model.parameters())
+with torch.no_grad():
+    for parameter in model.parameters():
+        parameter -= 0.01 * parameter.grad
+fell = loss.item() - F.cross_entropy(model(inputs), targets).item()
+print("parameters: expected", 64 * 128 + 128 + 128 * 10 + 10, "found", sum(each.numel() for each in model.parameters()))
+print("logits:     expected (32, 10) found", tuple(logits.shape))
+print(f"loss:       expected ln 10 = {math.log(10):.1f}, found {loss.item():.1f}")
+print(f"gradient:   differs from softmax minus one-hot by {(logits.grad - by_hand).abs().max().item():.5f}")
+print(f"update:     expected a loss lower by lr · norm² = {0.01 * square:.4f}, found {fell:.4f}")
+
+# %% [markdown]
+# * **Define.** The number of parameters follows from the shapes. Here it exceeds the number of images, so overfitting is easy.
+# * **Forward.** The model returns one row of logits per image.
+# * **Loss.** An untrained network gives each of $C$ classes about $\frac{1}{C}$, so the loss starts near $\ln C$. If it doesn't, look at the
+#   initialization and the data.
+# * **Backward.** At the logits, the gradient is softmax minus one-hot, divided by the number of targets. Divide only by those that count: with
+#   `ignore_index`, ignored targets are left aside, and with class weights the divisor is the sum of the weights.
+# * **Update.** For a small learning rate, gradient descent lowers the loss by about the rate times the squared norm of the gradient. If the
+#   loss falls by another amount, the step isn't following this gradient.
+
+# %% tags=["proof-ignored-targets"]
+logits, some = logits.detach().requires_grad_(), targets.clone()
+some[::2] = -100  # the default ignore_index
+F.cross_entropy(logits, some).backward()
+for divisor in (16, 32):
+    differs = (logits.grad - by_hand * 32 / divisor)[1::2].abs().max().item()
+    print(f"16 of 32 targets ignored, divided by {divisor}: differs by {differs:.3f}")
+
+# %% [markdown]
+# ### Training, validation and test set
+# The *training* set moves the weights. The *validation* set guides your decisions, such as the learning rate and when to stop. The *test*
+# set is used once, at the end. Wouldn't two sets be enough? Let a thousand models guess, and choose the one that is best on the
+# validation set.
 
 # %% tags=["proof-chosen-by-luck"]
 torch.manual_seed(0)
@@ -114,106 +160,53 @@ print(f"all of them:    validation {on_validation.mean().item():.1%}, test {on_t
 # %% [markdown]
 # **Interview · Why a validation set *and* a test set?**
 #
-# - *Thirty seconds:* You choose what does best on the validation set, so its number is too good. The test set took no part
-#   in the choice, so its number is fair, as long as you look once.
-# - *Longer:* The more you try, the more of the best result is luck. Here the best of a thousand guessers looks better than
-#   chance.
-# - *They ask next:* Where do you compute a mean for normalizing? On the training set. Then use it on all three.
-# - *The trap:* Choosing the epoch, the seed or the threshold on the test set.
+# - *Thirty seconds:* You choose the model that does best on the validation set, so its validation score is too optimistic. The test set took
+#   no part in that choice, so its score is unbiased, as long as you look at it only once.
+# - *Longer:* The more candidates you try, the more of the best result is luck, as with the thousand guessers.
+# - *They ask next:* Where do you compute the mean for normalizing the inputs? Compute it on the training set, then use it on all three.
+# - *The trap:* Choosing the epoch, the seed or the decision threshold on the test set.
 # - *Proof:* `proof-chosen-by-luck`.
 #
-# ## Step 2 · Define
+# ## The loss doesn't fall
+# ### Overfit one batch
+# The best first test of a loop is to **overfit one batch**: train on the same 32 images until the loss is close to 0. The cell does so three
+# times, once with a softmax before the loss, which already contains one, and once with labels that belong to other images. Which faults show?
 
-# %%
-model = make_model()
-counts = {name: parameter.numel() for name, parameter in model.named_parameters()}
-print(counts, "total:", sum(counts.values()))
-
-# %% [markdown]
-# $64 \cdot 128 + 128 = 8320$ and $128 \cdot 10 + 10 = 1290$: more parameters than images, which makes overfitting easy.
-#
-# ## Step 3 · Forward
-# How do four images become a loss? Follow the arrows from the top. The two linear layers are `AddmmBackward0`.
-
-# %%
-logits = model(x_train[:4])
-loss = F.cross_entropy(logits, y_train[:4])
-print("logits", tuple(logits.shape), " row sums", [round(total, 2) for total in logits.sum(1).tolist()])
-pictures.graph(loss.grad_fn, children=lambda n: [e[0] for e in n.next_functions], label=lambda n: n.name())
-
-# %% [markdown]
-# A row of **logits** is ten scores, one for each class. They can be negative, and they don't have to sum to 1.
-# [Chapter 06](06_computation_graph.ipynb) builds the graph.
-#
-# ## Step 4 · Loss
-# **Cross-entropy** turns logits into probabilities (softmax) and takes minus the logarithm of the right class's. What loss
-# should an untrained network have? It gives each of ten classes about $\frac{1}{10}$, and $-\ln \frac{1}{10} = \ln 10$.
-
-# %% tags=["proof-untrained-loss"]
-import math
-
-print("expected:", round(math.log(10), 3), "  measured:", round(evaluate(model, x_train, y_train)[0], 2))
+# %% tags=["proof-one-batch"]
+cases = {"correct": ([], targets), "two softmaxes": ([nn.Softmax(1)], targets), "shifted labels": ([], targets.roll(1))}
+for name, (extra, wanted) in cases.items():
+    finals = []
+    for seed in range(3):
+        torch.manual_seed(seed)
+        model = nn.Sequential(make_model(), *extra)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+        for _ in range(300):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(inputs), wanted)
+            loss.backward()
+            optimizer.step()
+        finals.append(loss.item())
+    print(f"{name:15} loss below 0.1 on {sum(each < 0.1 for each in finals)} of 3 seeds")
 
 # %% [markdown]
-# That is the 2.3 of the first run. If your first loss is far from $\ln C$ for $C$ classes, look at the initialization, the
-# labels and the data before you train.
-#
-# The loss wants logits, not probabilities. [Chapter 16](16_losses_and_optimizers.ipynb) shows why, and what one softmax too many does.
-#
-# ## Step 5 · Backward
-# At the logits the gradient is **softmax minus one-hot**, over the batch size. From there the engine goes down the graph and *adds*
-# to each `.grad`. That is why leaving out `zero_grad` hurt: each step followed the sum of all gradients so far. Adding can also
-# help: a batch that doesn't fit into memory [is split](proof-token-weighted).
-#
-# ## Step 6 · Update
-# Gradient descent is one line, $w \leftarrow w - \eta\, g$, with the **learning rate** $\eta$. The update itself must not be
-# recorded, and autograd insists on it:
-
-# %% tags=["proof-update"]
-loss.backward()
-print(check.error(model[0].weight.sub_, 0.1 * model[0].weight.grad))
-with torch.no_grad():
-    for parameter in model.parameters():
-        parameter -= 0.1 * parameter.grad
-
-# %% [markdown]
-# Optimizers do the same, and most remember more: momentum, running means. That is [chapter 16](16_losses_and_optimizers.ipynb). How large may $\eta$ be? Move
-# the slider.
-
-
-# %% tags=["proof-learning-rate"]
-runs = {}
-for lr in (0.01, 0.1, 0.5, 2.0, 10.0):
-    model, losses = train(lr=lr, epochs=3)
-    runs[lr], last = losses[::3], sum(losses[-10:]) / 10
-    alive = (model[:2](x_train) > 0).any(0).sum().item()
-    print(f"lr {lr:5}: loss {last:.1f}, hidden units that still fire: {'most' if alive > 64 else 'few'} of 128")
-
-
-def at(rate):
-    return pictures.curves({"loss": runs[rate]}, range(1, 115, 3), xlabel="step", ylabel="loss")
-
-
-pictures.slider(at, start={"rate": 0.5}, rate=list(runs))
-
-# %% [markdown] tags=["short"]
-# On a parabola $\frac{c}{2} x^2$ a step is $x \leftarrow (1 - \eta c)\, x$, which grows as soon as $\eta > \frac{2}{c}$. Near a
-# minimum of a network the largest curvature plays the part of $c$; far from one, a higher rate may still work. And too
-# high a rate need not end in `nan`: here most hidden units stop firing, and the loss ends near 2.3.
+# Probabilities lie between 0 and 1, so with a second softmax the loss can't fall below $\ln(1 + 9/e) = 1.46$. The incorrect labels are memorized, however. The test finds faults in the code, while faults in the
+# data need your eyes. If the loss grows instead of falling, watch the **gradient norm**, which is the norm of all gradients as one vector, and
+# lower the learning rate. `clip_grad_norm_` returns the norm anyway. A rate that is too high need not end in `nan`: it may also kill most
+# hidden units, as [the learning rates](proof-learning-rate) at the end of this chapter do.
 #
 # **Interview · The loss doesn't move, or it is `nan`. Where do you look?**
 #
-# - *Thirty seconds:* Stuck at $\ln C$: is there a `.grad`, and does `step` change the weights? `nan` or growing: the
-#   learning rate, a missing `zero_grad`, then $\ln 0$, $\frac00$ or broken inputs.
-# - *Longer:* Train on ten images until the network has memorized them. If it can't, suspect the code before the data.
-# - *They ask next:* How do you find which operation's backward makes a `nan`? `torch.autograd.set_detect_anomaly`, in
-#   [chapter 07b](07b_vector_jacobian_products.ipynb).
-# - *The trap:* "`nan` always means that the learning rate is too high." And: "a high rate always ends in `nan`."
-# - *Proof:* `proof-deleted-lines`; rates: `proof-learning-rate`.
+# - *Thirty seconds:* If the loss stays at $\ln C$, I check that each parameter has a `.grad` and that `step` changes it. If it grows or is `nan`, I
+#   look at the gradient norm and the learning rate, then for a missing `zero_grad`, and then for $\ln 0$, $\frac00$ or bad inputs.
+# - *Longer:* Overfit one batch. If the loss doesn't approach 0, suspect the code.
+# - *They ask next:* How do you find the operation whose backward produces a `nan`? Use `torch.autograd.set_detect_anomaly`, which
+#   [chapter 07b](07b_vector_jacobian_products.ipynb) explains.
+# - *The trap:* "`nan` always means that the learning rate is too high", and "a rate that is too high always ends in `nan`".
+# - *Proof:* `proof-deleted-lines`, `proof-one-batch`, `proof-learning-rate`.
 #
 # ## The loop, whole
-# Here are the steps in a function. Two habits are new: it sets the mode at the start of the epoch, and it weights the mean
-# of each batch by its size, since the last one is smaller.
+# Here are the steps in one function. It has two new habits: it sets the mode at the start of the epoch, and it weights the mean of each
+# batch by its size, because the last batch is smaller.
 
 
 # %% tags=["proof-six-steps"]
@@ -230,8 +223,8 @@ def train_one_epoch(model, loader, optimizer):
     return total / count
 
 
-def fit(x, y, epochs, lr, size=32):
-    torch.manual_seed(0)
+def fit(x, y, epochs, lr, size=32, seed=0):
+    torch.manual_seed(seed)
     model, history = make_model(), []
     optimizer = torch.optim.SGD(model.parameters(), lr=lr)
     for _ in range(epochs):
@@ -242,185 +235,316 @@ def fit(x, y, epochs, lr, size=32):
 
 
 model, history = fit(x_train, y_train, epochs=10, lr=0.5)
-for epoch in (0, 4, 9):
+for epoch in (0, 9):
     print("epoch {:2}  train {:.1f}  validation {:.1f}".format(epoch + 1, *history[epoch][:2]))
 print(f"test accuracy at least {min(0.94, evaluate(model, x_test, y_test)[1]):.2f}")
 
 # %% [markdown]
-# Why is the first training loss so far *above* the validation loss? It was averaged while the weights were still changing.
-# The validation loss was measured at the end.
+# The first training loss is *above* the validation loss because it is averaged over an epoch in which the weights still changed.
 #
-# `train()` and `eval()` choose what dropout and batch norm compute ([chapter 12](12_norm_dropout_and_modes.ipynb)). They don't
-# switch recording off; `no_grad` does ([chapter 07](07_backward_in_depth.ipynb)). So validation wants both.
-#
+# `train()` and `eval()` choose what dropout and batch norm compute ([chapter 12](12_norm_dropout_and_modes.ipynb)), but they don't switch
+# recording off. That is what `no_grad` does ([chapter 07](07_backward_in_depth.ipynb)), so validation needs both. Batch norm also moves
+# without `step`: its running statistics follow each forward pass in training mode.
+
+# %% tags=["proof-batch-norm-moves"]
+torch.manual_seed(0)
+normed = nn.Sequential(nn.Linear(64, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 10))
+before = evaluate(normed, 9 * x_val, y_val)[0]
+losses = [F.cross_entropy(normed(9 * x_train), y_train).item() for _ in range(20)]  # no backward, no step
+moved = abs(evaluate(normed, 9 * x_val, y_val)[0] - before)
+print(f"training loss moved by {abs(losses[-1] - losses[0]):.1f}, validation loss by {moved:.1f}")
+
+# %% [markdown]
 # **Interview · Write a training loop. What happens if you forget one line?**
 #
-# - *Thirty seconds:* Per batch: `zero_grad`, forward, loss, `backward`, `step`. Per epoch: `train()`, then validation in
-#   `eval()` under `no_grad`. Without `step` or `backward` the loss stays where it was; without `zero_grad` gradients pile
-#   up. No error.
-# - *Longer:* Not clearing for some batches is how [a large batch is split](proof-token-weighted).
-# - *They ask next:* Does eval mode replace `no_grad`? No, it changes what layers compute. Use both to validate.
-# - *The trap:* Averaging batch means when the last batch is smaller. And `total += loss`, which keeps the nodes of every
-#   graph alive. (`backward` frees what they have saved.)
-# - *Proof:* `proof-deleted-lines`; the mode: exercise 6.
+# - *Thirty seconds:* For each batch I call `zero_grad`, forward, loss, `backward` and `step`. For each epoch I call `train()`, and then validate in
+#   `eval()` under `no_grad`. Without `backward` or `step` the training loss stays where it was, and without `zero_grad` the gradients pile
+#   up. None of this raises an error.
+# - *Longer:* With batch norm, the *validation* loss moves even if `step` is missing, because the running statistics do. Not clearing the gradients
+#   for some batches is how [a large batch is split](proof-token-weighted).
+# - *They ask next:* Does eval mode replace `no_grad`? No, it only changes what some layers compute. Use both to validate.
+# - *The trap:* Averaging the means of batches when the last one is smaller, and `total += loss`, which keeps the nodes of every graph alive.
+# - *Proof:* `proof-deleted-lines`, `proof-batch-norm-moves`, [sums of losses](proof-logging); the mode: exercise 6.
 #
-# ## A trainer
-# Real loops do more: several batches make a step, gradients are clipped, the rate follows a schedule, and a run that was killed
-# goes on. Each is a line or two, and each has its place. Take two sentences, one of 30 tokens and one of 2, that don't fit into
-# memory together. Two backward passes add up a gradient. What do you divide the losses by?
+# ## Gradient accumulation
+# Several batches can make one step. Take two sentences, one of 30 tokens and one of 2, that don't fit into memory together. Two backward
+# passes add up their gradients. What do you divide the losses by?
 
 
 # %% tags=["proof-token-weighted"]
-def slope(divisor):
+def gradient(divisor):
     model = mytorch.nn.Linear(1, 1, bias=False)
     for tokens, number in ((30, 1.0), (2, -7.0)):
         (model(mytorch.full((tokens, 1), number)).sum() / divisor(tokens)).backward()
     return f"{model.weight.grad.item():.2f}"
 
 
-print("mean of two means:", slope(lambda tokens: 2 * tokens), "  mean over all tokens:", slope(lambda tokens: 32))
+print("mean of two means:", gradient(lambda tokens: 2 * tokens), "  mean over all tokens:", gradient(lambda tokens: 32))
 
 # %% [markdown] given="mytorch.training:Trainer.fit"
-# Even the sign differs. In the mean of means, a token of the short sentence counts 15 times as much as one of the long sentence.
-# You don't know the number of tokens before you've seen all batches, so add up gradients of **sums**, and divide `.grad` at the end.
-# That is `Trainer.accumulate`; you write it in exercise 2. `Trainer.step` calls it, clips
-# ([chapter 10](10_activations_and_initialization.ipynb)), and moves optimizer and schedule. `fit` calls `step`:
+# Even the sign differs, because in the mean of means a token of the short sentence counts 15 times as much as one of the long sentence. You
+# don't know the number of tokens before you have seen all batches, so add up the gradients of **sums**, and divide `.grad` at the end. That
+# is `Trainer.accumulate`, which you write in exercise 2. `Trainer.step` calls it, clips the gradient
+# ([chapter 10](10_activations_and_initialization.ipynb)), and steps the optimizer and the scheduler. The optimizer usually gets two parameter
+# groups, because biases and the weights of norms don't decay ([chapter 16](16_losses_and_optimizers.ipynb)); you write that split in
+# exercise 4. `fit` calls `step`:
 
 # %% [markdown]
-# ### Milestone: a run that you can stop anywhere
-# Here are the digits again, on your library: three batches a step, dropout, momentum, a cosine schedule
-# ([chapter 17](17_learning_rate_schedules.ipynb)), and one broken image, a thousand times too bright. An epoch has 13 steps. One run is
-# stopped after 20, in the middle of its second epoch, and goes on in two new trainers: one gets its whole state, one its weights.
+# ## Milestone · Resume a run exactly
+# Here are the digits again, on your library: three batches a step, dropout, Adam, and a cosine schedule
+# ([chapter 17](17_learning_rate_schedules.ipynb)). Each run is stopped after 50 of 60 steps, in the middle of its fourth epoch, and goes on in
+# a new trainer, which gets either the whole state or the weights alone. The last run also has a loader with a `generator` of its own.
 
 # %% tags=["proof-trainer"]
 layers, data = mytorch.nn, mytorch.utils.data
-spoiled = mytorch.tensor(x_train.tolist())
-spoiled[0] *= 1000
-dataset = data.TensorDataset(spoiled, mytorch.tensor(y_train.tolist()))
+dataset = data.TensorDataset(mytorch.tensor(x_train.tolist()), mytorch.tensor(y_train.tolist()))
 
 
 def summed(model, batch):
     return layers.functional.cross_entropy(model(batch[0]), batch[1], reduction="sum"), len(batch[1])
 
 
-def run(steps=60, max_norm=1.0, load=lambda trainer: None):
-    mytorch.manual_seed(0)
+def run(steps=60, seed=0, own=None, load=lambda trainer: None):
+    mytorch.manual_seed(seed)
     model = layers.Sequential(layers.Linear(64, 64), layers.ReLU(), layers.Dropout(0.2), layers.Linear(64, 10))
-    optimizer = mytorch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
+    optimizer = mytorch.optim.Adam(model.parameters(), lr=0.05)
     schedule = mytorch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 60)
-    loader = data.DataLoader(dataset, batch_size=32, shuffle=True)
-    trainer = mytorch.Trainer(model, optimizer, schedule, loader, summed, micro_batches=3, max_norm=max_norm)
+    generator = None if own is None else mytorch.Generator().manual_seed(own)
+    loader = data.DataLoader(dataset, batch_size=32, shuffle=True, generator=generator)
+    trainer = mytorch.Trainer(model, optimizer, schedule, loader, summed, micro_batches=3, max_norm=1.0)
     load(trainer)
     trainer.fit(steps)
     return trainer
 
 
-state = run(20).state_dict()
-resumed = run(load=lambda trainer: trainer.load_state_dict(state)).losses
-weights = state["losses"] + run(40, load=lambda trainer: trainer.model.load_state_dict(state["model"])).losses
-lines = {"not clipped": run(max_norm=math.inf).losses, "clipped": run().losses, "weights alone": weights}
-differ = [sum(map(float.__ne__, losses, lines["clipped"])) for losses in (resumed, weights)]
-print(f"of 60 losses {differ[0]} differ from a run in one go; with the weights alone {differ[1]}")
-print("mean of the last 20 losses:", {name: round(sum(losses[40:]) / 20, 1) for name, losses in lines.items()})
-alt = "Clipped, the loss falls; not clipped, it jumps. With the weights alone it differs from step 21 on."
-pictures.curves(lines, xlabel="step", ylabel="loss (nats)", log="y", marks={"resumed": 20}, alt=alt)
+def stopped(seed, own=None):
+    state = run(50, seed, own=own).state_dict()
+    resumed = run(60, seed, own=own, load=lambda trainer: trainer.load_state_dict(state)).losses
+    weights = run(10, seed, own=own, load=lambda trainer: trainer.model.load_state_dict(state["model"])).losses
+    return run(60, seed, own=own).losses, resumed, state["losses"] + weights
 
-# %% [markdown] tags=["short"]
-# With the whole state, every loss is the same to the last bit. With the weights alone the run also learns, so nobody notices that its
-# momentum, its rate and the order of its data are different. The state is a dict in memory;
-# [chapter 20](20_saving_and_loading.ipynb) puts it into a file. The order of an epoch is drawn when it begins, so the state also holds
-# the random numbers of that moment: you write that in exercise 3. And where clipping is off, one image spoils the run.
+
+three = [stopped(seed) for seed in range(3)]
+for name, (whole, resumed, _) in {"default": three[0], "own": stopped(0, own=7)}.items():
+    print(f"whole state, {name} generator: {sum(map(float.__ne__, whole, resumed))} of 60 losses differ")
+for name, place in {"in one go": 0, "weights alone": 2}.items():
+    print(f"{name:13} mean of the last ten losses {sum(sum(losses[place][50:]) for losses in three) / 30:.1f}")
+print("higher with the weights alone on", sum(sum(w[50:]) > sum(whole[50:]) for whole, _, w in three), "of 3 seeds")
+alt = "In one go the loss ends low. With the weights alone it rises again after step 50."
+lines = {"in one go": three[0][0], "weights alone": three[0][2]}
+pictures.curves(lines, xlabel="step", ylabel="loss (nats)", log="y", marks={"resumed": 50}, alt=alt)
+
+# %% [markdown]
+# With the whole state, every loss is the same to the last bit. With the weights alone, Adam's averages start at zero and the schedule at
+# its highest rate, so the run loses much of what the low rate had gained. It still learns, which is why people rarely notice. The state is a dict in memory, which [chapter 20](20_saving_and_loading.ipynb) writes to a file.
+#
+# The order of an epoch is drawn when it begins, so the state also holds the random state of that moment, which you write in exercise 3.
+# `Trainer` saves the *default* generator only. A loader's own generator, Python's `random`, NumPy and the GPU's generators have to be saved,
+# too. Otherwise the run silently goes on with other data.
 #
 # **Interview · You accumulate gradients over batches of sentences. What do you divide by?**
 #
-# - *Thirty seconds:* By the number of tokens that count in all batches of the step. Add up sums, and divide the gradients once at the end.
-#   Dividing each loss by the number of batches gives a mean of means.
-# - *Longer:* With equal numbers of tokens the two agree, which is why the fault went unnoticed in well-known trainers. Under DDP the
-#   count has to be added up over ranks too ([chapter 23](23_multi_gpu.ipynb)).
-# - *They ask next:* Is that the same as one large batch? Not with batch norm, which sees each batch by itself, and dropout
-#   draws other masks.
-# - *The trap:* Adding up the losses and calling `backward` once. All graphs are in memory then, which was to be avoided.
+# - *Thirty seconds:* I divide by the number of tokens that count in all batches of the step. I add up the gradients of sums, and divide them once
+#   at the end. Dividing each loss by the number of batches gives a mean of means.
+# - *Longer:* With equal numbers of tokens the two agree, which is why the fault went unnoticed in well-known trainers. Under DDP the count has
+#   to be added up over ranks too, and `no_sync` skips the all-reduce for all but the last batch ([chapter 23](23_multi_gpu.ipynb)).
+# - *They ask next:* Is that the same as one large batch? Not with batch norm, because it sees each batch by itself. With dropout the masks
+#   differ as well.
+# - *The trap:* Adding up the losses and calling `backward` once, which keeps all graphs in memory at the same time.
 # - *Proof:* `proof-token-weighted`.
 #
 # **Interview · Accumulation, clipping, a schedule: in which order?**
 #
-# - *Thirty seconds:* `zero_grad`, then for each batch forward and `backward`, then clip, `optimizer.step()`, `scheduler.step()`. All but
-#   the backward passes happen once a step.
-# - *Longer:* Clipping each batch's gradient before adding gives another result. With a `GradScaler`, unscale before you clip
+# - *Thirty seconds:* I call `zero_grad` once, then forward and `backward` for each batch. Then I clip, and call `optimizer.step()` and
+#   `scheduler.step()`. Only the forward and backward passes happen more than once a step.
+# - *Longer:* `autocast` goes around forward and loss, but not around `backward`, and with a `GradScaler` you unscale before you clip
 #   ([chapter 22](22_mixed_precision.ipynb)).
-# - *They ask next:* Where may you save? Between two steps. In the middle of one, the gradients would belong to the state.
-# - *The trap:* Stepping the schedule for each batch, so that it runs down too early.
+# - *They ask next:* Where may you save a checkpoint? Save it between two steps, because in the middle of one you would have to save the
+#   gradients, too.
+# - *The trap:* Stepping the scheduler for each batch, so that the rate runs down too early.
 # - *Proof:* `proof-trainer`; exercise 2 checks the order.
 #
-# ## Where it is wrong
-# Accuracy says how often the model is right. A **confusion matrix** says where it is wrong: entry $(i, j)$ counts the
-# images of digit $i$ that were taken for $j$. Number the pairs $10 i + j$ and count them.
+# ## Non-finite gradients and loss spikes
+# Clipping limits a large gradient. What does it do to an infinite one?
 
-# %% tags=["proof-confusion"]
-predicted = model(x_test).argmax(1)
-confusion = torch.bincount(10 * y_test + predicted, minlength=100).reshape(10, 10)
-errors = confusion - torch.diag(confusion.diagonal())
-most = [f"{digit} taken for {answer}" for digit, answer in (errors == errors.max()).nonzero().tolist()]
-print(f"most frequent mistake ({errors.max().item()} times): {', '.join(most)}")
-pictures.grid(confusion, errors > 0, "rows: digit, columns: answer")
+# %% tags=["proof-non-finite"]
+weight = nn.Parameter(torch.ones(2))
+weight.grad = torch.tensor([math.inf, 3.0])
+norm = nn.utils.clip_grad_norm_([weight], max_norm=1.0)
+print("norm", norm.item(), " gradient after clipping", weight.grad.tolist())
+if norm.isfinite():
+    torch.optim.SGD([weight], lr=0.1).step()
+print("weight", weight.tolist())
 
 # %% [markdown]
-# **Interview · Your model is right in 95 % of cases. What do you look at next?**
+# Clipping multiplies every gradient by `max_norm / norm`, which is 0 here, and $\infty \cdot 0$ is `nan`. So clipping *spreads* the fault, and
+# `step` would write it into the weights and into Adam's averages. Real loops therefore skip a step whose norm isn't finite, and stop if that
+# happens often. `error_if_nonfinite=True` raises instead. `Trainer` does neither.
 #
-# - *Thirty seconds:* Which cases it gets wrong. Recall is the diagonal over the row sum: how many images of a class are
-#   found. Precision is the diagonal over the column sum: how many that were given a class belong to it.
-# - *Longer:* If one class makes up 95 % of the data, a constant answer reaches 95 % too. When rare classes matter, average
-#   over classes (macro).
-# - *They ask next:* What if a class was never predicted? Its precision is 0 / 0, and you decide what that counts as.
-# - *The trap:* Mixing up rows and columns. Here rows are the truth, as in scikit-learn.
-# - *Proof:* `proof-confusion`; you compute the rest in exercise 5.
+# **Interview · The loss spikes in the middle of training. What do you do?**
+#
+# - *Thirty seconds:* I look at the gradient norm and at the batches just before the spike. If the norm jumped first, I clip harder or lower the
+#   learning rate. If the loss doesn't recover, I go back to a checkpoint and skip the data around the spike.
+# - *Longer:* Log the gradient norm of each layer, because large runs often break in one place. A lower $\beta_2$ lets Adam forget a large
+#   gradient sooner.
+# - *They ask next:* Does clipping help against `inf`? No, it makes other gradients `nan` or 0. Skip the step.
+# - *The trap:* Clipping every step, so that the norm is always `max_norm`.
+# - *Proof:* `proof-non-finite`.
+#
+# ## Logging and throughput
+# On a GPU, `loss.item()` waits until all queued kernels have finished ([chapter 05](05_devices.ipynb)). If you call it in each step, the GPU
+# idles while Python prepares the next one. So keep a running sum on the device, and read it every hundred steps. (`Trainer` reads each
+# loss, for simplicity.) Sum the detached loss:
+
+# %% tags=["proof-logging"]
+model, sums = make_model(), {"loss": 0.0, "loss.detach()": 0.0}
+for inputs, targets in batches(x_train[:96], y_train[:96]):
+    loss = F.cross_entropy(model(inputs), targets)
+    sums["loss"] += loss
+    sums["loss.detach()"] += loss.detach()
+for name, total in sums.items():
+    print(f"total += {name:13} keeps the graphs of its batches: {total.requires_grad}")
+print(f"7 billion parameters, 10,000 tokens/s on a GPU with 989 TFLOP/s: MFU {6 * 7e9 * 10_000 / 989e12:.0%}")
+
+# %% [markdown]
+# Training needs about 6 FLOP per parameter and token: 2 in the forward pass, a multiplication and an addition, and 4 in the backward pass,
+# which computes the gradients of inputs and of weights. **Model FLOP utilization** (MFU) is that number per second, divided by the peak of
+# the hardware.
+#
+# **Interview · What is MFU, and how do you log without slowing training down?**
+#
+# - *Thirty seconds:* MFU is the FLOP per second that the model needs, about six times parameters times tokens per second, divided by the peak of
+#   the hardware. Good runs of large models reach about 40 percent. I keep metrics on the device and read them every hundred steps, because each
+#   `.item()` waits for the GPU.
+# - *Longer:* The 6 leaves attention out, which matters for long sequences. Recomputed activations don't count.
+# - *They ask next:* MFU is 15 percent. What do you check? Whether the GPU waits for data or for communication, and the batch size.
+# - *The trap:* Timing without `torch.cuda.synchronize()`, or evaluating the raw weights when you ship their average (EMA).
+# - *Proof:* `proof-logging`.
 #
 # ## Overfitting, on purpose
-# Make it easy: only 200 training images, and 40 of them with a wrong label. Will the network ignore the wrong labels, or
-# memorize them?
+# Take only 200 training images, 40 of which have a wrong label. Will the network ignore the wrong labels, or memorize them?
 
 # %% tags=["proof-overfitting"]
 torch.manual_seed(0)
 x_few, y_few = x_train[:200], y_train[:200].clone()
 y_few[:40] = (y_few[:40] + torch.randint(1, 10, (40,))) % 10
-model, history = fit(x_few, y_few, epochs=80, lr=0.3, size=20)
-training, validation, accuracies, states = map(list, zip(*history, strict=True))
+three = [fit(x_few, y_few, epochs=80, lr=0.3, size=20, seed=seed) for seed in range(3)]
+training, validation = ([sum(h[e][i] for _, h in three) / 3 for e in range(80)] for i in (0, 1))
 best = validation.index(min(validation))
 for name, epoch in {"best epoch:": best, "last epoch:": 79}.items():
-    model.load_state_dict(states[epoch])
-    learned = "most" if (model(x_few[:40]).argmax(1) == y_few[:40]).sum() > 20 else "less than half"
-    print(name, "train {:.1f}, validation {:.1f}".format(*history[epoch]), f"{learned} of the wrong labels learned")
-print("the highest accuracy came", "earlier" if accuracies.index(max(accuracies)) < best else "later")
+    learned = []
+    for model, history in three:
+        model.load_state_dict(history[epoch][3])
+        learned.append((model(x_few[:40]).argmax(1) == y_few[:40]).sum().item())
+    print(f"{name} train {training[epoch]:.1f}, validation {validation[epoch]:.1f};", end=" ")
+    print("more than half of the wrong labels learned on", sum(each > 20 for each in learned), "of 3 seeds")
 alt = "The training loss keeps falling. The validation loss falls, then rises. The best epoch is marked."
-curves = {"training": training, "validation": validation}
-pictures.curves(curves, xlabel="epoch", ylabel="loss (nats)", marks={"best": best + 1}, alt=alt)
+curves, marks = {"training": training, "validation": validation}, {"best": best + 1}
+pictures.curves(curves, xlabel="epoch", ylabel="loss (nats), mean of three seeds", marks=marks, alt=alt)
 
 # %% [markdown]
-# Both, in that order. First it learns what the images have in common, and the validation loss falls. Then it learns the
-# exceptions, and the validation loss rises. You want to stop at the mark, but you see a minimum only after it has passed.
-# **Early stopping** waits for some epochs without improvement, then goes back to the best weights. So you have to keep
-# them:
+# It does both. While it learns what the images have in common, the validation loss falls, and while it memorizes the
+# exceptions, the validation loss slowly rises. You recognize a minimum only after it has passed, so **early stopping** waits for some epochs without
+# improvement and then goes back to the best weights. That means that you have to keep them:
 
 # %% tags=["proof-state-alias"]
 kept, copied = model.state_dict(), {name: value.clone() for name, value in model.state_dict().items()}
 train_one_epoch(model, batches(x_few, y_few), torch.optim.SGD(model.parameters(), lr=0.1))
 for name, state in {"kept": kept, "copied": copied}.items():
-    print(f"{name:6} and trained weights differ by {(state['0.weight'] - model[0].weight).abs().max().item():.2f}")
+    print(f"{name:6} weights differ by {(state['0.weight'] - model[0].weight).abs().max().item():.2f}")
 
 # %% [markdown]
-# A `state_dict` shares the parameters' memory. Keep it without copying, and your "best" weights are the last ones.
+# A `state_dict` shares the parameters' memory. If you keep it without copying, your "best" weights are the last ones.
 #
 # **Interview · The training loss falls and the validation loss rises. What do you do?**
 #
-# - *Thirty seconds:* It overfits: it learns what is true of the training set alone. Stop at the best validation loss. Then
-#   try more or cleaner data, augmentation, weight decay, dropout.
-# - *Longer:* Watch loss *and* accuracy, which needn't be best at the same epoch: a few confident wrong answers cost a lot
-#   of loss and little accuracy.
-# - *They ask next:* What if both losses are high? It underfits: train longer, tune the learning rate, enlarge the network.
+# - *Thirty seconds:* The model overfits: it learns what holds only in the training set. I stop at the best validation loss. Then I try more or
+#   cleaner data, augmentation, weight decay and dropout.
+# - *Longer:* Watch loss *and* accuracy, because a few confident wrong predictions cost a lot of loss and little accuracy.
+# - *They ask next:* What if both losses are high? Then it underfits: train longer, tune the learning rate, or enlarge the network.
 # - *The trap:* Keeping a `state_dict` without copying it.
 # - *Proof:* `proof-overfitting`; the trap: `proof-state-alias`.
+
+# %% [markdown] tags=["short"]
+# ## Rapid fire
+# - *What is the first loss for 100 classes?* It is near $\ln 100 \approx 4.6$.
+# - *Where may `zero_grad` be?* Anywhere between `step` and the next `backward`.
+# - *`loss` or `loss.item()` in a sum?* `item()` on a CPU and `detach()` on a GPU, because the loss itself keeps its graph alive.
+# - *What does `zero_grad` write?* It sets each gradient to None rather than zero, and `step` skips a parameter without one.
+# - *Do you clip before or after `backward`?* After it, and before `step`.
 #
-# ## The same numbers again
+# ## Ten lines to remember
+# 1. Skipping `zero_grad`, `backward` or `step` raises no error, so know which numbers to expect.
+# 2. With $C$ classes, expect a first loss near $\ln C$, and then overfit one batch.
+# 3. Gradients add up until `zero_grad`, and accumulation makes use of that.
+# 4. Accumulate sums, and divide by what was counted: rows, or tokens.
+# 5. The order is `zero_grad`, forward, `backward`, clip, optimizer, scheduler.
+# 6. Skip a step whose gradient norm isn't finite.
+# 7. Decide on the validation set, and use the test set once.
+# 8. Copy a `state_dict` that you keep.
+# 9. To resume, save model, optimizer, scheduler, every random state, and the position in the epoch.
+# 10. A seed fixes a sequence, and sums depend on their order.
+#
+# ## You try
+# [The exercises](../exercises/19_training_loop.ipynb): predict numbers before you start; write a trainer's step, and its resume, for `mytorch`;
+# decide which parameters decay; compute precision and recall; fix a broken loop; write early stopping; and find the learning rate
+# at which training breaks. [Chapter 20](20_saving_and_loading.ipynb) saves what you trained.
+
+# %% [markdown]
+# ## If you have time
+# ### The confusion matrix
+# A **confusion matrix** says where the model is wrong. Its entry $(i, j)$ counts the images of digit
+# $i$ that were mistaken for $j$, so number the pairs $10 i + j$ and count them.
+
+# %% tags=["proof-confusion"]
+model, _ = fit(x_train, y_train, epochs=10, lr=0.5)
+predicted = model(x_test).argmax(1)
+confusion = torch.bincount(10 * y_test + predicted, minlength=100).reshape(10, 10)
+errors = confusion - torch.diag(confusion.diagonal())
+print(f"{confusion.sum().item()} images, at most {math.ceil(errors.sum().item() / 10) * 10} of them wrong")
+ax = pictures.axes(4.6, 4.4)
+ax.imshow(torch.where(errors > 0, errors.float(), math.nan).numpy(), cmap="Oranges", vmin=0, vmax=8)
+for row, column in confusion.nonzero().tolist():
+    colour = "black" if row == column else "#201000"
+    ax.text(column, row, confusion[row, column].item(), ha="center", va="center", color=colour)
+ax.set(xticks=range(10), yticks=range(10), xlabel="predicted digit", ylabel="digit in the image")
+pictures.publish(ax, "A confusion matrix. Most images are on the diagonal; the few mistakes are shaded.")
+
+# %% [markdown]
+# **Interview · Your model is right in 95 % of cases. What do you look at next?**
+#
+# - *Thirty seconds:* I look at which cases it gets wrong. Recall is the diagonal over the row sum: how many images of a class are found. Precision is
+#   the diagonal over the column sum: how many of the images that were given a class belong to it.
+# - *Longer:* If one class makes up 95 % of the data, a constant prediction reaches 95 %, too. When rare classes matter, average over classes
+#   (macro); scikit-learn includes those that occur in the labels *or* the predictions.
+# - *They ask next:* What if a class was never predicted? Its precision is 0 / 0, so decide what that counts as.
+# - *The trap:* Mixing up rows and columns. Here rows are the truth, as in scikit-learn.
+# - *Proof:* `proof-confusion`; you compute the rest in exercise 5.
+#
+#
+# ### Learning rates that are too high
+# On a parabola $\frac{c}{2} x^2$ a step is $x \leftarrow (1 - \eta c)\, x$, so it diverges as soon as $\eta > \frac{2}{c}$. Near a minimum of a
+# network, the largest curvature plays the part of $c$. Move the slider:
+
+
+# %% tags=["proof-learning-rate"]
+runs = {lr: train(lr=lr, epochs=3) for lr in (0.01, 0.5, 2.0, 10.0)}
+for lr, (model, _) in runs.items():
+    alive = (model[:2](x_train) > 0).any(0).sum().item()
+    print(f"lr {lr:5}: {'most' if alive > 64 else 'few'} of 128 hidden units still fire")
+
+
+def at(rate):
+    return pictures.curves({"loss": runs[rate][1][::3]}, range(1, 115, 3), xlabel="step", ylabel="loss (nats)")
+
+
+pictures.slider(at, start={"rate": 0.5}, rate=list(runs))
+
+# %% [markdown]
+# A rate that is too high need not end in `nan`. With 2 and 10, the first steps push most hidden units below zero for every image. No
+# gradient reaches such a unit, so the loss stays high but finite. (Two other seeds gave the same picture.)
+#
+# ### Seeds and reproducibility
 # Run the same training twice. Then draw one extra random number before you make the model and shuffle the data.
 
 
@@ -441,9 +565,21 @@ print("order from own generator:  ", own, other_own)
 print("sums in two orders:        ", (torch.tensor(1e8) + 1 - 1e8).item(), (torch.tensor(1e8) - 1e8 + 1).item())
 
 # %% [markdown]
-# The two runs agree to the last bit. After one extra draw the weights and the order differ. A seed fixes a *sequence* of
-# random numbers, and each draw shifts those that follow. A generator of your own isn't affected. And floating-point sums
-# depend on their order. For that there is a switch:
+# The two runs agree to the last bit, while the extra draw changes the weights and the order. A seed fixes a *sequence* of random numbers, and
+# each draw shifts those that follow. A generator of your own isn't affected. Floating-point sums depend on their order; for that there is
+# a switch, which the next section tries out.
+#
+# **Interview · Same seed, different numbers. Why?**
+#
+# - *Thirty seconds:* Either something else drew from the generator, or another source is random, such as NumPy or worker processes. Or sums were
+#   computed in another order, because of threads, GPU kernels or library versions, and training amplifies the last bit.
+# - *Longer:* Seed every generator, and give the loader a `generator` of its own, whose state belongs into the checkpoint. Pin versions, hardware
+#   and the number of threads.
+# - *They ask next:* How do you compare two models honestly? Train each with several seeds, and report the spread.
+# - *The trap:* "I set the seed, so it's reproducible." Then someone adds a layer, and the random numbers after it shift.
+# - *Proof:* `proof-same-seed`; the generator: `proof-trainer`.
+#
+# ### Deterministic algorithms
 
 # %% tags=["proof-deterministic"]
 torch.use_deterministic_algorithms(True)
@@ -452,64 +588,15 @@ print(str(check.error(torch.zeros(3).put_, torch.tensor([0, 0]), torch.ones(2)))
 torch.use_deterministic_algorithms(False)
 
 # %% [markdown]
-# Which of two values ends up in the first place isn't defined, so `put_` raises. And `empty` hands out whatever is in memory, which may be
-# different in each run. With the switch on, it is filled with `nan`, or with the largest integer, so a program that reads it goes wrong
-# the same way each time.
-#
-# **Interview · Same seed, different numbers. Why?**
-#
-# - *Thirty seconds:* Something else drew from the generator, another source is random (NumPy, Python, worker processes), or
-#   sums were computed in another order: threads, GPU kernels, library versions. Training amplifies the last bit.
-# - *Longer:* Seed every generator, and give the loader a `generator` of its own. Pin versions, hardware and the number of
-#   threads.
-# - *They ask next:* How do you compare two models honestly? With several seeds each, and their spread.
-# - *The trap:* "I set the seed, so it's reproducible." Then someone adds a layer, and the random numbers after it shift.
-# - *Proof:* `proof-same-seed`.
+# `put_` raises because it isn't defined which of two values ends up at an index that occurs twice. The memory of `empty`, which may differ in
+# each run, is filled with `nan` or the largest integer, so a program that reads it fails in the same way each time.
 #
 # **Interview · What does `torch.use_deterministic_algorithms(True)` do?**
 #
-# - *Thirty seconds:* Operations use a deterministic algorithm where they have one, and raise where they are known to have
-#   none. `empty` fills its
-#   memory, with `nan` for floats.
-# - *Longer:* It costs speed. On a GPU, sums by index use atomic additions, whose order changes from run to run; cuBLAS also
-#   wants `CUBLAS_WORKSPACE_CONFIG`. With `warn_only=True` you get a warning and not an error.
-# - *They ask next:* Is it enough? No: seeds, versions, hardware and the number of threads have to be the same, too.
+# - *Thirty seconds:* Operations use a deterministic algorithm where they have one, and raise an error where they are known to have none. `empty`
+#   fills its memory, with `nan` for floats.
+# - *Longer:* It costs speed. On a GPU, sums by index use atomic additions, whose order changes from run to run. cuBLAS also needs
+#   `CUBLAS_WORKSPACE_CONFIG`.
+# - *They ask next:* Is it enough? No, seeds, versions, hardware and the number of threads have to be the same, too.
 # - *The trap:* Expecting it to set a seed. It doesn't touch random numbers.
 # - *Proof:* `proof-deterministic`.
-#
-# ## The real one
-# PyTorch has no training loop: you write it. Here is minitorch's `zero_grad`.
-
-# %%
-import inspect
-
-print(inspect.getsource(torch.optim.Optimizer.zero_grad))
-
-# %% [markdown]
-# `param_groups` are the parameters with their settings; `detach_` cuts off a graph that a `grad` may have. PyTorch's has
-# two more branches, for `foreach` and for the profiler. By default gradients become None, not zero, and `step` skips what has none.
-
-# %% [markdown] tags=["short"]
-# ## Rapid fire
-# - *First loss for 100 classes?* $\ln 100 \approx 4.6$.
-# - *Where may `zero_grad` be?* Anywhere between `step` and the next `backward`.
-# - *`loss` or `loss.item()` in a sum?* `item()`: the tensor keeps its graph alive.
-# - *Rows and columns of a confusion matrix?* In scikit-learn, rows are the truth and columns the answers.
-# - *Clip before or after `backward`?* After it, and before `step`.
-#
-# ## Ten lines to remember
-# 1. Data, define, forward, loss, backward, update. Leaving out `zero_grad`, `backward` or `step` raises nothing.
-# 2. With $C$ classes, expect a first loss near $\ln C$.
-# 3. Gradients add up until `zero_grad`. Accumulation makes use of that.
-# 4. Accumulate sums, and divide by what was counted: rows, or tokens.
-# 5. `zero_grad`, forward, `backward`, clip, optimizer, schedule.
-# 6. Update under `no_grad`; validate under `no_grad` and in `eval()`.
-# 7. Decide on the validation set, look at the test set once.
-# 8. Copy a `state_dict` that you keep.
-# 9. To go on: model, optimizer, schedule, random numbers, place in the epoch.
-# 10. A seed fixes a sequence; sums depend on their order.
-#
-# ## You try
-# [The exercises](../exercises/19_training_loop.ipynb): numbers to know before you start; a trainer's step, and how it goes on after
-# an interruption, both for `mytorch`; which parameters decay; precision and recall; a broken loop to repair; early stopping; and
-# the learning rate at which training breaks. [Chapter 20](20_saving_and_loading.ipynb) saves what you trained.

@@ -51,14 +51,19 @@ class Trainer:
         self.scheduler.step()
 
     def fit(self, steps: int) -> None:
-        """Train until `steps` steps have been made, those before a checkpoint included."""
+        """Train until `steps` steps have been made, those before a checkpoint included.
+
+        Raises ValueError if an epoch has no batches.
+        """
         while len(self.losses) < steps:
             self.epoch = self.epoch or self.rest_of_epoch()
             if batches := list(islice(self.epoch, self.micro_batches)):
                 self.step(batches)
                 self.seen += len(batches)
-            else:
+            elif self.seen:
                 self.epoch, self.seen = None, 0
+            else:
+                raise ValueError("the loader gives no batches")
 
     def rest_of_epoch(self) -> Iterator[Any]:
         """The batches of an epoch that haven't been seen, in the order that the epoch began with."""

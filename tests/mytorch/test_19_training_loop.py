@@ -125,6 +125,15 @@ def test_a_trainer_that_was_in_an_epoch_can_go_back(mytorch: ModuleType) -> None
     assert run.losses == first
 
 
+@part(trainer + "fit")
+def test_a_loader_without_batches_is_refused(mytorch: ModuleType) -> None:
+    """Instead of asking for a batch forever."""
+    run = made(mytorch)
+    run.loader = mytorch.utils.data.DataLoader(run.loader.dataset, 64, drop_last=True)
+    with pytest.raises(ValueError, match="no batches"):
+        run.fit(1)
+
+
 @part(trainer + "accumulate")
 def test_a_parameter_without_a_gradient_and_one_that_had_one(mytorch: ModuleType) -> None:
     run = made(mytorch)
