@@ -88,8 +88,8 @@ pictures.curves(shown, range(1, 121, 3), xlabel="step", ylabel="loss (nats)", lo
 # %% [markdown] tags=["short"]
 # None of the three raises an error. Two of the faults even look the same, because the loss stays near 2.3 whether `backward` or `step` is
 # missing. (The curve without `step` would lie on the one without `backward`.) Without `zero_grad` the loss even falls faster at first,
-# because each step follows the sum of all gradients so far, which is SGD with a momentum of 1. Nothing slows it down at the minimum, so it
-# overshoots. To notice such faults you need a number to expect at each of the six steps.
+# because each step follows the sum of all gradients so far, which is SGD with a momentum of 1. Because nothing slows it down at the minimum,
+# it overshoots. To notice such faults you need a number to expect at each of the six steps.
 
 # %% [markdown]
 # ## Six numbers to expect
@@ -131,8 +131,7 @@ print(f"update:     expected a loss lower by lr · norm² = {0.01 * square:.4f},
 #   initialization and the data.
 # * **Backward.** At the logits, the gradient is softmax minus one-hot, divided by the number of targets. Divide only by those that count: with
 #   `ignore_index`, ignored targets are left aside, and with class weights the divisor is the sum of the weights.
-# * **Update.** For a small learning rate, gradient descent lowers the loss by about the rate times the squared norm of the gradient. If the
-#   loss falls by another amount, the step isn't following this gradient.
+# * **Update.** For a small learning rate, gradient descent lowers the loss by about the rate times the squared norm of the gradient.
 
 # %% tags=["proof-ignored-targets"]
 logits, some = logits.detach().requires_grad_(), targets.clone()
@@ -144,8 +143,8 @@ for divisor in (16, 32):
 
 # %% [markdown]
 # ### Training, validation and test set
-# The *training* set moves the weights. The *validation* set guides your decisions, such as the learning rate and when to stop. The *test*
-# set is used once, at the end. Wouldn't two sets be enough? Let a thousand models guess, and choose the one that is best on the
+# The *training* set moves the weights, while the *validation* set guides your decisions, such as the learning rate and when to stop. The
+# *test* set is used once, at the end. Wouldn't two sets be enough? Let a thousand models guess, and choose the one that is best on the
 # validation set.
 
 # %% tags=["proof-chosen-by-luck"]
@@ -163,7 +162,7 @@ print(f"all of them:    validation {on_validation.mean().item():.1%}, test {on_t
 # - *Thirty seconds:* You choose the model that does best on the validation set, so its validation score is too optimistic. The test set took
 #   no part in that choice, so its score is unbiased, as long as you look at it only once.
 # - *Longer:* The more candidates you try, the more of the best result is luck, as with the thousand guessers.
-# - *They ask next:* Where do you compute the mean for normalizing the inputs? Compute it on the training set, then use it on all three.
+# - *They ask next:* Where do you compute the mean for normalizing the inputs? I compute it on the training set and use it on all three.
 # - *The trap:* Choosing the epoch, the seed or the decision threshold on the test set.
 # - *Proof:* `proof-chosen-by-luck`.
 #
@@ -189,7 +188,7 @@ for name, (extra, wanted) in cases.items():
     print(f"{name:15} loss below 0.1 on {sum(each < 0.1 for each in finals)} of 3 seeds")
 
 # %% [markdown]
-# Probabilities lie between 0 and 1, so with a second softmax the loss can't fall below $\ln(1 + 9/e) = 1.46$. The incorrect labels are memorized, however. The test finds faults in the code, while faults in the
+# Probabilities lie between 0 and 1, so with a second softmax the loss can't fall below $\ln(1 + 9/e) = 1.46$. The incorrect labels are memorized, however, so the test finds faults in the code, while faults in the
 # data need your eyes. If the loss grows instead of falling, watch the **gradient norm**, which is the norm of all gradients as one vector, and
 # lower the learning rate. `clip_grad_norm_` returns the norm anyway. A rate that is too high need not end in `nan`: it may also kill most
 # hidden units, as [the learning rates](proof-learning-rate) at the end of this chapter do.
@@ -198,15 +197,15 @@ for name, (extra, wanted) in cases.items():
 #
 # - *Thirty seconds:* If the loss stays at $\ln C$, I check that each parameter has a `.grad` and that `step` changes it. If it grows or is `nan`, I
 #   look at the gradient norm and the learning rate, then for a missing `zero_grad`, and then for $\ln 0$, $\frac00$ or bad inputs.
-# - *Longer:* Overfit one batch. If the loss doesn't approach 0, suspect the code.
-# - *They ask next:* How do you find the operation whose backward produces a `nan`? Use `torch.autograd.set_detect_anomaly`, which
+# - *Longer:* Overfit one batch. If the loss doesn't approach 0, the fault is in the code.
+# - *They ask next:* How do you find the operation whose backward produces a `nan`? I use `torch.autograd.set_detect_anomaly`, which
 #   [chapter 07b](07b_vector_jacobian_products.ipynb) explains.
 # - *The trap:* "`nan` always means that the learning rate is too high", and "a rate that is too high always ends in `nan`".
 # - *Proof:* `proof-deleted-lines`, `proof-one-batch`, `proof-learning-rate`.
 #
 # ## The loop, whole
-# Here are the steps in one function. It has two new habits: it sets the mode at the start of the epoch, and it weights the mean of each
-# batch by its size, because the last batch is smaller.
+# Here are the steps in one function, which has two new habits: it sets the mode at the start of the epoch, and it weights the mean of each
+# batch by its size, because the last one is smaller.
 
 
 # %% tags=["proof-six-steps"]
@@ -262,7 +261,7 @@ print(f"training loss moved by {abs(losses[-1] - losses[0]):.1f}, validation los
 #   up. None of this raises an error.
 # - *Longer:* With batch norm, the *validation* loss moves even if `step` is missing, because the running statistics do. Not clearing the gradients
 #   for some batches is how [a large batch is split](proof-token-weighted).
-# - *They ask next:* Does eval mode replace `no_grad`? No, it only changes what some layers compute. Use both to validate.
+# - *They ask next:* Does eval mode replace `no_grad`? No, it only changes what some layers compute, so I use both to validate.
 # - *The trap:* Averaging the means of batches when the last one is smaller, and `total += loss`, which keeps the nodes of every graph alive.
 # - *Proof:* `proof-deleted-lines`, `proof-batch-norm-moves`, [sums of losses](proof-logging); the mode: exercise 6.
 #
@@ -348,8 +347,8 @@ pictures.curves(lines, xlabel="step", ylabel="loss (nats)", log="y", marks={"res
 #   at the end. Dividing each loss by the number of batches gives a mean of means.
 # - *Longer:* With equal numbers of tokens the two agree, which is why the fault went unnoticed in well-known trainers. Under DDP the count has
 #   to be added up over ranks too, and `no_sync` skips the all-reduce for all but the last batch ([chapter 23](23_multi_gpu.ipynb)).
-# - *They ask next:* Is that the same as one large batch? Not with batch norm, because it sees each batch by itself. With dropout the masks
-#   differ as well.
+# - *They ask next:* Is that the same as one large batch? Not with batch norm, because it sees each batch by itself, and with dropout
+#   the masks differ as well.
 # - *The trap:* Adding up the losses and calling `backward` once, which keeps all graphs in memory at the same time.
 # - *Proof:* `proof-token-weighted`.
 #
@@ -379,7 +378,7 @@ print("weight", weight.tolist())
 # %% [markdown]
 # Clipping multiplies every gradient by `max_norm / norm`, which is 0 here, and $\infty \cdot 0$ is `nan`. So clipping *spreads* the fault, and
 # `step` would write it into the weights and into Adam's averages. Real loops therefore skip a step whose norm isn't finite, and stop if that
-# happens often. `error_if_nonfinite=True` raises instead. `Trainer` does neither.
+# happens often, while `error_if_nonfinite=True` raises an error. `Trainer` does neither.
 #
 # **Interview · The loss spikes in the middle of training. What do you do?**
 #
@@ -387,7 +386,7 @@ print("weight", weight.tolist())
 #   learning rate. If the loss doesn't recover, I go back to a checkpoint and skip the data around the spike.
 # - *Longer:* Log the gradient norm of each layer, because large runs often break in one place. A lower $\beta_2$ lets Adam forget a large
 #   gradient sooner.
-# - *They ask next:* Does clipping help against `inf`? No, it makes other gradients `nan` or 0. Skip the step.
+# - *They ask next:* Does clipping help against `inf`? No, it makes the gradients `nan` or 0, so skip the step.
 # - *The trap:* Clipping every step, so that the norm is always `max_norm`.
 # - *Proof:* `proof-non-finite`.
 #
@@ -518,7 +517,7 @@ pictures.publish(ax, "A confusion matrix. Most images are on the diagonal; the f
 # - *Longer:* If one class makes up 95 % of the data, a constant prediction reaches 95 %, too. When rare classes matter, average over classes
 #   (macro); scikit-learn includes those that occur in the labels *or* the predictions.
 # - *They ask next:* What if a class was never predicted? Its precision is 0 / 0, so decide what that counts as.
-# - *The trap:* Mixing up rows and columns. Here rows are the truth, as in scikit-learn.
+# - *The trap:* Mixing up rows and columns, where rows are the truth, as in scikit-learn.
 # - *Proof:* `proof-confusion`; you compute the rest in exercise 5.
 #
 #
@@ -566,17 +565,17 @@ print("sums in two orders:        ", (torch.tensor(1e8) + 1 - 1e8).item(), (torc
 
 # %% [markdown]
 # The two runs agree to the last bit, while the extra draw changes the weights and the order. A seed fixes a *sequence* of random numbers, and
-# each draw shifts those that follow. A generator of your own isn't affected. Floating-point sums depend on their order; for that there is
+# each draw shifts those that follow, while a generator of your own isn't affected. Floating-point sums depend on their order; for that there is
 # a switch, which the next section tries out.
 #
 # **Interview · Same seed, different numbers. Why?**
 #
 # - *Thirty seconds:* Either something else drew from the generator, or another source is random, such as NumPy or worker processes. Or sums were
 #   computed in another order, because of threads, GPU kernels or library versions, and training amplifies the last bit.
-# - *Longer:* Seed every generator, and give the loader a `generator` of its own, whose state belongs into the checkpoint. Pin versions, hardware
-#   and the number of threads.
+# - *Longer:* Seed every generator, and give the loader a `generator` of its own, whose state belongs in the checkpoint. Pin versions, hardware
+#   and the number of threads as well.
 # - *They ask next:* How do you compare two models honestly? Train each with several seeds, and report the spread.
-# - *The trap:* "I set the seed, so it's reproducible." Then someone adds a layer, and the random numbers after it shift.
+# - *The trap:* "I set the seed, so it's reproducible", until someone adds a layer and all random numbers after it shift.
 # - *Proof:* `proof-same-seed`; the generator: `proof-trainer`.
 #
 # ### Deterministic algorithms
@@ -598,5 +597,5 @@ torch.use_deterministic_algorithms(False)
 # - *Longer:* It costs speed. On a GPU, sums by index use atomic additions, whose order changes from run to run. cuBLAS also needs
 #   `CUBLAS_WORKSPACE_CONFIG`.
 # - *They ask next:* Is it enough? No, seeds, versions, hardware and the number of threads have to be the same, too.
-# - *The trap:* Expecting it to set a seed. It doesn't touch random numbers.
+# - *The trap:* Expecting it to set a seed, although it doesn't touch random numbers.
 # - *Proof:* `proof-deterministic`.

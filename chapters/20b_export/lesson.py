@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Export
 # After this chapter your own library writes a trained network into a file that other programs run: `onnxruntime`, a phone, or a web page.
-# LeNet will answer from such a file in a program that has never heard of `mytorch`. You will also know what an export loses, and how to
-# find it.
+# LeNet will answer from such a file in a program that has never heard of `mytorch`, and you will know what an export loses and how to
+# notice it.
 
 # %% hidden=true
 from course import lesson
@@ -175,8 +175,8 @@ pictures.curves(errors, list(range(10)), xlabel="stage", ylabel="largest relativ
 #
 # - *Thirty seconds:* I give both the same input, in evaluation mode. Then I make intermediate results outputs, and look for the first one that differs
 #   by more than rounding. If there are many, I bisect.
-# - *Longer:* Compare relative errors, with a tolerance for each layer. Float32 typically gives 1e-6 and float16 about 1e-3.
-# - *They ask next:* The shapes agree and the values don't. What do you suspect? I suspect padding (SAME), the layout (NHWC), epsilon, and the
+# - *Longer:* Compare relative errors with a tolerance for each layer, because float32 typically gives 1e-6 and float16 about 1e-3.
+# - *They ask next:* The shapes agree although the values don't. What do you suspect? I suspect padding (SAME), the layout (NHWC), epsilon, and the
 #   order of preprocessing.
 # - *The trap:* Comparing only the predicted class, which can agree while the logits differ.
 # - *Proof:* `proof-first-difference`, `proof-same`.
@@ -209,7 +209,7 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 #   for extreme inputs, with the same preprocessing.
 # - *Longer:* Put normalization and softmax into the exported module, so that nobody has to repeat them. Measure latency after a warm-up, with the
 #   number of threads and the *execution provider* (CPU, CUDA, TensorRT) that you will ship.
-# - *They ask next:* Which tolerance? Start with 1e-5 in float32. With half precision or int8, compare the metric on a test set instead.
+# - *They ask next:* Which tolerance? I start with 1e-5 in float32, while for half precision or int8 I compare the metric on a test set.
 # - *The trap:* Testing the file only with the example that it was traced with.
 # - *Proof:* `proof-train-mode`, `proof-hard-coded`.
 
@@ -233,8 +233,8 @@ print("file: ", *(onnx.run_onnx(forgotten, ones.array)[0].astype(int)[0] for _ i
 # Range constraints: {s31: VR[0, int_oo]}
 # ```
 #
-# The weights became inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. `program.module()` is a module that
-# runs, and `torch.export.save` writes it into a `.pt2` file. Without `dynamic_shapes` the sizes are fixed, and another batch raises
+# The weights became inputs, each step is an ATen operator, and `s31` is the symbol for the batch size. `program.module()` returns a module that
+# runs, and `torch.export.save` writes the program into a `.pt2` file. Without `dynamic_shapes` the sizes are fixed, and another batch raises
 # `Guard failed: input.size()[0] == 3`. With a `Dim`, `torch.export` also refuses `x.reshape(3, -1)`, because the code "specialized" the batch.
 #
 # Since PyTorch 2.9 `torch.onnx.export` has captured with `torch.export` by default (`dynamo=True`), so it refuses an `if` that depends on a
@@ -257,7 +257,7 @@ with warnings.catch_warnings(record=True) as said:
 print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(), np.float32([50]))[0])
 
 # %% [markdown]
-# minitorch refuses more than PyTorch does. `x * x.sum().item()` decides nothing, and PyTorch exports it. This is what PyTorch 2.13 makes of
+# minitorch refuses more than PyTorch does: `x * x.sum().item()` decides nothing, so PyTorch exports it. This is what PyTorch 2.13 makes of
 # `brake`, captured at 130 and called with 50:
 #
 # | captured with | answer at 50 | why |
@@ -283,8 +283,8 @@ print(said[0].category.__name__, onnx.run_onnx((folder / "old.onnx").read_bytes(
 # - *Thirty seconds:* The cache has to become inputs and outputs, because a graph keeps no state. Usually there are two graphs, or one with dynamic
 #   lengths: the prefill reads the whole prompt, and the decoding step reads one token and the past keys and values. For int8, the file has
 #   pairs of quantize and dequantize nodes (QDQ), whose scales come from calibration data.
-# - *Longer:* Batch size and past length are both dynamic. Sampling stays outside the graph. Runtimes fuse a QDQ pair around a matmul into
-#   one integer kernel.
+# - *Longer:* Batch size and past length are both dynamic, while sampling stays outside the graph. Runtimes fuse a QDQ pair around a matmul
+#   into one integer kernel.
 # - *They ask next:* Which weights lose most in int8? Channels with outliers, so use a scale for each channel
 #   ([chapter 22b](22b_memory.ipynb)).
 # - *The trap:* Exporting with a cache of length 1 that the trace keeps as a constant.
@@ -347,8 +347,8 @@ pictures.slider(draw, start={"number": 300}, number=[1, 127, 128, 300, 20_000, -
 # %% [markdown]
 # You write `varint` and `field` in exercise 2. Each weight tensor has a field with its bytes as they are in memory, so `mytorch` writes one file
 # that is about as large as the weights. PyTorch's default exporter writes two: for `nn.Linear(64, 64)`, PyTorch 2.13 makes `m.onnx` with about
-# 2 kB and `m.onnx.data` with the 16 kB of the weight. Ship both, or pass `external_data=False`. A message can't be larger than 2 GB, so large
-# models need the second file anyway.
+# 2 kB and `m.onnx.data` with the 16 kB of the weight. Ship both, or pass `external_data=False`, unless the model is large: a message
+# can't be larger than 2 GB.
 #
 # ## Steps become nodes
 # Here is a network, traced and simplified as in chapter 08, and the nodes of its file:
@@ -378,10 +378,10 @@ print(f"{len(data)} bytes, {4 * sum(p.numel() for p in mlp.parameters())} of the
 # - *Thirty seconds:* It holds a graph in protocol buffers: nodes with an operator, names of inputs and outputs, and attributes. It also holds the
 #   weights, the types and shapes of inputs and outputs, and the version of the list of operators, which is called the *opset*.
 # - *Longer:* The file has the numbers of fields, not their names. Protobuf readers skip fields that they don't know, so the format can grow. Your
-#   reader skips them, too, but raises an error for a wire type that ONNX doesn't need.
+#   reader skips them, too, but it raises an error for the wire types that `mytorch`'s files don't contain.
 # - *They ask next:* What isn't in it? Python, the `if` that was decided, the training mode, and your preprocessing, unless you put it into
 #   `forward`. With PyTorch's default exporter, the weights are in a second file.
-# - *The trap:* Believing that the file is the model. It holds what the model did for one example.
+# - *The trap:* Believing that the file is the model, when it holds what the model did for one example.
 # - *Proof:* `proof-file-brakes`, `proof-nodes`.
 #
 # **Interview · The exporter doesn't support an operator. What do you do?**
@@ -439,7 +439,8 @@ pictures.publish(ax, alt=f"Steps as recorded, with constants folded, with layers
 #
 # - *Thirty seconds:* I fold constants, which is everything that depends on no input. Then I fold batch norms into the layers before them, and fuse
 #   neighbours that the runtime has one operator for.
-# - *Longer:* Runtimes do much of this again when they load a file. Fold before you quantize, or the ranges of the weights are wrong.
+# - *Longer:* Runtimes do much of this again when they load a file, but you have to fold before you quantize, or the ranges of the weights are
+#   wrong.
 # - *They ask next:* When can't batch norm be folded? In training, because its statistics come from the batch, and when something stands between
 #   it and the layer, such as a ReLU.
 # - *The trap:* Training the folded model further, although its batch norms are gone.
@@ -535,7 +536,7 @@ print("an operation without an entry:", check.error(onnx.export, lambda x: x.sor
 # %% [markdown]
 # ## If you have time
 # ### Myth · "PyTorch exports to ONNX for Caffe2, and runs the model once"
-# Caffe2 is gone. What runs the model, and how often, depends on the exporter:
+# Caffe2 is gone, and how often the model runs depends on the exporter:
 
 # %% tags=["proof-exporter-calls"]
 calls = []
@@ -556,7 +557,7 @@ print("minitorch ran the model on", calls)
 # exporter needs the package `onnxscript`.
 #
 # ### Myth · "TorchScript is how PyTorch is deployed"
-# It was. `torch.jit.script` now says "deprecated. Please switch to `torch.compile` or `torch.export`". Today an exported program goes to
+# It was, but `torch.jit.script` now says "deprecated. Please switch to `torch.compile` or `torch.export`". Today an exported program goes to
 # AOTInductor, ExecuTorch or ONNX.
 #
 # ### Myth · "ONNX is faster"
