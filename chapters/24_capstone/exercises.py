@@ -274,7 +274,7 @@ before = int(generator.integers(3, 6))
 def begin():
     mytorch.manual_seed(check.seed())
     model = nn.Sequential(nn.Linear(3, 6), nn.Dropout(0.5), nn.Linear(6, 1))
-    optimizer = mytorch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    optimizer = mytorch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     schedule = mytorch.optim.lr_scheduler.StepLR(optimizer, 2, 0.9)
     return {"model": model, "optimizer": optimizer, "schedule": schedule, "step": 0}
 
