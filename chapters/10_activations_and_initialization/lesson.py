@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Activations and initialization
-# You'll find out why a deep network with PyTorch's own defaults may not train at all, and what its initial weights
-# should be. At the end twenty layers learn on your library, with your Kaiming and your clipping, and it has a softmax,
-# too.
+# You'll find out why a deep network with PyTorch's own defaults may not train with plain SGD, and what its initial weights should
+# be. At the end, twenty layers learn on your library with your Kaiming initialization and your clipping, and your library has a
+# softmax, too.
 
 # %% hidden=true
 from course import lesson
@@ -11,10 +11,12 @@ mytorch = lesson.mytorch(10)  # your library after this chapter, with the parts 
 
 # %% [markdown] tags=["short"]
 # ## Twenty layers that don't train
-# Two moons again, now with layers from `nn`. Only the depth differs.
+# Here are the two moons again, now with layers from `nn`. The loss is the *logistic loss* ln(1 + exp(−side · score)), with sides ±1.
+# Only the depth and the optimizer differ. Which of the three networks learn?
 
 # %% tags=["proof-twenty-layers"]
 from itertools import pairwise
+from statistics import median
 
 import minitorch as torch
 from sklearn.datasets import make_moons
@@ -22,44 +24,52 @@ from sklearn.datasets import make_moons
 points, labels = make_moons(200, noise=0.15, random_state=0)
 
 
-def network(torch, depth, width=32):
-    torch.manual_seed(1)
+def network(library, depth, width=32, seed=1):
+    library.manual_seed(seed)
     pairs = pairwise([2] + [width] * (depth - 1) + [1])
-    layers = [each for pair in pairs for each in (torch.nn.Linear(*pair), torch.nn.ReLU())]
-    return torch.nn.Sequential(*layers[:-1])
+    layers = [each for pair in pairs for each in (library.nn.Linear(*pair), library.nn.ReLU())]
+    return library.nn.Sequential(*layers[:-1])
 
 
-def train(torch, model, rate=0.1, clip=None):
+def train(library, model, rate=0.1, clip=None, optimizer=None):  # the section on clipping explains `clip`
     sides = 2 * labels[:, None] - 1  # -1 or 1
-    x, side = (torch.tensor(each.astype("float32")) for each in (points, sides))
+    x, side = (library.tensor(each.astype("float32")) for each in (points, sides))
     losses = []
     for _ in range(250):
         loss = ((-side * model(x)).exp() + 1).log().mean()
         model.zero_grad()
         loss.backward()
         if clip is not None:
-            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter -= rate * parameter.grad
+            library.nn.utils.clip_grad_norm_(model.parameters(), clip)
+        if optimizer is not None:
+            optimizer.step()
+        else:
+            with library.no_grad():
+                for parameter in model.parameters():
+                    parameter -= rate * parameter.grad
         losses.append(loss.item())
     return losses
 
 
-for depth in (3, 20):
-    model = network(torch, depth)
-    scores = model(torch.tensor(points.astype("float32")))
-    default = train(torch, model)
-    print(f"{depth:2} layers: scores differ by {scores.std().item():.6f} before,", end=" ")
-    print(f"loss {default[-1]:.3f} after 250 steps")
+for depth, name in ((3, "SGD"), (20, "SGD"), (20, "Adam")):
+    ends, spreads = [], []
+    for seed in range(3):
+        model = network(torch, depth, seed=seed)
+        spreads.append(model(torch.tensor(points.astype("float32"))).std().item())
+        adam = torch.optim.Adam(model.parameters(), lr=3e-3) if name == "Adam" else None
+        ends.append(median(train(torch, model, optimizer=adam)[-50:]))
+    print(f"{depth:2} layers, {name:4}: outputs differ by at most {max(spreads):.4f} before,", end=" ")
+    print(f"loss below 0.4 afterwards on {sum(end < 0.4 for end in ends)} of 3 seeds")
 
 # %% [markdown]
-# 0.693 is $\ln 2$, the loss of a coin toss. There was no error, and no line is wrong. But even before it learns, the deep
-# network gives all 200 points nearly the same score: the input gets lost on the way. At each layer two things happen to
-# it, a product with weights and a ReLU. Take the ReLU first.
+# With plain SGD the deep network stays at 0.693, which is $\ln 2$, the loss of a coin toss. There was no error, and no line is
+# incorrect. But even before training, the deep network gives all 200 points nearly the same output, because the input gets lost on
+# the way. Its gradients are tiny as well, and SGD takes steps in proportion to them. **Adam** divides each step by the typical size
+# of the gradient, so it learns from the same initial weights on all three seeds ([chapter 16](16_losses_and_optimizers.ipynb)). The optimizer can hide a poor
+# initialization, but it doesn't remove it. To see where the input is lost, look at what each layer does: a matrix multiplication and a ReLU.
 #
 # ## Why a nonlinearity
-# Could you just leave out the ReLUs?
+# What happens if you leave out the ReLUs?
 
 # %% tags=["proof-collapse"]
 torch.manual_seed(0)
@@ -74,36 +84,37 @@ for name, kinds in {"without": torch.nn.Linear, "with": torch.nn.Module}.items()
     model = torch.nn.Sequential(*[each for each in network(torch, 3) if isinstance(each, kinds)])
     loss = train(torch, model, rate=0.5)[-1]
     right = ((model(inputs).detach().numpy()[:, 0] > 0) == labels).sum()
-    print(f"three layers {name:7} ReLU: loss {loss:.2f}, {right} of 200 right")
+    print(f"three layers {name:7} ReLU: loss {loss:.2f}, {right} of 200 correct")
 
 # %% [markdown] given="mytorch.nn.activation:relu mytorch.nn.activation:derivative.relu"
-# A linear map of a linear map is linear again: however many you stack, they draw one straight line between the moons. A
-# nonlinearity between the layers, an *activation*, changes that, and the simplest one will do. From this chapter on, an
-# operation's derivative is written beside it:
+# A linear map of a linear map is linear again, so however many you stack, they draw one straight line between the moons. A
+# nonlinearity between the layers, called an *activation*, changes that, and the simplest one is enough. From this chapter on, the
+# derivative of an operation stands beside it:
 
 # %% [markdown]
-# The gradient passes where the result is positive and stops where it is 0. At an input of exactly 0 ReLU has no slope;
-# PyTorch picks 0. Other activations differ in their slopes. Autograd draws them:
+# The gradient passes where the output is positive and stops where it is 0. At an input of exactly 0, ReLU has no derivative, and
+# PyTorch uses 0. Other activations have other derivatives, which autograd can draw:
 
 # %% tags=["proof-derivatives"]
 from course import pictures
 
 
-def slopes(name):
+def derivatives(name):
     x = mytorch.linspace(-4, 4, 161).requires_grad_()
     getattr(mytorch.nn.functional, name)(x).sum().backward()
     return x.grad
 
 
-lines = {name: slopes(name) for name in ("relu", "gelu", "tanh", "sigmoid")}
+lines = {name: derivatives(name) for name in ("relu", "gelu", "tanh", "sigmoid")}
 for name, line in lines.items():
-    print(f"{name:8} largest slope {line.amax().item():.2f}, at x = -4 {line[0].item():.4f}")
-pictures.curves(lines, mytorch.linspace(-4, 4, 161), xlabel="x", ylabel="slope")
+    print(f"{name:8} largest derivative {line.amax().item():.2f}, at x = -4 {line[0].item():.4f}")
+pictures.curves(lines, mytorch.linspace(-4, 4, 161), xlabel="x", ylabel="derivative")
 
 # %% [markdown]
-# At every layer the gradient is multiplied by such a slope. A sigmoid's is 1/4 at best, and nearly 0 where the sigmoid is
-# **saturated**: far from 0, where the curve is flat. ReLU's is 1 or 0, so nothing shrinks where it is 1. But a unit whose
-# sum is negative for every input gets no gradient, so its weights don't learn. It is **dead**.
+# At every layer the gradient is multiplied by such a derivative. A sigmoid's is at most 1/4, and nearly 0 where the sigmoid is
+# **saturated**, which means far from 0, where the curve is flat. ReLU's is 1 or 0, so nothing shrinks where it is 1. But if a unit's
+# **pre-activation**, the input of its ReLU, is negative for every sample, the unit gets no gradient, and its weights don't learn.
+# Such a unit is **dead**.
 
 # %% tags=["proof-dead"]
 for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
@@ -115,29 +126,28 @@ for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.01)):
 # %% [markdown] tags=["short"]
 # **Interview · Why does a network need a nonlinearity, and why ReLU?**
 #
-# - *Thirty seconds:* Without one, all layers together are one linear map. ReLU is cheap, and where it is active its slope
-#   is 1, so gradients pass through unchanged.
-# - *Longer:* Sigmoid and tanh saturate: far from 0 their slope is nearly 0. GELU and SiLU are smooth relatives of ReLU.
-# - *They ask next:* What is a dead ReLU? A unit that is negative for all data, often after one huge step. LeakyReLU
-#   keeps a small slope; a smaller learning rate makes it less likely.
+# - *Thirty seconds:* "Without a nonlinearity, all layers together are one linear map. ReLU is cheap, and where it is active its
+#   derivative is 1, so gradients pass through unchanged."
+# - *Longer:* Sigmoid and tanh saturate, because far from 0 their derivative is nearly 0. GELU and SiLU are smooth relatives of ReLU.
+# - *They ask next:* What is a dead ReLU? It is a unit whose pre-activation is negative for all data, often after one huge step.
+#   LeakyReLU keeps a small derivative there, and a smaller learning rate makes it less likely.
 # - *The trap:* "With ReLU, gradients can't vanish." They do in the twenty layers above.
 # - *Proof:* `proof-collapse`, `proof-derivatives`, `proof-dead`; for the trap `proof-gradients`, below.
 #
 # **Interview · Why do transformers use GELU or SiLU where older networks use ReLU?**
 #
-# - *Thirty seconds:* They are smooth, and their slope isn't 0 as soon as the input is negative, so a unit that is off can come
-#   back. The gain is small and was found by experiment, not derived.
-# - *Longer:* GELU is $x \cdot \Phi(x)$ and SiLU is $x \cdot \sigma(x)$: the input times a gate that it opens itself. In
+# - *Thirty seconds:* "They are smooth, and their derivative isn't 0 as soon as the input is negative, so a unit that is off can come
+#   back. The gain is small, and it was found by experiment rather than derived."
+# - *Longer:* GELU is $x \cdot \Phi(x)$ and SiLU is $x \cdot \sigma(x)$, so the input is multiplied by a gate that it opens itself. In
 #   SwiGLU, a second linear map opens the gate ([chapter 24b](24b_llama.ipynb)).
-# - *They ask next:* Can their units die, too? Yes, far enough out. GELU's slope is −0.0005 at −4 and almost nothing at −8,
+# - *They ask next:* Can their units die, too? Yes, far enough out. GELU's derivative is −0.0005 at −4 and almost nothing at −8,
 #   where some kernels round it to exactly 0.
-# - *The trap:* "Their slope lies between 0 and 1." GELU's goes up to 1.13, and for some negative inputs it is below 0.
+# - *The trap:* "Their derivative lies between 0 and 1." GELU's goes up to 1.13, and for some negative inputs it is below 0.
 # - *Proof:* `proof-derivatives`, `proof-dead`.
 #
-# ## How large is a number after twenty layers?
-# Now the weights. Leave training, biases and ReLU aside. Send normal numbers through random matrices whose entries have
-# standard deviation $s/\sqrt n$, where $n$ is the width. After each layer, note the **root mean square** (RMS) of the
-# numbers.
+# ## How large are the activations after twenty layers?
+# Now for the weights, without training, biases and ReLU. Send normal random numbers through random matrices whose entries have
+# standard deviation $s/\sqrt n$, where $n$ is the width, and record the **root mean square** (RMS) after each layer.
 
 
 # %% tags=["proof-scale"]
@@ -154,9 +164,9 @@ for scale in (0.5, 1.0, 2.0):
     print(f"scale {scale}: RMS {through(scale)[-1]:.1g} after 20 layers, s ** 20 = {scale**20:.1g}")
 
 # %% [markdown]
-# Each new number is a sum of $n$ products. Their variances add up to $n \cdot s^2/n = s^2$ times the mean square that came
-# in. So each layer multiplies the RMS by about $s$, and twenty layers by about $s^{20}$. The slider puts an activation
-# after each layer. Which scale keeps the RMS?
+# Each output is a sum of $n$ products. Their variances add up to $n \cdot s^2/n = s^2$ times the mean square of the input, so each
+# layer multiplies the RMS by about $s$, and twenty layers by about $s^{20}$. The slider puts an activation after each layer. Which
+# scale keeps the RMS constant?
 
 
 # %%
@@ -169,9 +179,9 @@ def draw(activation):
 pictures.slider(draw, start={"activation": "relu"}, activation=["none", "relu", "tanh"])
 
 # %% [markdown]
-# ### Break it
-# The picture starts with ReLU, and there scale 1 doesn't keep the RMS. ReLU throws away half of the mean square in every
-# layer.
+# ### Break it: ReLU halves the mean square
+# The picture starts with ReLU, and there a scale of 1 doesn't keep the RMS, because ReLU removes half of the mean square in every
+# layer. The next cell measures what several activations keep:
 
 # %% tags=["proof-gain"]
 torch.manual_seed(0)
@@ -184,17 +194,17 @@ for name in ("linear", "relu", "leaky_relu", "tanh", "sigmoid"):
 
 # %% [markdown] tags=["short"]
 # ### Gains
-# The weights must make up for what the nonlinearity takes away: multiply their standard deviation by the **gain**, which
-# `calculate_gain` looks up. ReLU halves the mean square, so its gain is $\sqrt 2$. For tanh and sigmoid the table differs
-# from what was measured: 5/3 is a bit more than tanh needs here, and 1 doesn't make up for anything that a sigmoid removes.
-# GELU has no entry; you'll measure its gain in an exercise.
+# The weights have to make up for what the nonlinearity removes, so their standard deviation is multiplied by the **gain**, which
+# `calculate_gain` looks up. ReLU halves the mean square, so its gain is $\sqrt 2$. For tanh and sigmoid the table differs from the
+# measurement: 5/3 is slightly more than tanh needs here, and 1 doesn't make up for anything that a sigmoid removes. GELU has no
+# entry, so you'll measure its gain in an exercise.
 #
 # ## Forwards and backwards
-# A gradient goes the other way, through the same matrix transposed. Forwards, each number is a sum over the **fan-in**,
-# the inputs of a unit. Backwards, it is a sum over the **fan-out**, the units that an input goes to. To keep the RMS forwards
-# the weights need variance $1/\text{fan}_{in}$, backwards $1/\text{fan}_{out}$. **Xavier** divides by the mean of both fans,
-# which makes $2/(\text{fan}_{in} + \text{fan}_{out})$. **Kaiming** takes one of them, and the gain:
-# $\text{gain}^2/\text{fan}$. What if the layers aren't square? Each line below starts with the first two widths.
+# The gradient passes through the same matrix transposed. In the forward pass, each element is a sum over the **fan-in**, the inputs
+# of a unit. In the backward pass it is a sum over the **fan-out**, the units that an input feeds. The weights need variance
+# $1/\text{fan}_{in}$ to keep the RMS forwards and $1/\text{fan}_{out}$ backwards. **Xavier** divides by the mean of both fans, which
+# makes $2/(\text{fan}_{in} + \text{fan}_{out})$. **Kaiming** uses one of them, and the gain: $\text{gain}^2/\text{fan}$. What if the layers
+# aren't square? Each line below starts with the first two widths.
 
 
 # %% tags=["proof-fans"]
@@ -215,32 +225,33 @@ for widths in ([128] * 21, [128, 512] * 10 + [128], [512, *[128] * 20]):
         print(f"{widths[:2]}, {mode:7}: output {forwards:.2f}, gradient {backwards:.2f}")
 
 # %% [markdown]
-# Chance aside, the gradient should be 1, and the output 0.7, since no weights make up for the last ReLU. Either mode will do
-# here. The factors $\text{fan}_{out}/\text{fan}_{in}$ of neighbouring layers cancel, and what is left depends on the first
-# and the last width alone: in the last two lines a factor of 2, whatever the depth.
+# Up to chance, the gradient should be 1 and the output 0.7, since no weights make up for the last ReLU. Either mode works here,
+# because the factors $\text{fan}_{out}/\text{fan}_{in}$ of neighbouring layers cancel. What is left depends on the first and the last
+# width alone, and in the last two lines it is a factor of 2, whatever the depth.
 #
 # **Interview · Xavier or Kaiming?**
 #
-# - *Thirty seconds:* Both are meant to keep the RMS of the numbers through the layers. Xavier: variance gain² · 2 / (fan_in +
-#   fan_out), for layers without an activation or with tanh, whose gain is 5/3. Kaiming: gain² / fan, which makes up for
-#   what ReLU cuts off.
+# - *Thirty seconds:* "Both are meant to keep the RMS constant through the layers. Xavier uses variance gain² · 2 / (fan_in + fan_out)
+#   and suits layers without an activation or with tanh, whose gain is 5/3. Kaiming uses gain² / fan, which makes up for what ReLU
+#   cuts off."
 # - *Longer:* ReLU halves the mean square, hence variance 2 / fan_in. With Xavier, a ReLU network with square layers shrinks
-#   its numbers by √½ a layer.
-# - *They ask next:* `fan_in` or `fan_out`? The first keeps the RMS of activations, the second that of gradients. The
-#   difference doesn't grow with depth.
-# - *The trap:* taking the standard deviation for the bound of a uniform draw. The bound is √3 times as large.
+#   its activations by √½ a layer.
+# - *They ask next:* `fan_in` or `fan_out`? The first keeps the RMS of activations, the second that of gradients, and the
+#   difference doesn't grow with depth. PyTorch reads both from the weight's shape. For a depthwise or transposed
+#   convolution, that is not the number of inputs an output really has.
+# - *The trap:* Taking the standard deviation for the bound of a uniform draw. The bound is √3 times as large.
 # - *Proof:* `proof-gain`, `proof-fans`, `proof-four-starts`.
 #
-# ## In `mytorch`
+# ## Initialization in `mytorch`
 
 # %% [markdown] given="mytorch.nn.init:normal_ mytorch.nn.init:kaiming_normal_ mytorch.nn.init:xavier_uniform_"
-# An initialization overwrites a leaf that requires grad. While autograd records, that is an error, so it runs under
+# An initialization overwrites a leaf that requires grad. While autograd is recording, that is an error, so it runs under
 # `no_grad`. You write what these functions call: the fans, the gain and the standard deviations.
 
 # %% [markdown]
-# ### Four ways to start
-# Here are twenty layers on your library, 256 wide and without biases. Look at what goes into each ReLU. Its gradient is
-# kept, too, for the section after this one.
+# ### Four initializations compared
+# Here are twenty layers on your library, 256 wide and without biases. Look at the pre-activations, that is, the inputs of each ReLU.
+# Their gradients are kept, too, for the section after this one.
 
 # %% tags=["proof-four-starts"]
 init = mytorch.nn.init
@@ -276,20 +287,20 @@ for row, (name, inputs) in zip(panels, seen.items(), strict=True):
     for panel, place in zip(row, (0, 4, 9, 19), strict=True):
         numbers = inputs[place].detach().clamp(-5, 5).reshape(-1).numpy()
         panel.hist(numbers, bins=60, range=(-5, 5))
-        panel.set(yticks=[], title=f"layer {place + 1}" if "default" in name else "")
+        panel.set(yticks=[], xticks=[-4, 0, 4], title=f"layer {place + 1}" if "default" in name else "")
     row[0].set_ylabel(name.replace("nn.Linear's ", ""), rotation=0, ha="right")
-figure.supxlabel("what goes into the ReLU (beyond ±5: in the outermost bars)", fontsize=10)
+figure.supxlabel("pre-activations (beyond ±5: in the outermost bars)", fontsize=10)
 alt = """Histograms at layers 1, 5, 10 and 20. Default: a spike at 0 from layer 5 on. Xavier: narrower
 with each layer. Kaiming: the same width everywhere. Std 0.2: wider, then all beyond 5."""
 pictures.publish(figure, alt=alt)
 
 # %% [markdown] tags=["short"]
-# Kaiming's histograms look alike at every depth. The default's collapse to a spike at 0. `nn.Linear` adds biases to it, and
-# next to them nearly nothing is left of the input: all points get the same score. That was the surprise.
+# Kaiming's histograms look alike at every depth, while the default's collapse to a spike at 0. `nn.Linear` adds biases to that, and
+# next to them almost nothing is left of the input, so all points get the same output. That explains the surprise.
 #
 # ## Vanishing and exploding gradients
-# In the backward pass the same factors apply again. A fifth line has sigmoids instead of ReLUs. Their results stay between 0
-# and 1, but the gradients vanish even faster.
+# The same factors apply again in the backward pass. A fifth line has sigmoids instead of ReLUs. Their outputs stay between 0 and 1,
+# but the gradients vanish even faster.
 
 # %% tags=["proof-gradients"]
 seen["sigmoid, Xavier"] = watch(starts["Xavier"], mytorch.sigmoid)
@@ -303,22 +314,52 @@ pictures.curves(sizes, xlabel="layer", ylabel="RMS of the gradient", log="y")
 #
 # **Interview · What are vanishing and exploding gradients, and what do you do about them?**
 #
-# - *Thirty seconds:* A gradient is a product over layers. Factors below 1 make it vanish, and early layers don't learn.
-#   Factors above 1 make it explode, to inf and then nan.
-# - *Longer:* Initialization with the right gain, activations that don't saturate, normalization
-#   ([chapter 12](12_norm_dropout_and_modes.ipynb)), skip connections. Against explosions: clipping.
+# - *Thirty seconds:* "A gradient is a product over layers. Factors below 1 make it vanish, so early layers don't learn. Factors above
+#   1 make it explode, to inf and then nan. You use an initialization with the correct gain, normalization and skip connections, and
+#   against explosions you clip."
+# - *Longer:* Activations that don't saturate help, and so does normalization ([chapter 12](12_norm_dropout_and_modes.ipynb)). Adam
+#   rescales small gradients, but a signal that is lost in the forward pass stays weak.
 # - *They ask next:* How do you notice? Log the gradient norm, which `clip_grad_norm_` returns.
-# - *The trap:* blaming the data when the loss stays at ln 2. Look at the spread of the outputs first.
+# - *The trap:* Blaming the data when the loss stays at ln 2. Look at the spread of the outputs first.
 # - *Proof:* `proof-gradients`, `proof-twenty-layers`.
 #
+# ## How a transformer starts
+# A transformer adds the output of each branch to a *residual stream*: `h = h + branch(norm(h))`. The skip connection lets the signal and
+# its gradient pass unchanged, but each branch adds variance, so the stream grows with the square root of the depth. GPT-2 draws its
+# weights with standard deviation 0.02 and multiplies those of the last projection in each branch by $1/\sqrt{2L}$ for $L$ blocks,
+# since a block has two branches:
+
+
+# %% tags=["proof-residual"]
+def residual_stream(branches, scale, n=128):
+    torch.manual_seed(0)
+    h = torch.randn(200, n)
+    for _ in range(branches):
+        normalized = h / h.square().mean(1, keepdim=True).sqrt()
+        h = h + normalized @ (torch.randn(n, n) * scale / n**0.5)
+    return h.square().mean().sqrt().item()
+
+
+for blocks in (12, 48):
+    plain, scaled = (residual_stream(2 * blocks, scale) for scale in (1.0, (2 * blocks) ** -0.5))
+    print(f"{blocks} blocks: RMS of the stream {plain:.0f}, with projections scaled by 1/√{2 * blocks}: {scaled:.1f}")
+
+# %% [markdown]
+# **Interview · How does GPT-2 initialize its weights, and why?**
+#
+# - *Thirty seconds:* "Linear layers and embeddings are normal with standard deviation 0.02, and biases are zero. The projections
+#   that write into the residual stream are scaled down by 1/√(2L), so that the sum of all branches doesn't grow with the depth."
+# - *Longer:* Others start the last projection of each branch at zero, so that each block starts as the identity, or draw from
+#   `trunc_normal_`, which has no outliers. PyTorch's `nn.Embedding` starts with standard deviation 1 unless you change it.
+# - *They ask next:* Is Kaiming not needed? The norm before each branch fixes the scale of its input, so the gain matters less.
+# - *The trap:* Forgetting the scaling when the model gets deeper.
+# - *Proof:* `proof-residual`.
+#
 # ## Milestone: twenty layers learn
-# Change the initialization alone. Both runs are clipped, and the next section says why.
+# Now change the initialization alone and keep plain SGD. Both runs are clipped, because the curve has spikes; the next section says why.
 
 
 # %% tags=["proof-milestone"]
-from statistics import median
-
-
 def kaiming(model):
     for module in model.modules():
         if isinstance(module, mytorch.nn.Linear):
@@ -340,7 +381,8 @@ pictures.decision(lambda x: models["Kaiming"](mytorch.tensor(x)), points, labels
 
 # %% [markdown]
 # ## Clipping
-# Steep places make spikes in the loss. At a high learning rate, and without clipping, the same network fails in another way.
+# Steep regions cause spikes in the loss. At a high learning rate and without clipping, the same network may fail in another way;
+# with this seed it does.
 
 # %% tags=["proof-clipping"]
 for clip in (None, 1.0):
@@ -358,29 +400,29 @@ for way in ("norm", "value"):
     print(f"by {way:5}: {w.grad}; ratio {(w.grad[0] / w.grad[1]).item():.2f}")
 
 # %% [markdown]
-# One step in a steep region moves the weights so far that everything overflows. **Clipping by norm** treats all
-# gradients of the model as one long vector and shortens it if it is longer than the limit. Its direction stays: the ratio
-# of 3 to 0.4 is still 7.5. Clipping by value cuts each number by itself, and here that changes the direction.
+# One step in a steep region moved the weights so far that everything overflowed. **Clipping by norm** treats all gradients of the
+# model as one long vector and shortens it if it is longer than the limit. Its direction stays the same: the ratio of 3 to 0.4 is still 7.5. Clipping by
+# value clamps each element by itself, and here that changes the direction.
 #
 # **Interview · How does gradient clipping work?**
 #
-# - *Thirty seconds:* `clip_grad_norm_(parameters, c)` computes the norm of all gradients together and multiplies them by
-#   min(1, c / norm). Call it between `backward` and `step`.
+# - *Thirty seconds:* "`clip_grad_norm_(parameters, c)` computes the norm of all gradients together and multiplies them by
+#   min(1, c / (norm + 1e-6)). You call it between `backward` and `step`."
 # - *Longer:* It keeps the gradient's direction, bounds a step of plain SGD, and returns the norm from before, which is
-#   worth logging.
-# - *They ask next:* Does it cure vanishing gradients? No: the factor is at most 1.
-# - *The trap:* a gradient of inf or nan makes every gradient nan or 0. Ask for `error_if_nonfinite=True`.
+#   worth logging. The 1e-6 avoids a division by zero, and it matters only for tiny norms.
+# - *They ask next:* Does it cure vanishing gradients? No, because the factor is at most 1.
+# - *The trap:* A gradient of inf or nan makes every gradient nan or 0. Pass `error_if_nonfinite=True`.
 # - *Proof:* `proof-clipping`, `proof-edges`.
 #
 # ## Softmax, and edge cases
-# A classifier's last step turns scores into probabilities: $e^{x_i} / \sum_j e^{x_j}$. In code this formula breaks at a
-# score of 100, because a float32 can hold $e^{88}$ but not $e^{89}$. But a softmax only sees differences: add 5 to every
-# score, and nothing changes. So you are free to move the scores to where no power overflows. You'll write that, and the
-# gradient. (It sums to 0, for the same reason.)
+# The last step of a classifier turns logits into probabilities: $e^{x_i} / \sum_j e^{x_j}$. In code this formula breaks at a logit of
+# 100, because a float32 can hold $e^{88}$ but not $e^{89}$. But a softmax depends on differences only: add 5 to every logit, and
+# nothing changes. You may therefore shift the logits to where nothing overflows. You'll write that, and the gradient. (The gradient
+# sums to 0, for the same reason.)
 
 # %% tags=["proof-edges"]
-scores = torch.tensor([100.0, 99.0])
-print("the formula:", scores.exp() / scores.exp().sum(), "  softmax:", torch.softmax(scores, 0))
+logits = torch.tensor([100.0, 99.0])
+print("the formula:", logits.exp() / logits.exp().sum(), "  softmax:", torch.softmax(logits, 0))
 masked = torch.tensor([[0.0, float("-inf")], [float("-inf"), float("-inf")]])
 print("masked:", torch.softmax(masked, 1).tolist())
 print("relu of nan:", torch.relu(torch.tensor(float("nan"))).item())
@@ -391,18 +433,18 @@ print("clipping inf:", torch.nn.utils.clip_grad_norm_([w], 1.0).item(), w.grad.t
 torch.nn.init.kaiming_normal_(torch.zeros(8))  # a bias
 
 # %% [markdown]
-# A row of finite scores becomes probabilities that sum to 1. A row that is masked throughout becomes nan. And a
-# bias has no fans. It usually starts at zero, or with small uniform numbers.
+# A row of finite logits becomes probabilities that sum to 1, while a row that is masked throughout becomes nan. A bias has no fans,
+# so it usually starts at zero or with small uniform values.
 #
 # **Interview · Why does softmax subtract the largest score first?**
 #
-# - *Thirty seconds:* So that nothing overflows. Softmax sees differences only, so moving all scores by the same amount
-#   changes nothing. After the move the largest is 0, every power is at most 1, and their sum is at least 1.
-# - *Longer:* A loss needs the logarithm, and there a power that underflows to 0 hurts, too. `log_softmax` never forms the
+# - *Thirty seconds:* "It does so to prevent overflow. Softmax depends on differences only, so shifting all logits by the same amount
+#   changes nothing. After the shift the largest is 0, every exponential is at most 1, and their sum is at least 1."
+# - *Longer:* A loss needs the logarithm, and there an exponential that underflows to 0 hurts, too. `log_softmax` never forms the
 #   probabilities: [chapter 16](16_losses_and_optimizers.ipynb) shows it.
-# - *They ask next:* What if all scores of a row are −inf? The largest is −inf as well, and −inf − (−inf) is nan. A mask has
+# - *They ask next:* What if all logits of a row are −inf? The largest is −inf as well, and −inf − (−inf) is nan, so a mask has
 #   to leave something.
-# - *The trap:* a small number in the divisor. What overflows is inf / inf, and that stays nan.
+# - *The trap:* Adding a small number to the divisor. An overflow gives inf / inf, and that stays nan.
 # - *Proof:* `proof-edges`.
 #
 # ## The real one
@@ -418,22 +460,22 @@ print(f"gain for leaky_relu with slope √5: {gain:.3f} = 1/√3; bound {w.abs()
 print(f"std {w.std().item():.4f}; Kaiming's for ReLU {(2 / 100) ** 0.5:.4f}")
 
 # %% [markdown]
-# Nobody puts a leaky ReLU with slope √5 behind this layer. The √5 is there because it makes the bound
-# $1/\sqrt{\text{fan}_{in}}$, which Torch, PyTorch's predecessor in Lua, used before Kaiming's paper. The variance is a sixth
-# of what ReLU wants, so a layer with its ReLU multiplies the RMS by $1/\sqrt 6 \approx 0.41$, biases aside. Two or three
-# layers can live with that, and normalization ([chapter 12](12_norm_dropout_and_modes.ipynb)) hides it.
+# Nobody puts a leaky ReLU with slope √5 behind this layer. The √5 is there because it makes the bound $1/\sqrt{\text{fan}_{in}}$,
+# which Torch, PyTorch's predecessor in Lua, used before Kaiming's paper. The variance is a sixth of what ReLU needs, so a layer with
+# its ReLU multiplies the RMS by $1/\sqrt 6 \approx 0.41$, biases aside. Two or three layers can live with that, and normalization
+# ([chapter 12](12_norm_dropout_and_modes.ipynb)) hides it.
 #
 # **Interview · How does `nn.Linear` initialize its weights?**
 #
-# - *Thirty seconds:* Uniform in ±1/√fan_in, weight and bias. For the weight it's written as `kaiming_uniform_(a=√5)`.
-# - *Longer:* Variance 1 / (3 fan_in), where ReLU wants 2 / fan_in. In a deep plain network the signal shrinks by 0.41 a layer.
-# - *They ask next:* Does it matter in practice? In a deep plain network, yes. Normalization makes up for it
-#   ([chapter 12](12_norm_dropout_and_modes.ipynb)).
+# - *Thirty seconds:* "Weight and bias are uniform in ±1/√fan_in. For the weight it is written as `kaiming_uniform_(a=√5)`, but it is
+#   smaller than what ReLU needs."
+# - *Longer:* The variance is 1 / (3 fan_in), where ReLU needs 2 / fan_in. In a deep plain network the signal shrinks by 0.41 a layer.
+# - *They ask next:* Does it matter in practice? With plain SGD in a deep network without normalization, yes. Adam trained the same
+#   twenty layers, and normalization makes up for it, too ([chapter 12](12_norm_dropout_and_modes.ipynb)).
 # - *The trap:* "It's Kaiming, so it suits ReLU." With a = √5 it doesn't.
 # - *Proof:* `proof-default`, `proof-twenty-layers`.
 #
-# ## A claim you'll hear
-# *"Start all weights at zero, or at one small number: training will sort it out."*
+# ## A common myth: "Start all weights at zero, or at one small number"
 
 # %% tags=["proof-symmetry"]
 for start in (0.0, 0.1):
@@ -445,44 +487,42 @@ for start in (0.0, 0.1):
     print(f"all {start}: loss {loss:.2f}, different units in the first layer: {len(rows)} of 4")
 
 # %% [markdown] tags=["short"]
-# Units whose weights are equal, those that come in and those that go out, get equal gradients. So they stay equal, and four
-# units do the work of one. Random numbers **break the symmetry**. Zeros are worse still: in the backward pass, a gradient
-# is multiplied by the weights of the next layer, which are 0.
+# Units with equal incoming and outgoing weights get equal gradients. So they stay equal, unless something random such as dropout treats
+# them differently, and four units do the work of one. Random weights **break the symmetry**. Zeros are worse still, because in the
+# backward pass a gradient is multiplied by the weights of the next layer, which are 0.
 #
 # **Interview · Why not start all weights at zero?**
 #
-# - *Thirty seconds:* Units whose incoming and outgoing weights are equal compute the same and get the same gradient. They
-#   stay equal, and a layer of any width does the work of one unit. Random numbers break the symmetry.
-# - *Longer:* Zeros are worse. The gradient of a hidden layer is multiplied by the weights after it, which
-#   are 0, and a ReLU's results are 0 as well, so only the last bias learns. (After a sigmoid, which gives ½, the last
-#   weights learn too.)
-# - *They ask next:* Is zero ever right? For biases, and for one of two factors whose other is random: LoRA starts one
-#   matrix at 0, so that the adapted network starts as the old one
-#   ([chapter 21](21_features_and_visualization.ipynb)).
+# - *Thirty seconds:* "Units whose incoming and outgoing weights are equal compute the same and get the same gradient. Without dropout
+#   they stay equal, and a layer of any width does the work of one unit. Random weights break the symmetry."
+# - *Longer:* Zeros are worse. The gradient of a hidden layer is multiplied by the weights after it, which are 0, and a ReLU's outputs
+#   are 0 as well, so only the last bias learns. (After a sigmoid, which gives ½, the last weights learn too.)
+# - *They ask next:* Is zero ever appropriate? Yes, for biases, and for one of two factors whose other is random. LoRA starts one
+#   matrix at 0, so that the adapted network starts as the old one ([chapter 21](21_features_and_visualization.ipynb)).
 # - *The trap:* "Any small random numbers will do." They break the symmetry, but in twenty layers their scale decides
 #   whether anything gets through.
 # - *Proof:* `proof-symmetry`; the trap: `proof-four-starts`.
 #
 # ## Rapid fire
-# - *What is ReLU's gradient at 0?* 0, PyTorch's choice.
-# - *Fan-in of a (64, 3, 7, 7) convolution weight?* 3 · 7 · 7 = 147.
-# - *May biases start at zero?* Yes: the weights break the symmetry.
-# - *Does `calculate_gain` know GELU?* No: `ValueError`.
-# - *Clip before or after `backward`?* After, and before `step`.
+# - *What is ReLU's gradient at 0?* It is 0, by PyTorch's choice.
+# - *What is the fan-in of a (64, 3, 7, 7) convolution weight?* 3 · 7 · 7 = 147.
+# - *May biases start at zero?* Yes, because the weights break the symmetry.
+# - *Does `calculate_gain` have an entry for GELU?* No, it raises a `ValueError`.
+# - *Do you clip before or after `backward`?* After it, and before `step`.
 #
 # ## Ten lines to remember
-# 1. Linear layers without a nonlinearity between them are one layer.
-# 2. Weights multiply the mean square by fan-in times their variance.
-# 3. ReLU halves it: gain √2. Kaiming: gain²/fan. Xavier: 2/(fan-in + fan-out).
-# 4. Twenty layers raise a factor to the twentieth power: keep it at 1.
-# 5. fan_in keeps the RMS of activations, fan_out that of gradients; either is fine.
-# 6. `nn.Linear` starts with variance 1/(3 fan-in), too small for a deep plain ReLU network.
-# 7. A sigmoid's slope is at most 1/4; a dead ReLU's is 0.
-# 8. Weights start at random so that units differ; biases may start at 0.
+# 1. Linear layers without a nonlinearity between them are one linear layer.
+# 2. A layer multiplies the mean square by fan-in times the variance of its weights.
+# 3. ReLU halves it, so its gain is √2. Kaiming: gain²/fan. Xavier: 2/(fan-in + fan-out).
+# 4. Twenty layers raise a factor to the twentieth power, so keep it at 1.
+# 5. fan_in keeps the RMS of activations, fan_out that of gradients; mostly either is fine.
+# 6. `nn.Linear` starts with variance 1/(3 fan-in), too small for plain SGD on a deep plain ReLU network; Adam copes.
+# 7. GPT-2 starts with std 0.02, and residual projections are scaled by 1/√(2L).
+# 8. Weights start at random so that units differ, while biases may start at 0.
 # 9. Clip by the norm of all gradients, between `backward` and `step`.
-# 10. Subtract the largest score before you take powers of e.
+# 10. Subtract the largest logit before you exponentiate.
 #
 # ## You try
-# [The exercises](../exercises/10_activations_and_initialization.ipynb): predict where a gradient vanishes; write softmax, the fans and the
-# gains, clipping and GELU; do a backward pass by hand; repair a deep network that stays flat; measure GELU's gain.
-# [Chapter 11](11_convolution.ipynb) builds the convolution.
+# In [the exercises](../exercises/10_activations_and_initialization.ipynb) you predict where a gradient vanishes, and write softmax, the
+# fans and the gains, clipping and GELU. You do a backward pass by hand, repair a deep network that stays flat, and measure GELU's
+# gain. [Chapter 11](11_convolution.ipynb) builds the convolution.
