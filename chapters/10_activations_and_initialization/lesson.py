@@ -237,8 +237,8 @@ for widths in ([128] * 21, [128, 512] * 10 + [128], [512, *[128] * 20]):
 # - *Longer:* ReLU halves the mean square, hence variance 2 / fan_in. With Xavier, a ReLU network with square layers shrinks
 #   its activations by √½ a layer.
 # - *They ask next:* `fan_in` or `fan_out`? The first keeps the RMS of activations, the second that of gradients, and the
-#   difference doesn't grow with depth. PyTorch reads both from the weight's shape. For a depthwise or transposed
-#   convolution, that is not the number of inputs an output really has.
+#   difference doesn't grow with depth. PyTorch reads both from the weight's shape, which gives too large
+#   a fan_out for a depthwise convolution and swaps the two fans of a transposed one.
 # - *The trap:* Taking the standard deviation for the bound of a uniform draw. The bound is √3 times as large.
 # - *Proof:* `proof-gain`, `proof-fans`, `proof-four-starts`.
 #
