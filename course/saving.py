@@ -1,10 +1,14 @@
 """An extension of Jupyter's server: opening, running and saving a lesson changes nothing in its file."""
 
+from collections.abc import Awaitable, Callable
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
+from ipykernel.ipkernel import IPythonKernel
 from nbformat import NotebookNode
 
+from course.authoring.notebook import OURS
 from course.authoring.rebuild import read
 from course.files import Course
 
@@ -19,7 +23,26 @@ def _load_jupyter_server_extension(server: Any) -> None:
 
 async def _start_jupyter_server_extension(server: Any) -> None:
     """Once all extensions are loaded."""
-    server.contents_manager.register_pre_save_hook(as_built)
+    manager = server.contents_manager
+    manager.register_pre_save_hook(as_built)
+    if iscoroutinefunction(manager.get):
+        manager.get = knowing_python(manager.get)
+
+
+def knowing_python(get: Callable[..., Awaitable[dict[str, Any]]]) -> Callable[..., Awaitable[dict[str, Any]]]:
+    """A contents manager's `get` that says of each notebook of a course which Python will run it.
+
+    When its kernel starts, JupyterLab writes that into the notebook, which then counts as changed although nobody
+    touched it. A file doesn't say it, since each learner's Python is another one.
+    """
+
+    async def got(*arguments: Any, **keywords: Any) -> dict[str, Any]:
+        model = await get(*arguments, **keywords)
+        if model["type"] == "notebook" and model["content"] and OURS in model["content"]["metadata"]:
+            model["content"]["metadata"]["language_info"] = dict(IPythonKernel.language_info)
+        return model
+
+    return got
 
 
 def as_built(path: str, model: dict[str, Any], contents_manager: Any) -> None:

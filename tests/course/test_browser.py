@@ -149,6 +149,22 @@ def test_a_check_judges_what_is_on_the_screen_and_buttons_wait_for_the_kernel(pa
     assert not (lab[1] / "exercises" / f"{CHAPTER}.ipynb").exists()
 
 
+def test_a_notebook_that_nobody_touched_counts_as_saved(page: Any, lab: tuple[str, Path]) -> None:
+    """JupyterLab writes what the kernel says of itself into a notebook, once it knows."""
+    for path in ("notebooks/06_computation_graph.ipynb", "exercises/01_global_settings.ipynb"):
+        open_notebook(page, lab[0], path)
+        is_changed = page.evaluate(
+            """async () => {
+                const { context } = window.jupyterapp.shell.currentWidget;
+                await context.sessionContext.ready;
+                await context.sessionContext.session.kernel.info;
+                await new Promise(done => setTimeout(done));
+                return context.model.dirty;
+            }"""
+        )
+        assert not is_changed, path
+
+
 def test_lab_shows_no_news() -> None:
     """The setting is one that JupyterLab has; where nothing is set, it asks."""
     settings = ROOT / "course" / "jupyter" / "share" / "jupyter" / "lab" / "settings"
